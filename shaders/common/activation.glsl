@@ -1,0 +1,69 @@
+#ifndef VKFORMER_ACTIVATION_GLSL
+#define VKFORMER_ACTIVATION_GLSL
+// The activation functions and their derivatives in f32, for element-wise kernels and fused epilogues alike.
+// The numbers are those of `enum class Activation` (shaders/elementwise/elementwise.h). Where `kind` is a
+// specialization constant the branches fold away.
+
+const uint activation_none = 0;
+const uint activation_relu = 1;
+const uint activation_gelu = 2;
+const uint activation_gelu_tanh = 3;
+
+// (1 + erf(x / sqrt(2))) / 2 with absolute error below 1e-7 (erf below 2e-7). One minimax polynomial q stands for
+// -ln(erfc(t)) / t on 0 <= t <= 5; it keeps growing past 5, so the far tail underflows to zero.
+float normal_cdf(float x) {
+  float t = abs(x) * 0.70710678118654752;
+  float q = 4.6895810e-07;
+  q = q * t - 1.0762920e-05;
+  q = q * t + 1.0410386e-04;
+  q = q * t - 5.3925412e-04;
+  q = q * t + 1.4296343e-03;
+  q = q * t + 1.4680300e-04;
+  q = q * t - 1.9367239e-02;
+  q = q * t + 1.0285540e-01;
+  q = q * t + 6.3660656e-01;
+  q = q * t + 1.1283798;
+  float tail = 0.5 * exp(-q * t);
+  return x < 0.0 ? tail : 1.0 - tail;
+}
+
+// max(x, 0), but NaN stays NaN: a diverged run must be seen.
+float relu(float x) { return x < 0.0 ? 0.0 : x; }
+
+float relu_derivative(float x) { return x <= 0.0 ? 0.0 : 1.0; }
+
+// x * Phi(x), the exact GELU.
+float gelu(float x) { return x * normal_cdf(x); }
+
+float gelu_derivative(float x) { return normal_cdf(x) + x * 0.39894228040143268 * exp(-0.5 * x * x); }
+
+// GPT-2's approximation x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 x^3), as x * sigmoid(2 u). Beyond
+// |x| = 9 the sigmoid is 0 or 1 in f32, so it is clamped there and exp cannot overflow.
+float gelu_tanh_gate(float x) {
+  float y = clamp(x, -9.0, 9.0);
+  return 1.0 / (1.0 + exp(-1.5957691216057308 * y * (1.0 + 0.044715 * y * y)));
+}
+
+float gelu_tanh(float x) { return x * gelu_tanh_gate(x); }
+
+float gelu_tanh_derivative(float x) {
+  float gate = gelu_tanh_gate(x);
+  float y = clamp(x, -9.0, 9.0);
+  return gate + y * gate * (1.0 - gate) * 1.5957691216057308 * (1.0 + 0.134145 * y * y);
+}
+
+float activate(uint kind, float x) {
+  if (kind == activation_relu) return relu(x);
+  if (kind == activation_gelu) return gelu(x);
+  if (kind == activation_gelu_tanh) return gelu_tanh(x);
+  return x;
+}
+
+float activation_derivative(uint kind, float x) {
+  if (kind == activation_relu) return relu_derivative(x);
+  if (kind == activation_gelu) return gelu_derivative(x);
+  if (kind == activation_gelu_tanh) return gelu_tanh_derivative(x);
+  return 1.0;
+}
+
+#endif

@@ -1,0 +1,29 @@
+#pragma once
+// Functions of each element alone.
+
+#include "runtime/graph.h"
+
+namespace vkformer {
+
+/// The values are those that shaders/common/activation.glsl and matmul's fused epilogue use.
+enum class Activation : uint8_t {
+  none = 0,
+  relu = 1,
+  gelu = 2,       ///< x * Phi(x), exact (erf)
+  gelu_tanh = 3,  ///< GPT-2's "gelu_new": x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))) / 2
+};
+
+/// The activation of x; Activation::none gives x itself.
+Value activate(Graph& graph, Activation activation, Value x);
+
+/// upstream * activation'(pre_activation), both of one element count; the result has the shape of `upstream`.
+/// relu'(0) = 0, as in PyTorch. Activation::none gives `upstream` itself.
+Value activation_gradient(Graph& graph, Activation activation, Value pre_activation, Value upstream);
+
+/// a + b of equal shapes.
+Value add(Graph& graph, Value a, Value b);
+
+/// factor * x.
+Value scale(Graph& graph, Value x, double factor);
+
+}  // namespace vkformer
