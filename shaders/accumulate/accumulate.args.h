@@ -1,0 +1,15 @@
+#ifndef VKFORMER_ACCUMULATE_ARGS_H
+#define VKFORMER_ACCUMULATE_ARGS_H
+#include "shaders/common/stream.args.h"
+
+VKFORMER_SHARED_BEGIN
+
+struct AccumulateArgs {
+  Floats sum;
+  Floats x;
+  Ints first;
+  Stream stream;
+};
+
+VKFORMER_SHARED_END
+#endif

@@ -1,0 +1,26 @@
+#ifndef VKFORMER_ADAMW_ARGS_H
+#define VKFORMER_ADAMW_ARGS_H
+#include "shaders/common/stream.args.h"
+
+VKFORMER_SHARED_BEGIN
+
+// Specialization constant 1: whether the gradient is clipped by the norm.
+struct AdamWArgs {
+  Floats parameters;
+  Floats gradient;
+  Floats moment1;
+  Floats moment2;
+  Floats schedule;  // learning rate, 1 - beta1^t, sqrt(1 - beta2^t)
+  Floats norm;
+  Stream stream;
+  uint decayed;
+  float beta1_rest;  // 1 - beta1, rounded once
+  float beta2;
+  float beta2_rest;  // 1 - beta2
+  float epsilon;
+  float weight_decay;
+  float clip_norm;
+};
+
+VKFORMER_SHARED_END
+#endif

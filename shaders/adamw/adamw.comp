@@ -1,0 +1,43 @@
+#version 460
+// variant quads:
+// variant words: -DWORDS
+// One AdamW step over a block of parameters; the formulas are in adamw.h.
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/common/stream.glsl"
+#include "shaders/adamw/adamw.args.h"
+
+layout(constant_id = 1) const bool CLIP = false;
+PUSH(AdamWArgs);
+
+float keep;  // 1 - learning rate * weight decay
+float step_size;
+float root_correction;  // sqrt(1 - beta2^t)
+float gradient_factor;
+
+void process(uint i, bool whole) {
+  vec4 p = load(args.parameters, i, whole);
+  vec4 g = load(args.gradient, i, whole) * gradient_factor;
+  vec4 m = load(args.moment1, i, whole);
+  vec4 v = load(args.moment2, i, whole);
+  uvec4 element = whole ? 4 * i + uvec4(0, 1, 2, 3) : uvec4(i);
+  p *= mix(vec4(1.0), vec4(keep), lessThan(element, uvec4(args.decayed)));
+  m += (g - m) * args.beta1_rest;
+  v = v * args.beta2 + g * g * args.beta2_rest;
+  p -= step_size * m / (sqrt(v) / root_correction + args.epsilon);
+  store(args.parameters, i, whole, p);
+  store(args.moment1, i, whole, m);
+  store(args.moment2, i, whole, v);
+}
+
+void main() {
+  float learning_rate = args.schedule.v[0];
+  keep = 1.0 - learning_rate * args.weight_decay;
+  step_size = learning_rate / args.schedule.v[1];
+  root_correction = args.schedule.v[2];
+  gradient_factor = 1.0;
+  if (CLIP) {
+    float factor = args.clip_norm / (args.norm.v[0] + 1e-6);
+    gradient_factor = factor > 1.0 ? 1.0 : factor;  // NaN stays NaN
+  }
+  STREAM(process)
+}

@@ -1,0 +1,38 @@
+#include "shaders/common/stream.h"
+
+#include <algorithm>
+
+namespace vkformer {
+
+std::vector<std::string_view> stream_candidates(const Node&, const DeviceFacts& facts) {
+  if (!facts.int64) return {"quads"};
+  if (!facts.is_cpu()) return {"quads", "words"};
+  // Wider than 8 lanes, lavapipe 26.1 aborts on 64-bit stores of packed pairs.
+  if (facts.subgroup_size > 8) return {"quads"};
+  return {"words", "quads"};
+}
+
+// A CPU driver runs a workgroup on one thread and pays for each subgroup of it: one subgroup that walks 4096 elements
+// measured fastest on lavapipe. A GPU wants many short workgroups.
+uint32_t stream_workgroup(const DeviceFacts& facts) {
+  if (facts.is_cpu()) return std::max(facts.subgroup_size, 4u);
+  return std::min(facts.max_workgroup_size, 256u);
+}
+
+Stream stream_over(const DeviceFacts& facts, int64_t elements) {
+  check(elements < int64_t{1} << 31, "one tensor has {} elements; kernels address at most 2^31 - 1", elements);
+  return {static_cast<uint32_t>(elements), facts.is_cpu() ? 1024 : stream_workgroup(facts)};
+}
+
+uint32_t stream_groups(const Stream& stream) { return std::max(groups_for(stream.elements / 4, stream.span), 1u); }
+
+Launch stream_launch(const Recorder& recorder, std::string_view kernel, const Stream& stream,
+                     std::vector<uint32_t> constants) {
+  constants.insert(constants.begin(), stream_workgroup(recorder.device()));
+  return {.kernel = kernel,
+          .variant = recorder.candidate(),
+          .constants = std::move(constants),
+          .groups = spread_groups(recorder.device(), stream_groups(stream))};
+}
+
+}  // namespace vkformer

@@ -1,0 +1,27 @@
+#pragma once
+// Launches kernels built on shaders/common/stream.glsl.
+
+#include "runtime/recorder.h"
+#include "shaders/common/stream.args.h"
+
+namespace vkformer {
+
+/// The two variants of a stream kernel: "quads" (vec4 access) and "words" (64-bit access, needs int64). To be used as
+/// Op::candidates.
+std::vector<std::string_view> stream_candidates(const Node& node, const DeviceFacts& facts);
+
+/// How far one workgroup walks: `elements` must be below 2^31.
+Stream stream_over(const DeviceFacts& facts, int64_t elements);
+
+/// Number of workgroups that walk it.
+uint32_t stream_groups(const Stream& stream);
+
+/// Invocations of a workgroup, a power of two and at most 256: specialization constant 0.
+uint32_t stream_workgroup(const DeviceFacts& facts);
+
+/// The launch of `kernel`, in the variant that is the node's candidate. Specialization constants 1, 2, ... are
+/// `constants`.
+Launch stream_launch(const Recorder& recorder, std::string_view kernel, const Stream& stream,
+                     std::vector<uint32_t> constants = {});
+
+}  // namespace vkformer

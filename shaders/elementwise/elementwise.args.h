@@ -1,0 +1,21 @@
+#ifndef VKFORMER_ELEMENTWISE_ARGS_H
+#define VKFORMER_ELEMENTWISE_ARGS_H
+#include "shaders/common/stream.args.h"
+
+VKFORMER_SHARED_BEGIN
+
+// Specialization constant 1. Below 16 it is an activation, at 16 + k the gradient of activation k.
+const uint elementwise_backward = 16;
+const uint elementwise_add = 32;
+const uint elementwise_scale = 33;
+
+struct ElementwiseArgs {
+  Floats x;
+  Floats second;  // the addend or the pre-activation
+  Floats y;
+  Stream stream;
+  float factor;
+};
+
+VKFORMER_SHARED_END
+#endif

@@ -1,0 +1,31 @@
+#version 460
+// variant quads:
+// variant words: -DWORDS
+// y = function(x) or function(x, second), each element alone.
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/common/stream.glsl"
+#include "shaders/common/activation.glsl"
+#include "shaders/elementwise/elementwise.args.h"
+
+layout(constant_id = 1) const uint FUNCTION = elementwise_add;
+PUSH(ElementwiseArgs);
+
+const bool binary = FUNCTION >= elementwise_backward && FUNCTION != elementwise_scale;
+
+float value(float x, float second) {
+  if (FUNCTION == elementwise_add) return x + second;
+  if (FUNCTION == elementwise_scale) return x * args.factor;
+  if (binary) return x * activation_derivative(FUNCTION - elementwise_backward, second);
+  return activate(FUNCTION, x);
+}
+
+void process(uint i, bool whole) {
+  vec4 x = load(args.x, i, whole);
+  vec4 second = vec4(0.0);
+  if (binary) second = load(args.second, i, whole);
+  vec4 y;
+  [[unroll]] for (int k = 0; k < 4; k++) y[k] = value(x[k], second[k]);
+  store(args.y, i, whole, y);
+}
+
+void main() { STREAM(process) }

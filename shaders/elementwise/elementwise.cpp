@@ -1,0 +1,212 @@
+#include "shaders/elementwise/elementwise.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "shaders/common/stream.h"
+#include "shaders/elementwise/elementwise.args.h"
+
+namespace vkformer {
+namespace {
+
+// One row a function.
+struct Function {
+  std::string_view name;
+  uint32_t number;  // specialization constant
+  size_t inputs;
+  double flops;  // an element; exp counts as one
+  /// x and the second input (0 where there is none).
+  double (*formula)(double x, double second);
+};
+
+double gelu(double x) { return x * std::erfc(-x / std::numbers::sqrt2) / 2; }
+
+double gelu_derivative(double x) {
+  const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+  return std::erfc(-x / std::numbers::sqrt2) / 2 + x * density;
+}
+
+const double tanh_slope = std::sqrt(2 / std::numbers::pi);
+constexpr double tanh_cubic = 0.044715;
+
+double gelu_tanh(double x) { return x * (1 + std::tanh(tanh_slope * (x + tanh_cubic * x * x * x))) / 2; }
+
+double gelu_tanh_derivative(double x) {
+  const double t = std::tanh(tanh_slope * (x + tanh_cubic * x * x * x));
+  return (1 + t) / 2 + x * (1 - t * t) / 2 * tanh_slope * (1 + 3 * tanh_cubic * x * x);
+}
+
+constexpr uint32_t backward(Activation activation) { return elementwise_backward + static_cast<uint32_t>(activation); }
+constexpr uint32_t forward(Activation activation) { return static_cast<uint32_t>(activation); }
+
+const Function functions[] = {
+    {"add", elementwise_add, 2, 1, [](double x, double second) { return x + second; }},
+    {"scale", elementwise_scale, 1, 1, [](double x, double) { return x; }},
+    {"relu", forward(Activation::relu), 1, 1, [](double x, double) { return x < 0 ? 0 : x; }},
+    {"gelu", forward(Activation::gelu), 1, 25, [](double x, double) { return gelu(x); }},
+    {"gelu_tanh", forward(Activation::gelu_tanh), 1, 9, [](double x, double) { return gelu_tanh(x); }},
+    {"relu_backward", backward(Activation::relu), 2, 1,
+     [](double upstream, double x) { return x <= 0 ? 0 : upstream; }},
+    {"gelu_backward", backward(Activation::gelu), 2, 31,
+     [](double upstream, double x) { return upstream * gelu_derivative(x); }},
+    {"gelu_tanh_backward", backward(Activation::gelu_tanh), 2, 18,
+     [](double upstream, double x) { return upstream * gelu_tanh_derivative(x); }},
+};
+
+const Function& function_of(const Op& op) {
+  for (const Function& function : functions)
+    if (function.name == op.name) return function;
+  fail("[{}] is no elementwise function", op.name);
+}
+
+double factor_of(const Node& node) { return node.op->name == "scale" ? node.number("factor") : 1; }
+
+Types infer(const Node& node) {
+  const Function& function = function_of(*node.op);
+  check(node.inputs.size() == function.inputs && node.has_input(0) && node.has_input(function.inputs - 1),
+        "[{}] takes {} inputs, got {}", function.name, function.inputs, node.inputs.size());
+  for (const TensorType& type : node.input_types)
+    check(type.dtype == DType::f32, "[{}] takes f32, got {}", function.name, name_of(type.dtype));
+  if (function.number == elementwise_add)
+    check(node.in(0) == node.in(1), "[add] shapes {} and {} differ", node.in(0).to_string(), node.in(1).to_string());
+  else if (function.inputs == 2)
+    check(node.in(0).elements() == node.in(1).elements(), "[{}] upstream {} and pre-activation {} differ in size",
+          function.name, node.in(0).to_string(), node.in(1).to_string());
+  return {node.input_types[0]};
+}
+
+void record(Recorder& r, const Node& node) {
+  const Function& function = function_of(*node.op);
+  const Stream stream = stream_over(r.device(), node.out(0).elements());
+  const ElementwiseArgs args{.x = r.address(node.inputs[0]),
+                             .second = function.inputs == 2 ? r.address(node.inputs[1]) : 0,
+                             .y = r.address(node.outputs[0]),
+                             .stream = stream,
+                             .factor = static_cast<float>(factor_of(node))};
+  r.dispatch(stream_launch(r, "elementwise", stream, {function.number}), args);
+}
+
+void reference(const Node& node, Inputs inputs, Outputs outputs) {
+  const Function& function = function_of(*node.op);
+  const double factor = factor_of(node);
+  for (int64_t i = 0; i < node.out(0).elements(); ++i) {
+    const double second = function.inputs == 2 ? (*inputs[1])[i] : 0;
+    outputs[0][i] = factor * function.formula((*inputs[0])[i], second);
+  }
+}
+
+Cost cost(const Node& node) {
+  const Function& function = function_of(*node.op);
+  const auto elements = static_cast<double>(node.out(0).elements());
+  return {.bytes = 4 * elements * static_cast<double>(function.inputs + 1), .flops = function.flops * elements};
+}
+
+// Less than a quad, no whole quad too many, odd tails, several workgroups on every device.
+const Shape case_shapes[] = {{1}, {3}, {2, 4}, {7, 149}, {3, 5, 11}, {4099}, {3, 4271}};
+
+Case case_of(std::vector<CaseInput> inputs, Attributes attributes = {}) {
+  return {.inputs = std::move(inputs), .attributes = std::move(attributes)};
+}
+
+std::vector<Case> cases_between(double low, double high, size_t inputs = 1, const Attributes& attributes = {}) {
+  std::vector<Case> cases;
+  for (const Shape& shape : case_shapes)
+    cases.push_back(case_of(std::vector<CaseInput>(inputs, {{shape}, low, high}), attributes));
+  return cases;
+}
+
+std::vector<Case> add_cases() { return cases_between(-2, 2, 2); }
+std::vector<Case> scale_cases() { return cases_between(-2, 2, 1, {{"factor", -0.37}}); }
+
+// Away from the kink at 0, on both sides of it.
+std::vector<Case> relu_cases() {
+  std::vector<Case> cases = cases_between(0.01, 2);
+  cases.push_back(case_of({{{{13, 17}}, -2, -0.01}}));
+  return cases;
+}
+
+// The wide ranges reach the tails, where a careless formula overflows.
+constexpr double wide_limits[] = {20, 1e4};
+
+std::vector<Case> gelu_cases() {
+  std::vector<Case> cases = cases_between(-4, 4);
+  for (const double limit : wide_limits) cases.push_back(case_of({{{{13, 17}}, -limit, limit}}));
+  return cases;
+}
+
+std::vector<Case> backward_cases() {
+  std::vector<Case> cases = cases_between(-4, 4, 2);
+  for (const double limit : wide_limits)
+    cases.push_back(case_of({{{{13, 17}}, -1, 1}, {{{13, 17}}, -limit, limit}}));
+  return cases;
+}
+
+Values add_gradient(Graph&, const Node&, std::span<const Value> upstream) { return {upstream[0], upstream[0]}; }
+
+Values scale_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  if (!upstream[0]) return {{}};
+  return {scale(graph, upstream[0], node.number("factor"))};
+}
+
+template <Activation activation>
+Values activation_gradient_rule(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  if (!upstream[0]) return {{}};
+  return {activation_gradient(graph, activation, node.inputs[0], upstream[0])};
+}
+
+using Gradient = decltype(Op::gradient);
+using Cases = decltype(Op::cases);
+
+Op elementwise_op(std::string_view name, Gradient gradient, Cases cases) {
+  return {.name = name,
+          .infer = infer,
+          .record = record,
+          .gradient = gradient,
+          .reference = reference,
+          .cases = cases,
+          .cost = cost,
+          .candidates = stream_candidates,
+          .in_place = true};
+}
+
+const Op add_op = elementwise_op("add", add_gradient, add_cases);
+const Op scale_op = elementwise_op("scale", scale_gradient, scale_cases);
+const Op relu_op = elementwise_op("relu", activation_gradient_rule<Activation::relu>, relu_cases);
+const Op gelu_op = elementwise_op("gelu", activation_gradient_rule<Activation::gelu>, gelu_cases);
+const Op gelu_tanh_op = elementwise_op("gelu_tanh", activation_gradient_rule<Activation::gelu_tanh>, gelu_cases);
+const Op relu_backward_op = elementwise_op("relu_backward", nullptr, backward_cases);
+const Op gelu_backward_op = elementwise_op("gelu_backward", nullptr, backward_cases);
+const Op gelu_tanh_backward_op = elementwise_op("gelu_tanh_backward", nullptr, backward_cases);
+
+}  // namespace
+
+Value activate(Graph& graph, Activation activation, Value x) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return graph.apply(relu_op, {x});
+    case Activation::gelu: return graph.apply(gelu_op, {x});
+    case Activation::gelu_tanh: return graph.apply(gelu_tanh_op, {x});
+  }
+  fail("[activate] unknown activation {}", static_cast<int>(activation));
+}
+
+Value activation_gradient(Graph& graph, Activation activation, Value pre_activation, Value upstream) {
+  // The upstream comes first because that is what the result may overwrite.
+  switch (activation) {
+    case Activation::none: return upstream;
+    case Activation::relu: return graph.apply(relu_backward_op, {upstream, pre_activation});
+    case Activation::gelu: return graph.apply(gelu_backward_op, {upstream, pre_activation});
+    case Activation::gelu_tanh: return graph.apply(gelu_tanh_backward_op, {upstream, pre_activation});
+  }
+  fail("[activation_gradient] unknown activation {}", static_cast<int>(activation));
+}
+
+Value add(Graph& graph, Value a, Value b) { return graph.apply(add_op, {a, b}); }
+
+Value scale(Graph& graph, Value x, double factor) { return graph.apply(scale_op, {x}, {{"factor", factor}}); }
+
+}  // namespace vkformer
+
+VKFORMER_OPS(elementwise, &vkformer::add_op, &vkformer::scale_op, &vkformer::relu_op, &vkformer::gelu_op,
+             &vkformer::gelu_tanh_op, &vkformer::relu_backward_op, &vkformer::gelu_backward_op,
+             &vkformer::gelu_tanh_backward_op)

@@ -1,0 +1,17 @@
+#ifndef VKFORMER_GLOBAL_NORM_ARGS_H
+#define VKFORMER_GLOBAL_NORM_ARGS_H
+#include "shaders/common/stream.args.h"
+
+VKFORMER_SHARED_BEGIN
+
+// Specialization constant 1: false, square and sum one block to one number a workgroup; true, sum these numbers and take
+// the root, in one workgroup.
+struct GlobalNormArgs {
+  Floats x;
+  Floats y;
+  Stream stream;
+  uint results;  // numbers to write
+};
+
+VKFORMER_SHARED_END
+#endif
