@@ -1,0 +1,110 @@
+#pragma once
+// Where programs run: a Vulkan device or the CPU reference. Models, training and conformance see only this.
+
+#include <functional>
+#include <memory>
+
+#include "runtime/plan.h"
+
+namespace vkformer {
+
+/// Persistent tensors, shared by programs. Data goes in and out as 32-bit elements (floats or integers).
+class Store {
+ public:
+  explicit Store(StoreLayout layout) : layout_(std::move(layout)) {}
+  virtual ~Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  const StoreLayout& layout() const { return layout_; }
+  /// Throws Error for an unknown name or a wrong number of elements.
+  virtual void write(const std::string& name, std::span<const float> data) = 0;
+  virtual void read(const std::string& name, std::span<float> data) const = 0;
+  std::vector<float> read(const std::string& name) const;
+
+ private:
+  StoreLayout layout_;
+};
+
+/// One row of a profile: one dispatch of the last profiled run.
+struct Timing {
+  std::string scope;  ///< "h.0.attn"
+  std::string_view op, kernel, candidate;
+  double start = 0;    ///< seconds since the run began
+  double seconds = 0;
+  Cost cost;
+};
+
+/// Counts work that must not happen while a program is replayed.
+struct Counters {
+  uint64_t runs = 0;
+  uint64_t recorded_dispatches = 0;  ///< dispatches written into command buffers since the program was made
+  uint64_t command_buffers = 0;      ///< recorded since the program was made
+  uint64_t allocations = 0;          ///< device memory allocations of the whole backend
+  uint64_t dispatches = 0;           ///< dispatches, copies and fills of one run
+  uint64_t barriers = 0;             ///< of one run
+  uint64_t segments = 0;             ///< submissions of one run
+};
+
+/// A compiled graph. Write inputs, run, read outputs; as often as wanted.
+class Program {
+ public:
+  explicit Program(Graph graph) : graph_(std::move(graph)) {}
+  virtual ~Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  const Graph& graph() const { return graph_; }
+  /// Sets an input by name. Integers and floats are both 32 bits wide; the element count and type must match.
+  void write(const std::string& input, std::span<const float> data);
+  void write(const std::string& input, std::span<const int32_t> data);
+  virtual void run() = 0;
+  /// The value of an output after the last run.
+  std::vector<float> read(const std::string& output) const;
+
+  virtual const MemoryPlan& plan() const = 0;
+  virtual Counters counters() const { return {}; }
+  /// Timings of the last run, when the backend was made to profile.
+  virtual std::vector<Timing> timings() const { return {}; }
+  /// Throws Error when something was written behind a tensor (only with PlanOptions::guard_bytes).
+  virtual void check_guards() const {}
+
+ protected:
+  virtual void write_bytes(Value input, std::span<const std::byte> data) = 0;
+  virtual void read_bytes(Value output, std::span<std::byte> data) const = 0;
+  Graph graph_;
+};
+
+struct BackendOptions {
+  bool profile = false;  ///< timestamps around every dispatch
+  /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
+  double segment_seconds = 0.1;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const DeviceFacts& facts() const = 0;
+  /// One line for people: "device 0: llvmpipe (CPU; software Vulkan)".
+  virtual std::string describe() const = 0;
+  /// Bytes of device memory allocated by this backend now.
+  virtual uint64_t allocated_bytes() const = 0;
+  /// Zero-filled tensors. Throws Error when they don't fit.
+  virtual std::shared_ptr<Store> make_store(const StoreLayout& layout) = 0;
+  /// Plans, allocates and records. Throws Error when it does not fit, naming the biggest items.
+  virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store,
+                                           const PlanOptions& options = {}) = 0;
+};
+
+/// `device`: "" for the best Vulkan device, "reference" for the CPU, otherwise an index or part of a name.
+std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options = {});
+/// The double-precision CPU interpreter of the ops' references.
+std::unique_ptr<Backend> make_reference_backend();
+/// Facts of all Vulkan devices, usable or not (with the reason).
+struct DeviceListing {
+  DeviceFacts facts;
+  std::string unusable;
+};
+std::vector<DeviceListing> list_devices();
+
+}  // namespace vkformer

@@ -1,0 +1,42 @@
+#pragma once
+// What kernels may depend on: plain facts of one Vulkan device, without vulkan.h.
+
+#include <cstdint>
+#include <string>
+
+namespace vkformer {
+
+enum class DeviceKind : uint8_t { cpu, integrated, discrete, other };
+
+struct DeviceFacts {
+  std::string name;
+  std::string driver;  ///< driver name and version as the driver reports them
+  uint32_t vendor_id = 0;
+  uint32_t device_id = 0;
+  uint32_t driver_id = 0;  ///< VkDriverId
+  uint32_t driver_version = 0;
+  uint32_t api_version = 0;
+  DeviceKind kind = DeviceKind::other;
+  uint32_t subgroup_size = 0;
+  uint32_t min_subgroup_size = 0;
+  uint32_t max_subgroup_size = 0;
+  bool subgroup_shuffle = false;     ///< shuffle, broadcast, ballot and arithmetic in compute shaders
+  bool full_subgroups = false;       ///< a subgroup size can be required, with full subgroups
+  uint32_t max_workgroup_size = 0;   ///< invocations
+  uint32_t max_workgroups[3] = {};
+  uint32_t shared_memory = 0;        ///< bytes a workgroup
+  uint64_t max_allocation = 0;       ///< bytes: the least of maxMemoryAllocationSize and maxBufferSize
+  uint64_t memory_total = 0;         ///< bytes of the largest device-local heap
+  uint64_t memory_free = 0;          ///< bytes of its budget that are not in use
+  bool int64 = false;
+  bool float16 = false;              ///< 16-bit float arithmetic
+  bool storage16 = false;            ///< 16-bit values in storage buffers
+  bool bfloat16 = false;
+  bool integer_dot = false;
+  bool cooperative_matrix = false;
+  float timestamp_period = 0;        ///< nanoseconds a tick, 0 without timestamps
+
+  bool is_cpu() const { return kind == DeviceKind::cpu; }
+};
+
+}  // namespace vkformer

@@ -1,0 +1,86 @@
+#pragma once
+// The op contract: plain data. One folder under shaders/ is one op family; each op in it is one `Op` constant, listed in
+// the registry by VKFORMER_OPS at the end of the folder's .cpp. Everything else walks the registry: conformance, gradient
+// check, timing, the support table, `--device reference`.
+
+#include "runtime/check.h"
+#include "runtime/device_facts.h"
+#include "runtime/graph.h"
+
+namespace vkformer {
+
+class Recorder;
+
+using Types = std::vector<TensorType>;
+/// Reference inputs; nullptr where an optional input is absent.
+using Inputs = std::span<const HostTensor* const>;
+/// Reference outputs: typed and zero-filled, except that an output which aliases an input starts as a copy of it.
+using Outputs = std::span<HostTensor>;
+
+/// What a node must at least move and compute, for roofs and time budgets.
+struct Cost {
+  double bytes = 0;  ///< compulsory device-memory traffic
+  double flops = 0;  ///< floating-point operations, a fused multiply-add counts two
+};
+
+/// One input of a conformance case: values are uniform in [low, high] (integers inclusive for i32).
+struct CaseInput {
+  TensorType type;
+  double low = -1;
+  double high = 1;
+  bool absent = false;
+};
+
+/// One conformance case: a one-node graph with random inputs.
+struct Case {
+  std::vector<CaseInput> inputs;
+  Attributes attributes;
+  /// Length of the longest sum behind one output element; the tolerance grows with it (see runtime/conform.h).
+  int64_t reduction = 1;
+};
+
+struct Op {
+  std::string_view name;
+  /// Output types; throws "[layer_norm] gain has 8 columns, x has 16".
+  Types (*infer)(const Node&) = nullptr;
+  /// Chooses a kernel, fills its arguments and dispatches. nullptr: the op only renames storage (see `aliases`).
+  void (*record)(Recorder&, const Node&) = nullptr;
+  /// One gradient for each input (an absent Value where there is none), given one upstream gradient for each output
+  /// (absent where nothing flows). nullptr: not differentiable, on purpose.
+  Values (*gradient)(Graph&, const Node&, std::span<const Value> upstream) = nullptr;
+  /// Double precision, written from the formula.
+  void (*reference)(const Node&, Inputs, Outputs) = nullptr;
+  /// Prime sizes, ones, tails; small enough that the double reference takes milliseconds.
+  std::vector<Case> (*cases)() = nullptr;
+  Cost (*cost)(const Node&) = nullptr;
+
+  // Optional.
+
+  /// Names of the kernels legal for this node on this device, best first; empty means "not supported here".
+  /// nullptr: there is one kernel, legal everywhere. `record` asks Recorder::candidate() which one to use.
+  std::vector<std::string_view> (*candidates)(const Node&, const DeviceFacts&) = nullptr;
+  /// Bytes of workspace that live only while the node runs, for the candidate about to be recorded.
+  int64_t (*scratch)(const Node&, const DeviceFacts&, std::string_view candidate) = nullptr;
+  /// aliases[o] = i: output o *is* the storage of input i, changed in place (or merely reshaped). -1: its own storage.
+  std::vector<int> aliases = {};
+  /// Output 0 may overwrite input 0 when nobody reads input 0 later: every invocation reads only what it writes.
+  bool in_place = false;
+  /// Byte offset inside output 0 at which each input is stored (the join op): the plan puts inputs there directly.
+  std::vector<int64_t> (*places)(const Node&) = nullptr;
+};
+
+/// All ops, sorted by name.
+const std::vector<const Op*>& all_ops();
+/// The op of that name, or nullptr.
+const Op* find_op(std::string_view name);
+
+/// Generated list (one function a folder of shaders/): see cmake/shaders.cmake.
+using OpList = std::vector<const Op*>;
+
+}  // namespace vkformer
+
+/// At the end of shaders/<folder>/<folder>.cpp, at global scope: VKFORMER_OPS(layer_norm, &vkformer::layer_norm_op, ...)
+#define VKFORMER_OPS(folder, ...)        \
+  namespace vkformer::registry {         \
+  OpList ops_of_##folder() { return {__VA_ARGS__}; } \
+  }

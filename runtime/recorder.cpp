@@ -1,0 +1,101 @@
+#include "runtime/recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/vulkan/pipeline.h"
+
+namespace vkformer {
+
+namespace {
+
+bool overlaps(const Region& a, const Region& b) {
+  return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
+}
+
+bool any_overlap(std::span<const Region> a, std::span<const Region> b) {
+  return std::any_of(a.begin(), a.end(), [&](const Region& x) {
+    return std::any_of(b.begin(), b.end(), [&](const Region& y) { return overlaps(x, y); });
+  });
+}
+
+}  // namespace
+
+Recorder::Recorder(const Graph& graph, const DeviceFacts& facts, PipelineCache& pipelines, const Placement& placement)
+    : graph_(graph), facts_(facts), pipelines_(pipelines), placement_(placement) {}
+
+Region Recorder::region(Value value) const {
+  return value ? placement_.values[static_cast<size_t>(value.id)] : Region{};
+}
+
+uint64_t Recorder::address(Value value) const { return region(value).address; }
+
+void Recorder::record(int node_index, std::string_view candidate) {
+  node_index_ = node_index;
+  node_ = &graph_.nodes()[static_cast<size_t>(node_index)];
+  candidate_ = candidate;
+  scratch_ = placement_.scratch[static_cast<size_t>(node_index)];
+  if (!node_->op->record) return;
+  const size_t first = commands_.size();
+  node_->op->record(*this, *node_);
+  if (!node_->op->cost || first == commands_.size()) return;
+  const Cost whole = node_->op->cost(*node_);
+  const auto share = static_cast<double>(commands_.size() - first);
+  for (size_t i = first; i < commands_.size(); ++i) commands_[i].cost = {whole.bytes / share, whole.flops / share};
+}
+
+void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t size) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (launch.groups[axis] == 0) return;  // an empty tensor
+    check(launch.groups[axis] <= facts_.max_workgroups[axis], "[{}] {} workgroups along axis {}; {} allows {}",
+          launch.kernel, launch.groups[axis], axis, facts_.name, facts_.max_workgroups[axis]);
+  }
+  Command command{.kernel = launch.kernel, .groups = launch.groups};
+  command.pipeline = pipelines_.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
+  std::memcpy(command.args.data(), args, size);
+  command.args_size = static_cast<uint32_t>(size);
+  std::vector<Region> reads = launch.reads, writes = launch.writes;
+  if (reads.empty())
+    for (Value input : node_->inputs)
+      if (input) reads.push_back(region(input));
+  if (writes.empty())
+    for (Value output : node_->outputs) writes.push_back(region(output));
+  if (scratch_.bytes > 0 && launch.reads.empty()) reads.push_back(scratch_);
+  if (scratch_.bytes > 0 && launch.writes.empty()) writes.push_back(scratch_);
+  add(command, reads, writes);
+}
+
+void Recorder::copy(Region source, Region target) {
+  check(source.bytes == target.bytes && !overlaps(source, target), "[{}] a copy needs two separate ranges of one size",
+        node_ ? node_->op->name : "output");
+  add({.kind = Command::Kind::copy, .kernel = "copy", .source = source, .target = target}, std::span(&source, 1),
+      std::span(&target, 1));
+}
+
+void Recorder::fill(Region target, uint32_t pattern) {
+  add({.kind = Command::Kind::fill, .kernel = "fill", .target = target, .pattern = pattern}, {},
+      std::span(&target, 1));
+}
+
+void Recorder::add(Command command, std::span<const Region> reads, std::span<const Region> writes) {
+  // Empty regions (absent tensors) never overlap anything: their byte count is 0.
+  if (any_overlap(reads, pending_writes_) || any_overlap(writes, pending_writes_) ||
+      any_overlap(writes, pending_reads_)) {
+    command.barrier_before = true;
+    pending_reads_.clear();
+    pending_writes_.clear();
+  }
+  pending_reads_.insert(pending_reads_.end(), reads.begin(), reads.end());
+  pending_writes_.insert(pending_writes_.end(), writes.begin(), writes.end());
+  command.node = node_index_;
+  commands_.push_back(command);
+}
+
+std::array<uint32_t, 3> spread_groups(const DeviceFacts& facts, uint64_t count) {
+  const uint64_t limit = facts.max_workgroups[0];
+  if (count <= limit) return {static_cast<uint32_t>(count), 1, 1};
+  const uint64_t rows = (count + limit - 1) / limit;
+  return {static_cast<uint32_t>((count + rows - 1) / rows), static_cast<uint32_t>(rows), 1};
+}
+
+}  // namespace vkformer

@@ -1,0 +1,178 @@
+// The CPU reference: an interpreter that walks the graph and calls each op's double-precision formula.
+
+#include <cstring>
+#include <map>
+
+#include "runtime/backend.h"
+
+namespace vkformer {
+
+namespace {
+
+// Elements cross the interface as 32 bits, as on a device.
+void widen(const TensorType& type, std::span<const std::byte> bytes, double* out) {
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    if (type.dtype == DType::f32) {
+      float value;
+      std::memcpy(&value, bytes.data() + i * 4, 4);
+      out[i] = static_cast<double>(value);
+    } else {
+      int32_t value;
+      std::memcpy(&value, bytes.data() + i * 4, 4);
+      out[i] = value;
+    }
+  }
+}
+
+void narrow(const TensorType& type, const double* in, std::span<std::byte> bytes) {
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    if (type.dtype == DType::f32) {
+      const auto value = static_cast<float>(in[i]);
+      std::memcpy(bytes.data() + i * 4, &value, 4);
+    } else {
+      const auto value = static_cast<int32_t>(in[i]);
+      std::memcpy(bytes.data() + i * 4, &value, 4);
+    }
+  }
+}
+
+class ReferenceStore : public Store {
+ public:
+  explicit ReferenceStore(const StoreLayout& store_layout) : Store(store_layout) {
+    for (int64_t bytes : layout().blocks()) blocks_.emplace_back(static_cast<size_t>(bytes / 4));
+  }
+  void write(const std::string& name, std::span<const float> data) override {
+    const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
+    std::copy(data.begin(), data.end(), at(entry));
+  }
+  using Store::read;
+  void read(const std::string& name, std::span<float> data) const override {
+    const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
+    const double* source = const_cast<ReferenceStore*>(this)->at(entry);
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(source[i]);
+  }
+  double* at(const StoreLayout::Entry& entry) {
+    return blocks_[static_cast<size_t>(entry.block)].data() + entry.offset / 4;
+  }
+
+ private:
+  std::vector<std::vector<double>> blocks_;
+};
+
+class ReferenceProgram : public Program {
+ public:
+  ReferenceProgram(Graph graph, std::shared_ptr<Store> store)
+      : Program(std::move(graph)),
+        store_(std::static_pointer_cast<ReferenceStore>(store)),
+        values_(graph_.value_count()),
+        last_use_(graph_.value_count(), -1) {
+    verify(graph_);
+    plan_.live_nodes = live_nodes(graph_);
+    for (Value input : graph_.inputs()) values_[index(input)] = HostTensor(graph_.info(input).type);
+    for (int n : plan_.live_nodes)
+      for (Value input : node(n).inputs)
+        if (input) last_use_[index(input)] = n;
+  }
+
+  void run() override {
+    for (int n : plan_.live_nodes) run_node(n);
+  }
+  const MemoryPlan& plan() const override { return plan_; }
+
+ protected:
+  void write_bytes(Value input, std::span<const std::byte> data) override {
+    widen(graph_.info(input).type, data, values_[index(input)].data.data());
+  }
+  void read_bytes(Value output, std::span<std::byte> data) const override {
+    narrow(graph_.info(output).type, values_[index(output)].data.data(), data);
+  }
+
+ private:
+  static size_t index(Value value) { return static_cast<size_t>(value.id); }
+  const Node& node(int n) const { return graph_.nodes()[static_cast<size_t>(n)]; }
+
+  /// Persistent tensors are read when needed, so that a changed block is seen through the names inside it.
+  const HostTensor& fetch(Value value) {
+    const ValueInfo& info = graph_.info(value);
+    if (info.storage == Storage::persistent) {
+      HostTensor& tensor = values_[index(value)];
+      tensor = HostTensor(info.type);
+      std::copy_n(store_->at(store_->layout().require(info.name, info.type)), info.type.elements(),
+                  tensor.data.data());
+    }
+    return values_[index(value)];
+  }
+
+  void run_node(int n) {
+    const Node& current = node(n);
+    std::vector<const HostTensor*> inputs;
+    for (Value input : current.inputs) inputs.push_back(input ? &fetch(input) : nullptr);
+    std::vector<HostTensor> outputs;
+    for (size_t o = 0; o < current.outputs.size(); ++o) {
+      const int source = o < current.op->aliases.size() ? current.op->aliases[o] : -1;
+      outputs.emplace_back(current.output_types[o]);
+      if (source >= 0) outputs.back().data = inputs[static_cast<size_t>(source)]->data;
+    }
+    if (current.op->reference) current.op->reference(current, inputs, outputs);
+    for (size_t o = 0; o < current.outputs.size(); ++o) {
+      // Changes in place go back to the Store, through any number of aliases.
+      if (const Value root = persistent_root(current.outputs[o])) {
+        const ValueInfo& info = graph_.info(root);
+        std::copy(outputs[o].data.begin(), outputs[o].data.end(),
+                  store_->at(store_->layout().require(info.name, info.type)));
+      }
+      values_[index(current.outputs[o])] = std::move(outputs[o]);
+    }
+    for (Value input : current.inputs)
+      if (input && last_use_[index(input)] == n && graph_.info(input).storage != Storage::input &&
+          !graph_.info(input).output)
+        values_[index(input)] = {};
+  }
+
+  Value persistent_root(Value value) const {
+    for (;;) {
+      const ValueInfo& info = graph_.info(value);
+      if (info.storage == Storage::persistent) return value;
+      if (info.producer < 0) return {};
+      const Node& producer = node(info.producer);
+      int source = -1;
+      for (size_t o = 0; o < producer.op->aliases.size(); ++o)
+        if (producer.outputs[o] == value) source = producer.op->aliases[o];
+      if (source < 0) return {};
+      value = producer.inputs[static_cast<size_t>(source)];
+    }
+  }
+
+  std::shared_ptr<ReferenceStore> store_;
+  MemoryPlan plan_;
+  std::vector<HostTensor> values_;
+  std::vector<int> last_use_;
+};
+
+class ReferenceBackend : public Backend {
+ public:
+  ReferenceBackend() {
+    facts_.name = "reference";
+    facts_.driver = "CPU, double precision";
+    facts_.kind = DeviceKind::cpu;
+    facts_.max_allocation = uint64_t{1} << 60;
+  }
+  const DeviceFacts& facts() const override { return facts_; }
+  std::string describe() const override { return "device reference (CPU, double precision, slow)"; }
+  uint64_t allocated_bytes() const override { return 0; }
+  std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
+    return std::make_shared<ReferenceStore>(layout);
+  }
+  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions&) override {
+    return std::make_unique<ReferenceProgram>(std::move(graph), std::move(store));
+  }
+
+ private:
+  DeviceFacts facts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
+
+}  // namespace vkformer

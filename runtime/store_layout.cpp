@@ -1,0 +1,40 @@
+#include "runtime/store_layout.h"
+
+#include <numeric>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+void StoreLayout::add_block(const std::string& name, std::span<const Part> parts) {
+  const int block = static_cast<int>(block_bytes_.size());
+  int64_t offset = 0;
+  for (const Part& part : parts) {
+    check(entries_.emplace(part.name, Entry{part.type, block, offset}).second,
+          "the store already has a tensor named '{}'", part.name);
+    offset += align_part(part.type.bytes());
+  }
+  check(entries_.emplace(name, Entry{{Shape{offset / size_of(DType::f32)}, DType::f32}, block, 0}).second,
+        "the store already has a tensor named '{}'", name);
+  block_bytes_.push_back(offset);
+  block_names_.push_back(name);
+}
+
+const StoreLayout::Entry* StoreLayout::find(const std::string& name) const {
+  auto known = entries_.find(name);
+  return known == entries_.end() ? nullptr : &known->second;
+}
+
+const StoreLayout::Entry& StoreLayout::require(const std::string& name, const TensorType& type) const {
+  const Entry* entry = find(name);
+  check(entry != nullptr, "the store has no tensor '{}'", name);
+  check(entry->type.elements() == type.elements() && entry->type.dtype == type.dtype,
+        "tensor '{}' is {} in the store, {} in the graph", name, entry->type.shape.to_string(), type.shape.to_string());
+  return *entry;
+}
+
+int64_t StoreLayout::total_bytes() const {
+  return std::accumulate(block_bytes_.begin(), block_bytes_.end(), int64_t{0});
+}
+
+}  // namespace vkformer

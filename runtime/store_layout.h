@@ -1,0 +1,43 @@
+#pragma once
+// Persistent tensors (parameters, gradients' sums, optimiser state, caches) in blocks. A block is one flat tensor under
+// its own name, and the tensors inside it have theirs: AdamW updates a whole block in one launch.
+
+#include <map>
+
+#include "runtime/graph.h"
+
+namespace vkformer {
+
+class StoreLayout {
+ public:
+  struct Entry {
+    TensorType type;
+    int block = 0;
+    int64_t offset = 0;  ///< bytes
+  };
+
+  struct Part {
+    std::string name;
+    TensorType type;
+  };
+
+  /// A block of f32 tensors, each starting at a multiple of 16 bytes. The block itself is a flat tensor called `name`.
+  void add_block(const std::string& name, std::span<const Part> parts);
+  /// The entry of that name, or nullptr.
+  const Entry* find(const std::string& name) const;
+  /// Throws Error when there is no such tensor or its type differs (the same number of elements is enough).
+  const Entry& require(const std::string& name, const TensorType& type) const;
+  const std::vector<int64_t>& blocks() const { return block_bytes_; }  ///< bytes of each block
+  const std::vector<std::string>& block_names() const { return block_names_; }
+  int64_t total_bytes() const;
+
+ private:
+  std::vector<int64_t> block_bytes_;
+  std::vector<std::string> block_names_;
+  std::map<std::string, Entry> entries_;
+};
+
+/// Parts of a block start at multiples of 16 bytes.
+constexpr int64_t align_part(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+}  // namespace vkformer

@@ -1,0 +1,147 @@
+#include "runtime/vulkan/backend.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vkformer {
+
+namespace {
+
+constexpr uint64_t staging_bytes = uint64_t{4} << 20;
+
+class VulkanBackend : public Backend {
+ public:
+  VulkanBackend(const std::string& device, const BackendOptions& options)
+      : context_(std::make_shared<VulkanContext>(device, options)) {}
+  const DeviceFacts& facts() const override { return context_->device.facts(); }
+  std::string describe() const override { return context_->device.describe(); }
+  uint64_t allocated_bytes() const override { return context_->allocated_bytes; }
+  std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
+    return std::make_shared<VulkanStore>(context_, layout);
+  }
+  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options) override {
+    return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options);
+  }
+
+ private:
+  std::shared_ptr<VulkanContext> context_;
+};
+
+}  // namespace
+
+VulkanContext::VulkanContext(const std::string& device_choice, const BackendOptions& backend_options)
+    : device(device_choice), pipelines(device), options(backend_options) {
+  const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                     .queueFamilyIndex = device.queue_family()};
+  vk_check(vkCreateCommandPool(device.handle(), &pool, nullptr, &command_pool), "vkCreateCommandPool");
+  const VkCommandBufferAllocateInfo commands{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             .commandPool = command_pool,
+                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                             .commandBufferCount = 1};
+  vk_check(vkAllocateCommandBuffers(device.handle(), &commands, &transfer_commands_), "vkAllocateCommandBuffers");
+}
+
+VulkanContext::~VulkanContext() { vkDestroyCommandPool(device.handle(), command_pool, nullptr); }
+
+std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory memory) {
+  auto buffer = std::make_unique<Buffer>(device, std::max<uint64_t>(bytes, 16), memory);
+  ++allocations;
+  return buffer;
+}
+
+void VulkanContext::transfer(const std::function<void(VkCommandBuffer)>& record) {
+  const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+  vk_check(vkBeginCommandBuffer(transfer_commands_, &begin), "vkBeginCommandBuffer");
+  const VkMemoryBarrier2 barrier{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT,
+      .srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT,
+      .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT,
+      .dstAccessMask = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_READ_BIT |
+                       VK_ACCESS_2_TRANSFER_WRITE_BIT};
+  const VkMemoryBarrier2 host_barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                      .srcStageMask = VK_PIPELINE_STAGE_2_TRANSFER_BIT,
+                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_SHADER_READ_BIT};
+  const VkDependencyInfo before{
+      .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
+  const VkDependencyInfo after{
+      .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &host_barrier};
+  vkCmdPipelineBarrier2(transfer_commands_, &before);
+  record(transfer_commands_);
+  vkCmdPipelineBarrier2(transfer_commands_, &after);
+  vk_check(vkEndCommandBuffer(transfer_commands_), "vkEndCommandBuffer");
+  device.submit_and_wait(transfer_commands_);
+}
+
+void VulkanContext::upload(const Buffer& target, uint64_t offset, std::span<const std::byte> data) {
+  if (!staging_) staging_ = allocate(staging_bytes, Buffer::Memory::readback);
+  for (uint64_t done = 0; done < data.size(); done += staging_bytes) {
+    const uint64_t chunk = std::min<uint64_t>(staging_bytes, data.size() - done);
+    std::memcpy(staging_->mapped().data(), data.data() + done, chunk);
+    transfer([&](VkCommandBuffer commands) {
+      const VkBufferCopy region{0, offset + done, chunk};
+      vkCmdCopyBuffer(commands, staging_->handle(), target.handle(), 1, &region);
+    });
+  }
+}
+
+void VulkanContext::download(const Buffer& source, uint64_t offset, std::span<std::byte> data) {
+  if (!staging_) staging_ = allocate(staging_bytes, Buffer::Memory::readback);
+  for (uint64_t done = 0; done < data.size(); done += staging_bytes) {
+    const uint64_t chunk = std::min<uint64_t>(staging_bytes, data.size() - done);
+    transfer([&](VkCommandBuffer commands) {
+      const VkBufferCopy region{offset + done, 0, chunk};
+      vkCmdCopyBuffer(commands, source.handle(), staging_->handle(), 1, &region);
+    });
+    std::memcpy(data.data() + done, staging_->mapped().data(), chunk);
+  }
+}
+
+void VulkanContext::fill(const Buffer& target, uint32_t pattern) {
+  transfer([&](VkCommandBuffer commands) {
+    vkCmdFillBuffer(commands, target.handle(), 0, target.size() / 4 * 4, pattern);
+  });
+}
+
+VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout)
+    : Store(store_layout), context_(std::move(context)) {
+  const auto needed = static_cast<uint64_t>(layout().total_bytes());
+  const uint64_t available = context_->device.memory_free();
+  check(needed <= available, "parameters and state need {} MiB, {} has {} MiB free; use a smaller model",
+        (needed >> 20) + 1, context_->device.facts().name, available >> 20);
+  for (int64_t bytes : layout().blocks()) {
+    blocks_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device));
+    context_->allocated_bytes += static_cast<uint64_t>(bytes);
+    context_->fill(*blocks_.back(), 0);
+  }
+}
+
+VulkanStore::~VulkanStore() { context_->allocated_bytes -= static_cast<uint64_t>(layout().total_bytes()); }
+
+void VulkanStore::write(const std::string& name, std::span<const float> data) {
+  const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
+  context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset), std::as_bytes(data));
+}
+
+void VulkanStore::read(const std::string& name, std::span<float> data) const {
+  const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
+  context_->download(block(entry.block), static_cast<uint64_t>(entry.offset), std::as_writable_bytes(data));
+}
+
+std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options) {
+  if (device == "reference") return make_reference_backend();
+  return std::make_unique<VulkanBackend>(device, options);
+}
+
+std::vector<DeviceListing> list_devices() {
+  std::vector<DeviceListing> listings;
+  const Instance instance;
+  for (const Instance::Entry& entry : instance.devices()) listings.push_back({entry.facts, entry.unusable});
+  return listings;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,40 @@
+#pragma once
+// Device memory with an address.
+
+#include <span>
+#include <cstddef>
+
+#include "runtime/vulkan/device.h"
+
+namespace vkformer {
+
+/// One VkBuffer with its own memory. Kernels reach it by address, copies by handle.
+class Buffer {
+ public:
+  enum class Memory : uint8_t {
+    device,    ///< fastest for kernels; the host can't see it
+    upload,    ///< the host writes, kernels read (prefers device-local memory the host can see)
+    readback,  ///< the device writes, the host reads (prefers cached memory)
+  };
+  /// Throws Error when the device has not that much memory.
+  Buffer(Device& device, uint64_t bytes, Memory memory);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  VkBuffer handle() const { return buffer_; }
+  uint64_t address() const { return address_; }
+  uint64_t size() const { return size_; }
+  /// Host view (coherent) of an upload or readback buffer; empty for device memory.
+  std::span<std::byte> mapped() const { return {mapped_, mapped_ ? size_ : 0}; }
+
+ private:
+  Device& device_;
+  VkBuffer buffer_ = nullptr;
+  VkDeviceMemory memory_ = nullptr;
+  uint64_t size_ = 0;
+  uint64_t address_ = 0;
+  std::byte* mapped_ = nullptr;
+};
+
+}  // namespace vkformer

@@ -1,0 +1,30 @@
+#ifndef VKFORMER_SHARED_H
+#define VKFORMER_SHARED_H
+// The types that <op>.args.h headers use, read by C++ and GLSL alike. A pointer is the device address of the first
+// element; in C++ it is a plain 64-bit number.
+
+#ifdef __cplusplus
+#include <cstdint>
+namespace vkformer {
+using uint = uint32_t;
+using Floats = uint64_t;      ///< address of f32
+using FloatPairs = uint64_t;  ///< address of f32 read two at a time; must be 8-byte aligned
+using FloatQuads = uint64_t;  ///< address of f32 read four at a time; must be 16-byte aligned
+using Ints = uint64_t;        ///< address of i32
+}  // namespace vkformer
+#define VKFORMER_SHARED_BEGIN namespace vkformer {
+#define VKFORMER_SHARED_END }
+#else
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_control_flow_attributes : require
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Floats { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer FloatPairs { vec2 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer FloatQuads { vec4 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Ints { int v[]; };
+#define VKFORMER_SHARED_BEGIN
+#define VKFORMER_SHARED_END
+// Push constants: PUSH(LayerNormArgs) makes the fields available as `args.x`.
+#define PUSH(Args) layout(push_constant, scalar) uniform Push { Args args; }
+#endif
+#endif
