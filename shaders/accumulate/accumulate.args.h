@@ -5,8 +5,8 @@
 VKFORMER_SHARED_BEGIN
 
 struct AccumulateArgs {
-  Floats sum;
-  Floats x;
+  FloatQuads sum;
+  FloatQuads x;
   Ints first;
   Stream stream;
 };

@@ -6,10 +6,10 @@ VKFORMER_SHARED_BEGIN
 
 // Specialization constant 1: whether the gradient is clipped by the norm.
 struct AdamWArgs {
-  Floats parameters;
-  Floats gradient;
-  Floats moment1;
-  Floats moment2;
+  FloatQuads parameters;
+  FloatQuads gradient;
+  FloatQuads moment1;
+  FloatQuads moment2;
   Floats schedule;  // learning rate, 1 - beta1^t, sqrt(1 - beta2^t)
   Floats norm;
   Stream stream;

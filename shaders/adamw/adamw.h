@@ -18,9 +18,9 @@ struct AdamWOptions {
 ///   p *= 1 - learning_rate * weight_decay           (the first `decayed_elements` only)
 ///   m += (1 - beta1) (g - m);  v = beta2 v + (1 - beta2) g^2
 ///   p -= learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
-/// All four tensors are f32 with one element count. `schedule` is f32 [3] in the step buffer: {learning_rate, 1 - beta1^t,
-/// sqrt(1 - beta2^t)} with t counting from 1. `norm` is the f32 [1] of global_norm(), absent when clip_norm is 0.
-/// Gives {parameters, moment1, moment2}, changed in place. Not differentiable.
+/// All four tensors are f32 with one element count. `schedule` is f32 [3] in the step buffer: {learning_rate,
+/// 1 - beta1^t, sqrt(1 - beta2^t)} with t counting from 1. `norm` is the f32 [1] of global_norm(), absent when
+/// clip_norm is 0. Gives {parameters, moment1, moment2}, changed in place. Not differentiable.
 Values adamw(Graph& graph, Value parameters, Value gradient, Value moment1, Value moment2, Value schedule, Value norm,
              const AdamWOptions& options);
 

@@ -37,19 +37,20 @@ float gelu(float x) { return x * normal_cdf(x); }
 
 float gelu_derivative(float x) { return normal_cdf(x) + x * 0.39894228040143268 * exp(-0.5 * x * x); }
 
-// GPT-2's approximation x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 x^3), as x * sigmoid(2 u). Beyond
-// |x| = 9 the sigmoid is 0 or 1 in f32, so it is clamped there and exp cannot overflow.
-float gelu_tanh_gate(float x) {
+// GPT-2's approximation x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 x^3), as x / (1 + e) with
+// e = exp(-2 u). Beyond |x| = 9 the factor of x is 0 or 1 in f32, so x is clamped there and e cannot overflow.
+float gelu_tanh_exp(float x) {
   float y = clamp(x, -9.0, 9.0);
-  return 1.0 / (1.0 + exp(-1.5957691216057308 * y * (1.0 + 0.044715 * y * y)));
+  return exp(-1.5957691216057308 * y * (1.0 + 0.044715 * y * y));
 }
 
-float gelu_tanh(float x) { return x * gelu_tanh_gate(x); }
+float gelu_tanh(float x) { return x / (1.0 + gelu_tanh_exp(x)); }
 
 float gelu_tanh_derivative(float x) {
-  float gate = gelu_tanh_gate(x);
   float y = clamp(x, -9.0, 9.0);
-  return gate + y * gate * (1.0 - gate) * 1.5957691216057308 * (1.0 + 0.134145 * y * y);
+  float e = gelu_tanh_exp(x);
+  float gate = 1.0 / (1.0 + e);
+  return gate + y * (e * gate) * gate * (1.5957691216057308 * (1.0 + 0.134145 * y * y));
 }
 
 float activate(uint kind, float x) {

@@ -16,19 +16,19 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Words { uint
 
 layout(local_size_x_id = 0) in;  // at least 4
 
-vec4 load(Floats a, uint i, bool whole) {
-  if (!whole) return vec4(a.v[i]);
+vec4 load(FloatQuads a, uint i, bool whole) {
+  if (!whole) return vec4(a.v[i / 4][i % 4]);
 #ifdef WORDS
   Words words = Words(a);
   return uintBitsToFloat(uvec4(unpackUint2x32(words.v[2 * i]), unpackUint2x32(words.v[2 * i + 1])));
 #else
-  return FloatQuads(a).v[i];
+  return a.v[i];
 #endif
 }
 
-void store(Floats a, uint i, bool whole, vec4 value) {
+void store(FloatQuads a, uint i, bool whole, vec4 value) {
   if (!whole) {
-    a.v[i] = value.x;
+    a.v[i / 4][i % 4] = value.x;
     return;
   }
 #ifdef WORDS
@@ -36,7 +36,7 @@ void store(Floats a, uint i, bool whole, vec4 value) {
   words.v[2 * i] = packUint2x32(floatBitsToUint(value.xy));
   words.v[2 * i + 1] = packUint2x32(floatBitsToUint(value.zw));
 #else
-  FloatQuads(a).v[i] = value;
+  a.v[i] = value;
 #endif
 }
 

@@ -5,8 +5,8 @@
 VKFORMER_SHARED_BEGIN
 
 struct DropoutArgs {
-  Floats x;
-  Floats y;
+  FloatQuads x;
+  FloatQuads y;
   Ints seed;  // seed, step
   Stream stream;
   uint key;        // the second half of the generator's key

@@ -10,9 +10,9 @@ const uint elementwise_add = 32;
 const uint elementwise_scale = 33;
 
 struct ElementwiseArgs {
-  Floats x;
-  Floats second;  // the addend or the pre-activation
-  Floats y;
+  FloatQuads x;
+  FloatQuads second;  // the addend or the pre-activation
+  FloatQuads y;
   Stream stream;
   float factor;
 };

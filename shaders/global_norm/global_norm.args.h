@@ -4,10 +4,10 @@
 
 VKFORMER_SHARED_BEGIN
 
-// Specialization constant 1: false, square and sum one block to one number a workgroup; true, sum these numbers and take
-// the root, in one workgroup.
+// Specialization constant 1: false, square one block and sum it to one number a workgroup; true, sum these numbers and
+// take the root, in one workgroup.
 struct GlobalNormArgs {
-  Floats x;
+  FloatQuads x;
   Floats y;
   Stream stream;
   uint results;  // numbers to write

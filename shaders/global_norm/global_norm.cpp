@@ -16,7 +16,7 @@ Types infer(const Node& node) {
   return {{{1}, DType::f32}};
 }
 
-// On GPUs a workgroup walks further than in other stream kernels, so that one workgroup can finish off its partial sums.
+// On GPUs a workgroup walks further than in other stream kernels: one workgroup must then add up all partial sums.
 Stream stream_of_block(const DeviceFacts& facts, int64_t elements) {
   Stream stream = stream_over(facts, elements);
   if (!facts.is_cpu()) stream.span *= 8;

@@ -4,7 +4,7 @@
 
 namespace vkformer {
 
-/// Byte offsets of tensors laid one after another as in a block of the Store: each starts at the next multiple of 16, the
+/// Byte offsets of tensors laid one after another as in a block of the Store: each starts at a multiple of 16, the
 /// alignment that four-wide kernels need.
 std::vector<int64_t> join_offsets(const Types& parts);
 
