@@ -36,8 +36,8 @@ std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const double first : {0, 1})
     for (const Shape& shape : {Shape{1}, Shape{3}, Shape{2, 4}, Shape{7, 149}, Shape{3, 4271}})
-      cases.push_back({.inputs = {{{shape}}, {{Shape{shape.elements()}}}, {{{1}, DType::i32}, first, first}},
-                       .attributes = {}});
+      cases.push_back(
+          {.inputs = {{{shape}}, {{Shape{shape.elements()}}}, {{{1}, DType::i32}, first, first}}, .attributes = {}});
   return cases;
 }
 

@@ -136,8 +136,7 @@ std::vector<Case> gelu_cases() {
 
 std::vector<Case> backward_cases() {
   std::vector<Case> cases = cases_between(-4, 4, 2);
-  for (const double limit : wide_limits)
-    cases.push_back(case_of({{{{13, 17}}, -1, 1}, {{{13, 17}}, -limit, limit}}));
+  for (const double limit : wide_limits) cases.push_back(case_of({{{{13, 17}}, -1, 1}, {{{13, 17}}, -limit, limit}}));
   return cases;
 }
 
