@@ -1,0 +1,75 @@
+#include "shaders/common/rows.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace vkformer {
+
+namespace {
+
+/// More registers than this for one row make compilers spill and unroll no more.
+constexpr uint32_t held_pairs = 32;
+
+bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
+
+}  // namespace
+
+std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use) {
+  // Wider than 8 lanes, lavapipe 26.1 aborts on 64-bit stores of packed pairs.
+  const bool int64 = facts.int64 && !(facts.is_cpu() && facts.subgroup_size > 8);
+  const bool subgroup = use != RowUse::move && facts.subgroup_shuffle && facts.full_subgroups;
+  // A CPU driver runs a workgroup's subgroups one after another, so more than one only costs barriers. A GPU hides its
+  // memory's latency with several subgroups a row once a row is long.
+  const uint32_t limit = facts.is_cpu() ? held_pairs : held_pairs / 2;
+  const bool short_rows = row_pairs(columns, std::max(facts.subgroup_size, 1u)) <= limit;
+  const bool prefer_subgroup = short_rows || (facts.is_cpu() && use == RowUse::stream);
+
+  std::vector<std::string_view> names;
+  const auto add = [&](bool legal, std::string_view plain, std::string_view wide) {
+    if (!legal) return;
+    if (int64 && facts.is_cpu()) names.push_back(wide);
+    names.push_back(plain);
+    if (int64 && !facts.is_cpu()) names.push_back(wide);
+  };
+  if (prefer_subgroup) add(subgroup, "subgroup", "subgroup_int64");
+  add(true, "workgroup", "workgroup_int64");
+  if (!prefer_subgroup) add(subgroup, "subgroup", "subgroup_int64");
+  return names;
+}
+
+uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, std::string_view candidate) {
+  if (starts_with(candidate, "subgroup")) return facts.subgroup_size;
+  const uint32_t most = std::bit_floor(std::min(facts.max_workgroup_size, 256u));
+  const auto wanted = std::bit_ceil(groups_for(columns, facts.is_cpu() ? 2 * held_pairs : 4));
+  const uint32_t least = facts.is_cpu() ? std::bit_ceil(std::max(facts.subgroup_size, 4u)) : 64;
+  return std::min(std::max(wanted, least), most);
+}
+
+uint32_t rows_per_group(const DeviceFacts& facts, int64_t rows, int64_t columns) {
+  if (!facts.is_cpu()) return 1;
+  const int64_t balanced = std::max<int64_t>(rows / 16, 1);
+  return static_cast<uint32_t>(std::clamp<int64_t>(2048 / std::max<int64_t>(columns, 1), 1, balanced));
+}
+
+void check_rows(std::string_view kernel, int64_t rows, int64_t columns) {
+  check(rows * columns < int64_t{1} << 31, "[{}] {} rows of {} columns; kernels address at most 2^31 - 1 elements",
+        kernel, rows, columns);
+}
+
+Launch row_launch(const Recorder& recorder, std::string_view kernel, int64_t rows, int64_t columns, uint32_t per_group,
+                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants) {
+  check_rows(kernel, rows, columns);
+  const std::string_view variant = recorder.candidate();
+  const uint32_t lanes = row_lanes(recorder.device(), columns, variant);
+  const bool paired =
+      columns % 2 == 0 && std::all_of(matrices.begin(), matrices.end(), [](uint64_t at) { return at % 8 == 0; });
+  Launch launch{.kernel = kernel,
+                .variant = variant,
+                .constants = {lanes, static_cast<uint32_t>(columns), paired, per_group},
+                .groups = spread_groups(recorder.device(), groups_for(rows, per_group)),
+                .subgroup_size = starts_with(variant, "subgroup") ? lanes : 0};
+  launch.constants.insert(launch.constants.end(), constants);
+  return launch;
+}
+
+}  // namespace vkformer

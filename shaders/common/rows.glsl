@@ -1,0 +1,94 @@
+#ifndef VKFORMER_ROWS_GLSL
+#define VKFORMER_ROWS_GLSL
+// Rows of COLUMNS floats, each spread over the invocations of one workgroup, which takes ROWS rows one after the other.
+// Launched through rows.h, which fills constants 0 to 3; a kernel's own constants start at 4.
+//
+// An invocation owns the same COUNT pairs of columns in every row. Every sum runs in a fixed order. Compiled with
+//   -DSUBGROUP  the workgroup is exactly one full subgroup and reductions are shuffles; otherwise shared memory
+//   -DINT64     aligned pairs travel as 64-bit words, half the price on drivers that load lane by lane
+// (A pointer cast to FloatPairs would do without 64-bit integers, but SwiftShader cannot compile the cast.)
+#include "shaders/common/shared.h"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 8;        // a power of two
+layout(constant_id = 1) const uint COLUMNS = 1;
+layout(constant_id = 3) const uint ROWS = 1;
+
+const uint COUNT = (COLUMNS + 2 * LANES - 1) / (2 * LANES);
+
+#ifdef INT64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+layout(constant_id = 2) const bool PAIRED = false;  // COLUMNS is even and every matrix starts 8-byte aligned
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer LongWords { uint64_t v[]; };
+vec2 load_pair(Floats data, uint first) {
+  return uintBitsToFloat(unpackUint2x32(LongWords(data).v[first / 2]));
+}
+void store_pair(Floats data, uint first, vec2 value) {
+  LongWords(data).v[first / 2] = packUint2x32(floatBitsToUint(value));
+}
+#else
+const bool PAIRED = false;
+vec2 load_pair(Floats data, uint first) { return vec2(0); }
+void store_pair(Floats data, uint first, vec2 value) {}
+#endif
+
+uint lane() { return gl_LocalInvocationID.x; }
+uint row_group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
+uint first_row() { return row_group() * ROWS; }
+
+// The n-th pair of columns of this invocation: neighbours when loaded together, otherwise LANES apart.
+uvec2 columns_of(uint n) {
+  const uint first = 2 * n * LANES;
+  return PAIRED ? first + 2 * lane() + uvec2(0, 1) : first + lane() + uvec2(0, LANES);
+}
+
+// Known while compiling once the loop over n is unrolled: no lane's n-th pair lies past the end.
+bool whole(uint n) { return 2 * (n + 1) * LANES <= COLUMNS; }
+
+// The n-th pair of the row that starts at element `start`; `fill` for columns past the end.
+vec2 load2(Floats data, uint start, uint n, float fill) {
+  const uvec2 column = columns_of(n);
+  const uvec2 safe = whole(n) ? column : min(column, uvec2(COLUMNS - 1));
+  const vec2 value = PAIRED ? load_pair(data, start + safe.x)
+                            : vec2(data.v[start + safe.x], data.v[start + safe.y]);
+  return whole(n) ? value : mix(vec2(fill), value, lessThan(column, uvec2(COLUMNS)));
+}
+
+void store2(Floats data, uint start, uint n, vec2 value) {
+  const uvec2 column = columns_of(n);
+  if (PAIRED) {
+    if (whole(n) || column.x < COLUMNS) store_pair(data, start + column.x, value);
+  } else {
+    if (whole(n) || column.x < COLUMNS) data.v[start + column.x] = value.x;
+    if (whole(n) || column.y < COLUMNS) data.v[start + column.y] = value.y;
+  }
+}
+
+// Reductions over the workgroup; every invocation gets the result.
+vec2 plus(vec2 a, vec2 b) { return a + b; }
+#ifdef SUBGROUP
+#extension GL_KHR_shader_subgroup_shuffle : require
+#define REDUCTION(name, combine)                                                                              \
+  vec2 name(vec2 x) {                                                                                         \
+    [[unroll]] for (uint step = LANES / 2; step > 0; step /= 2) x = combine(x, subgroupShuffleXor(x, step)); \
+    return x;                                                                                                 \
+  }
+#else
+shared vec2 slots[LANES];
+#define REDUCTION(name, combine)                                                      \
+  vec2 name(vec2 x) {                                                                 \
+    barrier(); /* the last reduction's result has been read */                        \
+    slots[lane()] = x;                                                                \
+    barrier();                                                                        \
+    for (uint step = LANES / 2; step > 0; step /= 2) {                                \
+      if (lane() < step) slots[lane()] = combine(slots[lane()], slots[lane() + step]); \
+      barrier();                                                                      \
+    }                                                                                 \
+    return slots[0];                                                                  \
+  }
+#endif
+REDUCTION(lanes_sum2, plus)
+REDUCTION(lanes_max2, max)
+float lanes_sum(float x) { return lanes_sum2(vec2(x, 0)).x; }
+float lanes_max(float x) { return lanes_max2(vec2(x)).x; }
+#endif

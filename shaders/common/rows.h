@@ -1,0 +1,35 @@
+#pragma once
+// Launches kernels built on shaders/common/rows.glsl: one workgroup takes a few rows of a matrix one after the other.
+
+#include "runtime/recorder.h"
+
+namespace vkformer {
+
+/// What the kernel does with a row.
+enum class RowUse : uint8_t {
+  hold,    ///< keeps its share of a row in registers and reduces over the row
+  stream,  ///< walks rows of any length and reduces over them
+  move,    ///< no reduction: only the workgroup variants are built
+};
+
+/// The kernel variants legal on this device, best first: "subgroup", "workgroup" and both with "_int64".
+std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use);
+
+/// Invocations that share a row (a power of two) under the candidate.
+uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, std::string_view candidate);
+
+/// Pairs of columns that one invocation owns.
+constexpr uint32_t row_pairs(int64_t columns, uint32_t lanes) { return groups_for(columns, 2 * int64_t{lanes}); }
+
+/// Rows for one workgroup so that starting it costs little and all cores stay busy.
+uint32_t rows_per_group(const DeviceFacts& facts, int64_t rows, int64_t columns);
+
+/// Throws Error when a matrix [rows, columns] is too large for the 32-bit element index of kernels.
+void check_rows(std::string_view kernel, int64_t rows, int64_t columns);
+
+/// The launch of `kernel`, in the variant that is the node's candidate, over a matrix [rows, columns]. `matrices` are the
+/// addresses of everything read or written by column; `constants` become specialization constants 4, 5, ...
+Launch row_launch(const Recorder& recorder, std::string_view kernel, int64_t rows, int64_t columns, uint32_t per_group,
+                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants = {});
+
+}  // namespace vkformer

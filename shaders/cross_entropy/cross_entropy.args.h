@@ -1,0 +1,50 @@
+#ifndef VKFORMER_CROSS_ENTROPY_ARGS_H
+#define VKFORMER_CROSS_ENTROPY_ARGS_H
+// Specialization constants 0-3: shaders/common/rows.glsl, COLUMNS is V; cross_entropy only, 4: pairs of columns an
+// invocation takes at a time.
+#include "shaders/common/shared.h"
+
+VKFORMER_SHARED_BEGIN
+
+struct CrossEntropyArgs {
+  Floats logits;       // [rows, V]
+  Ints targets;        // [rows]
+  Floats log_sum_exp;  // [rows], written if has_log_sum_exp
+  Floats row_loss;     // [rows], 0 for ignored rows
+  uint rows;
+  int ignore_index;
+  uint has_log_sum_exp;
+};
+
+// Bits of `outputs`: which outputs are wanted. The others have no storage.
+struct CrossEntropyMeanArgs {
+  Ints targets;     // [rows]
+  Floats row_loss;  // [rows]
+  Floats loss;      // [1], bit 0
+  Floats count;     // [1], bit 1
+  uint rows;
+  int classes;      // V
+  int ignore_index;
+  uint outputs;
+};
+
+struct CrossEntropyBackwardArgs {
+  Floats logits;       // [rows, V]
+  Ints targets;        // [rows]
+  Floats log_sum_exp;  // [rows]
+  Floats count;        // [1]
+  Floats upstream;     // [1]
+  Floats dlogits;      // [rows, V]
+  uint rows;
+  int ignore_index;
+};
+
+#ifndef __cplusplus
+// A target that is no class is ignored, whatever the number, so nothing is ever read past a row.
+bool counts(int target, int classes, int ignore_index) {
+  return target >= 0 && target < classes && target != ignore_index;
+}
+#endif
+
+VKFORMER_SHARED_END
+#endif

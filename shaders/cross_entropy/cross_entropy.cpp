@@ -1,0 +1,224 @@
+#include "shaders/cross_entropy/cross_entropy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shaders/common/rows.h"
+#include "shaders/cross_entropy/cross_entropy.args.h"
+
+namespace vkformer {
+
+namespace {
+
+extern const Op cross_entropy_backward_op;
+
+void check_inputs(const Node& node) {
+  const Shape &logits = node.in(0), &targets = node.in(1);
+  check(logits.rank() >= 1 && logits.columns() >= 1, "[{}] logits is {}, needs [.., V]", node.op->name,
+        logits.to_string());
+  const auto leading = logits.dimensions().first(static_cast<size_t>(logits.rank() - 1));
+  check(std::ranges::equal(leading, targets.dimensions()), "[{}] targets is {}, logits is {}", node.op->name,
+        targets.to_string(), logits.to_string());
+  check(node.input_types[1].dtype == DType::i32, "[{}] targets must be i32", node.op->name);
+}
+
+int ignore_index(const Node& node) { return static_cast<int>(node.integer("ignore_index")); }
+
+/// Of the reference: whether row r takes part.
+bool counts(const Node& node, const HostTensor& targets, int64_t r) {
+  const double target = targets[r];
+  return target >= 0 && target < static_cast<double>(node.in(0).columns()) && target != node.number("ignore_index");
+}
+
+// --- cross_entropy: logits, targets -> loss, log_sum_exp, count ---
+
+Types infer(const Node& node) {
+  check_inputs(node);
+  return {{Shape{1}}, {Shape{node.in(0).rows()}}, {Shape{1}}};
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::stream);
+}
+
+int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) {
+  return node.in(0).rows() * size_of(DType::f32);
+}
+
+void record(Recorder& recorder, const Node& node) {
+  const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
+  const Region logits = recorder.region(node.inputs[0]), targets = recorder.region(node.inputs[1]);
+  const Region loss = recorder.region(node.outputs[0]), log_sum_exp = recorder.region(node.outputs[1]);
+  const Region count = recorder.region(node.outputs[2]);
+  const Region row_loss = recorder.scratch_region(0, static_cast<uint64_t>(rows * size_of(DType::f32)));
+
+  // Few wasted columns in the last step of short rows, and one rescaling for many columns in long ones.
+  const uint32_t pairs = row_pairs(classes, row_lanes(recorder.device(), classes, recorder.candidate()));
+  const uint32_t steps = (pairs + 7) / 8;
+  Launch launch = row_launch(recorder, "cross_entropy", rows, classes, rows_per_group(recorder.device(), rows, classes),
+                             {logits.address}, {(pairs + steps - 1) / steps});
+  launch.writes = {log_sum_exp, row_loss};
+  recorder.dispatch(launch, CrossEntropyArgs{.logits = logits.address,
+                                             .targets = targets.address,
+                                             .log_sum_exp = log_sum_exp.address,
+                                             .row_loss = row_loss.address,
+                                             .rows = static_cast<uint>(rows),
+                                             .ignore_index = ignore_index(node),
+                                             .has_log_sum_exp = log_sum_exp.address != 0});
+  if (!loss.address && !count.address) return;
+
+  Launch mean = row_launch(recorder, "cross_entropy_mean", 1, rows, 1, {});
+  mean.variant = mean.subgroup_size > 0 ? "subgroup" : "workgroup";
+  mean.constants.resize(1);  // any number of rows runs the same code
+  mean.reads = {targets, row_loss};
+  mean.writes = {loss, count};
+  recorder.dispatch(mean, CrossEntropyMeanArgs{.targets = targets.address,
+                                               .row_loss = row_loss.address,
+                                               .loss = loss.address,
+                                               .count = count.address,
+                                               .rows = static_cast<uint>(rows),
+                                               .classes = static_cast<int>(classes),
+                                               .ignore_index = ignore_index(node),
+                                               .outputs = (loss.address ? 1u : 0u) | (count.address ? 2u : 0u)});
+}
+
+Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  check(!upstream[1] && !upstream[2], "[cross_entropy] only the loss is differentiable");
+  if (!upstream[0]) return {Value{}, Value{}};
+  const Value dlogits = graph.apply(cross_entropy_backward_op,
+                                    {node.inputs[0], node.inputs[1], node.outputs[1], node.outputs[2], upstream[0]},
+                                    {{"ignore_index", node.number("ignore_index")}});
+  return {dlogits, Value{}};
+}
+
+void reference(const Node& node, Inputs in, Outputs out) {
+  const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
+  for (int64_t r = 0; r < rows; ++r) {
+    const double* logits = in[0]->data.data() + r * classes;
+    const double peak = *std::max_element(logits, logits + classes);
+    double sum = 0;
+    for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - peak);
+    out[1][r] = peak + std::log(sum);
+    if (!counts(node, *in[1], r)) continue;
+    out[0][0] += out[1][r] - logits[static_cast<int64_t>((*in[1])[r])];
+    out[2][0] += 1;
+  }
+  if (out[2][0] > 0) out[0][0] /= out[2][0];
+}
+
+Case case_of(Shape logits, double bound, double lowest_target, double highest_target, double ignored) {
+  const Shape targets(logits.dimensions().first(static_cast<size_t>(logits.rank() - 1)));
+  return {.inputs = {{.type = {logits}, .low = -bound, .high = bound},
+                     {.type = {targets, DType::i32}, .low = lowest_target, .high = highest_target}},
+          .attributes = {{"ignore_index", ignored}},
+          .reduction = std::max(logits.rows(), logits.columns())};
+}
+
+std::vector<Case> cases() {
+  return {
+      case_of({1, 1}, 1, 0, 0, -100),     case_of({1, 2}, 1, 0, 1, -100),
+      case_of({3, 65}, 3, 0, 64, -100),   case_of({2, 5, 7}, 3, -1, 7, -1),  // both ends out of range
+      case_of({67, 130}, 3, 0, 129, 0),   case_of({5, 1031}, 3, 0, 1030, -100),
+      case_of({3, 7}, 3, -100, -100, -100),  // all ignored
+      case_of({7, 33}, 1e4, 0, 32, -100), case_of({1031, 6}, 3, 0, 5, 3),
+      case_of({2, 5003}, 3, 0, 5002, -100),
+  };
+}
+
+Cost cost(const Node& node) {
+  const auto elements = static_cast<double>(node.in(0).elements()), rows = static_cast<double>(node.in(0).rows());
+  return {.bytes = 4 * (elements + 4 * rows), .flops = 4 * elements};
+}
+
+// --- cross_entropy_backward: logits, targets, log_sum_exp, count, upstream -> dlogits ---
+
+Types infer_backward(const Node& node) {
+  check_inputs(node);
+  check(node.in(2) == Shape{node.in(0).rows()}, "[cross_entropy_backward] log_sum_exp is {}, logits is {}",
+        node.in(2).to_string(), node.in(0).to_string());
+  check(node.in(3).elements() == 1 && node.in(4).elements() == 1,
+        "[cross_entropy_backward] count is {} and upstream {}, both need [1]", node.in(3).to_string(),
+        node.in(4).to_string());
+  return {{node.in(0)}};
+}
+
+std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::move);
+}
+
+void record_backward(Recorder& recorder, const Node& node) {
+  const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
+  const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
+  const uint64_t dlogits = recorder.address(node.outputs[0]);
+  recorder.dispatch(row_launch(recorder, "cross_entropy_backward", rows, classes,
+                               rows_per_group(recorder.device(), rows, classes), {in(0), dlogits}),
+                    CrossEntropyBackwardArgs{.logits = in(0),
+                                             .targets = in(1),
+                                             .log_sum_exp = in(2),
+                                             .count = in(3),
+                                             .upstream = in(4),
+                                             .dlogits = dlogits,
+                                             .rows = static_cast<uint>(rows),
+                                             .ignore_index = ignore_index(node)});
+}
+
+void reference_backward(const Node& node, Inputs in, Outputs out) {
+  const int64_t classes = node.in(0).columns();
+  for (int64_t r = 0; r < node.in(0).rows(); ++r) {
+    const bool counted = counts(node, *in[1], r);
+    for (int64_t c = 0; c < classes; ++c) {
+      const double p = std::exp((*in[0])[r * classes + c] - (*in[2])[r]);
+      const double one_hot = static_cast<double>(c) == (*in[1])[r] ? 1 : 0;
+      out[0][r * classes + c] = counted ? (p - one_hot) * (*in[4])[0] / (*in[3])[0] : 0;
+    }
+  }
+}
+
+std::vector<Case> cases_backward() {
+  std::vector<Case> list = cases();
+  for (Case& one : list) {
+    CaseInput& logits = one.inputs[0];
+    // Probabilities stay near or below 1, as they are after the forward pass.
+    logits.low = std::max(logits.low, -3.0);
+    logits.high = std::min(logits.high, 3.0);
+    one.inputs.push_back({.type = {Shape{logits.type.shape.rows()}}, .low = 3, .high = 5});
+    one.inputs.push_back({.type = {Shape{1}}, .low = 1, .high = 9});
+    one.inputs.push_back({.type = {Shape{1}}, .low = 0.5, .high = 2});
+    one.reduction = 1;
+  }
+  return list;
+}
+
+Cost cost_backward(const Node& node) {
+  const auto elements = static_cast<double>(node.in(0).elements());
+  return {.bytes = 4 * (2 * elements + 2 * static_cast<double>(node.in(0).rows())), .flops = 4 * elements};
+}
+
+const Op cross_entropy_op = {.name = "cross_entropy",
+                             .infer = infer,
+                             .record = record,
+                             .gradient = gradient,
+                             .reference = reference,
+                             .cases = cases,
+                             .cost = cost,
+                             .candidates = candidates,
+                             .scratch = scratch};
+
+const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
+                                      .infer = infer_backward,
+                                      .record = record_backward,
+                                      .reference = reference_backward,
+                                      .cases = cases_backward,
+                                      .cost = cost_backward,
+                                      .candidates = candidates_backward,
+                                      .in_place = true};
+
+}  // namespace
+
+Value cross_entropy(Graph& graph, Value logits, Value targets, int64_t ignore_index) {
+  return graph.apply(cross_entropy_op, {logits, targets}, {{"ignore_index", static_cast<double>(ignore_index)}});
+}
+
+}  // namespace vkformer
+
+VKFORMER_OPS(cross_entropy, &vkformer::cross_entropy_op, &vkformer::cross_entropy_backward_op)

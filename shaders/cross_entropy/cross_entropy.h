@@ -1,0 +1,18 @@
+#pragma once
+// The training loss of every model: softmax cross entropy with integer targets.
+
+#include "runtime/graph.h"
+
+namespace vkformer {
+
+/// loss [1] = mean of log(sum of exp(logits)) - logits[target] over the targets that are not `ignore_index`; 0 when all
+/// are. logits [.., V], targets i32 [..]. Finite for any finite logits. Throws Error when the shapes disagree.
+///
+/// The host rejects targets outside [0, V) other than ignore_index before it uploads them; one that reaches the device
+/// is ignored.
+///
+/// The node also gives log_sum_exp [N] and the count of targets that were not ignored, f32 [1]; gradients flow through
+/// the loss only.
+Value cross_entropy(Graph& graph, Value logits, Value targets, int64_t ignore_index = -100);
+
+}  // namespace vkformer

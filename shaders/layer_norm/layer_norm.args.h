@@ -1,0 +1,35 @@
+#ifndef VKFORMER_LAYER_NORM_ARGS_H
+#define VKFORMER_LAYER_NORM_ARGS_H
+// Specialization constants 0-3: shaders/common/rows.glsl; 4: pairs of columns an invocation holds (all of them, or 1:
+// it reads rows again instead); layer_norm only, 5: there is a bias.
+#include "shaders/common/shared.h"
+
+VKFORMER_SHARED_BEGIN
+
+// Bits of `outputs`: which outputs are wanted. The others have no storage.
+struct LayerNormArgs {
+  Floats x;               // [rows, C]
+  Floats gain;            // [C]
+  Floats bias;            // [C]
+  Floats y;               // [rows, C], bit 0
+  Floats mean;            // [rows], bit 1
+  Floats reciprocal_std;  // [rows], bit 2
+  uint rows;
+  float epsilon;
+  uint outputs;
+};
+
+struct LayerNormBackwardArgs {
+  Floats upstream;        // [rows, C]
+  Floats x;               // [rows, C]
+  Floats gain;            // [C]
+  Floats mean;            // [rows]
+  Floats reciprocal_std;  // [rows]
+  Floats dx;              // [rows, C], bit 0
+  Floats partial_sums;    // [groups, 2, C]: one workgroup's part of dgain, then of dbias; bit 1
+  uint rows;
+  uint outputs;
+};
+
+VKFORMER_SHARED_END
+#endif
