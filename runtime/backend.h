@@ -91,6 +91,8 @@ class Backend {
   virtual uint64_t allocated_bytes() const = 0;
   /// Zero-filled tensors. Throws Error when they don't fit.
   virtual std::shared_ptr<Store> make_store(const StoreLayout& layout) = 0;
+  /// What compile() would allocate; the reference has no plan to speak of.
+  virtual MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const = 0;
   /// Plans, allocates and records. Throws Error when it does not fit, naming the biggest items.
   virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store,
                                            const PlanOptions& options = {}) = 0;

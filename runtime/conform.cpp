@@ -143,11 +143,11 @@ ConformResult forward_check(Backend& backend, const Op& op, const Case& c, std::
 }
 
 /// The case's graph with the gradients of all f32 inputs as outputs gradient0, ...; the upstream gradient of output 0 is
-/// a further input. `wanted` receives the indices of inputs that have a gradient.
+/// a further input. `wanted` are the inputs that have a gradient, `constant` those for which the rule says there is none.
 struct GradientGraph {
   Graph graph;
   Case extended;  ///< with the upstream gradient as its last input
-  std::vector<size_t> wanted;
+  std::vector<size_t> wanted, constant;
 };
 
 GradientGraph build_gradient(const Op& op, const Case& c) {
@@ -166,6 +166,8 @@ GradientGraph build_gradient(const Op& op, const Case& c) {
     if (const Value gradient = gradients[next++]) {
       forward.graph.mark_output(gradient, fmt::format("gradient{}", built.wanted.size()));
       built.wanted.push_back(i);
+    } else {
+      built.constant.push_back(i);
     }
   }
   built.graph = std::move(forward.graph);
@@ -178,14 +180,14 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-/// d/dh <upstream, f(x + h direction)> by central differences of fourth order, against <gradient, direction>.
+/// d/dh <upstream, f(x + h direction)> by central differences of fourth order, against <gradient, direction>; the
+/// gradient of a constant input is zero.
 void finite_differences(ConformResult& result, const Op& op, const Case& c, const GradientGraph& built,
                         const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& gradients) {
   const Node node = build(op, c).graph.nodes().front();
   const std::vector<double>& upstream = inputs.back().data;
   constexpr double h = 1e-3;
-  for (size_t w = 0; w < built.wanted.size(); ++w) {
-    const size_t input = built.wanted[w];
+  const auto check_input = [&](size_t input, const std::vector<double>& gradient) {
     for (uint64_t trial = 0; trial < 3; ++trial) {
       const HostTensor direction = random_tensor({.type = inputs[input].type}, 77 + trial);
       const auto value_at = [&](double step) {
@@ -195,15 +197,17 @@ void finite_differences(ConformResult& result, const Op& op, const Case& c, cons
       };
       const double numeric =
           (8 * (value_at(h) - value_at(-h)) - (value_at(2 * h) - value_at(-2 * h))) / (12 * h);
-      const double analytic = dot(gradients[w].data, direction.data);
-      const double size = std::sqrt(dot(gradients[w].data, gradients[w].data)) + 1e-3;
-      const double share = std::abs(numeric - analytic) / (1e-5 * size);
+      const double analytic = dot(gradient, direction.data);
+      const double share = std::abs(numeric - analytic) / (1e-5 * (std::sqrt(dot(gradient, gradient)) + 1e-3));
       result.worst = std::max(result.worst, share);
       if (!(share <= 1))
         fail_with(result, fmt::format("gradient of input {}: finite differences give {:.9g}, the rule {:.9g}", input,
                                       numeric, analytic));
     }
-  }
+  };
+  for (size_t w = 0; w < built.wanted.size(); ++w) check_input(built.wanted[w], gradients[w].data);
+  for (size_t input : built.constant)
+    check_input(input, std::vector<double>(inputs[input].data.size()));
 }
 
 void gradient_checks(Backend& backend, const Op& op, const Case& c,
@@ -212,7 +216,6 @@ void gradient_checks(Backend& backend, const Op& op, const Case& c,
   ConformResult device{.op = rule.op, .what = rule.what, .check = "gradient", .detail = {}};
   try {
     GradientGraph built = build_gradient(op, c);
-    if (built.wanted.empty()) return;
     const auto inputs = random_inputs(op, built.extended);
     auto reference_backend = make_reference_backend();
     auto reference = reference_backend->compile(built.graph, reference_backend->make_store({}));

@@ -163,6 +163,11 @@ class ReferenceBackend : public Backend {
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
     return std::make_shared<ReferenceStore>(layout);
   }
+  MemoryPlan plan(const Graph& graph, const StoreLayout&) const override {
+    MemoryPlan plan;
+    plan.live_nodes = live_nodes(graph);
+    return plan;
+  }
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions&) override {
     return std::make_unique<ReferenceProgram>(std::move(graph), std::move(store));
   }

@@ -1,137 +1,27 @@
-// `vkformer bench --op`: the time of one op's kernels on tensors of any shape.
+// `vkformer bench`: models in llama-bench's table, or one op.
 
-#include <algorithm>
-#include <deque>
-
-#include "runtime/check.h"
-#include "runtime/conform.h"
-#include "tools/commands.h"
+#include "tools/bench.h"
 
 namespace vkformer {
 
-namespace {
-
-struct BenchFlags {
-  CommonFlags common;
-  std::string op;
-  std::vector<std::string> inputs, attributes;
-  std::string candidate;
-  int repetitions = 10;
-};
-
-/// "8x256x1152", "12x64:i32:0:64" (dtype and value range), or "-" for an absent input.
-CaseInput parse_input(const std::string& text) {
-  CaseInput input;
-  if (text == "-") {
-    input.absent = true;
-    return input;
-  }
-  std::vector<std::string> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t colon = std::min(text.find(':', at), text.size());
-    parts.push_back(text.substr(at, colon - at));
-    at = colon + 1;
-  }
-  std::vector<int64_t> dimensions;
-  try {
-    for (size_t at = 0; at < parts[0].size();) {
-      size_t used = 0;
-      dimensions.push_back(std::stoll(parts[0].substr(at), &used));
-      at += used + 1;
-    }
-    if (parts.size() > 2) input.low = std::stod(parts[2]);
-    if (parts.size() > 3) input.high = std::stod(parts[3]);
-  } catch (const std::logic_error&) {
-    throw UsageError(fmt::format("--input {} is not a shape like 8x256x64 or 8x256:i32:0:64", text));
-  }
-  input.type = {Shape(dimensions), parts.size() > 1 && parts[1] == "i32" ? DType::i32 : DType::f32};
-  return input;
-}
-
-void bench_op(const BenchFlags& flags) {
-  const Op* op = find_op(flags.op);
-  if (!op) throw UsageError(fmt::format("there is no op '{}'; `vkformer ops` lists them", flags.op));
-  std::deque<std::string> names;  // attribute names must outlive the graph
-  std::vector<std::pair<std::string_view, double>> entries;
-  Case c;
-  for (const std::string& text : flags.attributes) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos) throw UsageError(fmt::format("--attr {} is not name=number", text));
-    names.push_back(text.substr(0, equals));
-    entries.emplace_back(names.back(), std::stod(text.substr(equals + 1)));
-  }
-  Attributes attributes;
-  for (const auto& [name, value] : entries) attributes.set(name, value);
-  std::vector<StoreLayout::Part> parts;
-  for (const std::string& text : flags.inputs) {
-    c.inputs.push_back(parse_input(text));
-    if (!c.inputs.back().absent) parts.push_back({fmt::format("input{}", parts.size()), c.inputs.back().type});
-  }
-  StoreLayout layout;
-  layout.add_block("inputs", parts);
-  auto backend = make_backend(flags.common.device, {.profile = true});
-  if (!flags.common.quiet) fmt::print(stderr, "{}\n", backend->describe());
-  auto store = backend->make_store(layout);
-  Graph graph;
-  Values inputs;
-  size_t next = 0;
-  for (const CaseInput& input : c.inputs) {
-    if (input.absent) {
-      inputs.push_back({});
-      continue;
-    }
-    const StoreLayout::Part& part = parts[next++];
-    if (input.type.dtype == DType::f32) {
-      const HostTensor tensor = random_tensor(input, next);
-      store->write(part.name, std::vector<float>(tensor.data.begin(), tensor.data.end()));
-      inputs.push_back(graph.persistent(part.name, input.type.shape));
-    } else {
-      inputs.push_back(graph.input(part.name, input.type.shape, DType::i32));
-    }
-  }
-  const Values outputs = graph.add(*op, inputs, attributes);
-  graph.mark_output(outputs.front(), "output");
-  const Node node = graph.nodes().front();
-  std::vector<std::string_view> candidates{""};
-  if (op->candidates) candidates = op->candidates(node, backend->facts());
-  fmt::print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
-  for (std::string_view candidate : candidates) {
-    if (!flags.candidate.empty() && candidate != flags.candidate) continue;
-    auto program = backend->compile(graph, store, {.candidate = std::string(candidate)});
-    for (size_t i = 0; i < c.inputs.size(); ++i)
-      if (!c.inputs[i].absent && c.inputs[i].type.dtype == DType::i32) {
-        const HostTensor tensor = random_tensor(c.inputs[i], i);
-        program->write(graph.info(inputs[i]).name, std::vector<int32_t>(tensor.data.begin(), tensor.data.end()));
-      }
-    std::vector<double> seconds;
-    for (int r = 0; r <= flags.repetitions; ++r) {
-      program->run();
-      double total = 0;
-      for (const Timing& timing : program->timings())
-        if (timing.op == op->name) total += timing.seconds;
-      if (r > 0) seconds.push_back(total);
-    }
-    std::sort(seconds.begin(), seconds.end());
-    const Cost cost = op->cost ? op->cost(node) : Cost{};
-    fmt::print("{:<24} {:>12.4f} {:>12.4f} {:>10.2f} {:>10.2f}\n", candidate.empty() ? op->name : candidate,
-               seconds.front() * 1e3, seconds[seconds.size() / 2] * 1e3, cost.flops / seconds.front() * 1e-9,
-               cost.bytes / seconds.front() * 1e-9);
-  }
-}
-
-}  // namespace
-
 void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = app.add_subcommand("bench", "time ops");
+  CLI::App* command = app.add_subcommand("bench", "time a model (prompt, generation, training) or, with --op, one op");
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
-  command->add_option("--op", flags->op, "the op to time")->required();
-  command->add_option("--input", flags->inputs, "shape of an input, e.g. 8x256x64, 12x64:i32:0:64 or '-' (absent)");
-  command->add_option("--attr", flags->attributes, "an attribute, name=number");
-  command->add_option("--candidate", flags->candidate, "only this kernel (default: all that are legal)");
-  command->add_option("-r,--repetitions", flags->repetitions, "timed runs")->check(CLI::Range(1, 100000));
-  command->callback([flags] { bench_op(*flags); });
+  command->add_option("-m,--model", flags->model,
+                      "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]; weights are random")
+      ->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to time; 0: none")->capture_default_str();
+  command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")->capture_default_str();
+  command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")->capture_default_str();
+  command->add_option("-r,--repetitions", flags->repetitions, "timed runs")->check(CLI::Range(1, 100000))->capture_default_str();
+  command->add_option("-o,--output", flags->output, "md or json")->check(CLI::IsMember({"md", "json"}))->capture_default_str();
+  command->add_option("--op", flags->op, "time this op instead of a model");
+  command->add_option("--input", flags->inputs, "with --op: shape of an input, e.g. 8x256x64, 12x64:i32:0:64 or '-' (absent)");
+  command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
+  command->add_option("--candidate", flags->candidate, "with --op: only this kernel (default: all that are legal)");
+  command->callback([flags] { flags->op.empty() ? bench_model(*flags) : bench_op(*flags); });
 }
 
 }  // namespace vkformer

@@ -24,5 +24,8 @@ void add_devices(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_conform(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_train(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_verify(CLI::App& app);
 
 }  // namespace vkformer

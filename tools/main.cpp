@@ -7,10 +7,13 @@ int main(int argc, char** argv) {
   CLI::App app{"vkformer: Transformers on any Vulkan device, from recorded command buffers"};
   app.set_version_flag("--version", "vkformer " VKFORMER_VERSION);
   app.require_subcommand(1);
+  vkformer::add_train(app);
+  vkformer::add_generate(app);
   vkformer::add_devices(app);
   vkformer::add_ops(app);
   vkformer::add_conform(app);
   vkformer::add_bench(app);
+  vkformer::add_verify(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -19,6 +19,9 @@ class VulkanBackend : public Backend {
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
     return std::make_shared<VulkanStore>(context_, layout);
   }
+  MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
+    return plan_memory(graph, facts(), layout);
+  }
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options) override {
     return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options);
   }

@@ -12,7 +12,9 @@ namespace vkformer {
 namespace {
 
 // A quiet NaN: what was never written shows in results, and what lies behind a tensor must stay like this.
+// Inputs have another one behind them, so that even a sum of two elements beyond the end shows.
 constexpr uint32_t poison = 0x7fc0beef;
+constexpr uint32_t input_poison = 0x7fc0dead;
 
 /// Seconds a command should take on a device of this kind, before anything was measured there.
 double estimate(const Command& command, DeviceKind kind) {
@@ -122,14 +124,16 @@ class VulkanProgram : public Program {
       blocks.emplace_back(block->size());
       context_->download(*block, 0, blocks.back());
     }
-    const auto inspect = [&](const std::string& name, const Place& place, std::span<const std::byte> bytes) {
+    const auto inspect = [&](const std::string& name, const Place& place, std::span<const std::byte> bytes,
+                             uint32_t expected) {
       for (int64_t i = place.offset + place.bytes; i < place.offset + place.bytes + options_.guard_bytes; i += 4)
-        check(at(bytes, i) == poison, "{} bytes behind {} were overwritten", i - place.offset - place.bytes + 4, name);
+        check(at(bytes, i) == expected, "{} bytes behind {} were overwritten", i - place.offset - place.bytes + 4, name);
     };
     for (const PlannedItem& item : plan_.items)
-      inspect(item.name, item.place, blocks[static_cast<size_t>(item.place.block)]);
+      inspect(item.name, item.place, blocks[static_cast<size_t>(item.place.block)], poison);
     for (Value input : graph_.inputs())
-      inspect(graph_.info(input).name, plan_.values[static_cast<size_t>(input.id)], step_->mapped());
+      inspect(graph_.info(input).name, plan_.values[static_cast<size_t>(input.id)], step_->mapped(),
+              input_poison);
   }
 
  protected:
@@ -160,7 +164,7 @@ class VulkanProgram : public Program {
     readback_ = context_->allocate(static_cast<uint64_t>(plan_.readback_bytes), Buffer::Memory::readback);
     context_->allocated_bytes += needed;
     const std::span<std::byte> step = step_->mapped();
-    for (size_t i = 0; i + 4 <= step.size(); i += 4) std::memcpy(step.data() + i, &poison, 4);
+    for (size_t i = 0; i + 4 <= step.size(); i += 4) std::memcpy(step.data() + i, &input_poison, 4);
   }
 
   Region resolve(const Place& place) const {

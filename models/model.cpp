@@ -1,0 +1,129 @@
+#include "models/model.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "models/gpt2/gpt2.h"
+#include "runtime/check.h"
+#include "runtime/files/safetensors.h"
+#include "runtime/random.h"
+
+namespace vkformer {
+
+int64_t Model::parameter_count() const {
+  return std::accumulate(parameters.begin(), parameters.end(), int64_t{0},
+                         [](int64_t sum, const ParameterSpec& p) { return sum + p.shape.elements(); });
+}
+
+Model make_model(const JsonObject& config) {
+  const std::string type = require_string(config, "model_type");
+  if (type == "gpt2") return make_gpt2(Gpt2Config::from_json(config));
+  fail("{}: model_type '{}' is not supported; vkformer runs: gpt2", config.name(), type);
+}
+
+std::string cache_name(int64_t layer) { return fmt::format("cache.{}", layer); }
+
+std::string block_name(std::string_view what, size_t i) { return fmt::format("{}.{}", what, i); }
+
+std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation) {
+  std::vector<ParameterBlock> blocks;
+  int64_t bytes = 0;
+  for (const ParameterSpec& parameter : parameters) {
+    const int64_t size = align_part(parameter.shape.elements() * size_of(DType::f32));
+    if (blocks.empty() || static_cast<uint64_t>(bytes + size) > max_allocation) {
+      blocks.emplace_back();
+      bytes = 0;
+    }
+    bytes += size;
+    blocks.back().parameters.push_back(&parameter);
+  }
+  for (ParameterBlock& block : blocks) {
+    std::stable_partition(block.parameters.begin(), block.parameters.end(),
+                          [](const ParameterSpec* p) { return p->decayed(); });
+    for (const ParameterSpec* parameter : block.parameters)
+      if (parameter->decayed()) block.decayed_elements += align_part(parameter->shape.elements() * 4) / 4;
+  }
+  return blocks;
+}
+
+void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    std::vector<StoreLayout::Part> parts;
+    for (const ParameterSpec* parameter : blocks[i].parameters)
+      parts.push_back({what == "parameters" ? parameter->name : fmt::format("{}/{}", what, parameter->name),
+                       {parameter->shape, DType::f32}});
+    layout.add_block(block_name(what, i), parts);
+  }
+}
+
+void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed) {
+  for (const ParameterSpec& parameter : parameters) {
+    uint32_t stream = 2166136261u;  // FNV-1a of the name
+    for (char letter : parameter.name) stream = (stream ^ static_cast<uint8_t>(letter)) * 16777619u;
+    std::vector<float> values(static_cast<size_t>(parameter.shape.elements()),
+                              parameter.start == ParameterSpec::Start::ones ? 1.0f : 0.0f);
+    if (parameter.start == ParameterSpec::Start::normal)
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
+    store.write(parameter.name, values);
+  }
+}
+
+namespace {
+
+/// Checkpoints of bare transformers leave out the "transformer." in front.
+const TensorEntry* find_parameter(const SafetensorsFile& file, const std::string& name) {
+  if (const TensorEntry* entry = file.find(name)) return entry;
+  const size_t dot = name.find('.');
+  return dot == std::string::npos ? nullptr : file.find(name.substr(dot + 1));
+}
+
+}  // namespace
+
+std::vector<std::string> load_parameters(Store& store, const std::vector<ParameterSpec>& parameters,
+                                         const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  std::string missing;
+  std::vector<const TensorEntry*> entries;
+  for (const ParameterSpec& parameter : parameters) {
+    const TensorEntry* entry = find_parameter(file, parameter.name);
+    entries.push_back(entry);
+    if (!entry) {
+      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", parameter.name);
+      continue;
+    }
+    check(Shape(entry->shape) == parameter.shape, "{}: tensor {} has shape {}, the config asks for {}", path.string(),
+          entry->name, Shape(entry->shape).to_string(), parameter.shape.to_string());
+  }
+  check(missing.empty(), "{} lacks tensors that the config asks for: {}", path.string(), missing);
+  std::vector<float> values;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    values.resize(static_cast<size_t>(parameters[i].shape.elements()));
+    file.read_floats(*entries[i], values);
+    store.write(parameters[i].name, values);
+  }
+  std::vector<std::string> extra;
+  for (const TensorEntry& entry : file.tensors())
+    if (std::find(entries.begin(), entries.end(), &entry) == entries.end()) extra.push_back(entry.name);
+  return extra;
+}
+
+void save_parameters(const Store& store, const std::vector<ParameterSpec>& parameters,
+                     const std::filesystem::path& path) {
+  std::vector<TensorSource> tensors;
+  std::vector<float> values;  // one tensor at a time
+  for (const ParameterSpec& parameter : parameters) {
+    const auto dimensions = parameter.shape.dimensions();
+    tensors.push_back({.name = parameter.name,
+                       .dtype = FileDType::f32,
+                       .shape = {dimensions.begin(), dimensions.end()},
+                       .data = [&store, &values, &parameter] {
+                         values = store.read(parameter.name);
+                         return std::as_bytes(std::span(values));
+                       }});
+  }
+  write_safetensors(path, std::move(tensors));
+}
+
+}  // namespace vkformer

@@ -1,0 +1,89 @@
+#pragma once
+// Training a decoder-only model: one recorded program does forward, backward, clipping and AdamW; with gradient
+// accumulation one program is replayed for each micro-batch and another updates. All share the parameters of one Store.
+
+#include "models/model.h"
+
+namespace vkformer {
+
+struct TrainSettings {
+  int64_t batch = 12;               ///< B, sequences of one micro-batch
+  int64_t context = 0;              ///< T, positions of one sequence; 0: the model's
+  int64_t accumulate = 1;           ///< micro-batches of one iteration
+  int64_t iterations = 2000;
+  double learning_rate = 1e-3;
+  double min_learning_rate = 1e-4;  ///< at the end of the cosine
+  int64_t warmup = 100;             ///< iterations of linear warm-up
+  double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double clip = 1.0;                ///< of the global gradient norm; 0: off
+  uint32_t seed = 1337;
+
+  bool operator==(const TrainSettings&) const = default;
+};
+
+/// Linear warm-up, then cosine from learning_rate to min_learning_rate at `iterations` (nanoGPT's schedule).
+double learning_rate_at(const TrainSettings& settings, int64_t iteration);
+
+/// A model's loss graph with everything training needs of it.
+struct TrainingGraph {
+  Graph graph;
+  Value loss;        ///< output "loss" [1]: mean cross-entropy of the batch, targets of -100 ignored
+  Values gradients;  ///< of the model's parameters, in their order
+  Values blocks;     ///< the gradients joined like the parameter blocks
+};
+/// Inputs "ids" and "targets" i32 [B, T], "seed" i32 [2], "loss_gradient" [1] (1 / micro-batches).
+TrainingGraph build_loss_and_gradients(const Model& model, const std::vector<ParameterBlock>& blocks, int64_t batch,
+                                       int64_t context);
+/// Appends clipping (output "norm" [1]) and AdamW (input "schedule" [3]) on the joined gradients.
+void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
+                   const TrainSettings& settings);
+
+/// What training will allocate, known before anything is.
+struct TrainingPlan {
+  struct Row {
+    std::string what;
+    int64_t bytes = 0;
+  };
+  std::vector<ParameterBlock> blocks;
+  StoreLayout layout;
+  std::vector<std::pair<std::string, Graph>> programs;  ///< "step" or "micro-batch" and "update"; "evaluation"
+  std::vector<Row> rows;
+  std::vector<PlannedItem> biggest;  ///< temporaries of the first program
+  int64_t live_set_bytes = 0;        ///< of the first program: what no plan can go below
+  int64_t total_bytes() const;
+};
+/// `model` must outlive the plan. Throws Error for settings that can't be.
+TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const Backend& backend);
+
+class Trainer {
+ public:
+  /// Plans, allocates and records. Parameters are zero until initialize() or load().
+  Trainer(Backend& backend, const Model& model, const TrainSettings& settings);
+
+  /// One iteration (1, 2, ...) on accumulate x B x T ids and targets. Gives the mean loss before the update.
+  double step(int64_t iteration, std::span<const int32_t> ids, std::span<const int32_t> targets);
+  /// Norm of the last step's gradient before clipping (0 without clipping).
+  double gradient_norm() const { return norm_; }
+  /// Mean loss of B x T ids and targets, without dropout.
+  double evaluate(std::span<const int32_t> ids, std::span<const int32_t> targets);
+
+  Store& store() { return *store_; }
+  const TrainSettings& settings() const { return settings_; }
+  /// Parameters and optimiser state to and from a folder: model.safetensors, optimizer.safetensors. Bit for bit.
+  void save(const std::filesystem::path& folder) const;
+  void load(const std::filesystem::path& folder);
+  const TrainingPlan& plan() const { return plan_; }
+  /// The program whose replays make up an iteration.
+  const Program& main_program() const { return *step_; }
+
+ private:
+  Model model_;
+  TrainSettings settings_;
+  TrainingPlan plan_;
+  std::shared_ptr<Store> store_;
+  std::unique_ptr<Program> step_, update_, evaluation_;
+  double norm_ = 0;
+};
+
+}  // namespace vkformer

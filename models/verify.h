@@ -1,0 +1,25 @@
+#pragma once
+// A model folder against recorded outputs of another implementation (format: tests/fixtures/README.md): logits, loss,
+// every gradient, losses and weights of an AdamW run, greedy generation.
+
+#include "models/model.h"
+
+namespace vkformer {
+
+/// One compared tensor.
+struct VerifyRow {
+  enum class Verdict : uint8_t { failed, passed, skipped };
+  std::string tensor;
+  double error = 0;      ///< in the units of `tolerance`
+  double tolerance = 0;
+  std::string how;       ///< "of the largest", "relative", "98 % within", "equal"
+  Verdict verdict = Verdict::failed;
+  std::string note;      ///< why it failed or was skipped
+};
+
+/// Verifies one case folder; calls `report` for every tensor. A case that can't be run gives one failed row with the
+/// reason.
+void verify_case(Backend& backend, const std::filesystem::path& folder,
+                 const std::function<void(const VerifyRow&)>& report);
+
+}  // namespace vkformer

@@ -1,0 +1,45 @@
+#pragma once
+// Files that appear whole or not at all.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace vkformer {
+
+/// Writes a file under a temporary name in the same folder, and puts it in place of `path` in one step when it is
+/// complete and on the disk. Until commit() a reader sees what was there before; when anything fails the temporary
+/// file is removed. Every failure throws one Error with the path, the bytes needed and what to do.
+class AtomicFile {
+ public:
+  /// `size` is the whole size when it is known, for the message about a full disk. Throws Error also when `path` names
+  /// something that is not a regular file.
+  explicit AtomicFile(std::filesystem::path path, uint64_t size = 0);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  /// File to disk, rename, folder to disk. Call it once, last.
+  void commit();
+
+ private:
+  [[noreturn]] void give_up(int error);
+  void discard() noexcept;
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  uint64_t needed_;
+  uint64_t written_ = 0;
+  int file_ = -1;
+};
+
+/// The whole content at once.
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Forces a file or a folder (the names in it) to the disk. Throws Error.
+void sync_to_disk(const std::filesystem::path& path);
+
+}  // namespace vkformer

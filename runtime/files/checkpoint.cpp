@@ -1,0 +1,182 @@
+#include "runtime/files/checkpoint.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view latest_name = "latest";
+constexpr std::string_view unfinished_suffix = ".tmp";
+
+/// "checkpoint-000123", or "checkpoint-000123-2" for the second one of that step.
+struct CheckpointName {
+  int64_t step = 0;
+  int copy = 1;
+
+  std::string to_string() const {
+    return copy == 1 ? fmt::format("checkpoint-{:06}", step) : fmt::format("checkpoint-{:06}-{}", step, copy);
+  }
+  auto operator<=>(const CheckpointName&) const = default;
+};
+
+/// Only names that to_string() gives: nothing else in a run directory is ever read, renamed or removed.
+std::optional<CheckpointName> parse_name(std::string_view text) {
+  constexpr std::string_view prefix = "checkpoint-";
+  if (!text.starts_with(prefix)) return std::nullopt;
+  CheckpointName name;
+  const char* const end = text.data() + text.size();
+  const auto step = std::from_chars(text.data() + prefix.size(), end, name.step);
+  if (step.ec != std::errc() || name.step < 0) return std::nullopt;
+  if (step.ptr != end && std::from_chars(step.ptr + 1, end, name.copy).ec != std::errc()) return std::nullopt;
+  return name.copy >= 1 && name.to_string() == text ? std::optional(name) : std::nullopt;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  check(!error, "cannot read {}: {}; check its permissions", printable(folder.string()), error.message());
+  return names;
+}
+
+/// Whether the first line of a file is `line`; false also when it cannot be read.
+bool says(const fs::path& path, const std::string& line) {
+  std::ifstream file(path);
+  std::string first;
+  return std::getline(file, first) && first == line;
+}
+
+/// Renames first, so that a folder with a checkpoint's name is complete even if removing it is interrupted.
+void remove_checkpoint(const fs::path& folder) {
+  fs::path unfinished = folder;
+  unfinished += unfinished_suffix;
+  std::error_code ignored;  // the next commit tries again, and a full disk is reported by the writes
+  fs::rename(folder, unfinished, ignored);
+  fs::remove_all(unfinished, ignored);
+}
+
+}  // namespace
+
+std::optional<fs::path> latest_checkpoint(const fs::path& run) {
+  const fs::path latest = run / latest_name;
+  std::error_code error;
+  if (fs::symlink_status(latest, error).type() == fs::file_type::not_found) return std::nullopt;
+  const MappedFile file(latest);
+  std::string_view name = file.text();
+  if (name.ends_with('\n')) name.remove_suffix(1);
+  const bool known = parse_name(name).has_value();
+  check(known && fs::is_directory(run / name, error),
+        "{} names {}, which is not a checkpoint folder beside it; write the name of one into it, or remove it to start "
+        "afresh",
+        printable(latest.string()), in_quotes(name));
+  return run / name;
+}
+
+CheckpointWriter::CheckpointWriter(fs::path run, int keep) : run_(std::move(run)), keep_(keep) {
+  check(keep_ >= 1, "cannot keep {} checkpoints; keep at least 1", keep_);
+  const std::string where = printable(run_.string());
+  std::error_code error;
+  fs::create_directories(run_, error);
+  check(!error, "cannot create the run directory {}: {}; choose another place", where, error.message());
+  latest_checkpoint(run_);  // a damaged run is reported before hours of work, not after
+  lock_ = ::open(run_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  check(lock_ >= 0, "cannot open the run directory {}: {}; check its permissions", where,
+        std::generic_category().message(errno));
+  // The kernel releases the lock however the process ends. Where a file system has no locks, go without.
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(lock_);
+    fail("{} is in use by another training process; wait for it or choose another run directory", where);
+  }
+  remove_leftovers();
+}
+
+CheckpointWriter::~CheckpointWriter() { ::close(lock_); }
+
+void CheckpointWriter::remove_leftovers() const {
+  for (const std::string& name : names_in(run_)) {
+    std::string_view stem = name;
+    const bool unfinished = stem.ends_with(unfinished_suffix);
+    if (unfinished) stem.remove_suffix(unfinished_suffix.size());
+    if ((unfinished && parse_name(stem)) || name.starts_with(fmt::format("{}.tmp-", latest_name))) {
+      std::error_code error;
+      fs::remove_all(run_ / name, error);
+      check(!error, "cannot remove {}, left behind by a killed run: {}; remove it by hand",
+            printable((run_ / name).string()), error.message());
+    }
+  }
+}
+
+void CheckpointWriter::remove_all_but_newest(const fs::path& newest) const {
+  const std::optional<CheckpointName> current = parse_name(newest.filename().string());
+  std::vector<CheckpointName> older;
+  for (const std::string& name : names_in(run_)) {
+    const std::optional<CheckpointName> checkpoint = parse_name(name);
+    if (!checkpoint || checkpoint == current) continue;
+    // A later step was never the latest (its writer was killed first) or belongs to a future that was abandoned.
+    if (checkpoint > current) {
+      remove_checkpoint(run_ / name);
+    } else {
+      older.push_back(*checkpoint);
+    }
+  }
+  std::sort(older.rbegin(), older.rend());
+  for (size_t i = static_cast<size_t>(keep_ - 1); i < older.size(); ++i) remove_checkpoint(run_ / older[i].to_string());
+}
+
+fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const fs::path&)>& write) {
+  check(step >= 0, "cannot write a checkpoint of step {}; steps count from 0", step);
+  CheckpointName name{step};
+  std::error_code error;
+  while (fs::exists(run_ / name.to_string(), error)) ++name.copy;
+  const fs::path folder = run_ / name.to_string();
+  fs::path unfinished = folder;
+  unfinished += unfinished_suffix;
+
+  fs::remove_all(unfinished, error);
+  fs::create_directory(unfinished, error);
+  check(!error, "cannot create {}: {}; check the disk and its permissions", printable(unfinished.string()),
+        error.message());
+  try {
+    write(unfinished);
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(unfinished))
+      if (entry.is_regular_file() || entry.is_directory()) sync_to_disk(entry.path());
+    sync_to_disk(unfinished);
+    fs::rename(unfinished, folder);
+  } catch (const fs::filesystem_error& failure) {
+    fs::remove_all(unfinished, error);
+    fail("cannot write {}: {}; check the disk and its permissions", printable(folder.string()),
+         failure.code().message());
+  } catch (...) {
+    fs::remove_all(unfinished, error);
+    throw;
+  }
+  try {
+    sync_to_disk(run_);
+    write_file_atomically(run_ / latest_name, name.to_string() + '\n');
+  } catch (...) {
+    // The failure may have come after the new content of `latest` was in place.
+    if (!says(run_ / latest_name, name.to_string())) remove_checkpoint(folder);
+    throw;
+  }
+  remove_all_but_newest(folder);
+  return folder;
+}
+
+}  // namespace vkformer

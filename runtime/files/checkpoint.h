@@ -1,0 +1,45 @@
+#pragma once
+// Checkpoints of a run directory: several files that change together.
+//
+//   RUN/checkpoint-000200/   complete: the folder gets this name only when all its files are on the disk
+//   RUN/checkpoint-000300.tmp/   being written, or left behind by a kill
+//   RUN/latest               one line, "checkpoint-000200": what counts
+//
+// Whatever instant a process is killed at, `latest` names a complete checkpoint: the previous one or the new one.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+namespace vkformer {
+
+/// The folder that RUN/latest names, or nothing when the run has no checkpoint yet. Throws Error when `latest` does not
+/// name a checkpoint folder that exists.
+std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::path& run);
+
+/// Writes the checkpoints of one run. Only one writer can exist for a run directory, in all processes.
+class CheckpointWriter {
+ public:
+  /// Creates the directory if needed, takes it, and removes what a killed writer left unfinished. Keeps the newest
+  /// `keep` checkpoints (while a new one is written the disk must hold one more). Throws Error.
+  explicit CheckpointWriter(std::filesystem::path run, int keep = 1);
+  ~CheckpointWriter();
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  /// Calls write(folder), which puts the files into that empty folder, and makes them the latest checkpoint. The folder
+  /// is named after `step`; committing a step again is fine. When this throws, the previous checkpoint is untouched,
+  /// and what had been written is removed. Returns the folder's final path.
+  std::filesystem::path commit(int64_t step, const std::function<void(const std::filesystem::path& folder)>& write);
+
+ private:
+  void remove_leftovers() const;
+  void remove_all_but_newest(const std::filesystem::path& newest) const;
+
+  std::filesystem::path run_;
+  int keep_;
+  int lock_ = -1;
+};
+
+}  // namespace vkformer

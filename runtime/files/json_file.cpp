@@ -1,0 +1,163 @@
+#include "runtime/files/json_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+namespace {
+
+using nlohmann::json;
+
+/// "line 3, column 5" of the byte at `offset`.
+std::string place_in(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, std::min(offset, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const size_t newline = before.rfind('\n');
+  return fmt::format("line {}, column {}", line, newline == before.npos ? before.size() + 1 : before.size() - newline);
+}
+
+/// The parser's message without its "[json.exception.parse_error.101] parse error at line 3, column 5: ".
+std::string reason_of(const json::exception& error) {
+  const std::string_view message = error.what();
+  const size_t colon = message.find(": ");
+  const size_t bracket = message.find("] ");
+  if (colon != message.npos) return printable(message.substr(colon + 2));
+  return printable(bracket == message.npos ? message : message.substr(bracket + 2));
+}
+
+const json& require_field(const JsonObject& object, std::string_view key) {
+  const auto field = object.value().find(key);
+  check(field != object.value().end() && !field->is_null(), "{}: \"{}\" is missing; add it", object.name(), key);
+  return *field;
+}
+
+/// The value as a message shows it: scalars as they are, containers by their kind.
+std::string shown(const json& value) {
+  if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
+  return value.is_structured() ? fmt::format("an {}", value.type_name()) : printable(value.dump());
+}
+
+}  // namespace
+
+json parse_json(std::string_view text, std::string_view name) {
+  // The library keeps the last of equal keys in silence, so they are looked for while it parses.
+  std::vector<std::unordered_set<std::string>> keys_of_open_objects;
+  const auto inspect = [&](int depth, json::parse_event_t event, json& parsed) {
+    using Event = json::parse_event_t;
+    if ((event == Event::object_start || event == Event::array_start) && depth >= json_depth_limit)
+      fail("{}: lists and objects are nested more than {} deep; the file is damaged", printable(name),
+           json_depth_limit);
+    if (event == Event::object_start) keys_of_open_objects.emplace_back();
+    if (event == Event::object_end) keys_of_open_objects.pop_back();
+    if (event == Event::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys_of_open_objects.back().insert(key).second)
+        fail("{}: {} appears twice in one object; remove one of them", printable(name), in_quotes(key));
+    }
+    return true;
+  };
+  try {
+    return json::parse(text.begin(), text.end(), inspect);
+  } catch (const json::parse_error& error) {
+    const size_t offset = error.byte == 0 ? 0 : error.byte - 1;
+    fail("{}: not valid JSON at {} ({}); correct it or download it again", printable(name), place_in(text, offset),
+         reason_of(error));
+  } catch (const json::exception& error) {
+    fail("{}: not valid JSON ({}); correct it or download it again", printable(name), reason_of(error));
+  }
+}
+
+JsonObject::JsonObject(std::shared_ptr<const json> file, const json* here, std::string name)
+    : file_(std::move(file)), here_(here), name_(std::move(name)) {}
+
+JsonObject JsonObject::load(const std::filesystem::path& path, size_t size_limit) {
+  const MappedFile file(path);
+  check(file.bytes().size() <= size_limit, "{}: {} bytes are more than a JSON file may have here ({}); check the path",
+        printable(path.string()), file.bytes().size(), size_limit);
+  return parse(file.text(), path.string());
+}
+
+JsonObject JsonObject::parse(std::string_view text, std::string name) {
+  name = printable(name);
+  const auto file = std::make_shared<const json>(parse_json(text, name));
+  check(file->is_object(), "{}: the file holds {}, not a JSON object {{...}}; check that it is the right file", name,
+        shown(*file));
+  return {file, file.get(), std::move(name)};
+}
+
+bool JsonObject::has(std::string_view key) const {
+  const auto field = here_->find(key);
+  return field != here_->end() && !field->is_null();
+}
+
+int64_t require_integer(const JsonObject& object, std::string_view key, int64_t min, int64_t max) {
+  const json& value = require_field(object, key);
+  const bool fits =
+      value.is_number_unsigned() ? value.get<uint64_t>() <= uint64_t{INT64_MAX} : value.is_number_integer();
+  const int64_t number = fits ? value.get<int64_t>() : 0;
+  check(fits && number >= min && number <= max, "{}: \"{}\" must be an integer from {} to {}, not {}", object.name(),
+        key, min, max, shown(value));
+  return number;
+}
+
+double require_number(const JsonObject& object, std::string_view key, double min, double max) {
+  const json& value = require_field(object, key);
+  const double number = value.is_number() ? value.get<double>() : NAN;
+  check(number >= min && number <= max, "{}: \"{}\" must be a number from {} to {}, not {}", object.name(), key, min,
+        max, shown(value));
+  return number;
+}
+
+bool require_boolean(const JsonObject& object, std::string_view key) {
+  const json& value = require_field(object, key);
+  check(value.is_boolean(), "{}: \"{}\" must be true or false, not {}", object.name(), key, shown(value));
+  return value.get<bool>();
+}
+
+std::string require_string(const JsonObject& object, std::string_view key) {
+  const json& value = require_field(object, key);
+  check(value.is_string(), "{}: \"{}\" must be a string, not {}", object.name(), key, shown(value));
+  return value.get<std::string>();
+}
+
+JsonObject require_object(const JsonObject& object, std::string_view key) {
+  const json& value = require_field(object, key);
+  check(value.is_object(), "{}: \"{}\" must be an object {{...}}, not {}", object.name(), key, shown(value));
+  return {object.file_, &value, fmt::format("{}, {}", object.name(), key)};
+}
+
+int64_t integer_or(const JsonObject& object, std::string_view key, int64_t otherwise, int64_t min, int64_t max) {
+  return object.has(key) ? require_integer(object, key, min, max) : otherwise;
+}
+
+double number_or(const JsonObject& object, std::string_view key, double otherwise, double min, double max) {
+  return object.has(key) ? require_number(object, key, min, max) : otherwise;
+}
+
+bool boolean_or(const JsonObject& object, std::string_view key, bool otherwise) {
+  return object.has(key) ? require_boolean(object, key) : otherwise;
+}
+
+std::string string_or(const JsonObject& object, std::string_view key, std::string otherwise) {
+  return object.has(key) ? require_string(object, key) : otherwise;
+}
+
+void write_json(const std::filesystem::path& path, const json& value) {
+  std::string text;
+  try {
+    text = value.dump(2) + '\n';
+  } catch (const json::exception& error) {
+    fail("cannot write {}: {}; use UTF-8 in names and texts", printable(path.string()), reason_of(error));
+  }
+  write_file_atomically(path, text);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,33 @@
+#pragma once
+// UTF-8, strictly as in the Unicode standard (no overlong forms, no surrogates, nothing above U+10FFFF).
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace vkformer {
+
+/// What stands at one position of a text.
+struct Utf8Step {
+  char32_t code_point = 0;
+  /// Bytes to step over: the character's, or for invalid bytes those that one U+FFFD stands for (at least one).
+  size_t length = 0;
+  bool valid = false;
+  /// Not valid only because the text ends here: more bytes could complete the character.
+  bool incomplete = false;
+};
+
+/// Reads the character that starts at byte `offset`; `offset` must be smaller than the text's size.
+Utf8Step read_utf8(std::string_view text, size_t offset);
+
+/// Appends one code point, which must be a valid one.
+void append_utf8(std::string& text, char32_t code_point);
+
+/// Text from a file or a user, fit for one line of a message: in double quotes, with control characters and invalid
+/// bytes escaped, and cut with "..." after about `limit` bytes.
+std::string in_quotes(std::string_view text, size_t limit = 60);
+
+/// The same without the quotes.
+std::string printable(std::string_view text, size_t limit = 200);
+
+}  // namespace vkformer

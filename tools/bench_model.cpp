@@ -1,0 +1,143 @@
+// `vkformer bench -m`: prompt processing, generation and training speed, in the shape of llama-bench's table.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/generation.h"
+#include "models/gpt2/gpt2.h"
+#include "models/training.h"
+#include "runtime/check.h"
+#include "shaders/global_norm/global_norm.h"
+#include "tools/bench.h"
+#include "tools/model_folder.h"
+#include "tools/progress.h"
+
+namespace vkformer {
+
+namespace {
+
+/// "4x128x4:65:64", a config.json or a folder.
+Model bench_subject(const std::string& text) {
+  if (std::filesystem::is_directory(text)) return make_model(JsonObject::load(resolve_model_folder(text) / "config.json"));
+  if (std::filesystem::exists(text)) return make_model(JsonObject::load(text));
+  long long layers = 0, width = 0, heads = 0, vocabulary = 50257, context = 1024;
+  int used = 0;
+  const int fields = std::sscanf(text.c_str(), "%lldx%lldx%lld%n:%lld%n:%lld%n", &layers, &width, &heads, &used,
+                                 &vocabulary, &used, &context, &used);
+  if (fields < 3 || static_cast<size_t>(used) != text.size())
+    throw UsageError(fmt::format("-m {} is neither a folder, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
+  const nlohmann::json config = {{"model_type", "gpt2"}, {"n_layer", layers}, {"n_embd", width}, {"n_head", heads},
+                                 {"vocab_size", vocabulary}, {"n_positions", context}, {"embd_pdrop", 0},
+                                 {"attn_pdrop", 0}, {"resid_pdrop", 0}};
+  return make_model(JsonObject::parse(config.dump(), text));
+}
+
+struct Row {
+  std::string test;
+  double tokens_per_second = 0, deviation = 0, best_seconds = 0;
+};
+
+/// Runs once untimed (drivers compile at first use), then `repetitions` times.
+Row measure(const std::string& test, double tokens, int repetitions, const std::function<void()>& work) {
+  work();
+  double sum = 0, squares = 0, best = 1e30;
+  for (int r = 0; r < repetitions; ++r) {
+    const double start = now();
+    work();
+    const double seconds = now() - start;
+    sum += tokens / seconds;
+    squares += tokens / seconds * (tokens / seconds);
+    best = std::min(best, seconds);
+  }
+  const double mean = sum / repetitions;
+  return {test, mean, std::sqrt(std::max(0.0, squares / repetitions - mean * mean)), best};
+}
+
+std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>(i * 7919 % vocabulary));
+  return ids;
+}
+
+void bench_generation(const BenchFlags& flags, Backend& backend, const Model& model,
+                      const std::function<void(const Row&)>& report) {
+  Generator generator(backend, model);
+  initialize(generator.store(), model.parameters, 1);
+  for (int64_t length : flags.prompts) {
+    if (length == 0) continue;
+    check(length <= model.context, "a prompt of {} tokens exceeds the context of {}", length, model.context);
+    const auto prompt = some_ids(length, model.vocabulary);
+    report(measure(fmt::format("pp{}", length), static_cast<double>(length), flags.repetitions,
+                   [&] { generator.prefill(prompt); }));
+  }
+  for (int64_t count : flags.tokens) {
+    if (count == 0) continue;
+    check(count < model.context, "{} tokens exceed the context of {}", count, model.context);
+    report(measure(fmt::format("tg{}", count), static_cast<double>(count), flags.repetitions, [&] {
+      generator.prefill(std::vector<int32_t>{0});
+      for (int64_t i = 0; i < count; ++i) generator.decode(static_cast<int32_t>(i % model.vocabulary));
+    }));
+  }
+}
+
+void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,
+                    const std::function<void(const Row&)>& report) {
+  const TrainSettings settings{.batch = flags.batch, .context = model.context};
+  const int64_t tokens = settings.batch * settings.context;
+  const auto ids = some_ids(tokens, model.vocabulary);
+  const std::string size = fmt::format("B{} T{}", settings.batch, settings.context);
+  Trainer trainer(backend, model, settings);
+  initialize(trainer.store(), model.parameters, 1);
+  report(measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
+  {
+    const auto blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
+    StoreLayout layout;
+    add_parameter_blocks(layout, "parameters", blocks);
+    auto store = backend.make_store(layout);
+    initialize(*store, model.parameters, 1);
+    TrainingGraph graph = build_loss_and_gradients(model, blocks, settings.batch, settings.context);
+    graph.graph.mark_output(global_norm(graph.graph, graph.blocks), "norm");  // keeps all gradients in the program
+    auto program = backend.compile(std::move(graph.graph), store);
+    program->write("ids", ids);
+    program->write("targets", ids);
+    program->write("seed", std::vector<int32_t>{0, 0});
+    program->write("loss_gradient", std::vector<float>{1});
+    report(measure("forward+backward " + size, static_cast<double>(tokens), flags.repetitions, [&] { program->run(); }));
+  }
+  int64_t iteration = 0;
+  report(measure("train step " + size, static_cast<double>(tokens), flags.repetitions,
+                 [&] { trainer.step(++iteration, ids, ids); }));
+}
+
+}  // namespace
+
+void bench_model(const BenchFlags& flags) {
+  const Model model = bench_subject(flags.model);
+  check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
+  auto backend = open_backend(flags.common);
+  const double mebibytes = static_cast<double>(model.parameter_count()) * 4 / (1 << 20);
+  const std::string size = fmt::format("{:.2f} MiB", mebibytes);
+  const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
+  const bool json = flags.output == "json";
+  auto rows = nlohmann::json::array();
+  if (!json)
+    fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10} |\n| {:-<24} | {:->11}: | {:->9}: | {:-<36} "
+               "| {:->25}: | {:->21}: | {:->9}: |\n",
+               "model", "size", "params", "device", "test", "t/s", "best ms", "", "", "", "", "", "", "");
+  const auto report = [&](const Row& row) {
+    if (json)
+      rows.push_back({{"model", flags.model}, {"parameters", model.parameter_count()}, {"device", backend->facts().name},
+                      {"driver", backend->facts().driver}, {"test", row.test}, {"tokens_per_second", row.tokens_per_second},
+                      {"deviation", row.deviation}, {"best_seconds", row.best_seconds}});
+    else
+      fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n", model.family + " " + flags.model,
+                 size, parameters, backend->facts().name, row.test,
+                 fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
+    std::fflush(stdout);
+  };
+  bench_generation(flags, *backend, model, report);
+  if (flags.batch > 0) bench_training(flags, *backend, model, report);
+  if (json) fmt::print("{}\n", rows.dump(1));
+}
+
+}  // namespace vkformer

@@ -1,0 +1,111 @@
+// `vkformer generate`: text from a trained model, streamed.
+
+#include <random>
+#include <nlohmann/json.hpp>
+
+#include "models/generation.h"
+#include "models/text/vocabulary.h"
+#include "runtime/check.h"
+#include "tools/commands.h"
+#include "tools/model_folder.h"
+#include "tools/profile.h"
+#include "tools/progress.h"
+
+namespace vkformer {
+
+namespace {
+
+struct GenerateFlags {
+  CommonFlags common;
+  std::string model, prompt;
+  int64_t tokens = 200;
+  int64_t seed = -1;
+  SamplingSettings sampling;
+};
+
+void generate(GenerateFlags flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  const Vocabulary vocabulary = Vocabulary::load(folder / "tokenizer.json");
+  check(vocabulary.size() <= model.vocabulary, "{}: the tokenizer has {} tokens, the model {}", folder.string(),
+        vocabulary.size(), model.vocabulary);
+  std::vector<int32_t> prompt = vocabulary.encode(flags.prompt);
+  check(!prompt.empty(), "the prompt is empty; give at least one character with -p");
+  flags.sampling.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
+  auto backend = open_backend(flags.common);
+  Generator generator(*backend, model);
+  for (const std::string& extra : load_parameters(generator.store(), model.parameters, folder / "model.safetensors"))
+    if (!flags.common.quiet) fmt::print(stderr, "not used: tensor {}\n", extra);
+
+  StreamDecoder decoder(vocabulary);
+  std::string text = flags.prompt;
+  const auto emit = [&](const std::string& piece) {
+    text += piece;
+    if (flags.common.json) return;
+    fmt::print("{}", piece);
+    std::fflush(stdout);
+  };
+  if (!flags.common.json) fmt::print("{}", flags.prompt);
+  const double start = now();
+  double first_token = 0;
+  int64_t generated = 0;
+  // Beyond the context the model goes on from the last half of it: positions are learned, the cache can't slide.
+  std::vector<int32_t> history = prompt;
+  const auto recent = [&](int64_t most) {
+    const auto n = static_cast<size_t>(std::min<int64_t>(most, static_cast<int64_t>(history.size())));
+    return std::span<const int32_t>(history).last(n);
+  };
+  std::vector<float> logits = generator.prefill(recent(generator.capacity()));
+  while (generated < flags.tokens) {
+    // Ids that no text has (a padded embedding) are never drawn.
+    const int32_t token = sample(std::span(logits).first(static_cast<size_t>(vocabulary.size())), flags.sampling,
+                                 static_cast<uint64_t>(generated));
+    if (generated++ == 0) first_token = now() - start;
+    history.push_back(token);
+    emit(decoder.push(token));
+    if (generated == flags.tokens) break;
+    logits = generator.position() < generator.capacity()
+                 ? generator.decode(token)
+                 : generator.prefill(recent(std::max<int64_t>(1, generator.capacity() / 2)));
+  }
+  emit(decoder.finish());
+  const double rest = now() - start - first_token;
+  const double speed = generated > 1 ? static_cast<double>(generated - 1) / rest : 0;
+  if (flags.common.json)
+    fmt::print("{}\n", nlohmann::json{{"text", text}, {"tokens", generated}, {"seed", flags.sampling.seed},
+                                      {"seconds_to_first_token", first_token}, {"tokens_per_second", speed}}
+                           .dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    fmt::print("\n");
+  if (!flags.common.quiet)
+    fmt::print(stderr, "first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens, seed {})\n", first_token * 1e3,
+               speed, generated, flags.sampling.seed);
+  if (!flags.common.profile.empty()) {
+    if (generator.prefill_program()) print_profile(*generator.prefill_program(), "prefill");
+    check(generator.decode_program() != nullptr, "nothing was decoded, so there is no profile to write; use -n 2 or more");
+    print_profile(*generator.decode_program(), "last decoded token");
+    write_trace(*generator.decode_program(), flags.common.profile);
+  }
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  auto flags = std::make_shared<GenerateFlags>();
+  CLI::App* command = app.add_subcommand("generate", "write text with a trained model");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("-p,--prompt", flags->prompt, "the text to continue")->required();
+  command->add_option("-n,--tokens", flags->tokens, "tokens to write")->check(CLI::Range(int64_t{1}, int64_t{1} << 31))->capture_default_str();
+  command->add_option("--temp", flags->sampling.temperature, "temperature; 0: always the likeliest token")
+      ->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--top-k", flags->sampling.top_k, "only the k likeliest tokens; 0: off")
+      ->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--top-p", flags->sampling.top_p, "only the likeliest tokens that together reach this probability")
+      ->check(CLI::Range(0.0, 1.0))->capture_default_str();
+  command->add_option("--seed", flags->seed, "of the draws (default: a new one, printed)")
+      ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
+  command->callback([flags] { generate(*flags); });
+}
+
+}  // namespace vkformer

@@ -1,0 +1,66 @@
+#include "tools/profile.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+
+namespace vkformer {
+
+void print_profile(const Program& program, const std::string& title) {
+  struct Row {
+    std::string name;
+    int count = 0;
+    double seconds = 0;
+    Cost cost;
+  };
+  const auto timings = program.timings();
+  if (timings.empty()) {
+    fmt::print("{}: this device has no timestamps\n", title);
+    return;
+  }
+  std::map<std::string, Row> by_kernel;
+  double total = 0;
+  for (const Timing& t : timings) {
+    std::string name(t.kernel);
+    if (!t.op.empty() && t.op != t.kernel) name += fmt::format(" ({})", t.op);
+    Row& row = by_kernel[name];
+    row.name = name;
+    ++row.count;
+    row.seconds += t.seconds;
+    row.cost.bytes += t.cost.bytes;
+    row.cost.flops += t.cost.flops;
+    total += t.seconds;
+  }
+  std::vector<Row> rows;
+  for (const auto& [name, row] : by_kernel) rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
+  fmt::print("{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8} {:>6}\n", title, "kernel (op)", "count", "mean us", "total ms",
+             "GFLOP/s", "GB/s", "share");
+  for (const Row& row : rows)
+    fmt::print("{:<52} {:>6} {:>10.1f} {:>10.3f} {:>9.2f} {:>8.2f} {:>5.1f}%\n", row.name, row.count,
+               row.seconds / row.count * 1e6, row.seconds * 1e3, row.cost.flops / row.seconds * 1e-9,
+               row.cost.bytes / row.seconds * 1e-9, 100 * row.seconds / total);
+  const Counters c = program.counters();
+  fmt::print("{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3);
+  fmt::print("{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
+             "{} device allocations so far\n",
+             c.runs, c.dispatches, c.barriers, c.segments, c.recorded_dispatches, c.allocations);
+}
+
+void write_trace(const Program& program, const std::string& file) {
+  auto events = nlohmann::json::array();
+  for (const Timing& t : program.timings())
+    events.push_back({{"name", t.kernel},
+                      {"cat", t.op},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"ts", t.start * 1e6},
+                      {"dur", t.seconds * 1e6},
+                      {"args", {{"scope", t.scope}, {"candidate", t.candidate}, {"flops", t.cost.flops}, {"bytes", t.cost.bytes}}}});
+  write_file_atomically(file, nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump());
+}
+
+}  // namespace vkformer

@@ -1,0 +1,56 @@
+// `vkformer verify`: model folders against recorded outputs.
+
+#include "models/verify.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "tools/commands.h"
+
+namespace vkformer {
+
+namespace {
+
+struct VerifyFlags {
+  CommonFlags common;
+  std::vector<std::string> folders;
+};
+
+void run(const VerifyFlags& flags) {
+  auto backend = open_backend(flags.common);
+  std::map<VerifyRow::Verdict, int> count;
+  const auto word = [](VerifyRow::Verdict v) {
+    return v == VerifyRow::Verdict::passed ? "OK" : v == VerifyRow::Verdict::failed ? "FAIL" : "skipped";
+  };
+  auto rows = nlohmann::json::array();
+  for (const std::string& folder : flags.folders) {
+    if (!flags.common.json) fmt::print("{}\n", folder);
+    verify_case(*backend, folder, [&](const VerifyRow& row) {
+      ++count[row.verdict];
+      rows.push_back({{"case", folder}, {"tensor", row.tensor}, {"error", row.error}, {"tolerance", row.tolerance},
+                      {"how", row.how}, {"verdict", word(row.verdict)}, {"note", row.note}});
+      if (!flags.common.json && (!flags.common.quiet || row.verdict != VerifyRow::Verdict::passed))
+        fmt::print("  {:<7} {:<52} {:>9.2e} / {:<8.1e} {}{}{}\n", word(row.verdict), row.tensor, row.error,
+                   row.tolerance, row.how, row.note.empty() ? "" : "  ", row.note);
+    });
+  }
+  if (flags.common.json) fmt::print("{}\n", rows.dump(1));
+  const int passed = count[VerifyRow::Verdict::passed], failed = count[VerifyRow::Verdict::failed];
+  if (!flags.common.json)
+    fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, count[VerifyRow::Verdict::skipped]);
+  check(failed == 0, "{} of {} comparisons failed", failed, passed + failed);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  auto flags = std::make_shared<VerifyFlags>();
+  CLI::App* command = app.add_subcommand("verify", "compare models with recorded outputs of another implementation");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("--json", flags->common.json, "machine-readable output");
+  command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
+  command->add_option("cases", flags->folders, "case folders")->required();
+  command->callback([flags] { run(*flags); });
+}
+
+}  // namespace vkformer
