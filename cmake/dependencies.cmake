@@ -1,21 +1,56 @@
-# Every dependency comes from find_package; a pinned FetchContent release is the fallback.
+# Every dependency comes from find_package; a pinned release, fetched and built, is the fallback.
 include(FetchContent)
+set(FETCHCONTENT_QUIET OFF)
+# A fetched library that vkformer's headers include is installed along with it.
+set(FMT_INSTALL ON)
+set(JSON_Install ON)
 
-find_package(Vulkan REQUIRED)
 find_package(Threads REQUIRED)
-
-FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0
+FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0 GIT_SHALLOW ON SYSTEM
                      FIND_PACKAGE_ARGS 9)
-FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.2
-                     FIND_PACKAGE_ARGS 3.11)
-FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git GIT_TAG v2.3.2
+FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3 GIT_SHALLOW ON
+                     SYSTEM FIND_PACKAGE_ARGS 3.11)
+FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git GIT_TAG v2.4.1 GIT_SHALLOW ON SYSTEM
                      FIND_PACKAGE_ARGS)
 FetchContent_MakeAvailable(fmt nlohmann_json CLI11)
+
 if(BUILD_TESTING)
-  FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.1
+  FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.1 GIT_SHALLOW ON SYSTEM
                        FIND_PACKAGE_ARGS 3)
   FetchContent_MakeAvailable(Catch2)
   if(Catch2_SOURCE_DIR)
     list(APPEND CMAKE_MODULE_PATH "${Catch2_SOURCE_DIR}/extras")
   endif()
+endif()
+
+find_package(Vulkan QUIET)
+if(NOT Vulkan_FOUND)
+  # Only compute is used, so the loader needs no window system.
+  foreach(window_system XCB XLIB XLIB_XRANDR WAYLAND DIRECTFB)
+    set(BUILD_WSI_${window_system}_SUPPORT OFF)
+  endforeach()
+  FetchContent_Declare(VulkanHeaders GIT_REPOSITORY https://github.com/KhronosGroup/Vulkan-Headers.git
+                       GIT_TAG vulkan-sdk-1.4.309.0 GIT_SHALLOW ON SYSTEM OVERRIDE_FIND_PACKAGE)
+  FetchContent_Declare(VulkanLoader GIT_REPOSITORY https://github.com/KhronosGroup/Vulkan-Loader.git
+                       GIT_TAG vulkan-sdk-1.4.309.0 GIT_SHALLOW ON SYSTEM)
+  FetchContent_MakeAvailable(VulkanHeaders VulkanLoader)
+  # Imported, so that an installed vkformer asks for Vulkan::Vulkan and not for this build's targets.
+  add_library(Vulkan::Vulkan INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(Vulkan::Vulkan INTERFACE vulkan Vulkan::Headers)
+endif()
+
+find_program(GLSLANG glslangValidator)
+if(NOT GLSLANG)
+  # It is asked what it can compile while CMake configures, so it is built then.
+  FetchContent_Declare(glslang GIT_REPOSITORY https://github.com/KhronosGroup/glslang.git GIT_TAG 15.1.0 GIT_SHALLOW ON
+                       SOURCE_SUBDIR not-part-of-this-build)
+  FetchContent_MakeAvailable(glslang)
+  set(glslang_build "${CMAKE_BINARY_DIR}/glslang")
+  message(STATUS "building glslang in ${glslang_build}")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -S "${glslang_SOURCE_DIR}" -B "${glslang_build}" -G "${CMAKE_GENERATOR}"
+                          -DCMAKE_BUILD_TYPE=Release -DENABLE_OPT=OFF -DENABLE_HLSL=OFF -DGLSLANG_TESTS=OFF
+                  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND "${CMAKE_COMMAND}" --build "${glslang_build}" --target glslang-standalone --parallel
+                  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  set(GLSLANG "${glslang_build}/StandAlone/glslang" CACHE FILEPATH "the GLSL compiler" FORCE)
 endif()
