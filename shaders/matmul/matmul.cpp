@@ -1,0 +1,180 @@
+#include "shaders/matmul/matmul.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "shaders/column_sum/column_sum.h"
+#include "shaders/matmul/matmul_cases.h"
+#include "shaders/matmul/matmul_kernels.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Attributes that are left out have their value in a default MatmulOptions.
+double attribute(const Node& node, std::string_view name, double otherwise) {
+  for (const auto& [key, value] : node.attributes.entries())
+    if (key == name) return value;
+  return otherwise;
+}
+
+bool flag(const Node& node, std::string_view name) { return attribute(node, name, 0) != 0; }
+
+/// The shape without its last `count` dimensions.
+Shape leading(const Shape& shape, int count) {
+  return Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - count)));
+}
+
+Shape append(const Shape& shape, std::initializer_list<int64_t> tail) {
+  std::vector<int64_t> dimensions(shape.dimensions().begin(), shape.dimensions().end());
+  dimensions.insert(dimensions.end(), tail);
+  return Shape(dimensions);
+}
+
+bool is_batched(const Node& node) { return node.in(1).rank() >= 3 && !flag(node, "join_rows"); }
+
+Types infer(const Node& node) {
+  const Shape &a = node.in(0), &b = node.in(1);
+  const bool transpose_a = flag(node, "transpose_a"), transpose_b = flag(node, "transpose_b");
+  const bool join_rows = flag(node, "join_rows");
+  check(a.rank() >= 2 && b.rank() >= 2, "[matmul] a is {}, b is {}; both need at least two dimensions", a.to_string(),
+        b.to_string());
+  check(a.elements() > 0 && b.elements() > 0, "[matmul] a is {}, b is {}; neither may be empty", a.to_string(),
+        b.to_string());
+  check(!(transpose_a && transpose_b), "[matmul] transpose_a and transpose_b exclude each other");
+  check(transpose_a || !join_rows, "[matmul] join_rows needs transpose_a");
+  if (join_rows)
+    check(leading(a, 1) == leading(b, 1), "[matmul] a is {}, b is {}; to join their rows all but the last must agree",
+          a.to_string(), b.to_string());
+  else if (is_batched(node))
+    check(leading(a, 2) == leading(b, 2), "[matmul] a is {}, b is {}; all but the last two dimensions must agree",
+          a.to_string(), b.to_string());
+  else
+    check(!transpose_a || a.rank() == 2, "[matmul] a is {}: transposed with b {} it must have two dimensions",
+          a.to_string(), b.to_string());
+  const MatmulProblem p = matmul_problem(node);
+  const int64_t k_of_b = join_rows ? b.rows() : transpose_b ? b.columns() : b[-2];
+  check(p.k == k_of_b, "[matmul] a is {} and sums over {}, b is {} and sums over {}", a.to_string(), p.k, b.to_string(),
+        k_of_b);
+
+  Shape y{p.m, p.n};
+  if (is_batched(node)) y = append(leading(a, 2), {p.m, p.n});
+  else if (!transpose_a) y = a.with_columns(p.n);
+  if (node.has_input(2))
+    check(node.in(2) == Shape{p.n}, "[matmul] bias is {}, y has {} columns", node.in(2).to_string(), p.n);
+  if (node.has_input(3))
+    check(node.in(3) == y, "[matmul] residual is {}, y is {}", node.in(3).to_string(), y.to_string());
+  if (p.activation == Activation::none) return {{y}};
+  return {{y}, {y}};
+}
+
+Values gradient(Graph& graph, const Node& original, std::span<const Value> upstream) {
+  const Node node = original;  // adding nodes moves the graph's
+  const MatmulProblem p = matmul_problem(node);
+  Value sums;  // the gradient of the value before the activation
+  if (p.activation == Activation::none) {
+    sums = upstream[0];
+  } else {
+    if (upstream[0]) sums = activation_gradient(graph, p.activation, node.outputs[1], upstream[0]);
+    if (upstream[1]) sums = sums ? add(graph, sums, upstream[1]) : upstream[1];
+  }
+  if (!sums) return Values(node.inputs.size());
+
+  const Value a = node.inputs[0], b = node.inputs[1];
+  const bool join = !is_batched(node);
+  const MatmulOptions nn{.scale = p.scale}, nt{.transpose_b = true, .scale = p.scale};
+  const MatmulOptions tn{.transpose_a = true, .join_rows = join, .scale = p.scale};
+  Values gradients(node.inputs.size());
+  if (p.transpose_a) {
+    gradients[0] = matmul(graph, b, sums, nt);
+    gradients[1] = matmul(graph, a, sums, nn);
+  } else if (p.transpose_b) {
+    gradients[0] = matmul(graph, sums, b, nn);
+    gradients[1] = matmul(graph, sums, a, tn);
+  } else {
+    gradients[0] = matmul(graph, sums, b, nt);
+    gradients[1] = matmul(graph, a, sums, tn);
+  }
+  if (node.has_input(2)) gradients[2] = column_sum(graph, sums);
+  if (node.has_input(3)) gradients[3] = upstream[0];
+  return gradients;
+}
+
+double apply(Activation activation, double x) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return std::max(x, 0.0);
+    case Activation::gelu: return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
+    case Activation::gelu_tanh:
+      return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  }
+  return x;
+}
+
+void reference(const Node& node, Inputs in, Outputs out) {
+  const MatmulProblem p = matmul_problem(node);
+  const HostTensor &a = *in[0], &b = *in[1];
+  const HostTensor* bias = in.size() > 2 ? in[2] : nullptr;
+  const HostTensor* residual = in.size() > 3 ? in[3] : nullptr;
+  const double scale = attribute(node, "scale", 1);
+  for (int64_t i = 0; i < p.batch * p.m * p.n; ++i) {
+    const int64_t product = i / (p.m * p.n), row = i / p.n % p.m, column = i % p.n;
+    const int64_t a_base = product * p.m * p.k, b_base = product * p.k * p.n;
+    double sum = 0;
+    for (int64_t k = 0; k < p.k; ++k)
+      sum += a[a_base + (p.transpose_a ? k * p.m + row : row * p.k + k)] *
+             b[b_base + (p.transpose_b ? column * p.k + k : k * p.n + column)];
+    const double value = scale * sum + (bias ? (*bias)[column] : 0);
+    out[0][i] = apply(p.activation, value) + (residual ? (*residual)[i] : 0);
+    if (out.size() > 1) out[1][i] = value;
+  }
+}
+
+Cost cost(const Node& node) {
+  const MatmulProblem p = matmul_problem(node);
+  const auto batch = static_cast<double>(p.batch), m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+             k = static_cast<double>(p.k);
+  const double moved = m * k + k * n + m * n * (node.has_input(3) ? 2 : 1);
+  return {.bytes = batch * moved * static_cast<double>(size_of(DType::f32)), .flops = 2 * batch * m * n * k};
+}
+
+const Op matmul_op = {.name = "matmul",
+                      .infer = infer,
+                      .record = record_matmul,
+                      .gradient = gradient,
+                      .reference = reference,
+                      .cases = matmul_cases,
+                      .cost = cost,
+                      .candidates = matmul_candidates,
+                      .scratch = matmul_scratch};
+
+}  // namespace
+
+MatmulProblem matmul_problem(const Node& node) {
+  const Shape &a = node.in(0), &b = node.in(1);
+  MatmulProblem p{.transpose_a = flag(node, "transpose_a"),
+                  .transpose_b = flag(node, "transpose_b"),
+                  .scale = static_cast<float>(attribute(node, "scale", 1)),
+                  .activation = static_cast<Activation>(attribute(node, "activation", 0))};
+  const bool batched = is_batched(node);
+  if (batched) p.batch = leading(b, 2).elements();
+  const int64_t rows = batched ? a[-2] : a.rows();
+  p.m = p.transpose_a ? a.columns() : rows;
+  p.k = p.transpose_a ? rows : a.columns();
+  p.n = p.transpose_b ? b[-2] : b.columns();
+  return p;
+}
+
+Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options) {
+  return graph.apply(matmul_op, {a, b, options.bias, options.residual},
+                     {{"transpose_a", options.transpose_a},
+                      {"transpose_b", options.transpose_b},
+                      {"join_rows", options.join_rows},
+                      {"scale", static_cast<double>(options.scale)},
+                      {"activation", static_cast<double>(options.activation)}});
+}
+
+}  // namespace vkformer
+
+VKFORMER_OPS(matmul, &vkformer::matmul_op)

@@ -1,0 +1,29 @@
+#pragma once
+// Matrix products with a fused epilogue.
+
+#include "shaders/elementwise/elementwise.h"
+
+namespace vkformer {
+
+struct MatmulOptions {
+  bool transpose_a = false;  ///< a is stored [.., K, M]; not together with transpose_b
+  bool transpose_b = false;  ///< b is stored [.., N, K], like the weight of a PyTorch Linear
+  /// With transpose_a: the leading dimensions of a and b join K (the sum over all rows, dW = x^T dy) instead of
+  /// counting separate products.
+  bool join_rows = false;
+  float scale = 1;
+  Value bias = {};      ///< [N]
+  Activation activation = Activation::none;
+  Value residual = {};  ///< of the result's shape
+};
+
+/// y = activation(scale * op(a) op(b) + bias) + residual, sums in f32.
+///
+///   b of rank 2    a [.., M, K] is one matrix of all its rows: y [.., M, N]. With transpose_a, a is [K, M], y [M, N].
+///   b [.., K, N]   one product for each index of the leading dimensions, which a [.., M, K] must share: y [.., M, N].
+///   join_rows      a [.., M], b [.., N] of equal leading dimensions: y [M, N].
+///
+/// Throws "[matmul] ..." on shapes that do not fit.
+Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options = {});
+
+}  // namespace vkformer

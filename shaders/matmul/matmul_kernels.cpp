@@ -1,0 +1,250 @@
+#include "shaders/matmul/matmul_kernels.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "shaders/matmul/matmul.args.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr int64_t float_bytes = size_of(DType::f32);
+
+// --- the shared-memory kernel ---
+
+struct Tile {
+  std::string_view name;
+  uint32_t side;   ///< outputs along each side of a workgroup's tile
+  uint32_t block;  ///< quads of outputs along each side of an invocation's share
+  uint32_t invocations() const { return (side / 4 / block) * (side / 4 / block); }
+  uint32_t shared_bytes() const { return 2 * 16 * (side / 4 + 1) * 16; }
+};
+constexpr Tile tiles[] = {{"tile128", 128, 2}, {"tile64", 64, 1}, {"tile32", 32, 1}};
+constexpr const Tile& split_tile = tiles[1];
+
+int64_t tile_count(const MatmulProblem& p, int64_t rows, int64_t columns) {
+  return p.batch * groups_for(p.m, rows) * groups_for(p.n, columns);
+}
+
+bool fits(const Tile& tile, const DeviceFacts& facts) {
+  return tile.invocations() <= facts.max_workgroup_size && tile.shared_bytes() <= facts.shared_memory;
+}
+
+// --- the register-tile kernel for small subgroups ---
+
+struct LaneTile {
+  uint32_t rows;
+  uint32_t columns;  ///< per lane
+};
+
+bool lanes_legal(const DeviceFacts& facts) {
+  const bool fixed = facts.full_subgroups || facts.min_subgroup_size == facts.max_subgroup_size;
+  return facts.subgroup_shuffle && fixed && facts.subgroup_size >= 4 && facts.subgroup_size <= 16;
+}
+
+/// Workgroups that a CPU driver runs at once.
+int64_t cpu_threads() { return std::max<int64_t>(std::thread::hardware_concurrency(), 1); }
+
+/// Nanoseconds for one tile and four values of k, fitted to lavapipe: multiply-adds, 64-bit or 32-bit lane loads.
+double step_time(const LaneTile& tile, uint32_t subgroup, bool pairs_a, bool pairs_b) {
+  const double loads_a = groups_for(tile.rows, subgroup) * (pairs_a ? 2.0 : 4.0);
+  const double loads_b = tile.columns * (pairs_b ? 2.0 : 4.0);
+  return 20 + 0.9 * tile.rows * tile.columns + 7 * (loads_a + loads_b);
+}
+
+/// The tile that takes the least time by this estimate: sizes that are no multiple of the usual 32 x 64 tile waste less
+/// on another. Every size is one more pipeline to compile, so another one must be worth it.
+LaneTile choose_lane_tile(const MatmulProblem& p, int64_t splits, uint32_t subgroup, bool pairs_a, bool pairs_b) {
+  const auto time = [&](const LaneTile& tile) {
+    const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * splits;
+    const double steps = static_cast<double>(p.k) / static_cast<double>(4 * splits);
+    const double one = 200 + 3.0 * tile.rows * tile.columns + steps * step_time(tile, subgroup, pairs_a, pairs_b);
+    return static_cast<double>((count + cpu_threads() - 1) / cpu_threads()) * one;
+  };
+  LaneTile best{static_cast<uint32_t>(std::min<int64_t>(p.m, 32)), 64 / subgroup};
+  if (p.m > 8) best.rows = (best.rows + 7) / 8 * 8;
+  double best_time = 0.95 * time(best);
+  const bool even_columns = pairs_b && !p.transpose_b;
+  for (uint32_t rows = std::min(best.rows, 8u); rows <= best.rows; rows += 8)
+    for (uint32_t columns = 2; columns <= 80 / subgroup; ++columns) {
+      if (even_columns && columns % 2 != 0) continue;
+      if (const double t = time({rows, columns}); t < best_time) best_time = t, best = {rows, columns};
+    }
+  return best;
+}
+
+// --- splitting K ---
+
+bool splits_k(std::string_view candidate) { return candidate.ends_with("_split"); }
+
+/// How many ranges to cut K into so that the device has enough workgroups; at least 2.
+int64_t split_count(const MatmulProblem& p, const DeviceFacts& facts, std::string_view candidate) {
+  const bool lanes = candidate == "lanes_split";
+  const int64_t count = lanes ? tile_count(p, 32, 64) : tile_count(p, split_tile.side, split_tile.side);
+  const int64_t wanted = (facts.is_cpu() ? 2 * cpu_threads() : 256) / count;
+  return std::clamp<int64_t>(wanted, 2, std::max<int64_t>(p.k / 128, 2));
+}
+
+/// Split ranges start at multiples of 16, so that every kernel keeps its aligned loads.
+int64_t range_length(const MatmulProblem& p, int64_t splits) { return ((p.k + splits - 1) / splits + 15) / 16 * 16; }
+
+// --- launching ---
+
+struct Work {
+  const MatmulProblem& p;
+  MatmulArgs args;
+  uint32_t activation;
+
+  /// Whether every stored row of an operand starts `bytes`-aligned.
+  bool aligned(uint64_t address, int64_t row, uint64_t bytes) const {
+    return address % bytes == 0 && static_cast<uint64_t>(row * float_bytes) % bytes == 0;
+  }
+  bool a_aligned(uint64_t bytes) const { return aligned(args.a, p.transpose_a ? p.m : p.k, bytes); }
+  bool b_aligned(uint64_t bytes) const { return aligned(args.b, p.transpose_b ? p.k : p.n, bytes); }
+};
+
+Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
+  const MatmulProblem& p = work.p;
+  const bool pairs_a = work.a_aligned(8), pairs_b = work.b_aligned(8);
+  const uint32_t subgroup = facts.subgroup_size;
+  const LaneTile tile = choose_lane_tile(p, work.args.splits, subgroup, pairs_a, pairs_b);
+  const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
+  return {.kernel = "matmul_lanes",
+          .variant = facts.int64 ? "f32_int64" : "f32",
+          .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, pairs_a,
+                        pairs_b},
+          .groups = spread_groups(facts, static_cast<uint64_t>(count)),
+          .subgroup_size = facts.full_subgroups ? subgroup : 0};
+}
+
+Launch tile_launch(const DeviceFacts& facts, const Work& work, const Tile& tile) {
+  const MatmulProblem& p = work.p;
+  const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
+  return {.kernel = "matmul_tile",
+          .constants = {work.activation, tile.invocations(), tile.side, tile.block, p.transpose_a, p.transpose_b,
+                        p.transpose_a && work.a_aligned(16), !p.transpose_b && work.b_aligned(16)},
+          .groups = spread_groups(facts, static_cast<uint64_t>(count))};
+}
+
+Launch vector_launch(const DeviceFacts& facts, const Work& work) {
+  const MatmulProblem& p = work.p;
+  return {.kernel = "matmul_vector",
+          .constants = {work.activation, work.args.m, p.transpose_b, p.transpose_b && work.a_aligned(16),
+                        work.b_aligned(16)},
+          .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, p.m, 32)))};
+}
+
+Launch direct_launch(const DeviceFacts& facts, const Work& work) {
+  const MatmulProblem& p = work.p;
+  return {.kernel = "matmul_direct",
+          .constants = {work.activation, p.transpose_a, p.transpose_b},
+          .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, 16, 64)))};
+}
+
+Launch launch_of(std::string_view candidate, const DeviceFacts& facts, const Work& work) {
+  if (candidate.starts_with("lanes")) return lanes_launch(facts, work);
+  if (candidate == "vector") return vector_launch(facts, work);
+  if (candidate == "direct") return direct_launch(facts, work);
+  if (splits_k(candidate)) return tile_launch(facts, work, split_tile);
+  for (const Tile& tile : tiles)
+    if (tile.name == candidate) return tile_launch(facts, work, tile);
+  fail("[matmul] there is no kernel '{}'", candidate);
+}
+
+}  // namespace
+
+std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFacts& facts) {
+  const MatmulProblem p = matmul_problem(node);
+  const bool lanes = lanes_legal(facts), split = p.k >= 64;
+  std::vector<std::string_view> names;
+  const auto add = [&](bool legal, std::string_view name) {
+    if (legal && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  // First what is best, then everything else that is legal.
+  if (facts.is_cpu()) {
+    add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < cpu_threads(), "lanes_split");
+    add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
+    add(true, "direct");
+  }
+  add(!p.transpose_a && p.m <= 8 && p.m * 4096 <= facts.shared_memory && facts.max_workgroup_size >= 256, "vector");
+  add(!facts.is_cpu() && fits(split_tile, facts) && p.k >= 512 && tile_count(p, 64, 64) < 64, "tile64_split");
+  for (const Tile& tile : tiles)
+    add(fits(tile, facts) && tile_count(p, tile.side, tile.side) >= 64, tile.name);
+  for (const Tile& tile : tiles)  // mostly padding is no use; the smallest must do for everything
+    add(fits(tile, facts) && (tile.side == 32 || (p.m > tile.side / 4 && p.n > tile.side / 4)), tile.name);
+  add(split && fits(split_tile, facts), "tile64_split");
+  add(lanes, "lanes");
+  add(lanes && split, "lanes_split");
+  add(true, "direct");
+  return names;
+}
+
+int64_t matmul_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate) {
+  const MatmulProblem p = matmul_problem(node);
+  return splits_k(candidate) ? split_count(p, facts, candidate) * p.batch * p.m * p.n * float_bytes : 0;
+}
+
+void record_matmul(Recorder& recorder, const Node& node) {
+  const MatmulProblem p = matmul_problem(node);
+  const DeviceFacts& facts = recorder.device();
+  const auto in = [&](size_t i) { return node.has_input(i) ? recorder.address(node.inputs[i]) : 0; };
+  const auto out = [&](size_t i) { return i < node.outputs.size() ? recorder.address(node.outputs[i]) : 0; };
+  Work work{p, {}, static_cast<uint32_t>(p.activation)};
+  MatmulArgs& args = work.args;
+  args = {.a = in(0),
+          .b = in(1),
+          .a_pairs = in(0),
+          .b_pairs = in(1),
+          .a_quads = in(0),
+          .b_quads = in(1),
+          .y = out(0),
+          .pre_activation = out(1),
+          .bias = in(2),
+          .residual = in(3),
+          .m = static_cast<uint>(p.m),
+          .n = static_cast<uint>(p.n),
+          .k = static_cast<uint>(p.k),
+          .batch = static_cast<uint>(p.batch),
+          .splits = 1,
+          .k_per_split = static_cast<uint>(p.k),
+          .scale = p.scale,
+          .flags = 0};
+  if (args.y == 0) {  // somebody wants only the value before the activation
+    if (args.pre_activation == 0) return;
+    args.y = args.pre_activation;
+    args.pre_activation = args.residual = 0;
+    work.activation = static_cast<uint32_t>(Activation::none);
+  }
+  args.flags = (args.bias ? MATMUL_BIAS : 0) | (args.pre_activation ? MATMUL_PRE_ACTIVATION : 0) |
+               (args.residual ? MATMUL_RESIDUAL : 0);
+
+  const std::string_view candidate = recorder.candidate();
+  const int64_t splits = splits_k(candidate) ? split_count(p, facts, candidate) : 1;
+  for (int64_t elements : {p.m * p.k, p.k * p.n, p.m * p.n * splits})
+    check(p.batch * elements < int64_t{1} << 31,
+          "[matmul] one operand has {} elements; kernels address at most 2^31 - 1", p.batch * elements);
+  if (splits == 1) {
+    recorder.dispatch(launch_of(candidate, facts, work), args);
+    return;
+  }
+  const int64_t elements = p.batch * p.m * p.n;
+  const Region partial = recorder.scratch_region(0, static_cast<uint64_t>(splits * elements * float_bytes));
+  Work ranges{p, args, static_cast<uint32_t>(Activation::none)};
+  ranges.args.y = partial.address;
+  ranges.args.splits = static_cast<uint>(splits);
+  ranges.args.k_per_split = static_cast<uint>(range_length(p, splits));
+  ranges.args.scale = 1;
+  ranges.args.flags = 0;
+  Launch launch = launch_of(candidate, facts, ranges);
+  launch.writes = {partial};
+  recorder.dispatch(launch, ranges.args);
+  args.a = partial.address;
+  args.splits = static_cast<uint>(splits);
+  recorder.dispatch({.kernel = "matmul_reduce",
+                     .constants = {work.activation},
+                     .groups = spread_groups(facts, groups_for(elements, 64))},
+                    args);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,140 @@
+#version 460
+// variant f32:
+// variant f32_int64: -DINT64
+// Matrix product for software drivers and other small subgroups. One subgroup owns ROWS x (COLUMNS * SUBGROUP) outputs
+// in registers. Such drivers load lane by lane and never merge neighbouring addresses, so the cheap ways to move data
+// are 64-bit loads (two floats at the price of one) and broadcasts of a loaded vector's lanes: lanes run along the rows
+// when A is loaded and along the columns when B is loaded, and each A value is then broadcast to all lanes.
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#ifdef INT64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/matmul/matmul.args.h"
+
+layout(constant_id = 0) const uint ACTIVATION = 0;
+layout(local_size_x_id = 1) in;
+layout(constant_id = 1) const uint SUBGROUP = 8;
+layout(constant_id = 2) const uint ROWS = 32;
+layout(constant_id = 3) const uint COLUMNS = 8;  // per lane
+layout(constant_id = 4) const bool TRANSPOSE_A = false;
+layout(constant_id = 5) const bool TRANSPOSE_B = false;
+layout(constant_id = 6) const bool PAIRS_A = false;  // the stored rows of A start 8-byte aligned
+layout(constant_id = 7) const bool PAIRS_B = false;  // the same of B; without TRANSPOSE_B, COLUMNS is even, too
+
+PUSH(MatmulArgs);
+#include "shaders/matmul/epilogue.glsl"
+
+#ifdef INT64
+layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer LongWords { uint64_t v[]; };
+vec2 load_pair(FloatPairs data, uint index) { return uintBitsToFloat(unpackUint2x32(LongWords(data).v[index])); }
+#else
+vec2 load_pair(FloatPairs data, uint index) { return data.v[index]; }
+#endif
+
+const uint A_UNIT = PAIRS_A ? 2 : 1, B_UNIT = PAIRS_B ? 2 : 1;
+// A lane of B's registers holds neighbouring columns when they were loaded as a pair.
+const bool PAIRED_COLUMNS = PAIRS_B && !TRANSPOSE_B;
+const bool PAIRED_ROWS = PAIRS_A && TRANSPOSE_A;
+const uint ROWS_PER_LOAD = PAIRED_ROWS ? 2 * SUBGROUP : SUBGROUP;
+const uint LOADS_PER_TILE = (ROWS + ROWS_PER_LOAD - 1) / ROWS_PER_LOAD;
+
+float c[ROWS * COLUMNS];
+// Where this lane's rows of A and columns of B start, and the step from one k to the next where k is not contiguous,
+// in pairs if PAIRS_. Rows and columns past the edge are clamped to it; their results are never stored.
+uint a_at[LOADS_PER_TILE], b_at[COLUMNS], a_step, b_step;
+
+// Adds the products of `steps` (4 or 1) values of k.
+void accumulate(uint k, const uint steps) {
+  float b[4 * COLUMNS];  // [step][column]
+  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
+    if (PAIRS_B && TRANSPOSE_B && steps == 4) {
+      const vec2 low = load_pair(args.b_pairs, b_at[t] + k / 2), high = load_pair(args.b_pairs, b_at[t] + k / 2 + 1);
+      b[t] = low.x, b[COLUMNS + t] = low.y, b[2 * COLUMNS + t] = high.x, b[3 * COLUMNS + t] = high.y;
+    } else if (!PAIRED_COLUMNS) {
+      [[unroll]] for (uint h = 0; h < steps; h++) {
+        b[h * COLUMNS + t] = args.b.v[b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step)];
+      }
+    } else if (t % 2 == 0) {
+      [[unroll]] for (uint h = 0; h < steps; h++) {
+        const vec2 pair = load_pair(args.b_pairs, b_at[t] + (k + h) * b_step);
+        b[h * COLUMNS + t] = pair.x, b[h * COLUMNS + t + 1] = pair.y;
+      }
+    }
+  }
+  [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
+    float a[8];  // [step], or [step][row parity] when two rows come as a pair
+    if (PAIRS_A && !TRANSPOSE_A && steps == 4) {
+      const vec2 low = load_pair(args.a_pairs, a_at[g] + k / 2), high = load_pair(args.a_pairs, a_at[g] + k / 2 + 1);
+      a[0] = low.x, a[1] = low.y, a[2] = high.x, a[3] = high.y;
+    } else if (!PAIRED_ROWS) {
+      [[unroll]] for (uint h = 0; h < steps; h++) {
+        a[h] = args.a.v[a_at[g] * A_UNIT + (TRANSPOSE_A ? (k + h) * a_step : k + h)];
+      }
+    } else {
+      [[unroll]] for (uint h = 0; h < steps; h++) {
+        const vec2 pair = load_pair(args.a_pairs, a_at[g] + (k + h) * a_step);
+        a[2 * h] = pair.x, a[2 * h + 1] = pair.y;
+      }
+    }
+    [[unroll]] for (uint r = 0; r < min(ROWS_PER_LOAD, ROWS - g * ROWS_PER_LOAD); r++) {
+      [[unroll]] for (uint h = 0; h < steps; h++) {
+        const float x = PAIRED_ROWS ? subgroupShuffle(a[2 * h + r % 2], r / 2) : subgroupShuffle(a[h], r);
+        [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
+          c[(g * ROWS_PER_LOAD + r) * COLUMNS + t] += x * b[h * COLUMNS + t];
+        }
+      }
+    }
+  }
+}
+
+void main() {
+  const uint row_tiles = (args.m + ROWS - 1) / ROWS;
+  const uint column_tiles = (args.n + COLUMNS * SUBGROUP - 1) / (COLUMNS * SUBGROUP);
+  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+  if (group >= row_tiles * column_tiles * args.batch * args.splits) return;
+  const uint first_row = group % row_tiles * ROWS;
+  group /= row_tiles;
+  const uint lane = gl_SubgroupInvocationID, first_column = group % column_tiles * COLUMNS * SUBGROUP;
+  group /= column_tiles;
+  const uint product = group % args.batch, split = group / args.batch;
+
+  uint columns[COLUMNS];
+  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
+    columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
+    const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
+    b_at[t] = (product * args.k * args.n + column * (TRANSPOSE_B ? args.k : 1)) / B_UNIT;
+  }
+  b_step = args.n / B_UNIT;
+  [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
+    const uint row = first_row + (g * SUBGROUP + lane) * (PAIRED_ROWS ? 2 : 1);
+    const uint clamped = min(row, PAIRED_ROWS ? args.m - 2 : args.m - 1);
+    a_at[g] = (product * args.m * args.k + clamped * (TRANSPOSE_A ? 1 : args.k)) / A_UNIT;
+  }
+  a_step = args.m / A_UNIT;
+  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) c[i] = 0;
+  uint k = split * args.k_per_split;
+  const uint end = min(k + args.k_per_split, args.k);
+  for (; k + 4 <= end; k += 4) accumulate(k, 4);
+  for (; k < end; k++) accumulate(k, 1);
+
+  const uint base = group * args.m * args.n;
+  // Rows past the edge are stored on top of the last one, which itself comes after them: no branches.
+  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
+    if (columns[t] < args.n) {
+      const float bias = bias_of(columns[t]);
+      [[unroll]] for (uint i = 1; i <= ROWS; i++) {
+        const uint row = min(first_row + ROWS - i, args.m - 1);
+        args.y.v[base + row * args.n + columns[t]] = args.scale * c[(ROWS - i) * COLUMNS + t] + bias;
+      }
+    }
+  }
+  if (!needs_finish()) return;
+  for (uint row = first_row; row < min(first_row + ROWS, args.m); row++) {
+    [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
+      const uint index = base + row * args.n + columns[t];
+      if (columns[t] < args.n) store_finished(index, args.y.v[index]);
+    }
+  }
+}
