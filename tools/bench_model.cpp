@@ -8,7 +8,7 @@
 #include "models/training.h"
 #include "runtime/check.h"
 #include "shaders/global_norm/global_norm.h"
-#include "tools/bench.h"
+#include "tools/commands.h"
 #include "tools/model_folder.h"
 #include "tools/progress.h"
 

@@ -5,7 +5,7 @@
 
 #include "runtime/check.h"
 #include "runtime/conform.h"
-#include "tools/bench.h"
+#include "tools/commands.h"
 
 namespace vkformer {
 

@@ -1,13 +1,14 @@
 #pragma once
-// One file a verb; main.cpp calls each function once to add its subcommand.
+// The verbs of `vkformer` and what each can be asked for. main.cpp turns the command line into these; it alone includes
+// the command-line library, which takes the compiler longer than all else.
 
-#include <CLI/CLI.hpp>
-
-#include "runtime/backend.h"
+#include "models/generation.h"
+#include "models/training.h"
+#include "runtime/conform.h"
 
 namespace vkformer {
 
-/// Flags every verb shares.
+/// Flags most verbs share.
 struct CommonFlags {
   std::string device;
   std::string profile;
@@ -15,17 +16,61 @@ struct CommonFlags {
   bool quiet = false;
 };
 
-/// Adds --device (and, where asked for, --profile, --json, --quiet).
-void add_common_flags(CLI::App& command, CommonFlags& flags);
 /// Opens the device and, unless quiet, says on stderr which it is.
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, double segment_seconds = 0.1);
 
-void add_devices(CLI::App& app);
-void add_ops(CLI::App& app);
-void add_conform(CLI::App& app);
-void add_bench(CLI::App& app);
-void add_train(CLI::App& app);
-void add_generate(CLI::App& app);
-void add_verify(CLI::App& app);
+struct TrainFlags {
+  CommonFlags common;
+  std::string config, data, out;
+  TrainSettings settings;
+  double dropout = -1;
+  double validation_fraction = 0.1;
+  int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
+  bool bytes = false, resume = false, plan = false;
+};
+
+struct GenerateFlags {
+  CommonFlags common;
+  std::string model, prompt;
+  int64_t tokens = 200;
+  int64_t seed = -1;
+  SamplingSettings sampling;
+};
+
+struct ConformFlags {
+  CommonFlags common;
+  ConformOptions options;
+  std::string report;
+  double segment_seconds = 0.1;
+  bool verbose = false;
+};
+
+struct VerifyFlags {
+  CommonFlags common;
+  std::vector<std::string> folders;
+};
+
+struct BenchFlags {
+  CommonFlags common;
+  // One op.
+  std::string op;
+  std::vector<std::string> inputs, attributes;
+  std::string candidate;
+  // A model.
+  std::string model = "4x128x4:65:64";
+  std::vector<int64_t> prompts{64}, tokens{32};
+  int64_t batch = 12;
+  std::string output = "md";
+  int repetitions = 5;
+};
+
+void train(TrainFlags flags);
+void generate(GenerateFlags flags);
+void conform(const ConformFlags& flags);
+void verify(const VerifyFlags& flags);
+void bench_op(const BenchFlags& flags);
+void bench_model(const BenchFlags& flags);
+void print_devices(bool json);
+void print_ops(const CommonFlags& flags);
 
 }  // namespace vkformer

@@ -11,14 +11,6 @@ namespace vkformer {
 
 namespace {
 
-struct ConformFlags {
-  CommonFlags common;
-  ConformOptions options;
-  std::string report;
-  double segment_seconds = 0.1;
-  bool verbose = false;
-};
-
 struct OpTotal {
   int ok = 0, failed = 0, not_supported = 0;
   double worst = 0;
@@ -32,7 +24,9 @@ const char* word_for(ConformResult::Verdict verdict) {
   }
 }
 
-void run(const ConformFlags& flags) {
+}  // namespace
+
+void conform(const ConformFlags& flags) {
   auto backend = open_backend(flags.common, flags.segment_seconds);
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
   std::map<std::string, OpTotal> totals;
@@ -77,24 +71,6 @@ void run(const ConformFlags& flags) {
   }
   check(all.failed == 0, "{} of {} checks failed on {}", all.failed, all.ok + all.failed + all.not_supported,
         backend->facts().name);
-}
-
-}  // namespace
-
-void add_conform(CLI::App& app) {
-  auto flags = std::make_shared<ConformFlags>();
-  CLI::App* command = app.add_subcommand("conform", "compare every kernel with the CPU reference");
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name");
-  command->add_flag("--json", flags->common.json, "machine-readable output");
-  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
-  command->add_option("-o,--op", flags->options.op, "only this op");
-  command->add_option("-p,--pattern", flags->options.pattern, "only cases whose description matches this regular expression");
-  command->add_flag("--grad", flags->options.gradients, "also check gradients: finite differences, and the device's");
-  command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
-  command->add_option("--segment-seconds", flags->segment_seconds,
-                      "estimated device time of one submission; tiny values split every dispatch");
-  command->add_flag("-v,--verbose", flags->verbose, "one line a case");
-  command->callback([flags] { run(*flags); });
 }
 
 }  // namespace vkformer

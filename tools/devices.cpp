@@ -12,6 +12,8 @@ namespace {
 
 std::string gibibytes(uint64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / (1u << 30)); }
 
+}  // namespace
+
 void print_devices(bool json) {
   const auto listings = list_devices();
   auto rows = nlohmann::json::array();
@@ -60,22 +62,6 @@ void print_ops(const CommonFlags& flags) {
   }
   for (const EmbeddedShader& shader : embedded_shaders())
     if (shader.words.empty()) fmt::print("not built: {} ({})\n", shader.kernel, shader.variant);
-}
-
-}  // namespace
-
-void add_devices(CLI::App& app) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("devices", "list the Vulkan devices");
-  command->add_flag("--json", *json, "machine-readable output");
-  command->callback([json] { print_devices(*json); });
-}
-
-void add_ops(CLI::App& app) {
-  auto flags = std::make_shared<CommonFlags>();
-  CLI::App* command = app.add_subcommand("ops", "list the ops and the kernels a device runs them with");
-  command->add_option("-d,--device", flags->device, "device number or part of its name");
-  command->callback([flags] { print_ops(*flags); });
 }
 
 }  // namespace vkformer

@@ -13,16 +13,6 @@
 
 namespace vkformer {
 
-namespace {
-
-struct GenerateFlags {
-  CommonFlags common;
-  std::string model, prompt;
-  int64_t tokens = 200;
-  int64_t seed = -1;
-  SamplingSettings sampling;
-};
-
 void generate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = make_model(JsonObject::load(folder / "config.json"));
@@ -86,26 +76,6 @@ void generate(GenerateFlags flags) {
     print_profile(*generator.decode_program(), "last decoded token");
     write_trace(*generator.decode_program(), flags.common.profile);
   }
-}
-
-}  // namespace
-
-void add_generate(CLI::App& app) {
-  auto flags = std::make_shared<GenerateFlags>();
-  CLI::App* command = app.add_subcommand("generate", "write text with a trained model");
-  add_common_flags(*command, flags->common);
-  command->add_option("model", flags->model, "model folder or run folder")->required();
-  command->add_option("-p,--prompt", flags->prompt, "the text to continue")->required();
-  command->add_option("-n,--tokens", flags->tokens, "tokens to write")->check(CLI::Range(int64_t{1}, int64_t{1} << 31))->capture_default_str();
-  command->add_option("--temp", flags->sampling.temperature, "temperature; 0: always the likeliest token")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--top-k", flags->sampling.top_k, "only the k likeliest tokens; 0: off")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--top-p", flags->sampling.top_p, "only the likeliest tokens that together reach this probability")
-      ->check(CLI::Range(0.0, 1.0))->capture_default_str();
-  command->add_option("--seed", flags->seed, "of the draws (default: a new one, printed)")
-      ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
-  command->callback([flags] { generate(*flags); });
 }
 
 }  // namespace vkformer

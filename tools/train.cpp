@@ -16,16 +16,6 @@ namespace vkformer {
 
 namespace {
 
-struct TrainFlags {
-  CommonFlags common;
-  std::string config, data, out;
-  TrainSettings settings;
-  double dropout = -1;
-  double validation_fraction = 0.1;
-  int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
-  bool bytes = false, resume = false, plan = false;
-};
-
 volatile std::sig_atomic_t interrupted = 0;
 
 /// Settings as they are kept in a checkpoint's state.json: one table for writing and reading.
@@ -181,14 +171,18 @@ class Run {
     const int64_t windows = text_.validation_windows();
     const int64_t used =
         whole_split ? windows : std::min(windows, flags_.evaluation_batches * flags_.settings.batch);
+    nlohmann::json row = {{"iteration", state_.iteration}, {"loss", loss}};
     std::string validation;
     if (used > 0) {
       const double value = validation_loss(trainer_, text_, used);
       metrics_.validation(state_.iteration, value);
+      row["validation_loss"] = value;
       validation = fmt::format("  validation loss {:.4f}{}", value, whole_split ? " (whole split)" : "");
     }
     progress_.clear();
-    if (!flags_.common.quiet || whole_split)
+    if (flags_.common.json)
+      fmt::print("{}\n", row.dump());
+    else if (!flags_.common.quiet || whole_split)
       fmt::print("iteration {:>6}  loss {:.4f}{}  {}\n", state_.iteration, loss, validation,
                  clock_text(now() - started_));
     std::fflush(stdout);
@@ -205,6 +199,8 @@ class Run {
   Progress progress_;
   double started_ = 0;
 };
+
+}  // namespace
 
 void train(TrainFlags flags) {
   if (flags.out.empty() && !flags.plan) throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
@@ -236,19 +232,20 @@ void train(TrainFlags flags) {
   const TextData data(vocabulary.encode(text), flags.validation_fraction, flags.settings.context);
 
   auto backend = open_backend(flags.common);
-  if (!flags.common.quiet)
+  const bool talk = !flags.common.quiet && !flags.common.json;
+  if (talk)
     fmt::print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
                model.parameter_count(), model.vocabulary, text.size());
   {
     const TrainingPlan plan = plan_training(model, flags.settings, *backend);
-    if (!flags.common.quiet || flags.plan) print_plan(plan, backend->facts());
+    if (talk || flags.plan) print_plan(plan, backend->facts());
     if (flags.plan) return;
     check_fits(plan, backend->facts());
   }
   Trainer trainer(*backend, model, flags.settings);
   if (flags.resume) {
     trainer.load(checkpoint);
-    if (!flags.common.quiet) fmt::print("resumed at iteration {}\n", state.iteration);
+    if (talk) fmt::print("resumed at iteration {}\n", state.iteration);
   } else {
     initialize(trainer.store(), model.parameters, flags.settings.seed);
     state = {0, std::filesystem::absolute(flags.data).string(), fingerprint(text)};
@@ -260,42 +257,6 @@ void train(TrainFlags flags) {
     print_profile(trainer.main_program(), "last training step");
     write_trace(trainer.main_program(), flags.common.profile);
   }
-}
-
-}  // namespace
-
-void add_train(CLI::App& app) {
-  auto flags = std::make_shared<TrainFlags>();
-  TrainSettings& s = flags->settings;
-  CLI::App* command = app.add_subcommand("train", "train a language model on a text file");
-  add_common_flags(*command, flags->common);
-  command->add_option("config", flags->config, "the model: a Hugging Face config.json (vocab_size comes from the text)");
-  command->add_option("--data", flags->data, "text file")->type_name("FILE");
-  command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
-  command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings");
-  command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing");
-  command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
-  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
-  command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
-  command->add_option("--batch", s.batch, "sequences of a micro-batch")->check(positive)->capture_default_str();
-  command->add_option("--context", s.context, "positions of a sequence (default: the model's)")->check(positive);
-  command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")->check(positive)->capture_default_str();
-  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")->capture_default_str();
-  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of the cosine")->capture_default_str();
-  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")->capture_default_str();
-  command->add_option("--beta1", s.beta1, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
-  command->add_option("--beta2", s.beta2, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
-  command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")->capture_default_str();
-  command->add_option("--clip", s.clip, "largest gradient norm, 0: off")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
-  command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
-  command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")
-      ->check(CLI::Range(0.0, 0.9))->capture_default_str();
-  command->add_option("--evaluate-every", flags->evaluate_every, "iterations")->check(positive)->capture_default_str();
-  command->add_option("--evaluation-batches", flags->evaluation_batches, "batches of an evaluation (the last one uses the whole split)")
-      ->check(positive)->capture_default_str();
-  command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")->check(positive)->capture_default_str();
-  command->callback([flags] { train(*flags); });
 }
 
 }  // namespace vkformer

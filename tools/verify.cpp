@@ -9,14 +9,7 @@
 
 namespace vkformer {
 
-namespace {
-
-struct VerifyFlags {
-  CommonFlags common;
-  std::vector<std::string> folders;
-};
-
-void run(const VerifyFlags& flags) {
+void verify(const VerifyFlags& flags) {
   auto backend = open_backend(flags.common);
   std::map<VerifyRow::Verdict, int> count;
   const auto word = [](VerifyRow::Verdict v) {
@@ -39,18 +32,6 @@ void run(const VerifyFlags& flags) {
   if (!flags.common.json)
     fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, count[VerifyRow::Verdict::skipped]);
   check(failed == 0, "{} of {} comparisons failed", failed, passed + failed);
-}
-
-}  // namespace
-
-void add_verify(CLI::App& app) {
-  auto flags = std::make_shared<VerifyFlags>();
-  CLI::App* command = app.add_subcommand("verify", "compare models with recorded outputs of another implementation");
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
-  command->add_flag("--json", flags->common.json, "machine-readable output");
-  command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
-  command->add_option("cases", flags->folders, "case folders")->required();
-  command->callback([flags] { run(*flags); });
 }
 
 }  // namespace vkformer
