@@ -31,15 +31,19 @@ void commit(CheckpointWriter& writer, int64_t step) {
   });
 }
 
-/// The step of the latest checkpoint, 0 without one; -1 when it is not complete and of one piece.
-int64_t latest_step(const fs::path& run) {
-  const std::optional<fs::path> folder = latest_checkpoint(run);
-  if (!folder) return 0;
-  const int64_t step = require_integer(JsonObject::load(*folder / "state.json"), "step", 0, INT64_MAX);
-  const SafetensorsFile file(*folder / "model.safetensors");
+/// The step of a checkpoint; -1 when it is not complete and of one piece.
+int64_t step_of(const fs::path& folder) {
+  const int64_t step = require_integer(JsonObject::load(folder / "state.json"), "step", 0, INT64_MAX);
+  const SafetensorsFile file(folder / "model.safetensors");
   std::vector<float> values(1000);
   file.read_floats(file.require("w"), values);
   return values == std::vector<float>(1000, static_cast<float>(step)) ? step : -1;
+}
+
+/// The step of the latest checkpoint, 0 without one.
+int64_t latest_step(const fs::path& run) {
+  const std::optional<fs::path> folder = latest_checkpoint(run);
+  return folder ? step_of(*folder) : 0;
 }
 
 /// Starts a writer in another process, kills it at its `stops`-th system-call boundary, and says whether it was still
@@ -187,6 +191,8 @@ TEST_CASE("a kill at any system call leaves the old or the new checkpoint", "[fi
       REQUIRE((step == before || step == before + 1));
       REQUIRE((alive || step == before + 1));
       ++(step == before ? found_old : found_new);
+      for (const std::string& name : names_in(run.path()))
+        if (name.starts_with("checkpoint-") && !name.ends_with(".tmp")) REQUIRE(step_of(run / name) > 0);
       // Whatever is left, the next writer works and cleans up.
       CheckpointWriter writer(run.path());
       commit(writer, before + 1);
