@@ -66,7 +66,8 @@ LaneTile choose_lane_tile(const MatmulProblem& p, int64_t splits, uint32_t subgr
   if (p.m > 8) best.rows = (best.rows + 7) / 8 * 8;
   double best_time = 0.95 * time(best);
   const bool even_columns = pairs_b && !p.transpose_b;
-  for (uint32_t rows = std::min(best.rows, 8u); rows <= best.rows; rows += 8)
+  const uint32_t most_rows = best.rows;
+  for (uint32_t rows = std::min(most_rows, 8u); rows <= most_rows; rows += 8)
     for (uint32_t columns = 2; columns <= 80 / subgroup; ++columns) {
       if (even_columns && columns % 2 != 0) continue;
       if (const double t = time({rows, columns}); t < best_time) best_time = t, best = {rows, columns};
