@@ -1,0 +1,120 @@
+#include "shaders/attention/attention.h"
+
+#include <cmath>
+
+#include "shaders/attention/attention_problem.h"
+
+namespace vkformer {
+
+namespace {
+
+// --- attention: q, k?, v?, position?, seed? -> result [B, T, H * Dv], log_sum_exp [B, H, T] ---
+
+Types infer(const Node& node) {
+  check_attention(node);
+  const AttentionProblem problem(node);
+  return {{{problem.batches, problem.queries, problem.heads * problem.value_width}},
+          {{problem.batches, problem.heads, problem.queries}}};
+}
+
+Cost cost(const Node& node) {
+  const AttentionProblem problem(node);
+  const auto elements = static_cast<double>(problem.batches * (problem.queries * (problem.q.width + problem.heads *
+                                            problem.value_width) + problem.keys * (problem.k.width + problem.v.width)));
+  return {.bytes = 4 * elements,
+          .flops = 2 * problem.visible_pairs() * static_cast<double>(problem.head_width + problem.value_width)};
+}
+
+// --- attention_backward: the same, result, log_sum_exp, upstream -> a gradient for each of q, k, v that is present ---
+
+Types infer_backward(const Node& node) {
+  check_attention(node);
+  const AttentionProblem problem(node);
+  const Shape result{problem.batches, problem.queries, problem.heads * problem.value_width};
+  const Shape log_sum_exp{problem.batches, problem.heads, problem.queries};
+  check(node.in(attention_result) == result && node.in(attention_upstream) == result &&
+            node.in(attention_log_sum_exp) == log_sum_exp,
+        "[attention_backward] result is {}, log_sum_exp {}, upstream {}; they must be {}, {}, {}",
+        node.in(attention_result).to_string(), node.in(attention_log_sum_exp).to_string(),
+        node.in(attention_upstream).to_string(), result.to_string(), log_sum_exp.to_string(), result.to_string());
+  Types types;
+  for (size_t i : {attention_q, attention_k, attention_v})
+    if (node.has_input(i)) types.push_back(node.input_types[i]);
+  return types;
+}
+
+Cost cost_backward(const Node& node) {
+  const AttentionProblem problem(node);
+  const Cost forward = cost(node);
+  return {.bytes = 2 * forward.bytes,
+          .flops = problem.visible_pairs() * static_cast<double>(6 * problem.head_width + 4 * problem.value_width)};
+}
+
+const Op attention_backward_op{.name = "attention_backward",
+                               .infer = infer_backward,
+                               .record = attention_backward_record,
+                               .reference = attention_backward_reference,
+                               .cases = attention_backward_cases,
+                               .cost = cost_backward,
+                               .candidates = attention_backward_candidates,
+                               .scratch = attention_backward_scratch};
+
+Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  check(!upstream[1], "[attention] log_sum_exp is not differentiable");
+  Values gradients(node.inputs.size());
+  if (!upstream[0]) return gradients;
+  Values inputs = node.inputs;
+  inputs.insert(inputs.end(), {node.outputs[0], node.outputs[1], upstream[0]});
+  const Values of_sources = graph.add(attention_backward_op, std::move(inputs), node.attributes);
+  size_t next = 0;
+  for (size_t i : {attention_q, attention_k, attention_v})
+    if (node.has_input(i)) gradients[i] = of_sources[next++];
+  return gradients;
+}
+
+const Op attention_op{.name = "attention",
+                      .infer = infer,
+                      .record = attention_record,
+                      .gradient = gradient,
+                      .reference = attention_reference,
+                      .cases = attention_cases,
+                      .cost = cost,
+                      .candidates = attention_candidates,
+                      .scratch = attention_scratch};
+
+bool apart(HeadColumns a, int64_t a_width, HeadColumns b, int64_t b_width) {
+  return a.column + a_width <= b.column || b.column + b_width <= a.column;
+}
+
+}  // namespace
+
+Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options) {
+  const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
+  const int64_t value_width = options.value_width ? options.value_width : options.head_width;
+  const double scale = options.scale != 0 ? static_cast<double>(options.scale)
+                                          : 1 / std::sqrt(static_cast<double>(options.head_width));
+  const int64_t q_width = options.heads * options.head_width;
+  const int64_t k_width = kv_heads * options.head_width, v_width = kv_heads * value_width;
+  // An absent k or v means "in the tensor before". Columns that overlap are passed as if in separate tensors, so that
+  // their gradients are separate and autodiff adds them.
+  const bool v_in_k = v.value == k.value && apart(k, k_width, v, v_width);
+  const bool k_in_q = k.value == q.value && apart(q, q_width, k, k_width) && !(v_in_k && !apart(q, q_width, v, v_width));
+  return graph.apply(attention_op,
+                     {q.value, k_in_q ? Value{} : k.value, v_in_k ? Value{} : v.value, options.position,
+                      options.dropout > 0 ? options.seed : Value{}},
+                     {{"heads", static_cast<double>(options.heads)},
+                      {"kv_heads", static_cast<double>(kv_heads)},
+                      {"head_width", static_cast<double>(options.head_width)},
+                      {"value_width", static_cast<double>(value_width)},
+                      {"scale", scale},
+                      {"causal", options.causal ? 1.0 : 0.0},
+                      {"dropout", static_cast<double>(options.dropout)},
+                      {"stream", static_cast<double>(options.stream)},
+                      {"q_column", static_cast<double>(q.column)},
+                      {"k_column", static_cast<double>(k.column)},
+                      {"v_column", static_cast<double>(v.column)}});
+}
+
+}  // namespace vkformer
+
+VKFORMER_OPS(attention, &vkformer::attention_op, &vkformer::attention_backward_op)

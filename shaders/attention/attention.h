@@ -1,0 +1,40 @@
+#pragma once
+// Scaled dot-product attention without the T x S matrix in device memory (Dao et al., "FlashAttention", 2022: running
+// softmax forward, weights computed again from log_sum_exp backward).
+
+#include "runtime/graph.h"
+
+namespace vkformer {
+
+/// Columns [column + h * width, column + (h + 1) * width) of `value` [B, T, columns] hold head h, so q, k and v may lie
+/// in one packed projection, in separate tensors, or in a cache.
+struct HeadColumns {
+  Value value;
+  int64_t column = 0;
+};
+
+struct AttentionOptions {
+  int64_t heads = 1;        ///< H, of q
+  int64_t kv_heads = 0;     ///< of k and v; 0: H. Query head h uses key head h / (heads / kv_heads)
+  int64_t head_width = 1;   ///< D, of q and k: 1 to 256
+  int64_t value_width = 0;  ///< of v; 0: D
+  float scale = 0;          ///< of the scores; 0: 1 / sqrt(D)
+  /// Query t sees the keys s <= t + (S - T), or s <= t + position; otherwise it sees all.
+  bool causal = true;
+  /// i32 [1], optional, needs `causal`: cached keys before the first query, when k and v are caches of capacity S.
+  Value position = {};
+  float dropout = 0;   ///< probability that a weight is dropped; those kept are scaled by 1 / (1 - dropout)
+  Value seed = {};     ///< i32 [2]: {seed, step}; needed by dropout
+  int64_t stream = 0;  ///< dropout's second key: another one for each use
+};
+
+/// result[b, t, h * Dv + c] = sum over s of softmax_s(scale * q . k) * v, heads side by side: [B, T, H * value_width].
+/// A query that sees no key gives zeros. Where q, k and v lie in one tensor without overlapping (or k and v do), its
+/// gradient is one tensor, written in place by the backward kernels. Throws Error when shapes, columns or options
+/// disagree.
+///
+/// Dropout keeps weight s of row r = (b * H + h) * T + t iff word s % 4 of Philox4x32-10 with counter
+/// (s / 4, r, step, 0) and key (seed, stream), as a uniform number in [0, 1), is at least `dropout`.
+Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options);
+
+}  // namespace vkformer

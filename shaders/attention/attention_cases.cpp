@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cmath>
+
+#include "shaders/attention/attention_problem.h"
+
+namespace vkformer {
+
+namespace {
+
+/// One shape, from which the forward and the backward case are made.
+struct Setting {
+  int64_t B = 1, T = 1, S = 1, heads = 1, kv_heads = 1, D = 1, Dv = 1;
+  enum class Layout { separate, packed, packed_kv } layout = Layout::separate;
+  int64_t margin = 0;  ///< columns that belong to nobody, before q, k and v
+  bool causal = true;
+  bool with_position = false;
+  double low_position = 0, high_position = 0;
+  double dropout = 0;
+  double size = 1;   ///< q, k and v are in [-size, size]
+  double scale = 0;  ///< 0: 1 / sqrt(D)
+};
+using Layout = Setting::Layout;
+
+std::vector<Setting> settings() {
+  return {
+      {.B = 2, .T = 19, .S = 19, .heads = 2, .kv_heads = 2, .D = 8, .Dv = 8, .layout = Layout::packed},
+      {.T = 5, .S = 5, .heads = 3, .kv_heads = 3, .D = 7, .Dv = 7, .layout = Layout::packed, .margin = 1},
+      {.T = 37, .S = 37, .heads = 1, .kv_heads = 1, .D = 64, .Dv = 64, .layout = Layout::packed},
+      {.T = 70, .S = 70, .heads = 2, .kv_heads = 2, .D = 16, .Dv = 16, .layout = Layout::packed, .size = 4},
+      {},
+      {.T = 11, .S = 23, .heads = 2, .kv_heads = 2, .D = 24, .Dv = 24, .causal = false},
+      {.B = 2, .T = 17, .S = 6, .heads = 2, .kv_heads = 2, .D = 8, .Dv = 4, .layout = Layout::packed_kv, .causal = false},
+      {.T = 33, .S = 33, .heads = 4, .kv_heads = 2, .D = 16, .Dv = 12},
+      {.T = 17, .S = 40, .heads = 3, .kv_heads = 1, .D = 37, .Dv = 5},
+      {.T = 13, .S = 4, .heads = 2, .kv_heads = 1, .D = 6, .Dv = 6},  // the first queries see nothing
+      {.T = 3, .S = 50, .heads = 2, .kv_heads = 2, .D = 64, .Dv = 64, .with_position = true, .high_position = 45},
+      {.B = 2, .T = 2, .S = 70, .heads = 6, .kv_heads = 2, .D = 16, .Dv = 16, .with_position = true, .low_position = 31,
+       .high_position = 68},
+      {.T = 11, .S = 9, .heads = 1, .kv_heads = 1, .D = 4, .Dv = 4, .with_position = true, .low_position = -4,
+       .high_position = -2},
+      {.T = 5, .S = 9, .heads = 1, .kv_heads = 1, .D = 4, .Dv = 4, .with_position = true, .low_position = 60,
+       .high_position = 70},
+      {.S = 300, .heads = 2, .kv_heads = 2, .D = 32, .Dv = 32, .size = 3},
+      {.T = 8, .S = 131, .heads = 2, .kv_heads = 1, .D = 10, .Dv = 130, .causal = false},
+      {.B = 2, .T = 21, .S = 21, .heads = 2, .kv_heads = 2, .D = 16, .Dv = 16, .layout = Layout::packed, .dropout = 0.3},
+      {.T = 9, .S = 13, .heads = 2, .kv_heads = 1, .D = 5, .Dv = 3, .causal = false, .dropout = 0.6},
+      {.T = 20, .S = 20, .heads = 1, .kv_heads = 1, .D = 128, .Dv = 128, .layout = Layout::packed},
+      {.T = 5, .S = 7, .heads = 1, .kv_heads = 1, .D = 256, .Dv = 256},
+      {.T = 6, .S = 35, .heads = 1, .kv_heads = 1, .D = 8, .Dv = 8, .scale = 1},
+  };
+}
+
+Case make_case(const Setting& s, bool backward) {
+  const int64_t q_width = s.heads * s.D, k_width = s.kv_heads * s.D, v_width = s.kv_heads * s.Dv;
+  const int64_t q_column = s.margin;
+  const int64_t k_column = s.layout == Layout::packed ? q_column + q_width : s.margin;
+  const int64_t v_column = s.layout == Layout::separate ? s.margin : k_column + k_width;
+  const auto source = [&](int64_t rows, int64_t columns, bool present) {
+    return CaseInput{.type = {{s.B, rows, columns}}, .low = -s.size, .high = s.size, .absent = !present};
+  };
+  const int64_t q_columns = s.layout == Layout::packed ? v_column + v_width : q_column + q_width;
+  const int64_t k_columns = s.layout == Layout::packed_kv ? v_column + v_width : k_column + k_width;
+  Case result;
+  result.inputs = {source(s.T, q_columns, true), source(s.S, k_columns, s.layout != Layout::packed),
+                   source(s.S, v_column + v_width, s.layout == Layout::separate),
+                   {.type = {{1}, DType::i32}, .low = s.low_position, .high = s.high_position, .absent = !s.with_position},
+                   {.type = {{2}, DType::i32}, .low = 0, .high = 1000, .absent = s.dropout == 0}};
+  if (backward) {
+    const Shape shape{s.B, s.T, s.heads * s.Dv};
+    const double log_keys = std::log(static_cast<double>(s.S));
+    result.inputs.push_back({.type = {shape}});
+    result.inputs.push_back({.type = {{s.B, s.heads, s.T}}, .low = log_keys, .high = log_keys + 1});
+    result.inputs.push_back({.type = {shape}});
+  }
+  result.attributes = {{"heads", static_cast<double>(s.heads)},
+                       {"kv_heads", static_cast<double>(s.kv_heads)},
+                       {"head_width", static_cast<double>(s.D)},
+                       {"value_width", static_cast<double>(s.Dv)},
+                       {"scale", s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<double>(s.D))},
+                       {"causal", s.causal ? 1.0 : 0.0},
+                       {"dropout", s.dropout},
+                       {"stream", 5},
+                       {"q_column", static_cast<double>(q_column)},
+                       {"k_column", static_cast<double>(k_column)},
+                       {"v_column", static_cast<double>(v_column)}};
+  // A weight is a sum over head columns, a result a sum over keys (a gradient of a key over queries and heads).
+  const int64_t terms = backward ? std::max(s.S, s.T * s.heads / s.kv_heads) : s.S;
+  result.reduction = terms + std::max(s.D, s.Dv);
+  return result;
+}
+
+std::vector<Case> make_cases(bool backward) {
+  std::vector<Case> cases;
+  for (const Setting& setting : settings()) cases.push_back(make_case(setting, backward));
+  return cases;
+}
+
+}  // namespace
+
+std::vector<Case> attention_cases() { return make_cases(false); }
+std::vector<Case> attention_backward_cases() { return make_cases(true); }
+
+}  // namespace vkformer

@@ -1,0 +1,94 @@
+#version 460
+// Attention of a few queries over many keys for GPUs: one workgroup computes one query of one head over a part of the
+// keys, an invocation a key for the scores and a column for the values. No dropout.
+#extension GL_GOOGLE_include_directive : require
+#define ATTENTION_PUSH AttentionArgs
+#include "shaders/attention/attention.glsl"
+layout(constant_id = ATTENTION_EXTRA) const int part_keys = 1 << 30;  // a multiple of the workgroup
+layout(constant_id = 10) const int parts = 1;  // more than one: write partial results, for attention_decode_merge
+layout(constant_id = 11) const int column_threads = 64;  // a power of two: invocations side by side along a value row
+
+const int threads = 128;
+const int slices = threads / column_threads;
+const int value_columns = (value_width + column_threads - 1) / column_threads;
+
+shared float q[head_width];
+shared float weights[threads];
+shared float partial[threads];
+
+void main() {
+  const int id = int(gl_LocalInvocationIndex);
+  const int part = int(gl_WorkGroupID.x);
+  const int t = int(gl_WorkGroupID.y) % args.source.queries;
+  const int head = int(gl_WorkGroupID.y) / args.source.queries;
+  const int batch = int(gl_WorkGroupID.z);
+  const int q_base = (batch * args.source.queries + t) * args.source.q_stride + head * head_width;
+  const int k_base = batch * args.source.keys * args.source.k_stride + head / group * head_width;
+  const int v_base = batch * args.source.keys * args.source.v_stride + head / group * value_width;
+  const int row_end = key_end(visible_shift(), t);
+  const int begin = part * part_keys;
+  const int end = parts > 1 ? min(begin + part_keys, row_end) : row_end;
+  const int column = id % column_threads;
+  const int slice = id / column_threads;
+
+  for (int c = id; c < head_width; c += threads) q[c] = args.source.q.v[q_base + c] * scale;
+  barrier();
+  float result[value_columns];
+  [[unroll]] for (int i = 0; i < value_columns; i++) result[i] = 0;
+  float maximum = lowest;
+  float sum = 0;  // over the keys of this invocation
+  for (int s = begin; s < end; s += threads) {
+    float score = 0;
+    const int k_row = k_base + min(s + id, end - 1) * args.source.k_stride;
+    for (int c = 0; c < head_width; c++) score += q[c] * args.source.k.v[k_row + c];
+    partial[id] = s + id < end ? score : lowest;
+    barrier();
+    for (int n = threads / 2; n > 0; n /= 2) {
+      if (id < n) partial[id] = max(partial[id], partial[id + n]);
+      barrier();
+    }
+    const float larger = max(maximum, partial[0]);
+    const float rescale = exp(maximum - larger);
+    maximum = larger;
+    const float weight = s + id < end ? exp(score - larger) : 0;
+    sum = sum * rescale + weight;
+    weights[id] = weight;
+    barrier();
+    [[unroll]] for (int i = 0; i < value_columns; i++) {
+      const int c = min(column + i * column_threads, value_width - 1);
+      result[i] *= rescale;
+      for (int j = slice; j < min(threads, end - s); j += slices)
+        result[i] += weights[j] * args.source.v.v[v_base + (s + j) * args.source.v_stride + c];
+    }
+    barrier();
+  }
+
+  partial[id] = sum;
+  barrier();
+  for (int n = threads / 2; n > 0; n /= 2) {
+    if (id < n) partial[id] += partial[id + n];
+    barrier();
+  }
+  sum = partial[0];
+  barrier();
+  const int row = parts > 1 ? ((batch * args.source.heads + head) * args.source.queries + t) * parts + part
+                            : (batch * args.source.queries + t) * args.source.heads + head;
+  const float normalise = parts > 1 ? 1 : sum > 0 ? 1.0 / sum : 0;
+  [[unroll]] for (int i = 0; i < value_columns; i++) {
+    partial[id] = result[i];
+    barrier();
+    const int c = column + i * column_threads;
+    if ((wanted & 1u) != 0 && slice == 0 && c < value_width) {
+      float value = 0;
+      for (int n = 0; n < slices; n++) value += partial[n * column_threads + column];
+      args.result.v[row * value_width + c] = value * normalise;
+    }
+    barrier();
+  }
+  if (id == 0 && parts > 1) {
+    args.log_sum_exp.v[2 * row] = maximum;
+    args.log_sum_exp.v[2 * row + 1] = sum;
+  } else if (id == 0 && (wanted & 2u) != 0) {
+    args.log_sum_exp.v[(batch * args.source.heads + head) * args.source.queries + t] = sum > 0 ? maximum + log(sum) : 0;
+  }
+}

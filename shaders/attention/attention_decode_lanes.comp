@@ -1,0 +1,95 @@
+#version 460
+// Attention of a few queries over many keys for CPU-type drivers: lane = key for the scores, lane = column for the
+// values. One workgroup (one subgroup) computes `rows` of the queries that share one key head. No dropout.
+// variant f32:
+// variant u64: -DPAIRS
+#extension GL_GOOGLE_include_directive : require
+#define ATTENTION_PUSH AttentionArgs
+#include "shaders/attention/attention_lanes.glsl"
+#extension GL_KHR_shader_subgroup_shuffle : require
+layout(constant_id = ATTENTION_EXTRA) const int rows = 1;
+
+float largest(float value) {
+  [[unroll]] for (int step = 1; step < lanes; step *= 2) value = max(value, subgroupShuffleXor(value, step));
+  return value;
+}
+float total(float value) {
+  [[unroll]] for (int step = 1; step < lanes; step *= 2) value += subgroupShuffleXor(value, step);
+  return value;
+}
+
+void main() {
+  const int lane = int(gl_SubgroupInvocationID);
+  const int row_total = args.source.queries * group;
+  const int first = int(gl_WorkGroupID.x) * rows;
+  const int key_head = int(gl_WorkGroupID.y);
+  const int batch = int(gl_WorkGroupID.z);
+  const int shift = visible_shift();
+
+  // Row n is query n / group of head key_head * group + n % group; a row past the end repeats the last one.
+  ELEMENT q[rows][key_vectors];
+  ELEMENT result[rows][value_vectors];
+  float maximum[rows];
+  float sum[rows];
+  int end[rows];
+  [[unroll]] for (int r = 0; r < rows; r++) {
+    const int n = min(first + r, row_total - 1);
+    const int at = (batch * args.source.queries + n / group) * args.source.q_stride + (key_head * group + n % group) * head_width;
+    [[unroll]] for (int i = 0; i < key_vectors; i++)
+      q[r][i] = row_vector(ELEMENTS(args.source.q), at, i, key_elements) * scale;
+    [[unroll]] for (int i = 0; i < value_vectors; i++) result[r][i] = ELEMENT(0);
+    maximum[r] = lowest;
+    sum[r] = 0;
+    end[r] = key_end(shift, n / group);
+  }
+
+  const int block_end = end[rows - 1];
+  for (int s = 0; s < block_end; s += lanes) {
+    const int key = min(s + lane, block_end - 1);
+    const int at = (batch * args.source.keys + key) * args.source.k_stride + key_head * head_width;
+    float weight[rows];
+    [[unroll]] for (int r = 0; r < rows; r++) weight[r] = 0;
+    [[unroll]] for (int i = 0; i < key_elements; i++) {
+      const ELEMENT k = load_element(ELEMENTS(args.source.k), at / per_element + i);
+      [[unroll]] for (int r = 0; r < rows; r++)
+        [[unroll]] for (int c = 0; c < per_element; c++)
+          weight[r] += SPREAD(q[r], i * per_element + c) * component(k, c);
+    }
+    [[unroll]] for (int r = 0; r < rows; r++) {
+      const bool visible = s + lane < end[r];
+      const float larger = max(maximum[r], largest(visible ? weight[r] : lowest));
+      const float rescale = exp(maximum[r] - larger);
+      weight[r] = visible ? exp(weight[r] - larger) : 0;
+      sum[r] = sum[r] * rescale + weight[r];
+      maximum[r] = larger;
+      [[unroll]] for (int i = 0; i < value_vectors; i++) result[r][i] *= rescale;
+    }
+    [[unroll]] for (int j = 0; j < lanes; j++) {
+      const int value_row = batch * args.source.keys + min(s + j, block_end - 1);
+      [[unroll]] for (int i = 0; i < value_vectors; i++) {
+        const ELEMENT v = row_vector(ELEMENTS(args.source.v), value_row * args.source.v_stride + key_head * value_width, i,
+                                     value_elements);
+        [[unroll]] for (int r = 0; r < rows; r++) result[r][i] += subgroupBroadcast(weight[r], j) * v;
+      }
+    }
+  }
+
+  [[unroll]] for (int r = 0; r < rows; r++) {
+    const int n = first + r;
+    const float row_sum = total(sum[r]);
+    if (n < row_total) {
+      const int t = n / group;
+      const int head = key_head * group + n % group;
+      const float normalise = row_sum > 0 ? 1.0 / row_sum : 0;
+      const int at = ((batch * args.source.queries + t) * args.source.heads + head) * value_width;
+      if ((wanted & 1u) != 0)
+        [[unroll]] for (int i = 0; i < value_vectors; i++)
+          if (i * lanes + lane < value_elements)
+            [[unroll]] for (int c = 0; c < per_element; c++)
+              args.result.v[at + (i * lanes + lane) * per_element + c] = component(result[r][i], c) * normalise;
+      if ((wanted & 2u) != 0 && lane == 0)
+        args.log_sum_exp.v[(batch * args.source.heads + head) * args.source.queries + t] =
+            row_sum > 0 ? maximum[r] + log(row_sum) : 0;
+    }
+  }
+}

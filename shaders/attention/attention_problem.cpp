@@ -1,0 +1,98 @@
+#include "shaders/attention/attention_problem.h"
+
+#include <algorithm>
+
+namespace vkformer {
+
+namespace {
+
+/// Kernels index elements with 32-bit integers.
+constexpr int64_t most_elements = int64_t{1} << 31;
+
+void check_source(const Node& node, std::string_view name, const HeadSource& source) {
+  const Shape& shape = node.in(source.input);
+  check(node.input_types[source.input].dtype == DType::f32 && shape.rank() == 3 && shape.elements() > 0,
+        "[{}] {} lies in {}, it needs an f32 tensor [B, T, columns]", node.op->name, name, shape.to_string());
+  check(shape.elements() < most_elements, "[{}] {} lies in {}, which has 2^31 elements or more", node.op->name, name,
+        shape.to_string());
+  check(source.column >= 0 && source.column + source.width <= shape.columns(),
+        "[{}] {} takes columns {} to {} of {}", node.op->name, name, source.column, source.column + source.width,
+        shape.to_string());
+}
+
+void check_apart(const Node& node, const HeadSource& a, const HeadSource& b) {
+  check(a.input != b.input || a.column + a.width <= b.column || b.column + b.width <= a.column,
+        "[{}] columns {} to {} and {} to {} of one tensor overlap", node.op->name, a.column, a.column + a.width,
+        b.column, b.column + b.width);
+}
+
+}  // namespace
+
+AttentionProblem::AttentionProblem(const Node& node)
+    : heads(node.integer("heads")),
+      kv_heads(node.integer("kv_heads")),
+      head_width(node.integer("head_width")),
+      value_width(node.integer("value_width")),
+      scale(node.number("scale")),
+      causal(node.flag("causal")),
+      has_position(node.has_input(attention_position)),
+      dropout(node.number("dropout")),
+      stream(node.integer("stream")) {
+  const size_t k_input = node.has_input(attention_k) ? attention_k : attention_q;
+  const size_t v_input = node.has_input(attention_v) ? attention_v : k_input;
+  const auto source = [&](size_t input, std::string_view column, int64_t width) {
+    return HeadSource{input, node.integer(column), node.in(input).columns(), width};
+  };
+  q = source(attention_q, "q_column", heads * head_width);
+  k = source(k_input, "k_column", kv_heads * head_width);
+  v = source(v_input, "v_column", kv_heads * value_width);
+  if (node.in(attention_q).rank() != 3 || node.in(k_input).rank() != 3) return;
+  batches = node.in(attention_q)[0];
+  queries = node.in(attention_q)[1];
+  keys = node.in(k_input)[1];
+}
+
+int64_t AttentionProblem::key_end(int64_t t, int64_t position) const {
+  if (!causal) return keys;
+  return std::clamp<int64_t>(t + 1 + (has_position ? position : keys - queries), 0, keys);
+}
+
+double AttentionProblem::visible_pairs() const {
+  double pairs = 0;
+  for (int64_t t = 0; t < queries; ++t) pairs += static_cast<double>(key_end(t, keys));
+  return pairs * static_cast<double>(batches * heads);
+}
+
+void check_attention(const Node& node) {
+  const std::string_view op = node.op->name;
+  const AttentionProblem problem(node);
+  check(problem.heads > 0 && problem.kv_heads > 0 && problem.heads % problem.kv_heads == 0,
+        "[{}] {} heads cannot share {} key heads evenly", op, problem.heads, problem.kv_heads);
+  check(problem.head_width >= 1 && problem.head_width <= 256 && problem.value_width >= 1 && problem.value_width <= 256,
+        "[{}] heads of {} and {} columns; 1 to 256 are supported", op, problem.head_width, problem.value_width);
+  check_source(node, "q", problem.q);
+  check_source(node, "k", problem.k);
+  check_source(node, "v", problem.v);
+  check_apart(node, problem.q, problem.k);
+  check_apart(node, problem.q, problem.v);
+  check_apart(node, problem.k, problem.v);
+  const Shape &k = node.in(problem.k.input), &v = node.in(problem.v.input);
+  check(k[0] == problem.batches && v[0] == problem.batches && v[1] == problem.keys,
+        "[{}] q lies in {}, k in {}, v in {}: B, or S of k and v, differ", op, node.in(attention_q).to_string(),
+        k.to_string(), v.to_string());
+  check(std::max(problem.rows() * 2, problem.batches * problem.queries * problem.heads * problem.value_width) <
+            most_elements,
+        "[{}] the result has 2^31 elements or more", op);
+  if (problem.has_position) {
+    check(problem.causal, "[{}] a position needs causal attention", op);
+    check(node.input_types[attention_position] == TensorType{{1}, DType::i32}, "[{}] position is {}, it must be i32 [1]",
+          op, node.in(attention_position).to_string());
+  }
+  check(problem.dropout >= 0 && problem.dropout < 1, "[{}] dropout is {}, it must be in [0, 1)", op, problem.dropout);
+  check(problem.dropout == 0 || node.has_input(attention_seed), "[{}] dropout needs a seed", op);
+  if (node.has_input(attention_seed))
+    check(node.input_types[attention_seed] == TensorType{{2}, DType::i32}, "[{}] seed is {}, it must be i32 [2]", op,
+          node.in(attention_seed).to_string());
+}
+
+}  // namespace vkformer

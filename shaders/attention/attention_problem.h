@@ -1,0 +1,72 @@
+#pragma once
+// What one attention node asks for, read from its attributes and input types; internal to this folder.
+
+#include "runtime/op.h"
+
+namespace vkformer {
+
+/// Inputs of `attention`. `k` absent: in q's tensor; `v` absent: in k's tensor. `attention_backward` has the same, then
+/// its own.
+enum AttentionInput : size_t {
+  attention_q,
+  attention_k,
+  attention_v,
+  attention_position,
+  attention_seed,
+  attention_inputs,
+  attention_result = attention_inputs,
+  attention_log_sum_exp,
+  attention_upstream,
+  attention_backward_inputs
+};
+
+/// Columns of one of q, k, v in the tensor that holds it.
+struct HeadSource {
+  size_t input = 0;    ///< which of the node's inputs
+  int64_t column = 0;  ///< where head 0 begins
+  int64_t stride = 0;  ///< columns of the tensor
+  int64_t width = 0;   ///< columns of all heads together
+};
+
+struct AttentionProblem {
+  int64_t batches = 0;
+  int64_t queries = 0;
+  int64_t keys = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_width = 0;
+  int64_t value_width = 0;
+  double scale = 0;
+  bool causal = false;
+  bool has_position = false;
+  double dropout = 0;
+  int64_t stream = 0;
+  HeadSource q, k, v;
+
+  /// Of a node whose types passed check_attention.
+  explicit AttentionProblem(const Node& node);
+
+  int64_t group() const { return heads / kv_heads; }
+  int64_t rows() const { return batches * heads * queries; }
+  /// Number of keys that query t sees: keys [0, key_end). `position` is the value of that input, if there is one.
+  int64_t key_end(int64_t t, int64_t position) const;
+  /// Pairs of query and key that see each other, for all heads and batches; with a position, the most there can be.
+  double visible_pairs() const;
+};
+
+/// Throws Error unless the first `attention_inputs` inputs and the attributes of `node` fit together.
+void check_attention(const Node& node);
+
+void attention_reference(const Node& node, Inputs in, Outputs out);
+void attention_backward_reference(const Node& node, Inputs in, Outputs out);
+std::vector<Case> attention_cases();
+std::vector<Case> attention_backward_cases();
+
+std::vector<std::string_view> attention_candidates(const Node& node, const DeviceFacts& facts);
+int64_t attention_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate);
+void attention_record(Recorder& recorder, const Node& node);
+std::vector<std::string_view> attention_backward_candidates(const Node& node, const DeviceFacts& facts);
+int64_t attention_backward_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate);
+void attention_backward_record(Recorder& recorder, const Node& node);
+
+}  // namespace vkformer

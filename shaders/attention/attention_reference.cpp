@@ -1,0 +1,124 @@
+// The formulas in double precision: weights = softmax(scale * q k^T over the visible keys), result = (weights * keep) v.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/random.h"
+#include "shaders/attention/attention_problem.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Element access to the sources of one node, and the rules about them.
+struct Sources {
+  AttentionProblem problem;
+  Inputs in;
+  int64_t position;
+
+  Sources(const Node& node, Inputs inputs)
+      : problem(node),
+        in(inputs),
+        position(problem.has_position ? static_cast<int64_t>((*inputs[attention_position])[0]) : 0) {}
+
+  static int64_t at(const HeadSource& source, int64_t row, int64_t head, int64_t width) {
+    return row * source.stride + source.column + head * width;
+  }
+  int64_t q_at(int64_t b, int64_t h, int64_t t) const {
+    return at(problem.q, b * problem.queries + t, h, problem.head_width);
+  }
+  int64_t k_at(int64_t b, int64_t h, int64_t s) const {
+    return at(problem.k, b * problem.keys + s, h / problem.group(), problem.head_width);
+  }
+  int64_t v_at(int64_t b, int64_t h, int64_t s) const {
+    return at(problem.v, b * problem.keys + s, h / problem.group(), problem.value_width);
+  }
+  int64_t row(int64_t b, int64_t h, int64_t t) const { return (b * problem.heads + h) * problem.queries + t; }
+  int64_t result_at(int64_t b, int64_t h, int64_t t) const {
+    return ((b * problem.queries + t) * problem.heads + h) * problem.value_width;
+  }
+  int64_t end(int64_t t) const { return problem.key_end(t, position); }
+
+  double score(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    const HostTensor &q = *in[problem.q.input], &k = *in[problem.k.input];
+    double sum = 0;
+    for (int64_t c = 0; c < problem.head_width; ++c) sum += q[q_at(b, h, t) + c] * k[k_at(b, h, s) + c];
+    return problem.scale * sum;
+  }
+  /// Dropout's factor of the weight of key s: 0 or 1 / (1 - dropout).
+  double keep(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    if (problem.dropout == 0) return 1;
+    const HostTensor& seed = *in[attention_seed];
+    const auto word = philox4x32_10({static_cast<uint32_t>(s / 4), static_cast<uint32_t>(row(b, h, t)),
+                                     static_cast<uint32_t>(static_cast<int64_t>(seed[1])), 0},
+                                    {static_cast<uint32_t>(static_cast<int64_t>(seed[0])),
+                                     static_cast<uint32_t>(problem.stream)})[static_cast<size_t>(s % 4)];
+    // The probability as the device has it, in f32.
+    return uniform(word) < static_cast<double>(static_cast<float>(problem.dropout)) ? 0 : 1 / (1 - problem.dropout);
+  }
+  template <class Body>
+  void for_each_row(Body body) const {
+    for (int64_t b = 0; b < problem.batches; ++b)
+      for (int64_t h = 0; h < problem.heads; ++h)
+        for (int64_t t = 0; t < problem.queries; ++t) body(b, h, t);
+  }
+};
+
+}  // namespace
+
+void attention_reference(const Node& node, Inputs in, Outputs out) {
+  const Sources sources(node, in);
+  const AttentionProblem& problem = sources.problem;
+  const HostTensor& v = *in[problem.v.input];
+  sources.for_each_row([&](int64_t b, int64_t h, int64_t t) {
+    std::vector<double> scores(static_cast<size_t>(sources.end(t)));
+    if (scores.empty()) return;
+    for (size_t s = 0; s < scores.size(); ++s) scores[s] = sources.score(b, h, t, static_cast<int64_t>(s));
+    const double largest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    for (double score : scores) sum += std::exp(score - largest);
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const auto s = static_cast<int64_t>(i);
+      const double weight = std::exp(scores[i] - largest) / sum * sources.keep(b, h, t, s);
+      for (int64_t c = 0; c < problem.value_width; ++c)
+        out[0][sources.result_at(b, h, t) + c] += weight * v[sources.v_at(b, h, s) + c];
+    }
+    out[1][sources.row(b, h, t)] = largest + std::log(sum);
+  });
+}
+
+void attention_backward_reference(const Node& node, Inputs in, Outputs out) {
+  const Sources sources(node, in);
+  const AttentionProblem& problem = sources.problem;
+  const HostTensor &q = *in[problem.q.input], &k = *in[problem.k.input], &v = *in[problem.v.input];
+  const HostTensor &result = *in[attention_result], &upstream = *in[attention_upstream];
+  // Outputs are the gradients of the inputs that are present, in order.
+  const auto output_of = [&](size_t input) -> HostTensor& {
+    size_t o = 0;
+    for (size_t i = 0; i < input; ++i) o += node.has_input(i);
+    return out[o];
+  };
+  HostTensor &dq = output_of(problem.q.input), &dk = output_of(problem.k.input), &dv = output_of(problem.v.input);
+  sources.for_each_row([&](int64_t b, int64_t h, int64_t t) {
+    const int64_t at = sources.result_at(b, h, t), q_at = sources.q_at(b, h, t);
+    double delta = 0;
+    for (int64_t c = 0; c < problem.value_width; ++c) delta += upstream[at + c] * result[at + c];
+    for (int64_t s = 0; s < sources.end(t); ++s) {
+      const int64_t k_at = sources.k_at(b, h, s), v_at = sources.v_at(b, h, s);
+      const double weight =
+          std::exp(sources.score(b, h, t, s) - (*in[attention_log_sum_exp])[sources.row(b, h, t)]);
+      const double keep = sources.keep(b, h, t, s);
+      double of_weight = 0;  // gradient of the dropped-out weight
+      for (int64_t c = 0; c < problem.value_width; ++c) {
+        of_weight += upstream[at + c] * v[v_at + c];
+        dv[v_at + c] += weight * keep * upstream[at + c];
+      }
+      const double of_score = problem.scale * weight * (keep * of_weight - delta);
+      for (int64_t c = 0; c < problem.head_width; ++c) {
+        dq[q_at + c] += of_score * k[k_at + c];
+        dk[k_at + c] += of_score * q[q_at + c];
+      }
+    }
+  });
+}
+
+}  // namespace vkformer

@@ -1,0 +1,52 @@
+// For GPUs: products of 32 x 32 tiles from shared memory, without subgroup operations. The workgroup is 128 invocations
+// in 8 rows of 16; an invocation holds rows y + 8 i and columns x + 16 j of a tile. Heads are read in chunks of columns,
+// so shared memory does not grow with the head width.
+#include "shaders/attention/attention.glsl"
+layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;  // 32 or 64, what shared memory allows
+
+const int tile = 32;
+const int row_count = 4;
+const int column_count = 2;
+const int chunk_count = chunk / 16;
+const int key_chunks = (head_width + chunk - 1) / chunk;
+const int value_chunks = (value_width + chunk - 1) / chunk;
+
+shared float row_tile[tile][chunk + 1];
+shared float column_tile[tile][chunk + 1];
+shared float weight_tile[tile][tile + 1];
+
+const int threads = 128;
+int x() { return int(gl_LocalInvocationIndex) % 16; }
+int y() { return int(gl_LocalInvocationIndex) / 16; }
+
+// Fills a tile with chunk `n` of rows `first` .. of a matrix; zeros where there is none.
+#define LOAD_TILE(target, from, first, end, base, stride, n, width)                                 \
+  for (int i = int(gl_LocalInvocationIndex); i < tile * chunk; i += threads) {                      \
+    const int r = (first) + i / chunk;                                                              \
+    const int c = (n)*chunk + i % chunk;                                                            \
+    target[i / chunk][i % chunk] = r < (end) && c < (width) ? (from).v[(base) + r * (stride) + c] : 0; \
+  }
+
+// product += row_tile * transpose(column_tile)
+void add_scores(inout float product[row_count][column_count]) {
+  for (int c = 0; c < chunk; c++) {
+    float a[row_count];
+    [[unroll]] for (int i = 0; i < row_count; i++) a[i] = row_tile[y() + 8 * i][c];
+    [[unroll]] for (int j = 0; j < column_count; j++) {
+      const float b = column_tile[x() + 16 * j][c];
+      [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
+    }
+  }
+}
+
+// product += weight_tile * column_tile
+void add_weighted(inout float product[row_count][chunk_count]) {
+  for (int s = 0; s < tile; s++) {
+    float a[row_count];
+    [[unroll]] for (int i = 0; i < row_count; i++) a[i] = weight_tile[y() + 8 * i][s];
+    [[unroll]] for (int j = 0; j < chunk_count; j++) {
+      const float b = column_tile[s][x() + 16 * j];
+      [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
+    }
+  }
+}

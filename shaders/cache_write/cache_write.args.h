@@ -1,0 +1,17 @@
+#ifndef VKFORMER_CACHE_WRITE_ARGS_H
+#define VKFORMER_CACHE_WRITE_ARGS_H
+#include "shaders/common/shared.h"
+VKFORMER_SHARED_BEGIN
+
+struct CacheWriteArgs {
+  Floats source;   ///< first column wanted of the first row
+  Floats cache;    ///< [B, S, C]
+  Ints position;
+  int queries;     ///< T
+  int keys;        ///< S
+  int columns;     ///< C
+  int stride;      ///< floats from one source row to the next
+};
+
+VKFORMER_SHARED_END
+#endif
