@@ -3,22 +3,30 @@
 
 #include <fmt/core.h>
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
 namespace vkformer {
 
+/// A line of this project's source. (std::source_location needs Clang 16.)
+struct SourceLine {
+  const char* file;
+  int line;
+  static constexpr SourceLine here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 /// A failure the user can act on: one line saying what, where and what to do. The tools exit with status 1.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message, std::source_location where = std::source_location::current())
+  explicit Error(const std::string& message, SourceLine where = SourceLine::here())
       : std::runtime_error(message), where_(where) {}
   /// The source line that found the fault, for developers; never part of what().
-  const std::source_location& where() const { return where_; }
+  SourceLine where() const { return where_; }
 
  private:
-  std::source_location where_;
+  SourceLine where_;
 };
 
 /// A wrong command line or setting. The tools exit with status 2.
@@ -31,9 +39,9 @@ class UsageError : public Error {
 template <class... Args>
 struct CheckFormat {
   fmt::format_string<Args...> text;
-  std::source_location where;
+  SourceLine where;
   template <class Text>
-  consteval CheckFormat(const Text& literal, std::source_location at = std::source_location::current())
+  consteval CheckFormat(const Text& literal, SourceLine at = SourceLine::here())
       : text(literal), where(at) {}
 };
 

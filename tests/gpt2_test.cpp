@@ -1,0 +1,218 @@
+// GPT-2 as a whole: recorded PyTorch results, training, resuming, generating.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "models/generation.h"
+#include "models/gpt2/gpt2.h"
+#include "models/training.h"
+#include "models/verify.h"
+#include "runtime/check.h"
+
+using namespace vkformer;
+
+namespace {
+
+/// Odd sizes, dropout everywhere.
+Model odd_model(double dropout) {
+  return make_gpt2({.vocabulary = 37,
+                    .context = 19,
+                    .width = 36,
+                    .layers = 2,
+                    .heads = 3,
+                    .inner = 50,
+                    .embedding_dropout = dropout,
+                    .attention_dropout = dropout,
+                    .residual_dropout = dropout});
+}
+
+std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary, int64_t step) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * step + i / 7) % vocabulary));
+  return ids;
+}
+
+struct Trained {
+  std::vector<double> losses;
+  std::vector<std::vector<float>> weights;
+};
+
+Trained weights_of(Trainer& trainer, const Model& model, std::vector<double> losses) {
+  Trained result{std::move(losses), {}};
+  for (const ParameterSpec& parameter : model.parameters) result.weights.push_back(trainer.store().read(parameter.name));
+  return result;
+}
+
+Trained train(Backend& backend, const Model& model, const TrainSettings& settings) {
+  Trainer trainer(backend, model, settings);
+  initialize(trainer.store(), model.parameters, 5);
+  const int64_t tokens = settings.batch * settings.context * settings.accumulate;
+  std::vector<double> losses;
+  for (int64_t i = 1; i <= settings.iterations; ++i)
+    losses.push_back(trainer.step(i, some_ids(tokens, model.vocabulary, 5 + i), some_ids(tokens, model.vocabulary, 6 + i)));
+  return weights_of(trainer, model, losses);
+}
+
+double largest_difference(const Trained& a, const Trained& b) {
+  double worst = 0;
+  for (size_t i = 0; i < a.weights.size(); ++i)
+    for (size_t k = 0; k < a.weights[i].size(); ++k)
+      worst = std::max(worst, std::abs(static_cast<double>(a.weights[i][k]) - static_cast<double>(b.weights[i][k])));
+  return worst;
+}
+
+int verify_fixture(Backend& backend) {
+  int compared = 0;
+  verify_case(backend, std::filesystem::path(VKFORMER_FIXTURES) / "gpt2", [&](const VerifyRow& row) {
+    INFO(row.tensor << " error " << row.error << " tolerance " << row.tolerance << " " << row.note);
+    CHECK(row.verdict != VerifyRow::Verdict::failed);
+    compared += row.verdict == VerifyRow::Verdict::passed;
+  });
+  return compared;
+}
+
+}  // namespace
+
+TEST_CASE("the reference agrees with PyTorch", "[gpt2]") {
+  auto backend = make_reference_backend();
+  CHECK(verify_fixture(*backend) == 43);
+}
+
+TEST_CASE("the device agrees with PyTorch", "[gpt2][device]") {
+  auto backend = make_backend("");
+  CHECK(verify_fixture(*backend) == 43);
+}
+
+TEST_CASE("training with dropout on the device follows the reference", "[gpt2][device]") {
+  const Model model = odd_model(0.2);
+  const TrainSettings settings{.batch = 2, .context = 17, .iterations = 3, .warmup = 0};
+  auto reference = make_reference_backend();
+  auto device = make_backend("");
+  const Trained a = train(*reference, model, settings), b = train(*device, model, settings);
+  for (size_t i = 0; i < a.losses.size(); ++i) CHECK(std::abs(a.losses[i] - b.losses[i]) < 1e-4 * a.losses[i]);
+}
+
+TEST_CASE("two runs give the same bits", "[gpt2][device]") {
+  const Model model = odd_model(0.1);
+  const TrainSettings settings{.batch = 3, .context = 19, .iterations = 4, .warmup = 1};
+  auto backend = make_backend("");
+  const Trained a = train(*backend, model, settings), b = train(*backend, model, settings);
+  CHECK(a.losses == b.losses);
+  CHECK(largest_difference(a, b) == 0);
+}
+
+TEST_CASE("micro-batches accumulate to the gradient of the whole batch", "[gpt2][device]") {
+  const Model model = odd_model(0);
+  auto backend = make_backend("");
+  const Trained whole = train(*backend, model, {.batch = 4, .context = 19, .accumulate = 1, .iterations = 1, .warmup = 0});
+  const Trained parts = train(*backend, model, {.batch = 2, .context = 19, .accumulate = 2, .iterations = 1, .warmup = 0});
+  CHECK(std::abs(whole.losses[0] - parts.losses[0]) < 1e-5);
+  // AdamW's first step is a sign: elements whose gradient is rounding noise may differ by two learning rates.
+  int64_t far = 0, total = 0;
+  for (size_t i = 0; i < whole.weights.size(); ++i)
+    for (size_t k = 0; k < whole.weights[i].size(); ++k, ++total)
+      far += std::abs(whole.weights[i][k] - parts.weights[i][k]) > 1e-5f;
+  CHECK(far * 100 < total);
+}
+
+TEST_CASE("a saved and reloaded trainer continues bit for bit", "[gpt2][device]") {
+  const Model model = odd_model(0.1);
+  const TrainSettings settings{.batch = 2, .context = 19, .iterations = 4, .warmup = 1};
+  auto backend = make_backend("");
+  const Trained undisturbed = train(*backend, model, settings);
+  const auto folder = std::filesystem::temp_directory_path() / "vkformer-resume-test";
+  std::filesystem::create_directories(folder);
+  const int64_t tokens = settings.batch * settings.context;
+  const auto ids = [&](int64_t i) { return some_ids(tokens, model.vocabulary, 5 + i); };
+  const auto targets = [&](int64_t i) { return some_ids(tokens, model.vocabulary, 6 + i); };
+  {
+    Trainer first(*backend, model, settings);
+    initialize(first.store(), model.parameters, 5);
+    for (int64_t i = 1; i <= 2; ++i) first.step(i, ids(i), targets(i));
+    first.save(folder);
+  }
+  Trainer second(*backend, model, settings);
+  second.load(folder);
+  for (int64_t i = 3; i <= 4; ++i) second.step(i, ids(i), targets(i));
+  CHECK(largest_difference(weights_of(second, model, {}), undisturbed) == 0);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("the training plan says what training allocates", "[gpt2][device]") {
+  const Model model = odd_model(0.1);
+  for (int64_t accumulate : {1, 3}) {
+    auto backend = make_backend("");
+    const TrainSettings settings{.batch = 2, .context = 19, .accumulate = accumulate};
+    const TrainingPlan plan = plan_training(model, settings, *backend);
+    CHECK(backend->allocated_bytes() == 0);
+    const Trainer trainer(*backend, model, settings);
+    CHECK(backend->allocated_bytes() == static_cast<uint64_t>(plan.total_bytes()));
+  }
+}
+
+TEST_CASE("decoding token by token gives the logits of the whole prompt", "[gpt2][device]") {
+  const Model model = odd_model(0.1);
+  auto backend = make_backend("");
+  Generator generator(*backend, model);
+  initialize(generator.store(), model.parameters, 5);
+  const auto ids = some_ids(model.context, model.vocabulary, 11);
+  for (size_t length : {size_t{2}, size_t{9}, size_t{19}}) {
+    const auto whole = generator.prefill(std::span(ids).first(length));
+    auto stepwise = generator.prefill(std::span(ids).first(1));
+    for (size_t i = 1; i < length; ++i) stepwise = generator.decode(ids[i]);
+    for (size_t v = 0; v < whole.size(); ++v) CHECK(std::abs(whole[v] - stepwise[v]) < 1e-5f);
+  }
+  const Counters before = generator.decode_program()->counters();
+  generator.prefill(std::span(ids).first(1));
+  generator.decode(ids[1]);
+  const Counters after = generator.decode_program()->counters();
+  CHECK(after.runs == before.runs + 1);
+  CHECK(after.recorded_dispatches == before.recorded_dispatches);
+  CHECK(after.allocations == before.allocations);
+  CHECK_THROWS_AS(generator.prefill({}), Error);
+  CHECK_THROWS_AS(generator.decode(37), Error);
+  CHECK_THROWS_AS(generator.prefill(some_ids(20, 37, 1)), Error);
+}
+
+TEST_CASE("wrong configs name the file and the key", "[gpt2]") {
+  const auto message = [](nlohmann::json changes) -> std::string {
+    nlohmann::json config = {{"model_type", "gpt2"}, {"n_embd", 12}, {"n_head", 3}, {"n_layer", 1}};
+    config.update(changes);
+    try {
+      make_model(JsonObject::parse(config.dump(), "config.json"));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto says = [&](nlohmann::json changes, const std::string& word) {
+    const std::string text = message(std::move(changes));
+    INFO(text);
+    CHECK(text.find(word) != std::string::npos);
+    CHECK(text.find("config.json") != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  };
+  CHECK(message({}) == "accepted");
+  says({{"model_type", "mamba"}}, "mamba");
+  says({{"model_type", 3}}, "model_type");
+  says({{"n_embd", 13}}, "n_head");
+  says({{"n_embd", -12}}, "n_embd");
+  says({{"n_embd", 1e30}}, "n_embd");
+  says({{"n_layer", 0}}, "n_layer");
+  says({{"n_layer", "twelve"}}, "n_layer");
+  says({{"vocab_size", int64_t{1} << 40}}, "vocab_size");
+  says({{"activation_function", "swish"}}, "swish");
+  says({{"layer_norm_epsilon", -1}}, "layer_norm_epsilon");
+  says({{"attn_pdrop", 1.5}}, "attn_pdrop");
+  says({{"n_embd", 2048}, {"n_head", 1}}, "256");
+  says({{"add_cross_attention", true}}, "add_cross_attention");
+}
+
+TEST_CASE("the config that is written describes the model that was read", "[gpt2]") {
+  const Model model = odd_model(0.25);
+  const Model again = make_model(JsonObject::parse(model.config->dump(), "config.json"));
+  CHECK(*again.config == *model.config);
+  CHECK(again.parameter_count() == model.parameter_count());
+}

@@ -1,0 +1,131 @@
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "runtime/check.h"
+#include "runtime/plan.h"
+#include "shaders/adamw/adamw.h"
+#include "shaders/elementwise/elementwise.h"
+#include "shaders/join/join.h"
+#include "shaders/layer_norm/layer_norm.h"
+
+using namespace vkformer;
+
+namespace {
+
+DeviceFacts small_device(uint64_t max_allocation = uint64_t{1} << 30) {
+  DeviceFacts facts;
+  facts.name = "test device";
+  facts.kind = DeviceKind::cpu;
+  facts.subgroup_size = facts.min_subgroup_size = facts.max_subgroup_size = 8;
+  facts.subgroup_shuffle = facts.full_subgroups = facts.int64 = true;
+  facts.max_workgroup_size = 256;
+  facts.max_workgroups[0] = facts.max_workgroups[1] = facts.max_workgroups[2] = 65535;
+  facts.shared_memory = 32768;
+  facts.max_allocation = max_allocation;
+  return facts;
+}
+
+constexpr int64_t kib = 1024;
+
+}  // namespace
+
+TEST_CASE("a chain of elementwise ops runs in place", "[plan]") {
+  Graph graph;
+  Value x = graph.input("x", {kib});
+  for (int i = 0; i < 10; ++i) x = scale(graph, x, 2);
+  graph.mark_output(scale(graph, x, 3), "y");
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  CHECK(plan.arena_bytes() == 2 * 4 * kib);  // the chain, and the output, which the host reads
+  CHECK(plan.live_set_bytes == plan.arena_bytes());
+}
+
+TEST_CASE("a value that is read again later is not overwritten", "[plan]") {
+  Graph graph;
+  const Value x = scale(graph, graph.input("x", {kib}), 2);
+  const Value y = scale(graph, x, 3);
+  graph.mark_output(add(graph, x, y), "z");
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  CHECK(plan.values[static_cast<size_t>(x.id)].offset != plan.values[static_cast<size_t>(y.id)].offset);
+}
+
+TEST_CASE("what leads to no output is dropped", "[plan]") {
+  Graph graph;
+  const Value x = graph.input("x", {4, 8});
+  const Value dead = scale(graph, x, 2);
+  graph.mark_output(scale(graph, x, 3), "y");
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  CHECK(plan.live_nodes == std::vector<int>{1});
+  CHECK(plan.values[static_cast<size_t>(dead.id)].area == Place::Area::none);
+}
+
+TEST_CASE("secondary outputs that nobody reads take no memory", "[plan]") {
+  Graph graph;
+  const Value x = graph.input("x", {64, 8});
+  graph.mark_output(layer_norm(graph, x, graph.input("gain", {8}), {}, 1e-5f), "y");
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  const Node& node = graph.nodes().front();
+  CHECK(plan.values[static_cast<size_t>(node.outputs[0].id)].area == Place::Area::arena);
+  CHECK(plan.values[static_cast<size_t>(node.outputs[1].id)].area == Place::Area::none);
+}
+
+TEST_CASE("joined parts are computed inside their block", "[plan]") {
+  Graph graph;
+  const Value x = graph.input("x", {5});
+  const Value a = scale(graph, x, 2), b = scale(graph, x, 3);
+  const Value block = join(graph, {a, b, x});
+  graph.mark_output(block, "block");
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  const auto offset = [&](Value v) { return plan.values[static_cast<size_t>(v.id)].offset; };
+  CHECK(offset(a) == offset(block));
+  CHECK(offset(b) == offset(block) + 32);
+  CHECK(plan.values[static_cast<size_t>(x.id)].area == Place::Area::step);  // an input stays where it is
+}
+
+TEST_CASE("temporaries beyond the largest allocation go to another block", "[plan]") {
+  Graph graph;
+  const Value x = graph.input("x", {kib});
+  graph.mark_output(scale(graph, x, 2), "y");
+  graph.mark_output(scale(graph, x, 3), "z");
+  CHECK(plan_memory(graph, small_device(8 * kib), {}).arena_blocks.size() == 1);
+  CHECK(plan_memory(graph, small_device(4 * kib), {}).arena_blocks.size() == 2);
+  CHECK_THROWS_AS(plan_memory(graph, small_device(2 * kib), {}), Error);
+}
+
+TEST_CASE("tensors alive at the same time never overlap", "[plan]") {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 50; ++trial) {
+    Graph graph;
+    Values pool{graph.input("x", {static_cast<int64_t>(random() % 200 + 1)})};
+    for (int i = 0; i < 40; ++i) {
+      const Value from = pool[random() % pool.size()];
+      pool.push_back(random() % 2 ? scale(graph, from, 2) : activate(graph, Activation::relu, from));
+      if (random() % 4 == 0) pool.push_back(graph.input(fmt::format("x{}", i), {static_cast<int64_t>(random() % 200 + 1)}));
+    }
+    for (int i = 0; i < 3; ++i) {
+      const Value chosen = pool[random() % pool.size()];
+      if (graph.info(chosen).producer >= 0 && !graph.info(chosen).output)
+        graph.mark_output(chosen, fmt::format("y{}", i));
+    }
+    if (graph.outputs().empty()) continue;
+    const MemoryPlan plan = plan_memory(graph, small_device(), {});
+    for (size_t a = 0; a < plan.items.size(); ++a)
+      for (size_t b = 0; b < a; ++b) {
+        const PlannedItem &p = plan.items[a], &q = plan.items[b];
+        const bool together = p.first_node <= q.last_node && q.first_node <= p.last_node;
+        const bool overlap = p.place.block == q.place.block && p.place.offset < q.place.offset + q.bytes &&
+                             q.place.offset < p.place.offset + p.bytes;
+        CHECK_FALSE((together && overlap));
+      }
+    CHECK(plan.arena_bytes() >= plan.live_set_bytes);
+  }
+}
+
+TEST_CASE("reading a tensor after it was changed in place is refused", "[plan]") {
+  Graph graph;
+  const Value p = graph.persistent("p", {16}), g = graph.input("g", {16});
+  const Value m = graph.persistent("m", {16}), v = graph.persistent("v", {16});
+  adamw(graph, p, g, m, v, graph.input("schedule", {3}), {}, {});
+  CHECK_NOTHROW(verify(graph));
+  graph.mark_output(scale(graph, p, 2), "stale");
+  CHECK_THROWS_AS(verify(graph), Error);
+}
