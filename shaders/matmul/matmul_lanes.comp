@@ -22,6 +22,7 @@ layout(constant_id = 4) const bool TRANSPOSE_A = false;
 layout(constant_id = 5) const bool TRANSPOSE_B = false;
 layout(constant_id = 6) const bool PAIRS_A = false;  // the stored rows of A start 8-byte aligned
 layout(constant_id = 7) const bool PAIRS_B = false;  // the same of B; without TRANSPOSE_B, COLUMNS is even, too
+layout(constant_id = 8) const bool ADD_RESIDUAL = false;  // there is a residual and no activation before it
 
 PUSH(MatmulArgs);
 #include "shaders/matmul/epilogue.glsl"
@@ -126,11 +127,13 @@ void main() {
       const float bias = bias_of(columns[t]);
       [[unroll]] for (uint i = 1; i <= ROWS; i++) {
         const uint row = min(first_row + ROWS - i, args.m - 1);
-        args.y.v[base + row * args.n + columns[t]] = args.scale * c[(ROWS - i) * COLUMNS + t] + bias;
+        const uint index = base + row * args.n + columns[t];
+        const float value = args.scale * c[(ROWS - i) * COLUMNS + t] + bias;
+        args.y.v[index] = ADD_RESIDUAL ? value + args.residual.v[index] : value;
       }
     }
   }
-  if (!needs_finish()) return;
+  if (ACTIVATION == activation_none) return;
   for (uint row = first_row; row < min(first_row + ROWS, args.m); row++) {
     [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
       const uint index = base + row * args.n + columns[t];
