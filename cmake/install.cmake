@@ -7,7 +7,7 @@ install(TARGETS vkformer EXPORT vkformerTargets ARCHIVE DESTINATION ${CMAKE_INST
 install(TARGETS vkformer_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Not the headers that need vulkan.h: models and programs know only Backend.
 install(DIRECTORY runtime models shaders DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vkformer
-        FILES_MATCHING PATTERN "*.h" PATTERN runtime/vulkan EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN runtime/vulkan EXCLUDE PATTERN models/configs EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/vkformer")
