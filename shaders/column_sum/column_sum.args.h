@@ -7,9 +7,9 @@
 VKFORMER_SHARED_BEGIN
 
 struct ColumnSumArgs {
-  Floats x;      // [rows, columns], `stride` floats from row to row
-  Floats sums;   // [blocks, split]: block b is the sum over rows b * rows_per_block ...
-  Floats tail;   // [columns - split]: the columns from `split` on; only with a single block
+  Floats x;     // [rows, columns], `stride` floats from row to row
+  Floats sums;  // [blocks, split]: block b is the sum over rows b * rows_per_block ...
+  Floats tail;  // [columns - split]: the columns from `split` on; only with a single block
   uint rows;
   uint columns;
   uint stride;

@@ -48,8 +48,8 @@ std::vector<std::string_view> variants(const DeviceFacts& facts) {
 }
 
 void dispatch(Recorder& recorder, std::string_view variant, const ColumnSum& sum, const Plan& p) {
-  check(sum.rows * sum.stride < int64_t{1} << 31, "[column_sum] {} rows of {} columns; kernels address at most 2^31 - 1",
-        sum.rows, sum.stride);
+  check(sum.rows * sum.stride < int64_t{1} << 31,
+        "[column_sum] {} rows of {} columns; kernels address at most 2^31 - 1", sum.rows, sum.stride);
   const bool paired = sum.stride % 2 == 0 && sum.columns % 2 == 0 && sum.x.address % 8 == 0;
   recorder.dispatch(Launch{.kernel = "column_sum",
                            .variant = variant,
@@ -99,9 +99,8 @@ std::vector<Case> cases() {
   const auto of = [](Shape shape) {
     return Case{.inputs = {{.type = {shape}}}, .attributes = {}, .reduction = shape.rows()};
   };
-  return {of({1, 1}),    of({1, 37}),    of({67, 1}),    of({5, 2}),     of({3, 5, 7}),
-          of({13, 64}),  of({31, 130}),  of({101, 511}), of({1031, 17}), of({2053, 16}),
-          of({8191, 3}), of({4099, 34}), of({257, 1024})};
+  return {of({1, 1}),     of({1, 37}),    of({67, 1}),    of({5, 2}),    of({3, 5, 7}),  of({13, 64}),   of({31, 130}),
+          of({101, 511}), of({1031, 17}), of({2053, 16}), of({8191, 3}), of({4099, 34}), of({257, 1024})};
 }
 
 Cost cost(const Node& node) {

@@ -10,10 +10,10 @@ Value column_sum(Graph& graph, Value x);
 
 /// A matrix whose rows another op's `record` wants summed.
 struct ColumnSum {
-  Region x;             ///< [rows, columns], `stride` floats from row to row
+  Region x;  ///< [rows, columns], `stride` floats from row to row
   int64_t rows = 0, columns = 0, stride = 0;
-  Region sums;          ///< receives the first `split` columns
-  Region tail = {};     ///< receives the others
+  Region sums;       ///< receives the first `split` columns
+  Region tail = {};  ///< receives the others
   int64_t split = 0;
 };
 /// Dispatches one kernel that adds all rows up; meant for up to some hundred rows.

@@ -7,8 +7,8 @@ namespace vkformer {
 
 namespace {
 
-/// More registers than this for one row make compilers spill and unroll no more.
-constexpr uint32_t held_pairs = 32;
+/// Pairs of columns that an invocation may hold: a GPU has that many registers; on a CPU the code gets too long.
+uint32_t held_pairs(const DeviceFacts& facts) { return facts.is_cpu() ? 64 : 32; }
 
 bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
 
@@ -17,12 +17,12 @@ bool starts_with(std::string_view text, std::string_view head) { return text.sub
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use) {
   // Wider than 8 lanes, lavapipe 26.1 aborts on 64-bit stores of packed pairs.
   const bool int64 = facts.int64 && !(facts.is_cpu() && facts.subgroup_size > 8);
-  const bool subgroup = use != RowUse::move && facts.subgroup_shuffle && facts.full_subgroups;
+  const uint32_t pairs = row_pairs(columns, std::max(facts.subgroup_size, 1u));
+  const bool subgroup = use != RowUse::move && facts.subgroup_shuffle && facts.full_subgroups &&
+                        (use == RowUse::stream || pairs <= held_pairs(facts));
   // A CPU driver runs a workgroup's subgroups one after another, so more than one only costs barriers. A GPU hides its
   // memory's latency with several subgroups a row once a row is long.
-  const uint32_t limit = facts.is_cpu() ? held_pairs : held_pairs / 2;
-  const bool short_rows = row_pairs(columns, std::max(facts.subgroup_size, 1u)) <= limit;
-  const bool prefer_subgroup = short_rows || (facts.is_cpu() && use == RowUse::stream);
+  const bool prefer_subgroup = facts.is_cpu() || pairs <= 16;
 
   std::vector<std::string_view> names;
   const auto add = [&](bool legal, std::string_view plain, std::string_view wide) {
@@ -37,12 +37,13 @@ std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t c
   return names;
 }
 
-uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, std::string_view candidate) {
+uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::string_view candidate) {
   if (starts_with(candidate, "subgroup")) return facts.subgroup_size;
   const uint32_t most = std::bit_floor(std::min(facts.max_workgroup_size, 256u));
-  const auto wanted = std::bit_ceil(groups_for(columns, facts.is_cpu() ? 2 * held_pairs : 4));
-  const uint32_t least = facts.is_cpu() ? std::bit_ceil(std::max(facts.subgroup_size, 4u)) : 64;
-  return std::min(std::max(wanted, least), most);
+  if (!facts.is_cpu()) return std::clamp(std::bit_ceil(groups_for(columns, 4)), 64u, most);
+  const uint32_t least = std::bit_ceil(std::max(facts.subgroup_size, 4u));
+  if (use != RowUse::hold) return least;
+  return std::clamp(std::bit_ceil(groups_for(columns, 2 * held_pairs(facts))), least, most);
 }
 
 uint32_t rows_per_group(const DeviceFacts& facts, int64_t rows, int64_t columns) {
@@ -56,16 +57,19 @@ void check_rows(std::string_view kernel, int64_t rows, int64_t columns) {
         kernel, rows, columns);
 }
 
-Launch row_launch(const Recorder& recorder, std::string_view kernel, int64_t rows, int64_t columns, uint32_t per_group,
-                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants) {
+Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, int64_t rows, int64_t columns,
+                  uint32_t per_group, std::initializer_list<uint64_t> matrices,
+                  std::initializer_list<uint32_t> constants) {
   check_rows(kernel, rows, columns);
   const std::string_view variant = recorder.candidate();
-  const uint32_t lanes = row_lanes(recorder.device(), columns, variant);
+  const uint32_t lanes = row_lanes(recorder.device(), columns, use, variant);
+  // As few pairs past the end as possible.
+  const uint32_t pairs = row_pairs(columns, lanes), steps = groups_for(pairs, 8);
   const bool paired =
       columns % 2 == 0 && std::all_of(matrices.begin(), matrices.end(), [](uint64_t at) { return at % 8 == 0; });
   Launch launch{.kernel = kernel,
                 .variant = variant,
-                .constants = {lanes, static_cast<uint32_t>(columns), paired, per_group},
+                .constants = {lanes, static_cast<uint32_t>(columns), paired, per_group, groups_for(pairs, steps)},
                 .groups = spread_groups(recorder.device(), groups_for(rows, per_group)),
                 .subgroup_size = starts_with(variant, "subgroup") ? lanes : 0};
   launch.constants.insert(launch.constants.end(), constants);

@@ -1,7 +1,7 @@
 #ifndef VKFORMER_ROWS_GLSL
 #define VKFORMER_ROWS_GLSL
 // Rows of COLUMNS floats, each spread over the invocations of one workgroup, which takes ROWS rows one after the other.
-// Launched through rows.h, which fills constants 0 to 3; a kernel's own constants start at 4.
+// Launched through rows.h, which fills constants 0 to 4; a kernel's own constants start at 5.
 //
 // An invocation owns the same COUNT pairs of columns in every row. Every sum runs in a fixed order. Compiled with
 //   -DSUBGROUP  the workgroup is exactly one full subgroup and reductions are shuffles; otherwise shared memory
@@ -13,6 +13,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;        // a power of two
 layout(constant_id = 1) const uint COLUMNS = 1;
 layout(constant_id = 3) const uint ROWS = 1;
+layout(constant_id = 4) const uint STEP = 1;         // pairs of columns taken at a time when a row is walked
 
 const uint COUNT = (COLUMNS + 2 * LANES - 1) / (2 * LANES);
 
@@ -42,27 +43,49 @@ uvec2 columns_of(uint n) {
   return PAIRED ? first + 2 * lane() + uvec2(0, 1) : first + lane() + uvec2(0, LANES);
 }
 
-// Known while compiling once the loop over n is unrolled: no lane's n-th pair lies past the end.
+// No lane's n-th pair lies past the end: known while compiling where the loop over n is unrolled.
 bool whole(uint n) { return 2 * (n + 1) * LANES <= COLUMNS; }
 
-// The n-th pair of the row that starts at element `start`; `fill` for columns past the end.
-vec2 load2(Floats data, uint start, uint n, float fill) {
+// The n-th pair of the row that starts at element `start`; `fill` for columns past the end, unless all are `inside`.
+vec2 load2(Floats data, uint start, uint n, bool inside, float fill) {
   const uvec2 column = columns_of(n);
-  const uvec2 safe = whole(n) ? column : min(column, uvec2(COLUMNS - 1));
+  const uvec2 safe = inside ? column : min(column, uvec2(COLUMNS - 1));
   const vec2 value = PAIRED ? load_pair(data, start + safe.x)
                             : vec2(data.v[start + safe.x], data.v[start + safe.y]);
-  return whole(n) ? value : mix(vec2(fill), value, lessThan(column, uvec2(COLUMNS)));
+  return inside ? value : mix(vec2(fill), value, lessThan(column, uvec2(COLUMNS)));
 }
 
-void store2(Floats data, uint start, uint n, vec2 value) {
+void store2(Floats data, uint start, uint n, bool inside, vec2 value) {
   const uvec2 column = columns_of(n);
   if (PAIRED) {
-    if (whole(n) || column.x < COLUMNS) store_pair(data, start + column.x, value);
+    if (inside || column.x < COLUMNS) store_pair(data, start + column.x, value);
   } else {
-    if (whole(n) || column.x < COLUMNS) data.v[start + column.x] = value.x;
-    if (whole(n) || column.y < COLUMNS) data.v[start + column.y] = value.y;
+    if (inside || column.x < COLUMNS) data.v[start + column.x] = value.x;
+    if (inside || column.y < COLUMNS) data.v[start + column.y] = value.y;
   }
 }
+
+// Loops test at their end: CPU drivers run the rest of a body, masked, once more after a test at its start has failed.
+
+// Takes the workgroup's rows one after the other: take_row(row).
+#define ROW_LOOP(rows, take_row)                      \
+  {                                                   \
+    uint row = first_row();                           \
+    if (row >= rows) return;                          \
+    const uint end = min(row + ROWS, rows);           \
+    do take_row(row);                                 \
+    while (++row < end);                              \
+  }
+
+// Walks a row, STEP pairs at a time: take(n, inside) handles pairs n to n + STEP - 1. Short rows take a single step.
+const uint WHOLE_STEPS = COLUMNS / (2 * LANES * STEP);
+#define WALK(take)                                                          \
+  {                                                                         \
+    uint n = 0;                                                             \
+    if (WHOLE_STEPS > 0) do take(n, true);                                  \
+    while ((n += STEP) < WHOLE_STEPS * STEP);                               \
+    if (WHOLE_STEPS * STEP < COUNT) take(WHOLE_STEPS * STEP, false);        \
+  }
 
 // Reductions over the workgroup; every invocation gets the result.
 vec2 plus(vec2 a, vec2 b) { return a + b; }

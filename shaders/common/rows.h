@@ -16,7 +16,7 @@ enum class RowUse : uint8_t {
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use);
 
 /// Invocations that share a row (a power of two) under the candidate.
-uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, std::string_view candidate);
+uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::string_view candidate);
 
 /// Pairs of columns that one invocation owns.
 constexpr uint32_t row_pairs(int64_t columns, uint32_t lanes) { return groups_for(columns, 2 * int64_t{lanes}); }
@@ -27,9 +27,10 @@ uint32_t rows_per_group(const DeviceFacts& facts, int64_t rows, int64_t columns)
 /// Throws Error when a matrix [rows, columns] is too large for the 32-bit element index of kernels.
 void check_rows(std::string_view kernel, int64_t rows, int64_t columns);
 
-/// The launch of `kernel`, in the variant that is the node's candidate, over a matrix [rows, columns]. `matrices` are the
-/// addresses of everything read or written by column; `constants` become specialization constants 4, 5, ...
-Launch row_launch(const Recorder& recorder, std::string_view kernel, int64_t rows, int64_t columns, uint32_t per_group,
-                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants = {});
+/// The launch of `kernel`, in the variant that is the node's candidate, over a matrix [rows, columns]. `matrices` are
+/// the addresses of everything read or written by column; `constants` become specialization constants 5, 6, ...
+Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, int64_t rows, int64_t columns,
+                  uint32_t per_group, std::initializer_list<uint64_t> matrices,
+                  std::initializer_list<uint32_t> constants = {});
 
 }  // namespace vkformer

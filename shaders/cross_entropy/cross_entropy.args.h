@@ -1,7 +1,6 @@
 #ifndef VKFORMER_CROSS_ENTROPY_ARGS_H
 #define VKFORMER_CROSS_ENTROPY_ARGS_H
-// Specialization constants 0-3: shaders/common/rows.glsl, COLUMNS is V; cross_entropy only, 4: pairs of columns an
-// invocation takes at a time.
+// Specialization constants 0-4: shaders/common/rows.glsl, COLUMNS is V.
 #include "shaders/common/shared.h"
 
 VKFORMER_SHARED_BEGIN
@@ -23,7 +22,7 @@ struct CrossEntropyMeanArgs {
   Floats loss;      // [1], bit 0
   Floats count;     // [1], bit 1
   uint rows;
-  int classes;      // V
+  int classes;  // V
   int ignore_index;
   uint outputs;
 };

@@ -9,41 +9,46 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/cross_entropy/cross_entropy.args.h"
 
-layout(constant_id = 4) const uint STEP = 4;
-
 PUSH(CrossEntropyArgs);
 
 // Stands for minus infinity: its differences with itself are 0, not NaN.
 const float lowest = -3.402823466e+38;
 
-void main() {
-  const uint end = min(first_row() + ROWS, args.rows);
-  for (uint row = first_row(); row < end; ++row) {
-    const uint start = row * COLUMNS;
-    float peak = lowest, sum = 0;
-    for (uint n = 0; n < COUNT; n += STEP) {
-      vec2 x[STEP], top = vec2(lowest);
-      [[unroll]] for (uint k = 0; k < STEP; ++k) {
-        x[k] = load2(args.logits, start, n + k, lowest);
-        top = max(top, x[k]);
-      }
-      const float new_peak = max(peak, max(top.x, top.y));
-      vec2 sums = vec2(0);
-      [[unroll]] for (uint k = 0; k < STEP; ++k) sums += exp(x[k] - new_peak);
-      sum = sum * exp(peak - new_peak) + sums.x + sums.y;
-      peak = new_peak;
-    }
-    // Invocations without a column hold a sum relative to `lowest`, which vanishes here.
-    const float row_peak = lanes_max(peak);
-    const float log_sum = log(lanes_sum(sum * exp(peak - row_peak)));
+uint start;
+float peak, sum;
 
-    const int target = args.targets.v[row];
-    const bool counted = counts(target, int(COLUMNS), args.ignore_index);
-    const float logit = args.logits.v[start + (counted ? uint(target) : 0)];
-    if (lane() == 0) {
-      if (args.has_log_sum_exp != 0) args.log_sum_exp.v[row] = row_peak + log_sum;
-      // In this order: with logits of 1e4, row_peak + log_sum has lost most digits of the loss.
-      args.row_loss.v[row] = counted ? (row_peak - logit) + log_sum : 0;
-    }
+void take(uint first, bool inside) {
+  vec2 x[STEP], top = vec2(lowest);
+  [[unroll]] for (uint k = 0; k < STEP; ++k) {
+    x[k] = load2(args.logits, start, first + k, inside, lowest);
+    top = max(top, x[k]);
   }
+  const float new_peak = max(peak, max(top.x, top.y));
+  vec2 sums = vec2(0);
+  [[unroll]] for (uint k = 0; k < STEP; ++k) sums += exp(x[k] - new_peak);
+  sum = sum * exp(peak - new_peak) + sums.x + sums.y;
+  peak = new_peak;
+}
+
+void take_row(uint row) {
+  start = row * COLUMNS;
+  peak = lowest;
+  sum = 0;
+  WALK(take)
+  // Invocations without a column hold a sum relative to `lowest`, which vanishes here.
+  const float row_peak = lanes_max(peak);
+  const float log_sum = log(lanes_sum(sum * exp(peak - row_peak)));
+
+  const int target = args.targets.v[row];
+  const bool counted = counts(target, int(COLUMNS), args.ignore_index);
+  const float logit = args.logits.v[start + (counted ? uint(target) : 0)];
+  if (lane() == 0) {
+    if (args.has_log_sum_exp != 0) args.log_sum_exp.v[row] = row_peak + log_sum;
+    // In this order: with logits of 1e4, row_peak + log_sum has lost most digits of the loss.
+    args.row_loss.v[row] = counted ? (row_peak - logit) + log_sum : 0;
+  }
+}
+
+void main() {
+  ROW_LOOP(args.rows, take_row)
 }

@@ -52,11 +52,8 @@ void record(Recorder& recorder, const Node& node) {
   const Region count = recorder.region(node.outputs[2]);
   const Region row_loss = recorder.scratch_region(0, static_cast<uint64_t>(rows * size_of(DType::f32)));
 
-  // Few wasted columns in the last step of short rows, and one rescaling for many columns in long ones.
-  const uint32_t pairs = row_pairs(classes, row_lanes(recorder.device(), classes, recorder.candidate()));
-  const uint32_t steps = (pairs + 7) / 8;
-  Launch launch = row_launch(recorder, "cross_entropy", rows, classes, rows_per_group(recorder.device(), rows, classes),
-                             {logits.address}, {(pairs + steps - 1) / steps});
+  Launch launch = row_launch(recorder, "cross_entropy", RowUse::stream, rows, classes,
+                             rows_per_group(recorder.device(), rows, classes), {logits.address});
   launch.writes = {log_sum_exp, row_loss};
   recorder.dispatch(launch, CrossEntropyArgs{.logits = logits.address,
                                              .targets = targets.address,
@@ -67,7 +64,7 @@ void record(Recorder& recorder, const Node& node) {
                                              .has_log_sum_exp = log_sum_exp.address != 0});
   if (!loss.address && !count.address) return;
 
-  Launch mean = row_launch(recorder, "cross_entropy_mean", 1, rows, 1, {});
+  Launch mean = row_launch(recorder, "cross_entropy_mean", RowUse::stream, 1, rows, 1, {});
   mean.variant = mean.subgroup_size > 0 ? "subgroup" : "workgroup";
   mean.constants.resize(1);  // any number of rows runs the same code
   mean.reads = {targets, row_loss};
@@ -116,11 +113,11 @@ Case case_of(Shape logits, double bound, double lowest_target, double highest_ta
 
 std::vector<Case> cases() {
   return {
-      case_of({1, 1}, 1, 0, 0, -100),     case_of({1, 2}, 1, 0, 1, -100),
-      case_of({3, 65}, 3, 0, 64, -100),   case_of({2, 5, 7}, 3, -1, 7, -1),  // both ends out of range
-      case_of({67, 130}, 3, 0, 129, 0),   case_of({5, 1031}, 3, 0, 1030, -100),
+      case_of({1, 1}, 1, 0, 0, -100),       case_of({1, 2}, 1, 0, 1, -100),
+      case_of({3, 65}, 3, 0, 64, -100),     case_of({2, 5, 7}, 3, -1, 7, -1),  // both ends out of range
+      case_of({67, 130}, 3, 0, 129, 0),     case_of({5, 1031}, 3, 0, 1030, -100),
       case_of({3, 7}, 3, -100, -100, -100),  // all ignored
-      case_of({7, 33}, 1e4, 0, 32, -100), case_of({1031, 6}, 3, 0, 5, 3),
+      case_of({7, 33}, 1e4, 0, 32, -100),   case_of({1031, 6}, 3, 0, 5, 3),
       case_of({2, 5003}, 3, 0, 5002, -100),
   };
 }
@@ -150,7 +147,7 @@ void record_backward(Recorder& recorder, const Node& node) {
   const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
   const uint64_t dlogits = recorder.address(node.outputs[0]);
-  recorder.dispatch(row_launch(recorder, "cross_entropy_backward", rows, classes,
+  recorder.dispatch(row_launch(recorder, "cross_entropy_backward", RowUse::move, rows, classes,
                                rows_per_group(recorder.device(), rows, classes), {in(0), dlogits}),
                     CrossEntropyBackwardArgs{.logits = in(0),
                                              .targets = in(1),

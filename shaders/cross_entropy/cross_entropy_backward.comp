@@ -9,23 +9,28 @@
 
 PUSH(CrossEntropyBackwardArgs);
 
-const uint STEP = 4;  // pairs of columns at a time
+uint start;
+int target;
+bool counted;
+float scale, log_sum_exp;
+
+void take(uint first, bool inside) {
+  [[unroll]] for (uint k = 0; k < STEP; ++k) {
+    const vec2 x = load2(args.logits, start, first + k, inside, 0);
+    const vec2 hot = vec2(equal(columns_of(first + k), uvec2(target)));
+    store2(args.dlogits, start, first + k, inside, counted ? (exp(x - log_sum_exp) - hot) * scale : vec2(0));
+  }
+}
+
+void take_row(uint row) {
+  start = row * COLUMNS;
+  target = args.targets.v[row];
+  counted = counts(target, int(COLUMNS), args.ignore_index);
+  log_sum_exp = args.log_sum_exp.v[row];
+  WALK(take)
+}
 
 void main() {
-  const float scale = args.upstream.v[0] / args.count.v[0];
-  const uint end = min(first_row() + ROWS, args.rows);
-  for (uint row = first_row(); row < end; ++row) {
-    const uint start = row * COLUMNS;
-    const int target = args.targets.v[row];
-    const bool counted = counts(target, int(COLUMNS), args.ignore_index);
-    const float log_sum_exp = args.log_sum_exp.v[row];
-    for (uint n = 0; n < COUNT; n += STEP) {
-      vec2 x[STEP];
-      [[unroll]] for (uint k = 0; k < STEP; ++k) x[k] = load2(args.logits, start, n + k, 0);
-      [[unroll]] for (uint k = 0; k < STEP; ++k) {
-        const vec2 hot = vec2(equal(columns_of(n + k), uvec2(target)));
-        store2(args.dlogits, start, n + k, counted ? (exp(x[k] - log_sum_exp) - hot) * scale : vec2(0));
-      }
-    }
-  }
+  scale = args.upstream.v[0] / args.count.v[0];
+  ROW_LOOP(args.rows, take_row)
 }

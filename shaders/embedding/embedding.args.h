@@ -1,7 +1,7 @@
 #ifndef VKFORMER_EMBEDDING_ARGS_H
 #define VKFORMER_EMBEDDING_ARGS_H
-// Specialization constants 0-3: shaders/common/rows.glsl; 4: embedding, there are positions; embedding_backward, ids one
-// invocation tests at a time, at most 32.
+// Specialization constants 0-4: shaders/common/rows.glsl. embedding, 5: there are positions. embedding_backward, 5: ids
+// one invocation tests at a time, at most 32; 6: rows of upstream it loads at a time.
 #include "shaders/common/shared.h"
 
 VKFORMER_SHARED_BEGIN
@@ -13,7 +13,7 @@ struct EmbeddingArgs {
   Ints position;          // [1], read if has_offset
   Floats y;               // [tokens, C]
   uint tokens;
-  uint positions;         // T: tokens n and n + T share a position
+  uint positions;  // T: tokens n and n + T share a position
   int table_rows;
   int position_rows;
   uint has_offset;

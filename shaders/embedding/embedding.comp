@@ -6,31 +6,41 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/embedding/embedding.args.h"
 
-layout(constant_id = 4) const bool POSITIONS = false;
+layout(constant_id = 5) const bool POSITIONS = false;
 
 PUSH(EmbeddingArgs);
 
+int offset;
+uint source, place, target;
+bool known, placed;
+
+void take(uint first, bool inside) {
+  [[unroll]] for (uint k = 0; k < STEP; ++k) {
+    const vec2 row = load2(args.table, source, first + k, inside, 0);
+    vec2 y = known ? row : vec2(0);
+    if (POSITIONS) {
+      const vec2 added = load2(args.position_table, place, first + k, inside, 0);
+      y += placed ? added : vec2(0);
+    }
+    store2(args.y, target, first + k, inside, y);
+  }
+}
+
 bool has(int rows, int row) { return row >= 0 && row < rows; }
 
+void take_row(uint token) {
+  const int id = args.ids.v[token];
+  known = has(args.table_rows, id);
+  source = known ? uint(id) * COLUMNS : 0;
+  // Unsigned: a position near the end of the integers wraps around to a negative one, which the table does not have.
+  const int position = int(uint(offset) + token % args.positions);
+  placed = has(args.position_rows, position);
+  place = placed ? uint(position) * COLUMNS : 0;
+  target = token * COLUMNS;
+  WALK(take)
+}
+
 void main() {
-  const int offset = args.has_offset != 0 ? args.position.v[0] : 0;
-  const uint end = min(first_row() + ROWS, args.tokens);
-  for (uint token = first_row(); token < end; ++token) {
-    const int id = args.ids.v[token];
-    const bool known = has(args.table_rows, id);
-    const uint source = known ? uint(id) * COLUMNS : 0;
-    // Unsigned: a position near the end of the integers wraps around to a negative one, which the table does not have.
-    const int position = int(uint(offset) + token % args.positions);
-    const bool placed = has(args.position_rows, position);
-    const uint place = placed ? uint(position) * COLUMNS : 0;
-    for (uint n = 0; n < COUNT; ++n) {
-      const vec2 row = load2(args.table, source, n, 0);
-      vec2 y = known ? row : vec2(0);
-      if (POSITIONS) {
-        const vec2 added = load2(args.position_table, place, n, 0);
-        y += placed ? added : vec2(0);
-      }
-      store2(args.y, token * COLUMNS, n, y);
-    }
-  }
+  offset = args.has_offset != 0 ? args.position.v[0] : 0;
+  ROW_LOOP(args.tokens, take_row)
 }

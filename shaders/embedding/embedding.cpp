@@ -1,27 +1,12 @@
 #include "shaders/embedding/embedding.h"
 
-#include <algorithm>
-
 #include "shaders/common/rows.h"
 #include "shaders/embedding/embedding.args.h"
+#include "shaders/embedding/embedding_backward.h"
 
 namespace vkformer {
 
 namespace {
-
-extern const Op embedding_backward_op;
-extern const Op position_backward_op;
-
-void check_ids(const Node& node, size_t input) {
-  check(node.input_types[input].dtype == DType::i32 && node.in(input).rank() >= 1, "[{}] ids is {} {}, needs i32 [..]",
-        node.op->name, name_of(node.input_types[input].dtype), node.in(input).to_string());
-}
-
-void check_position(const Node& node, size_t input) {
-  if (!node.has_input(input)) return;
-  check(node.input_types[input] == TensorType{{1}, DType::i32}, "[{}] position is {} {}, needs i32 [1]", node.op->name,
-        name_of(node.input_types[input].dtype), node.in(input).to_string());
-}
 
 /// The row of the reference's tensor `data` [.., columns], or nullptr where it has none.
 const double* row_of(const HostTensor& data, double row, int64_t columns) {
@@ -38,7 +23,8 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
 
 Types infer(const Node& node) {
   const Shape &table = node.in(0), &ids = node.in(1);
-  check(table.rank() == 2 && table[0] >= 1 && table[1] >= 1, "[embedding] table is {}, needs [V, C]", table.to_string());
+  check(table.rank() == 2 && table[0] >= 1 && table[1] >= 1, "[embedding] table is {}, needs [V, C]",
+        table.to_string());
   check_ids(node, 1);
   check(ids.rank() < Shape::max_rank, "[embedding] ids is {}, needs fewer dimensions", ids.to_string());
   if (node.has_input(2))
@@ -58,18 +44,19 @@ void record(Recorder& recorder, const Node& node) {
   const uint64_t y = recorder.address(node.outputs[0]);
   check_rows("embedding", table[0], columns);
   if (node.has_input(2)) check_rows("embedding", node.in(2)[0], columns);
-  recorder.dispatch(row_launch(recorder, "embedding", tokens, columns, rows_per_group(recorder.device(), tokens, columns),
-                               {address(0), address(2), y}, {node.has_input(2)}),
-                    EmbeddingArgs{.table = address(0),
-                                  .ids = address(1),
-                                  .position_table = address(2),
-                                  .position = address(3),
-                                  .y = y,
-                                  .tokens = static_cast<uint>(tokens),
-                                  .positions = static_cast<uint>(ids[-1]),
-                                  .table_rows = static_cast<int>(table[0]),
-                                  .position_rows = node.has_input(2) ? static_cast<int>(node.in(2)[0]) : 0,
-                                  .has_offset = node.has_input(3)});
+  recorder.dispatch(
+      row_launch(recorder, "embedding", RowUse::move, tokens, columns,
+                 rows_per_group(recorder.device(), tokens, columns), {address(0), address(2), y}, {node.has_input(2)}),
+      EmbeddingArgs{.table = address(0),
+                    .ids = address(1),
+                    .position_table = address(2),
+                    .position = address(3),
+                    .y = y,
+                    .tokens = static_cast<uint>(tokens),
+                    .positions = static_cast<uint>(ids[-1]),
+                    .table_rows = static_cast<int>(table[0]),
+                    .position_rows = node.has_input(2) ? static_cast<int>(node.in(2)[0]) : 0,
+                    .has_offset = node.has_input(3)});
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -93,14 +80,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
     const double* row = row_of(*in[0], (*in[1])[n], columns);
     const double position = (in[3] ? (*in[3])[0] : 0) + static_cast<double>(n % positions);
     const double* added = in[2] ? row_of(*in[2], position, columns) : nullptr;
-    for (int64_t c = 0; c < columns; ++c)
-      out[0][n * columns + c] = (row ? row[c] : 0) + (added ? added[c] : 0);
+    for (int64_t c = 0; c < columns; ++c) out[0][n * columns + c] = (row ? row[c] : 0) + (added ? added[c] : 0);
   }
-}
-
-CaseInput ids_below(Shape shape, int64_t rows) {
-  // One id too low and one too high: such rows count as zeros.
-  return {.type = {shape, DType::i32}, .low = -1, .high = static_cast<double>(rows)};
 }
 
 std::vector<Case> cases() {
@@ -131,137 +112,6 @@ Cost cost(const Node& node) {
           .flops = node.has_input(2) ? y : 0};
 }
 
-// --- embedding_backward: upstream, ids -> dtable ---
-
-Types infer_backward(const Node& node) {
-  check_ids(node, 1);
-  check(node.in(0).rank() >= 1 && node.in(0).rows() == node.in(1).elements(),
-        "[embedding_backward] upstream is {}, ids is {}", node.in(0).to_string(), node.in(1).to_string());
-  return {{Shape{node.integer("rows"), node.in(0).columns()}}};
-}
-
-// Each workgroup looks through the ids; a workgroup for each token stops early when its id has occurred before.
-std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
-  const bool by_row = node.integer("rows") <= 2 * node.in(1).elements();
-  std::vector<std::string_view> names;
-  for (std::string_view form : row_candidates(facts, node.out(0).columns(), RowUse::move))
-    names.push_back(form == "workgroup" ? (by_row ? "rows" : "tokens") : (by_row ? "rows_int64" : "tokens_int64"));
-  for (size_t i = 0, forms = names.size(); i < forms; ++i)
-    names.push_back(names[i] == "rows"         ? "tokens"
-                    : names[i] == "tokens"     ? "rows"
-                    : names[i] == "rows_int64" ? "tokens_int64"
-                                               : "rows_int64");
-  return names;
-}
-
-void record_backward(Recorder& recorder, const Node& node) {
-  const int64_t rows = node.integer("rows"), columns = node.in(0).columns(), tokens = node.in(1).elements();
-  const bool by_token = recorder.candidate().substr(0, 6) == "tokens";
-  const uint64_t upstream = recorder.address(node.inputs[0]);
-  const Region dtable = recorder.region(node.outputs[0]);
-  check_rows("embedding_backward", rows, columns);
-  check_rows("embedding_backward", tokens, columns);
-  recorder.fill(dtable, 0);
-  const uint32_t tests = std::clamp(2048 / row_lanes(recorder.device(), columns, recorder.candidate()), 1u, 32u);
-  recorder.dispatch(row_launch(recorder, "embedding_backward", by_token ? tokens : rows, columns, 1,
-                               {upstream, dtable.address}, {tests}),
-                    EmbeddingBackwardArgs{.upstream = upstream,
-                                          .ids = recorder.address(node.inputs[1]),
-                                          .dtable = dtable.address,
-                                          .tokens = static_cast<uint>(tokens),
-                                          .table_rows = static_cast<int>(rows)});
-}
-
-void reference_backward(const Node& node, Inputs in, Outputs out) {
-  const int64_t tokens = node.in(1).elements(), columns = node.in(0).columns();
-  for (int64_t n = 0; n < tokens; ++n) {
-    const auto id = static_cast<int64_t>((*in[1])[n]);
-    if (id < 0 || id >= node.integer("rows")) continue;
-    for (int64_t c = 0; c < columns; ++c) out[0][id * columns + c] += (*in[0])[n * columns + c];
-  }
-}
-
-std::vector<Case> cases_backward() {
-  std::vector<Case> list;
-  const auto add = [&](int64_t rows, int64_t columns, int64_t tokens) {
-    list.push_back({.inputs = {{.type = {Shape{tokens, columns}}}, ids_below({tokens}, rows)},
-                    .attributes = {{"rows", static_cast<double>(rows)}},
-                    .reduction = tokens});
-  };
-  for (int64_t tokens : {1, 7, 67, 769, 2053}) {  // more than one list of ids, on every workgroup size
-    add(1, 1, tokens);
-    add(65, 18, tokens);
-    add(1009, 5, tokens);
-  }
-  add(13, 130, 101);
-  add(29, 514, 31);
-  add(3, 1031, 11);
-  return list;
-}
-
-Cost cost_backward(const Node& node) {
-  const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 4 * (elements + static_cast<double>(node.in(1).elements() + node.out(0).elements())),
-          .flops = elements};
-}
-
-// --- position_backward: upstream, position? -> dtable ---
-
-Types infer_position(const Node& node) {
-  const int64_t positions = node.integer("positions");
-  check(node.in(0).rank() >= 1 && positions >= 1 && node.in(0).rows() % positions == 0,
-        "[position_backward] upstream is {}, which is not a batch of {} positions", node.in(0).to_string(), positions);
-  check_position(node, 1);
-  return {{Shape{node.integer("rows"), node.in(0).columns()}}};
-}
-
-void record_position(Recorder& recorder, const Node& node) {
-  const int64_t rows = node.integer("rows"), positions = node.integer("positions"), columns = node.in(0).columns();
-  const uint64_t upstream = recorder.address(node.inputs[0]), dtable = recorder.address(node.outputs[0]);
-  check_rows("position_backward", node.in(0).rows(), columns);
-  recorder.dispatch(row_launch(recorder, "position_backward", rows, columns,
-                               rows_per_group(recorder.device(), rows, columns), {upstream, dtable}),
-                    PositionBackwardArgs{.upstream = upstream,
-                                         .position = node.has_input(1) ? recorder.address(node.inputs[1]) : 0,
-                                         .dtable = dtable,
-                                         .batch = static_cast<uint>(node.in(0).rows() / positions),
-                                         .positions = static_cast<uint>(positions),
-                                         .position_rows = static_cast<uint>(rows),
-                                         .has_offset = node.has_input(1)});
-}
-
-void reference_position(const Node& node, Inputs in, Outputs out) {
-  const int64_t positions = node.integer("positions"), columns = node.in(0).columns();
-  const int64_t offset = in[1] ? static_cast<int64_t>((*in[1])[0]) : 0;
-  for (int64_t n = 0; n < node.in(0).rows(); ++n) {
-    const int64_t row = offset + n % positions;
-    if (row < 0 || row >= node.integer("rows")) continue;
-    for (int64_t c = 0; c < columns; ++c) out[0][row * columns + c] += (*in[0])[n * columns + c];
-  }
-}
-
-std::vector<Case> cases_position() {
-  std::vector<Case> list;
-  const auto add = [&](int64_t batch, int64_t positions, int64_t columns, int64_t rows, bool offset) {
-    list.push_back({.inputs = {{.type = {Shape{batch, positions, columns}}},
-                               {.type = {Shape{1}, DType::i32}, .low = -2, .high = 3, .absent = !offset}},
-                    .attributes = {{"rows", static_cast<double>(rows)}, {"positions", static_cast<double>(positions)}},
-                    .reduction = batch});
-  };
-  add(1, 1, 1, 1, false);
-  add(7, 5, 3, 11, false);
-  add(7, 5, 64, 11, true);
-  add(3, 13, 127, 7, true);
-  add(2, 3, 514, 3, false);
-  add(101, 2, 130, 67, false);
-  return list;
-}
-
-Cost cost_position(const Node& node) {
-  const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 4 * (elements + static_cast<double>(node.out(0).elements())), .flops = elements};
-}
-
 const Op embedding_op = {.name = "embedding",
                          .infer = infer,
                          .record = record,
@@ -270,22 +120,6 @@ const Op embedding_op = {.name = "embedding",
                          .cases = cases,
                          .cost = cost,
                          .candidates = candidates};
-
-const Op embedding_backward_op = {.name = "embedding_backward",
-                                  .infer = infer_backward,
-                                  .record = record_backward,
-                                  .reference = reference_backward,
-                                  .cases = cases_backward,
-                                  .cost = cost_backward,
-                                  .candidates = candidates_backward};
-
-const Op position_backward_op = {.name = "position_backward",
-                                 .infer = infer_position,
-                                 .record = record_position,
-                                 .reference = reference_position,
-                                 .cases = cases_position,
-                                 .cost = cost_position,
-                                 .candidates = candidates};
 
 }  // namespace
 

@@ -10,27 +10,52 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/embedding/embedding.args.h"
 
-layout(constant_id = 4) const uint TESTS = 32;
+layout(constant_id = 5) const uint TESTS = 32;
+layout(constant_id = 6) const uint AT_ONCE = 1;
 
 PUSH(EmbeddingBackwardArgs);
 
 shared uint counts[LANES];
 shared uint found[LANES * TESTS];
 
-void add_rows(uint target, uint count) {
-  for (uint n = 0; n < COUNT; ++n) {
-    vec2 sum = load2(args.dtable, target, n, 0);
-    uint i = 0;
-    for (; i + 3 < count; i += 4) {
-      const vec2 a = load2(args.upstream, found[i] * COLUMNS, n, 0);
-      const vec2 b = load2(args.upstream, found[i + 1] * COLUMNS, n, 0);
-      const vec2 c = load2(args.upstream, found[i + 2] * COLUMNS, n, 0);
-      const vec2 d = load2(args.upstream, found[i + 3] * COLUMNS, n, 0);
-      sum += (a + b) + (c + d);
+uint target, count;
+
+void take(uint first, bool inside) {
+  vec2 sums[STEP];
+  [[unroll]] for (uint k = 0; k < STEP; ++k) sums[k] = load2(args.dtable, target, first + k, inside, 0);
+  uint i = 0;
+  do {
+    [[unroll]] for (uint j = 0; j < AT_ONCE; ++j) {
+      const uint start = found[min(i + j, count - 1)] * COLUMNS;
+      [[unroll]] for (uint k = 0; k < STEP; ++k) {
+        const vec2 row = load2(args.upstream, start, first + k, inside, 0);
+        sums[k] += i + j < count ? row : vec2(0);
+      }
     }
-    for (; i < count; ++i) sum += load2(args.upstream, found[i] * COLUMNS, n, 0);
-    store2(args.dtable, target, n, sum);
+  } while ((i += AT_ONCE) < count);
+  [[unroll]] for (uint k = 0; k < STEP; ++k) store2(args.dtable, target, first + k, inside, sums[k]);
+}
+
+// Lists the tokens among base .. base + LANES * TESTS - 1 that carry this id.
+void search(int id, uint base) {
+  // Bit k: token start + k has it. Lanes take consecutive spans, so the list is in the order of tokens.
+  const uint start = base + lane() * TESTS;
+  uint hits = 0;
+  [[unroll]] for (uint k = 0; k < TESTS; ++k) {
+    const bool hit = args.ids.v[min(start + k, args.tokens - 1)] == id && start + k < args.tokens;
+    hits |= uint(hit) << k;
   }
+  barrier();  // the last list has been read
+  counts[lane()] = bitCount(hits);
+  barrier();
+  uint slot = 0;
+  count = 0;
+  for (uint l = 0; l < LANES; ++l) {
+    if (l == lane()) slot = count;
+    count += counts[l];
+  }
+  for (; hits != 0; hits &= hits - 1) found[slot++] = start + findLSB(hits);
+  barrier();
 }
 
 void main() {
@@ -39,28 +64,18 @@ void main() {
   const int id = BY_TOKEN ? args.ids.v[self] : int(self);
   if (id < 0 || id >= args.table_rows) return;
 
+  target = uint(id) * COLUMNS;
   bool first = true;
-  for (uint base = 0; base < args.tokens; base += LANES * TESTS) {
-    // Bit k: token start + k has this id. Lanes take consecutive spans, so the list below is in the order of tokens.
-    const uint start = base + lane() * TESTS;
-    uint hits = 0;
-    [[unroll]] for (uint k = 0; k < TESTS; ++k) {
-      const bool hit = args.ids.v[min(start + k, args.tokens - 1)] == id && start + k < args.tokens;
-      hits |= uint(hit) << k;
-    }
-    barrier();  // the last list has been read
-    counts[lane()] = bitCount(hits);
-    barrier();
-    uint slot = 0, count = 0;
-    for (uint l = 0; l < LANES; ++l) {
-      if (l == lane()) slot = count;
-      count += counts[l];
-    }
-    for (; hits != 0; hits &= hits - 1) found[slot++] = start + findLSB(hits);
-    barrier();
-    if (count == 0) continue;
+  uint base = 0;
+  do {
+    // The search is a loop of its own because CPU drivers run skipped code, too.
+    do {
+      search(id, base);
+      base += LANES * TESTS;
+    } while (count == 0 && base < args.tokens);
+    if (count == 0) return;
     if (BY_TOKEN && first && found[0] != self) return;
     first = false;
-    add_rows(uint(id) * COLUMNS, count);
-  }
+    WALK(take)
+  } while (base < args.tokens);
 }

@@ -8,16 +8,29 @@
 
 PUSH(PositionBackwardArgs);
 
+int offset;
+uint batch, source, target;
+
+void take(uint first, bool inside) {
+  vec2 sums[STEP];
+  [[unroll]] for (uint k = 0; k < STEP; ++k) sums[k] = vec2(0);
+  uint b = 0;
+  if (batch > 0) do {
+      const uint start = source + b * args.positions * COLUMNS;
+      [[unroll]] for (uint k = 0; k < STEP; ++k) sums[k] += load2(args.upstream, start, first + k, inside, 0);
+    } while (++b < batch);
+  [[unroll]] for (uint k = 0; k < STEP; ++k) store2(args.dtable, target, first + k, inside, sums[k]);
+}
+
+void take_row(uint row) {
+  const uint t = row - uint(offset);  // wraps around to a large number below the offset
+  batch = t < args.positions ? args.batch : 0;
+  source = t * COLUMNS;
+  target = row * COLUMNS;
+  WALK(take)
+}
+
 void main() {
-  const int offset = args.has_offset != 0 ? args.position.v[0] : 0;
-  const uint end = min(first_row() + ROWS, args.position_rows);
-  for (uint row = first_row(); row < end; ++row) {
-    const uint t = row - uint(offset);  // wraps around to a large number below the offset
-    const uint batch = t < args.positions ? args.batch : 0;
-    for (uint n = 0; n < COUNT; ++n) {
-      vec2 sum = vec2(0);
-      for (uint b = 0; b < batch; ++b) sum += load2(args.upstream, (b * args.positions + t) * COLUMNS, n, 0);
-      store2(args.dtable, row * COLUMNS, n, sum);
-    }
-  }
+  offset = args.has_offset != 0 ? args.position.v[0] : 0;
+  ROW_LOOP(args.position_rows, take_row)
 }

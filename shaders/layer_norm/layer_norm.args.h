@@ -1,7 +1,6 @@
 #ifndef VKFORMER_LAYER_NORM_ARGS_H
 #define VKFORMER_LAYER_NORM_ARGS_H
-// Specialization constants 0-3: shaders/common/rows.glsl; 4: pairs of columns an invocation holds (all of them, or 1:
-// it reads rows again instead); layer_norm only, 5: there is a bias.
+// Specialization constants 0-4: shaders/common/rows.glsl; layer_norm only, 5: there is a bias.
 #include "shaders/common/shared.h"
 
 VKFORMER_SHARED_BEGIN

@@ -18,12 +18,6 @@ void check_vector(const Node& node, size_t input, std::string_view name, int64_t
         of, size);
 }
 
-/// Constant 4 of the kernels: whether an invocation's share of a row fits in registers.
-uint32_t held_pairs(const Recorder& recorder, int64_t columns) {
-  const uint32_t pairs = row_pairs(columns, row_lanes(recorder.device(), columns, recorder.candidate()));
-  return pairs <= 32 ? pairs : 1;
-}
-
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
   return row_candidates(facts, node.in(0).columns(), RowUse::hold);
 }
@@ -44,25 +38,25 @@ void record(Recorder& recorder, const Node& node) {
   const auto out = [&](size_t i) { return recorder.address(node.outputs[i]); };
   const uint64_t bias = node.has_input(2) ? in(2) : 0;
   const uint outputs = (out(0) ? 1u : 0u) | (out(1) ? 2u : 0u) | (out(2) ? 4u : 0u);
-  recorder.dispatch(row_launch(recorder, "layer_norm", rows, columns, rows_per_group(recorder.device(), rows, columns),
-                               {in(0), in(1), bias, out(0)}, {held_pairs(recorder, columns), bias != 0}),
-                    LayerNormArgs{.x = in(0),
-                                  .gain = in(1),
-                                  .bias = bias,
-                                  .y = out(0),
-                                  .mean = out(1),
-                                  .reciprocal_std = out(2),
-                                  .rows = static_cast<uint>(rows),
-                                  .epsilon = static_cast<float>(node.number("epsilon")),
-                                  .outputs = outputs});
+  recorder.dispatch(
+      row_launch(recorder, "layer_norm", RowUse::hold, rows, columns, rows_per_group(recorder.device(), rows, columns),
+                 {in(0), in(1), bias, out(0)}, {bias != 0}),
+      LayerNormArgs{.x = in(0),
+                    .gain = in(1),
+                    .bias = bias,
+                    .y = out(0),
+                    .mean = out(1),
+                    .reciprocal_std = out(2),
+                    .rows = static_cast<uint>(rows),
+                    .epsilon = static_cast<float>(node.number("epsilon")),
+                    .outputs = outputs});
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   check(!upstream[1] && !upstream[2], "[layer_norm] the statistics are not differentiable");
   if (!upstream[0]) return {Value{}, Value{}, Value{}};
   const Values inputs = node.inputs, outputs = node.outputs;
-  Values gradients =
-      graph.add(layer_norm_backward_op, {upstream[0], inputs[0], inputs[1], outputs[1], outputs[2]});
+  Values gradients = graph.add(layer_norm_backward_op, {upstream[0], inputs[0], inputs[1], outputs[1], outputs[2]});
   if (!inputs[2]) gradients[2] = Value{};
   return gradients;
 }
@@ -146,19 +140,19 @@ void record_backward(Recorder& recorder, const Node& node) {
   const uint64_t bytes = static_cast<uint64_t>(columns * size_of(DType::f32));
   Region partial = recorder.scratch_region(0, 2 * bytes * static_cast<uint64_t>(parts));
 
-  Launch launch = row_launch(recorder, "layer_norm_backward", rows, columns, per_part,
-                             {in(0), in(1), in(2), dx.address, partial.address}, {held_pairs(recorder, columns)});
+  Launch launch = row_launch(recorder, "layer_norm_backward", RowUse::hold, rows, columns, per_part,
+                             {in(0), in(1), in(2), dx.address, partial.address});
   launch.writes = {dx, partial};
-  recorder.dispatch(launch, LayerNormBackwardArgs{.upstream = in(0),
-                                                  .x = in(1),
-                                                  .gain = in(2),
-                                                  .mean = in(3),
-                                                  .reciprocal_std = in(4),
-                                                  .dx = dx.address,
-                                                  .partial_sums = partial.address,
-                                                  .rows = static_cast<uint>(rows),
-                                                  .outputs = (dx.address ? 1u : 0u) |
-                                                             (dgain.address || dbias.address ? 2u : 0u)});
+  recorder.dispatch(
+      launch, LayerNormBackwardArgs{.upstream = in(0),
+                                    .x = in(1),
+                                    .gain = in(2),
+                                    .mean = in(3),
+                                    .reciprocal_std = in(4),
+                                    .dx = dx.address,
+                                    .partial_sums = partial.address,
+                                    .rows = static_cast<uint>(rows),
+                                    .outputs = (dx.address ? 1u : 0u) | (dgain.address || dbias.address ? 2u : 0u)});
   // A part is one row [dgain, dbias].
   if (dgain.address && dbias.address) {
     record_column_sum(recorder, {partial, parts, 2 * columns, 2 * columns, dgain, dbias, columns});
