@@ -194,7 +194,7 @@ TEST_CASE("wrong configs name the file and the key", "[gpt2]") {
     CHECK(text.find("config.json") != std::string::npos);
     CHECK(text.find('\n') == std::string::npos);
   };
-  CHECK(message({}) == "accepted");
+  CHECK(message(nlohmann::json::object()) == "accepted");
   says({{"model_type", "mamba"}}, "mamba");
   says({{"model_type", 3}}, "model_type");
   says({{"n_embd", 13}}, "n_head");
