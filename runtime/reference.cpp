@@ -1,5 +1,6 @@
 // The CPU reference: an interpreter that walks the graph and calls each op's double-precision formula.
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
