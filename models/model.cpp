@@ -31,6 +31,9 @@ std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& p
   int64_t bytes = 0;
   for (const ParameterSpec& parameter : parameters) {
     const int64_t size = align_part(parameter.shape.elements() * size_of(DType::f32));
+    check(static_cast<uint64_t>(size) <= max_allocation,
+          "{} needs {} MiB, one allocation of the device may have {} MiB; use a smaller model", parameter.name,
+          size >> 20, max_allocation >> 20);
     if (blocks.empty() || static_cast<uint64_t>(bytes + size) > max_allocation) {
       blocks.emplace_back();
       bytes = 0;

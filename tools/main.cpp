@@ -146,6 +146,10 @@ int main(int argc, char** argv) {
   vkformer::add_bench(app);
   vkformer::add_verify(app);
   try {
+    const auto verbs = app.get_subcommands(nullptr);
+    if (argc > 1 && argv[1][0] != '-' &&
+        std::none_of(verbs.begin(), verbs.end(), [&](const CLI::App* verb) { return verb->check_name(argv[1]); }))
+      throw vkformer::UsageError(fmt::format("there is no verb '{}'; see 'vkformer --help'", argv[1]));
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version

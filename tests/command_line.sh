@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Bad input at the command line: one clear line on stderr, exit status 1 or 2, nothing lost.
+# Usage: tests/command_line.sh VKFORMER     (on the Vulkan driver that the environment selects)
+set -uo pipefail
+vkformer=$(realpath "$1")
+configs=$(realpath "$(dirname "$0")/../models/configs")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+  echo "FAIL: $1"
+  failures=$((failures + 1))
+}
+
+# refuse STATUS WORD COMMAND...: the command must end with STATUS and one line on stderr that contains WORD.
+refuse() {
+  local want=$1 word=$2 status=0
+  shift 2
+  "$@" >out 2>err </dev/null || status=$?
+  local lines
+  lines=$(grep -vc '^device ' err)
+  if [[ $status != "$want" ]]; then
+    fail "status $status instead of $want: $*: $(cat err)"
+  elif [[ $lines != 1 ]] || ! grep -q -- "$word" err; then
+    fail "expected one line with '$word': $*: $(cat err)"
+  else
+    echo "ok: $(grep -v '^device ' err)"
+  fi
+}
+
+accept() {
+  "$@" >out 2>err </dev/null || fail "status $?: $*: $(cat err)"
+}
+
+for _ in $(seq 60); do echo "the quick brown fox jumps over the lazy dog"; done >text.txt
+head -c 40 text.txt >short.txt
+printf 'abc\xff\xfe' >broken.txt
+: >empty.txt
+cat >small.json <<'JSON'
+{"model_type": "gpt2", "n_positions": 16, "n_embd": 24, "n_layer": 1, "n_head": 3}
+JSON
+train=("$vkformer" train small.json --data text.txt --iterations 4 --batch 2 --warmup 1 --checkpoint-every 2)
+
+# Usage.
+refuse 2 "subcommand" "$vkformer"
+refuse 2 "nonsense" "$vkformer" nonsense
+refuse 2 "CONFIG" "$vkformer" train --out run
+refuse 2 "--out" "$vkformer" train small.json --data text.txt
+refuse 2 "--batch" "${train[@]}" --out run --batch 0
+refuse 2 "--iterations" "${train[@]}" --out run --iterations many
+refuse 2 "no op" "$vkformer" conform -o nonsense
+refuse 2 "regular expression" "$vkformer" conform -p '('
+refuse 2 "neither a folder" "$vkformer" bench -m nonsense
+
+# Devices and memory.
+refuse 1 "no device" "${train[@]}" --out run --device nonsense
+refuse 1 "no Vulkan driver" env VK_DRIVER_FILES=/nonexistent.json VK_ICD_FILENAMES=/nonexistent.json "${train[@]}" --out run
+cat >huge.json <<'JSON'
+{"model_type": "gpt2", "n_positions": 64, "n_embd": 4096, "n_layer": 96, "n_head": 32}
+JSON
+refuse 1 "MiB free" "$vkformer" train huge.json --data text.txt --out run --quiet
+
+cat >wide.json <<'JSON'
+{"model_type": "gpt2", "n_positions": 64, "n_embd": 65536, "n_layer": 1, "n_head": 512}
+JSON
+refuse 1 "one allocation" "$vkformer" train wide.json --data text.txt --out run --quiet
+
+# Configs.
+refuse 1 "missing.json" "$vkformer" train missing.json --data text.txt --out run
+echo '{"model_type": "gpt2", "n_embd": 24,' >cut.json
+refuse 1 "cut.json" "$vkformer" train cut.json --data text.txt --out run
+echo '{"model_type": "gpt2", "n_embd": 24, "n_head": 5}' >heads.json
+refuse 1 "n_head" "$vkformer" train heads.json --data text.txt --out run
+echo '{"model_type": "nonsense"}' >family.json
+refuse 1 "nonsense" "$vkformer" train family.json --data text.txt --out run
+
+# Texts.
+refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run
+refuse 1 "empty" "$vkformer" train small.json --data empty.txt --out run
+refuse 1 "UTF-8" "$vkformer" train small.json --data broken.txt --out run
+refuse 1 "context" "$vkformer" train small.json --data short.txt --out run
+refuse 1 "16" "${train[@]}" --out run --context 17
+[[ -e run ]] && fail "a refused run left a folder behind"
+
+# A run, and what can be wrong with it.
+refuse 1 "no checkpoint" "$vkformer" train --resume --out none
+accept "${train[@]}" --out run
+refuse 1 "already holds a run" "${train[@]}" --out run
+refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt
+accept "$vkformer" generate run -p "the " -n 30 --seed 1
+refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
+refuse 1 "prompt" "$vkformer" generate run -p ""
+refuse 1 "not a folder" "$vkformer" generate nowhere -p "the"
+checkpoint=run/$(cat run/latest)
+damage() {
+  rm -rf damaged
+  cp -r "$checkpoint" damaged
+}
+damage; head -c 1000 "$checkpoint/model.safetensors" >damaged/model.safetensors
+refuse 1 "model.safetensors" "$vkformer" generate damaged -p "the"
+damage; printf '\xff\xff\xff\xff\xff\xff\xff\x7f{}' >damaged/model.safetensors
+refuse 1 "model.safetensors" "$vkformer" generate damaged -p "the"
+damage; sed -i 's/"n_embd": 24/"n_embd": 27/' damaged/config.json
+refuse 1 "shape" "$vkformer" generate damaged -p "the"
+damage; rm damaged/tokenizer.json
+refuse 1 "tokenizer.json" "$vkformer" generate damaged -p "the"
+cp -r run broken-run; echo "checkpoint-999999" >broken-run/latest
+refuse 1 "latest" "$vkformer" train --resume --out broken-run
+cp -r run cut-run; head -c 500 "$checkpoint/optimizer.safetensors" >"cut-run/$(cat run/latest)/optimizer.safetensors"
+refuse 1 "optimizer.safetensors" "$vkformer" train --resume --out cut-run
+
+# A full disk loses no checkpoint. (Needs the right to mount.)
+mkdir full
+if mount -t tmpfs -o size=1m tmpfs full 2>/dev/null; then
+  accept "${train[@]}" --out full/run
+  before=$(sha256sum <"full/run/$(cat full/run/latest)/model.safetensors")
+  sed -i 's/"iterations": 4/"iterations": 8/' "full/run/$(cat full/run/latest)/state.json"
+  head -c 2m /dev/zero >full/filler 2>/dev/null
+  refuse 1 "disk" "$vkformer" train --resume --out full/run --quiet
+  [[ $(sha256sum <"full/run/$(cat full/run/latest)/model.safetensors") == "$before" ]] || fail "a full disk damaged the checkpoint"
+  umount full
+else
+  echo "skipped: a full disk (no right to mount)"
+fi
+
+# Ctrl-C ends cleanly with a checkpoint that continues.
+"$vkformer" train small.json --data text.txt --iterations 100000 --batch 2 --out stopped --quiet >out 2>err &
+process=$!
+until [[ -s stopped/metrics.jsonl ]] || ! kill -0 $process 2>/dev/null; do :; done
+kill -INT $process
+wait $process || fail "Ctrl-C ended with status $?"
+[[ -s stopped/latest ]] || fail "Ctrl-C left no checkpoint"
+grep -q "resume" out || fail "Ctrl-C did not say how to continue"
+
+echo "$failures failures"
+((failures == 0))
