@@ -1,9 +1,10 @@
 # Every dependency comes from find_package; a pinned release, fetched and built, is the fallback.
 include(FetchContent)
 set(FETCHCONTENT_QUIET OFF)
-# A fetched library that vkformer's headers include is installed along with it.
+# What is fetched and what users of the library need is installed along with it.
 set(FMT_INSTALL ON)
 set(JSON_Install ON)
+set(VULKAN_HEADERS_ENABLE_INSTALL ON)
 
 find_package(Threads REQUIRED)
 FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0 GIT_SHALLOW ON SYSTEM
