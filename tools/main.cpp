@@ -27,7 +27,7 @@ void add_train(CLI::App& app) {
   command->add_option("--data", flags->data, "text file")->type_name("FILE");
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
   command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings");
-  command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing");
+  command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
   command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();

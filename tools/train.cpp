@@ -101,6 +101,13 @@ void print_plan(const TrainingPlan& plan, const DeviceFacts& facts) {
   fmt::print("needs {} MiB, {} has {} MiB free\n", (plan.total_bytes() >> 20) + 1, facts.name, facts.memory_free >> 20);
 }
 
+void print_biggest(const TrainingPlan& plan) {
+  fmt::print("biggest temporaries:\n");
+  for (size_t i = 0; i < std::min<size_t>(8, plan.biggest.size()); ++i)
+    fmt::print("  {:<52} {:>10.2f} MiB\n", plan.biggest[i].name,
+               static_cast<double>(plan.biggest[i].bytes) / (1 << 20));
+}
+
 void check_fits(const TrainingPlan& plan, const DeviceFacts& facts) {
   if (facts.memory_total == 0 || static_cast<uint64_t>(plan.total_bytes()) <= facts.memory_free) return;
   std::string biggest;
@@ -203,6 +210,14 @@ class Run {
 }  // namespace
 
 void train(TrainFlags flags) {
+  if (flags.plan && flags.data.empty() && !flags.config.empty()) {
+    const Model model = make_model(JsonObject::load(flags.config));  // with the vocabulary that the config names
+    const auto backend = open_backend(flags.common);
+    const TrainingPlan plan = plan_training(model, flags.settings, *backend);
+    print_plan(plan, backend->facts());
+    print_biggest(plan);
+    return;
+  }
   if (flags.out.empty() && !flags.plan) throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
   std::filesystem::path checkpoint;
   RunState state;
@@ -239,7 +254,7 @@ void train(TrainFlags flags) {
   {
     const TrainingPlan plan = plan_training(model, flags.settings, *backend);
     if (talk || flags.plan) print_plan(plan, backend->facts());
-    if (flags.plan) return;
+    if (flags.plan) return print_biggest(plan);
     check_fits(plan, backend->facts());
   }
   Trainer trainer(*backend, model, flags.settings);
