@@ -4,8 +4,8 @@
 #include "shaders/common/shared.h"
 VKFORMER_SHARED_BEGIN
 
-/// What every kernel needs: where queries, keys and values lie and who sees whom. `q`, `k`, `v` point at the first column
-/// of head 0 in the first row; strides are floats from one row to the next.
+/// What every kernel needs: where queries, keys and values lie and who sees whom. `q`, `k`, `v` point at the first
+/// column of head 0 in the first row; strides are floats from one row to the next.
 struct AttentionSource {
   Floats q;
   Floats k;

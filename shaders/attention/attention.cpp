@@ -19,8 +19,9 @@ Types infer(const Node& node) {
 
 Cost cost(const Node& node) {
   const AttentionProblem problem(node);
-  const auto elements = static_cast<double>(problem.batches * (problem.queries * (problem.q.width + problem.heads *
-                                            problem.value_width) + problem.keys * (problem.k.width + problem.v.width)));
+  const auto elements =
+      static_cast<double>(problem.batches * (problem.queries * (problem.q.width + problem.heads * problem.value_width) +
+                                             problem.keys * (problem.k.width + problem.v.width)));
   return {.bytes = 4 * elements,
           .flops = 2 * problem.visible_pairs() * static_cast<double>(problem.head_width + problem.value_width)};
 }
@@ -91,14 +92,15 @@ bool apart(HeadColumns a, int64_t a_width, HeadColumns b, int64_t b_width) {
 Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options) {
   const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
   const int64_t value_width = options.value_width ? options.value_width : options.head_width;
-  const double scale = options.scale != 0 ? static_cast<double>(options.scale)
-                                          : 1 / std::sqrt(static_cast<double>(options.head_width));
+  const double scale =
+      options.scale != 0 ? static_cast<double>(options.scale) : 1 / std::sqrt(static_cast<double>(options.head_width));
   const int64_t q_width = options.heads * options.head_width;
   const int64_t k_width = kv_heads * options.head_width, v_width = kv_heads * value_width;
   // An absent k or v means "in the tensor before". Columns that overlap are passed as if in separate tensors, so that
   // their gradients are separate and autodiff adds them.
   const bool v_in_k = v.value == k.value && apart(k, k_width, v, v_width);
-  const bool k_in_q = k.value == q.value && apart(q, q_width, k, k_width) && !(v_in_k && !apart(q, q_width, v, v_width));
+  const bool k_in_q =
+      k.value == q.value && apart(q, q_width, k, k_width) && !(v_in_k && !apart(q, q_width, v, v_width));
   return graph.apply(attention_op,
                      {q.value, k_in_q ? Value{} : k.value, v_in_k ? Value{} : v.value, options.position,
                       options.dropout > 0 ? options.seed : Value{}},

@@ -7,7 +7,7 @@
 #define ATTENTION_PUSH AttentionBackwardArgs
 #include "shaders/attention/attention_lanes.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int key_groups = 2;
-layout(constant_id = 10) const int query_block = 2;
+const int query_block = 2;
 
 void main() {
   const int blocks = (args.source.keys + key_groups * lanes - 1) / (key_groups * lanes);
@@ -44,7 +44,8 @@ void main() {
         const int query_row = batch * args.source.queries + min(t + i, args.source.queries - 1);
         const int at = query_row * args.source.q_stride + head * head_width;
         const int up_at = (query_row * args.source.heads + head) * value_width;
-        [[unroll]] for (int n = 0; n < key_vectors; n++) q[i][n] = row_vector(ELEMENTS(args.source.q), at, n, key_elements);
+        [[unroll]] for (int n = 0; n < key_vectors; n++)
+          q[i][n] = row_vector(ELEMENTS(args.source.q), at, n, key_elements);
         [[unroll]] for (int n = 0; n < value_vectors; n++)
           up[i][n] = row_vector(ELEMENTS(args.upstream), up_at, n, value_elements);
         [[unroll]] for (int g = 0; g < key_groups; g++) score[g][i] = slope[g][i] = 0;

@@ -1,6 +1,6 @@
 #version 460
-// Gradients of keys and values for GPUs: one workgroup computes 32 keys of one key head, walking over the queries of all
-// heads that share it, 32 at a time and in order.
+// Gradients of keys and values for GPUs: one workgroup computes 32 keys of one key head, walking over the queries of
+// all heads that share it, 32 at a time and in order.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionBackwardArgs
 #include "shaders/attention/attention_tiled.glsl"

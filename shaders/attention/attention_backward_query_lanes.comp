@@ -7,7 +7,7 @@
 #define ATTENTION_PUSH AttentionBackwardArgs
 #include "shaders/attention/attention_lanes.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int query_groups = 2;
-const int key_block = 4;
+layout(constant_id = 10) const int key_block = 4;  // 4 with dropout, whose factors come in fours
 
 void main() {
   const int blocks = (args.source.queries + query_groups * lanes - 1) / (query_groups * lanes);
@@ -48,7 +48,8 @@ void main() {
       const int key_row = batch * args.source.keys + min(s + j, block_end - 1);
       const int at = key_row * args.source.k_stride + key_head * head_width;
       const int value_at = key_row * args.source.v_stride + key_head * value_width;
-      [[unroll]] for (int i = 0; i < key_vectors; i++) k[j][i] = row_vector(ELEMENTS(args.source.k), at, i, key_elements);
+      [[unroll]] for (int i = 0; i < key_vectors; i++)
+        k[j][i] = row_vector(ELEMENTS(args.source.k), at, i, key_elements);
       [[unroll]] for (int i = 0; i < value_vectors; i++)
         v[j][i] = row_vector(ELEMENTS(args.source.v), value_at, i, value_elements);
       [[unroll]] for (int g = 0; g < query_groups; g++) score[g][j] = slope[g][j] = 0;

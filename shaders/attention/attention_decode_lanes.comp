@@ -34,7 +34,8 @@ void main() {
   int end[rows];
   [[unroll]] for (int r = 0; r < rows; r++) {
     const int n = min(first + r, row_total - 1);
-    const int at = (batch * args.source.queries + n / group) * args.source.q_stride + (key_head * group + n % group) * head_width;
+    const int head = key_head * group + n % group;
+    const int at = (batch * args.source.queries + n / group) * args.source.q_stride + head * head_width;
     [[unroll]] for (int i = 0; i < key_vectors; i++)
       q[r][i] = row_vector(ELEMENTS(args.source.q), at, i, key_elements) * scale;
     [[unroll]] for (int i = 0; i < value_vectors; i++) result[r][i] = ELEMENT(0);
@@ -66,9 +67,9 @@ void main() {
     }
     [[unroll]] for (int j = 0; j < lanes; j++) {
       const int value_row = batch * args.source.keys + min(s + j, block_end - 1);
+      const int value_at = value_row * args.source.v_stride + key_head * value_width;
       [[unroll]] for (int i = 0; i < value_vectors; i++) {
-        const ELEMENT v = row_vector(ELEMENTS(args.source.v), value_row * args.source.v_stride + key_head * value_width, i,
-                                     value_elements);
+        const ELEMENT v = row_vector(ELEMENTS(args.source.v), value_at, i, value_elements);
         [[unroll]] for (int r = 0; r < rows; r++) result[r][i] += subgroupBroadcast(weight[r], j) * v;
       }
     }

@@ -41,7 +41,8 @@ void main() {
     {
       ELEMENT k[key_block][key_vectors];
       [[unroll]] for (int j = 0; j < key_block; j++) {
-        const int at = (batch * args.source.keys + min(s + j, block_end - 1)) * args.source.k_stride + key_head * head_width;
+        const int key_row = batch * args.source.keys + min(s + j, block_end - 1);
+        const int at = key_row * args.source.k_stride + key_head * head_width;
         [[unroll]] for (int i = 0; i < key_vectors; i++)
           k[j][i] = row_vector(ELEMENTS(args.source.k), at, i, key_elements);
         [[unroll]] for (int g = 0; g < query_groups; g++) score[g][j] = 0;
@@ -69,8 +70,10 @@ void main() {
     }
     ELEMENT v[key_block][value_vectors];
     [[unroll]] for (int j = 0; j < key_block; j++) {
-      const int at = (batch * args.source.keys + min(s + j, block_end - 1)) * args.source.v_stride + key_head * value_width;
-      [[unroll]] for (int i = 0; i < value_vectors; i++) v[j][i] = row_vector(ELEMENTS(args.source.v), at, i, value_elements);
+      const int key_row = batch * args.source.keys + min(s + j, block_end - 1);
+      const int at = key_row * args.source.v_stride + key_head * value_width;
+      [[unroll]] for (int i = 0; i < value_vectors; i++)
+        v[j][i] = row_vector(ELEMENTS(args.source.v), at, i, value_elements);
     }
     [[unroll]] for (int c = 0; c < value_width; c++) {
       [[unroll]] for (int g = 0; g < query_groups; g++) sum_v[g][c] *= rescale[g];

@@ -1,6 +1,6 @@
 // For drivers that run a subgroup as one CPU vector. A row is loaded lane-wise, once, and its elements are spread with
-// subgroupBroadcast; every array is indexed by constants after unrolling, so it lives in registers. The workgroup is one
-// subgroup. Variant u64 reads two floats at a time, which costs such drivers what one does.
+// subgroupBroadcast; every array is indexed by constants after unrolling, so it lives in registers. The workgroup is
+// one subgroup. Variant u64 reads two floats at a time, which costs such drivers what one does.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #include "shaders/attention/attention.glsl"

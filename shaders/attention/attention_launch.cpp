@@ -10,9 +10,9 @@ namespace vkformer {
 
 namespace {
 
-constexpr int64_t tile = 32;             ///< of the tiled kernels, in queries and keys
-constexpr uint32_t tile_threads = 128;   ///< invocations of the tiled kernels and of attention_decode
-constexpr int64_t widest_in_lanes = 128; ///< a wider head does not pay in registers
+constexpr int64_t tile = 32;              ///< of the tiled kernels, in queries and keys
+constexpr uint32_t tile_threads = 128;    ///< invocations of the tiled kernels and of attention_decode
+constexpr int64_t widest_in_lanes = 128;  ///< a wider head does not pay in registers
 constexpr int64_t most_decode_queries = 8;
 
 uint32_t constant(float value) { return std::bit_cast<uint32_t>(value); }
@@ -42,10 +42,10 @@ bool in_lanes(std::string_view candidate) { return candidate.find("lanes") != st
 
 /// Two vectors of queries (or keys) share each spread row, unless there is only one.
 int64_t vectors_per_group(int64_t items, const DeviceFacts& facts) { return items > facts.subgroup_size ? 2 : 1; }
-/// Keys (or queries) whose scores are computed together; wide heads take fewer, for the compiler's sake.
-int64_t block_of(int64_t width, int64_t block) { return width > 64 ? block / 2 : block; }
-/// Columns of a tile in shared memory: 64 needs 22 KiB.
-int64_t chunk_of(const DeviceFacts& facts) { return facts.shared_memory >= 32768 ? 64 : 32; }
+/// Columns of a tile in shared memory: 64 needs 22 KiB, 32 needs 14.
+int64_t chunk_of(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return facts.shared_memory >= 32768 && std::max(problem.head_width, problem.value_width) > 32 ? 64 : 32;
+}
 
 /// attention_decode's split of the keys over workgroups, so that a few queries fill the device.
 struct DecodeSplit {
@@ -117,9 +117,8 @@ void record_decode(Recorder& recorder, const Node& node, const AttentionProblem&
   int64_t column_threads = 1;
   while (column_threads < problem.value_width && column_threads < tile_threads) column_threads *= 2;
   Launch launch = threads_launch(
-      "attention_decode",
-      constants(problem, tile_threads, wanted, {split.part_keys, split.parts, column_threads}), split.parts,
-      problem.heads * problem.queries, problem.batches);
+      "attention_decode", constants(problem, tile_threads, wanted, {split.part_keys, split.parts, column_threads}),
+      split.parts, problem.heads * problem.queries, problem.batches);
   if (split.parts == 1) return recorder.dispatch(launch, args);
 
   const auto sums = static_cast<uint64_t>(problem.rows() * split.parts * 8);
@@ -181,7 +180,7 @@ void attention_record(Recorder& recorder, const Node& node) {
   if (candidate == "decode") return record_decode(recorder, node, problem, args, wanted);
   if (candidate == "tiled")
     return recorder.dispatch(
-        threads_launch("attention_tiled", constants(problem, tile_threads, wanted, {chunk_of(facts)}),
+        threads_launch("attention_tiled", constants(problem, tile_threads, wanted, {chunk_of(problem, facts)}),
                        groups_for(problem.queries, tile), problem.heads, problem.batches),
         args);
   if (candidate.starts_with("decode_lanes")) {
@@ -257,11 +256,13 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
                              .target_v = 0};
   if (args.target) {
     const int64_t vectors = vectors_per_group(problem.queries, facts);
+    const int64_t key_block = problem.dropout > 0 ? 4 : 2;  // dropout's factors come in fours
     Launch launch =
         lanes ? lanes_launch(recorder, "attention_backward_query_lanes",
-                             constants(problem, facts.subgroup_size, 1, {vectors}),
+                             constants(problem, facts.subgroup_size, 1, {vectors, key_block}),
                              groups_for(problem.queries, vectors * facts.subgroup_size), problem.heads, problem.batches)
-              : threads_launch("attention_backward_query_tiled", constants(problem, tile_threads, 1, {chunk_of(facts)}),
+              : threads_launch("attention_backward_query_tiled",
+                               constants(problem, tile_threads, 1, {chunk_of(problem, facts)}),
                                groups_for(problem.queries, tile), problem.heads, problem.batches);
     launch.writes = {recorder.region(output_of(problem.q))};
     recorder.dispatch(launch, args);
@@ -272,13 +273,12 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
   const uint32_t wanted = (args.target ? 1u : 0u) | (args.target_v ? 2u : 0u);
   if (!wanted) return;
   const int64_t vectors = vectors_per_group(problem.keys, facts);
-  const int64_t block = block_of(std::max(problem.head_width, problem.value_width), 2);
   Launch launch =
       lanes ? lanes_launch(recorder, "attention_backward_key_value_lanes",
-                           constants(problem, facts.subgroup_size, wanted, {vectors, block}),
+                           constants(problem, facts.subgroup_size, wanted, {vectors}),
                            groups_for(problem.keys, vectors * facts.subgroup_size), problem.kv_heads, problem.batches)
             : threads_launch("attention_backward_key_value_tiled",
-                             constants(problem, tile_threads, wanted, {chunk_of(facts)}),
+                             constants(problem, tile_threads, wanted, {chunk_of(problem, facts)}),
                              groups_for(problem.keys, tile), problem.kv_heads, problem.batches);
   for (const HeadSource& source : {problem.k, problem.v})
     if (target(source)) launch.writes.push_back(recorder.region(output_of(source)));

@@ -15,9 +15,8 @@ void check_source(const Node& node, std::string_view name, const HeadSource& sou
         "[{}] {} lies in {}, it needs an f32 tensor [B, T, columns]", node.op->name, name, shape.to_string());
   check(shape.elements() < most_elements, "[{}] {} lies in {}, which has 2^31 elements or more", node.op->name, name,
         shape.to_string());
-  check(source.column >= 0 && source.column + source.width <= shape.columns(),
-        "[{}] {} takes columns {} to {} of {}", node.op->name, name, source.column, source.column + source.width,
-        shape.to_string());
+  check(source.column >= 0 && source.column + source.width <= shape.columns(), "[{}] {} takes columns {} to {} of {}",
+        node.op->name, name, source.column, source.column + source.width, shape.to_string());
 }
 
 void check_apart(const Node& node, const HeadSource& a, const HeadSource& b) {
@@ -85,8 +84,8 @@ void check_attention(const Node& node) {
         "[{}] the result has 2^31 elements or more", op);
   if (problem.has_position) {
     check(problem.causal, "[{}] a position needs causal attention", op);
-    check(node.input_types[attention_position] == TensorType{{1}, DType::i32}, "[{}] position is {}, it must be i32 [1]",
-          op, node.in(attention_position).to_string());
+    check(node.input_types[attention_position] == TensorType{{1}, DType::i32},
+          "[{}] position is {}, it must be i32 [1]", op, node.in(attention_position).to_string());
   }
   check(problem.dropout >= 0 && problem.dropout < 1, "[{}] dropout is {}, it must be in [0, 1)", op, problem.dropout);
   check(problem.dropout == 0 || node.has_input(attention_seed), "[{}] dropout needs a seed", op);

@@ -1,4 +1,5 @@
-// The formulas in double precision: weights = softmax(scale * q k^T over the visible keys), result = (weights * keep) v.
+// The formulas in double precision: weights = softmax(scale * q k^T over the visible keys), result = (weights * keep)
+// v.
 #include <algorithm>
 #include <cmath>
 
@@ -104,8 +105,7 @@ void attention_backward_reference(const Node& node, Inputs in, Outputs out) {
     for (int64_t c = 0; c < problem.value_width; ++c) delta += upstream[at + c] * result[at + c];
     for (int64_t s = 0; s < sources.end(t); ++s) {
       const int64_t k_at = sources.k_at(b, h, s), v_at = sources.v_at(b, h, s);
-      const double weight =
-          std::exp(sources.score(b, h, t, s) - (*in[attention_log_sum_exp])[sources.row(b, h, t)]);
+      const double weight = std::exp(sources.score(b, h, t, s) - (*in[attention_log_sum_exp])[sources.row(b, h, t)]);
       const double keep = sources.keep(b, h, t, s);
       double of_weight = 0;  // gradient of the dropped-out weight
       for (int64_t c = 0; c < problem.value_width; ++c) {

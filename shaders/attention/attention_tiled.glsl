@@ -1,6 +1,6 @@
 // For GPUs: products of 32 x 32 tiles from shared memory, without subgroup operations. The workgroup is 128 invocations
-// in 8 rows of 16; an invocation holds rows y + 8 i and columns x + 16 j of a tile. Heads are read in chunks of columns,
-// so shared memory does not grow with the head width.
+// in 8 rows of 16; an invocation holds rows y + 8 i and columns x + 16 j of a tile. Heads are read in chunks of
+// columns, so shared memory does not grow with the head width.
 #include "shaders/attention/attention.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;  // 32 or 64, what shared memory allows
 
@@ -27,26 +27,33 @@ int y() { return int(gl_LocalInvocationIndex) / 16; }
     target[i / chunk][i % chunk] = r < (end) && c < (width) ? (from).v[(base) + r * (stride) + c] : 0; \
   }
 
+// The loops below are unrolled by this much and no more: some drivers take a minute to compile 32 steps.
+const int steps = 4;
+
 // product += row_tile * transpose(column_tile)
 void add_scores(inout float product[row_count][column_count]) {
-  for (int c = 0; c < chunk; c++) {
-    float a[row_count];
-    [[unroll]] for (int i = 0; i < row_count; i++) a[i] = row_tile[y() + 8 * i][c];
-    [[unroll]] for (int j = 0; j < column_count; j++) {
-      const float b = column_tile[x() + 16 * j][c];
-      [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
+  [[dont_unroll]] for (int first = 0; first < chunk; first += steps) {
+    [[unroll]] for (int c = first; c < first + steps; c++) {
+      float a[row_count];
+      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = row_tile[y() + 8 * i][c];
+      [[unroll]] for (int j = 0; j < column_count; j++) {
+        const float b = column_tile[x() + 16 * j][c];
+        [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
+      }
     }
   }
 }
 
 // product += weight_tile * column_tile
 void add_weighted(inout float product[row_count][chunk_count]) {
-  for (int s = 0; s < tile; s++) {
-    float a[row_count];
-    [[unroll]] for (int i = 0; i < row_count; i++) a[i] = weight_tile[y() + 8 * i][s];
-    [[unroll]] for (int j = 0; j < chunk_count; j++) {
-      const float b = column_tile[s][x() + 16 * j];
-      [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
+  [[dont_unroll]] for (int first = 0; first < tile; first += steps) {
+    [[unroll]] for (int s = first; s < first + steps; s++) {
+      float a[row_count];
+      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = weight_tile[y() + 8 * i][s];
+      [[unroll]] for (int j = 0; j < chunk_count; j++) {
+        const float b = column_tile[s][x() + 16 * j];
+        [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
+      }
     }
   }
 }

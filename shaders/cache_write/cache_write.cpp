@@ -63,14 +63,15 @@ void reference(const Node& node, Inputs in, Outputs out) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   const auto add = [&](Shape cache, Shape source, double column, double low, double high) {
-    list.push_back({.inputs = {{.type = {cache}}, {.type = {source}}, {.type = {{1}, DType::i32}, .low = low, .high = high}},
-                    .attributes = {{"column", column}}});
+    list.push_back(
+        {.inputs = {{.type = {cache}}, {.type = {source}}, {.type = {{1}, DType::i32}, .low = low, .high = high}},
+         .attributes = {{"column", column}}});
   };
   add({1, 1, 1}, {1, 1, 1}, 0, 0, 0);
   add({2, 11, 7}, {2, 3, 22}, 9, 0, 8);
   add({3, 5, 1031}, {3, 1, 1031}, 0, 0, 4);
-  add({2, 5, 6}, {2, 4, 12}, 6, 3, 3);          // the last rows fall outside
-  add({1, 3, 4}, {1, 7, 4}, 0, -3, -3);         // the first and the last rows do
+  add({2, 5, 6}, {2, 4, 12}, 6, 3, 3);   // the last rows fall outside
+  add({1, 3, 4}, {1, 7, 4}, 0, -3, -3);  // the first and the last rows do
   add({1, 3, 4}, {1, 2, 4}, 0, 1 << 30, 1 << 30);
   return list;
 }
@@ -91,8 +92,7 @@ const Op cache_write_op{.name = "cache_write",
 }  // namespace
 
 Value cache_write(Graph& graph, Value cache, CacheSource source, Value position) {
-  return graph.apply(cache_write_op, {cache, source.value, position},
-                     {{"column", static_cast<double>(source.column)}});
+  return graph.apply(cache_write_op, {cache, source.value, position}, {{"column", static_cast<double>(source.column)}});
 }
 
 }  // namespace vkformer

@@ -11,9 +11,9 @@ struct CacheSource {
   int64_t column = 0;
 };
 
-/// cache[b, position + t, c] = source[b, t, column + c] for all t: changes `cache` [B, S, C] in place and gives it back.
-/// `position` is i32 [1]; rows that fall outside the cache are dropped. Not differentiable.
-/// Throws Error when the shapes or columns disagree.
+/// cache[b, position + t, c] = source[b, t, column + c] for all t: changes `cache` [B, S, C] in place and gives it
+/// back. `position` is i32 [1]; rows that fall outside the cache are dropped. Not differentiable. Throws Error when the
+/// shapes or columns disagree.
 Value cache_write(Graph& graph, Value cache, CacheSource source, Value position);
 
 }  // namespace vkformer
