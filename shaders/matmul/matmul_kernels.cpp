@@ -90,6 +90,16 @@ int64_t split_count(const MatmulProblem& p, const DeviceFacts& facts, std::strin
 /// Split ranges start at multiples of 16, so that every kernel keeps its aligned loads.
 int64_t range_length(const MatmulProblem& p, int64_t splits) { return ((p.k + splits - 1) / splits + 15) / 16 * 16; }
 
+// --- copying a transposed B whose rows collide in the cache ---
+
+bool pads(std::string_view candidate) { return candidate == "lanes_padded"; }
+
+/// Whole cache lines and one more, so that no power of two remains.
+int64_t padded_stride(const MatmulProblem& p) { return (p.k + 15) / 16 * 16 + 16; }
+
+/// Whether rows of B lie a multiple of 4 KiB apart and enough rows of A pay for the copy.
+bool padding_pays(const MatmulProblem& p) { return p.transpose_b && p.k % 1024 == 0 && p.m >= 128; }
+
 // --- launching ---
 
 struct Work {
@@ -102,7 +112,7 @@ struct Work {
     return address % bytes == 0 && static_cast<uint64_t>(row * float_bytes) % bytes == 0;
   }
   bool a_aligned(uint64_t bytes) const { return aligned(args.a, p.transpose_a ? p.m : p.k, bytes); }
-  bool b_aligned(uint64_t bytes) const { return aligned(args.b, p.transpose_b ? p.k : p.n, bytes); }
+  bool b_aligned(uint64_t bytes) const { return aligned(args.b, p.transpose_b ? args.b_stride : p.n, bytes); }
 };
 
 Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
@@ -165,6 +175,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
     add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < cpu_threads(), "lanes_split");
+    add(lanes && facts.int64 && padding_pays(p), "lanes_padded");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
     add(true, "direct");
   }
@@ -176,6 +187,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
     add(fits(tile, facts) && (tile.side == 32 || (p.m > tile.side / 4 && p.n > tile.side / 4)), tile.name);
   add(split && fits(split_tile, facts), "tile64_split");
   add(lanes, "lanes");
+  add(lanes && p.transpose_b, "lanes_padded");
   add(lanes && split, "lanes_split");
   add(true, "direct");
   return names;
@@ -183,6 +195,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
 
 int64_t matmul_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate) {
   const MatmulProblem p = matmul_problem(node);
+  if (pads(candidate)) return p.batch * p.n * padded_stride(p) * float_bytes;
   return splits_k(candidate) ? split_count(p, facts, candidate) * p.batch * p.m * p.n * float_bytes : 0;
 }
 
@@ -209,6 +222,7 @@ void record_matmul(Recorder& recorder, const Node& node) {
           .batch = static_cast<uint>(p.batch),
           .splits = 1,
           .k_per_split = static_cast<uint>(p.k),
+          .b_stride = static_cast<uint>(p.k),
           .scale = p.scale,
           .flags = 0};
   if (args.y == 0) {  // somebody wants only the value before the activation
@@ -222,9 +236,20 @@ void record_matmul(Recorder& recorder, const Node& node) {
 
   const std::string_view candidate = recorder.candidate();
   const int64_t splits = splits_k(candidate) ? split_count(p, facts, candidate) : 1;
-  for (int64_t elements : {p.m * p.k, p.k * p.n, p.m * p.n * splits})
+  for (int64_t elements : {p.m * p.k, p.n * (pads(candidate) ? padded_stride(p) : p.k), p.m * p.n * splits})
     check(p.batch * elements < int64_t{1} << 31,
           "[matmul] one operand has {} elements; kernels address at most 2^31 - 1", p.batch * elements);
+  if (pads(candidate)) {
+    MatmulArgs copy = args;
+    copy.y = args.b = args.b_pairs = args.b_quads = recorder.scratch();
+    copy.b_stride = args.b_stride = static_cast<uint>(padded_stride(p));
+    const Region workspace =
+        recorder.scratch_region(0, static_cast<uint64_t>(p.batch * p.n * padded_stride(p) * float_bytes));
+    recorder.dispatch({.kernel = "matmul_pad",
+                       .groups = spread_groups(facts, static_cast<uint64_t>(p.batch * p.n)),
+                       .writes = {workspace}},
+                      copy);
+  }
   if (splits == 1) {
     recorder.dispatch(launch_of(candidate, facts, work), args);
     return;

@@ -105,7 +105,8 @@ void main() {
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
     const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
-    b_at[t] = (product * args.k * args.n + column * (TRANSPOSE_B ? args.k : 1)) / B_UNIT;
+    b_at[t] = TRANSPOSE_B ? (product * args.n + column) * args.b_stride / B_UNIT
+                          : (product * args.k * args.n + column) / B_UNIT;
   }
   b_step = args.n / B_UNIT;
   [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
