@@ -14,32 +14,38 @@ train=("$vkformer" train model.json --data text.txt --iterations 60 --batch 2 --
        --evaluate-every 20 --quiet)
 bits() { (cd "$1/$(cat "$1/latest")" && sha256sum model.safetensors optimizer.safetensors); grep -v tokens_per_second "$1/metrics.jsonl"; }
 
-SECONDS=0
+"${train[@]}" --out whole >/dev/null
+rm -r whole  # that run also warmed the driver's caches
 start=$(date +%s%N)
 "${train[@]}" --out whole >/dev/null
-length=$((($(date +%s%N) - start) / 1000000))
+length=$((($(date +%s%N) - start) / 1000000))  # ms
 whole=$(bits whole)
+
+# start_and_kill COMMAND...: true if it was killed before it ended.
+start_and_kill() {
+  "$@" >/dev/null 2>err &
+  local process=$! delay=$((RANDOM * length / 32768))
+  sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
+  kill -KILL $process 2>/dev/null || true
+  ! wait $process 2>/dev/null
+}
+
 kills=0
 for run in $(seq "$runs"); do
-  out=run$run
-  for attempt in $(seq 200); do
-    command=("${train[@]}" --out "$out")
-    if [[ -s $out/latest ]]; then command=("$vkformer" train --resume --out "$out" --quiet); fi
-    "${command[@]}" >/dev/null 2>err &
-    process=$!
-    # The first attempt of a run is killed at a random moment of a whole run's time; later ones less and less often.
-    if ((attempt <= 3)); then
-      delay=$((RANDOM * length / 32768))
-      sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
-      if kill -KILL $process 2>/dev/null; then kills=$((kills + 1)); fi
-    fi
-    if wait $process 2>/dev/null; then break; fi
-    if ((attempt > 3)); then cat err; exit 1; fi
+  until start_and_kill "${train[@]}" --out run; do rm -r run; done
+  kills=$((kills + 1))
+  for again in 1 2; do  # a resumed run may be killed, too
+    if [[ -s run/latest ]] && start_and_kill "$vkformer" train --resume --out run --quiet; then kills=$((kills + 1)); fi
   done
-  if [[ $(bits "$out") != "$whole" ]]; then
+  if [[ -s run/latest ]]; then
+    "$vkformer" train --resume --out run --quiet >/dev/null
+  else
+    "${train[@]}" --out run >/dev/null
+  fi
+  if [[ $(bits run) != "$whole" ]]; then
     echo "FAIL: run $run differs from the undisturbed run"
     exit 1
   fi
-  rm -rf "$out"
+  rm -r run
 done
 echo "$runs runs, $kills kills: the same weights, moments and validation losses as the undisturbed run"
