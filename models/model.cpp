@@ -1,6 +1,7 @@
 #include "models/model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -123,6 +124,9 @@ void save_parameters(const Store& store, const std::vector<ParameterSpec>& param
                        .shape = {dimensions.begin(), dimensions.end()},
                        .data = [&store, &values, &parameter] {
                          values = store.read(parameter.name);
+                         check(std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }),
+                               "{} has values that are not finite: the training has diverged, so it is not saved; "
+                               "lower --learning-rate", parameter.name);
                          return std::as_bytes(std::span(values));
                        }});
   }

@@ -188,6 +188,11 @@ double Trainer::evaluate(std::span<const int32_t> ids, std::span<const int32_t> 
   return static_cast<double>(evaluation_->read("loss")[0]);
 }
 
+std::vector<std::pair<std::string, const Program*>> Trainer::programs() const {
+  if (!update_) return {{"step", step_.get()}};
+  return {{"micro-batch", step_.get()}, {"update", update_.get()}};
+}
+
 void Trainer::save(const std::filesystem::path& folder) const {
   save_parameters(*store_, model_.parameters, folder / "model.safetensors");
   save_parameters(*store_, moment_specs(model_), folder / "optimizer.safetensors");

@@ -74,8 +74,8 @@ class Trainer {
   void save(const std::filesystem::path& folder) const;
   void load(const std::filesystem::path& folder);
   const TrainingPlan& plan() const { return plan_; }
-  /// The program whose replays make up an iteration.
-  const Program& main_program() const { return *step_; }
+  /// The programs whose replays make up an iteration: "step", or "micro-batch" and "update".
+  std::vector<std::pair<std::string, const Program*>> programs() const;
 
  private:
   Model model_;

@@ -34,6 +34,8 @@ class RecordedCase {
     check(ids.shape.size() == 2, "input_ids has {} dimensions, 2 are needed", ids.shape.size());
     batch_ = ids.shape[0];
     positions_ = ids.shape[1];
+    for (const char* name : {"attention_mask", "labels"})
+      check(expected_.require(name).shape == ids.shape, "{} has not the shape of input_ids", name);
     ids_ = ints("input_ids");
     mask_ = ints("attention_mask");
     // Mean cross-entropy of logits[:, :-1] against labels[:, 1:].
@@ -166,6 +168,8 @@ class RecordedCase {
     double worst = 0;
     for (const ParameterSpec& parameter : model_.parameters) {
       const auto got = store.read(parameter.name), want = floats("adamw.final." + parameter.name);
+      check(got.size() == want.size(), "adamw.final.{} has {} elements, the model {}", parameter.name, want.size(),
+            got.size());
       for (size_t i = 0; i < want.size(); ++i) {
         const double error = std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
         worst = std::isfinite(error) ? std::max(worst, error) : INFINITY;
@@ -188,8 +192,13 @@ class RecordedCase {
     const auto ids = ints(prefix + ".input_ids"), mask = ints(prefix + ".attention_mask");
     const auto want = ints(prefix + ".sequences");
     const std::vector<float> logits = floats(prefix + ".logits");
+    check(prompts.shape.size() == 2 && sequences.shape.size() == 2 && sequences.shape[0] == prompts.shape[0] &&
+              expected_.require(prefix + ".attention_mask").shape == prompts.shape,
+          "{}: prompts, masks and sequences don't fit together", prefix);
     const int64_t width = prompts.shape[1], length = sequences.shape[1];
     const int64_t steps = length - width, vocabulary = model_.vocabulary;
+    check(steps > 0 && logits.size() == static_cast<size_t>(prompts.shape[0] * steps * vocabulary),
+          "{}.logits has {} elements, which is not prompts x steps x vocabulary", prefix, logits.size());
     Generator generator(backend_, model_);
     load_parameters(generator.store(), model_.parameters, folder_ / "model.safetensors");
     int64_t wrong = 0;
@@ -203,7 +212,8 @@ class RecordedCase {
         const float* expected = logits.data() + (row * steps + step) * vocabulary;
         for (int64_t v = 0; v < vocabulary; ++v) {
           const double reference = static_cast<double>(expected[v]);
-          worst = std::max(worst, std::abs(static_cast<double>(got[static_cast<size_t>(v)]) - reference));
+          const double difference = std::abs(static_cast<double>(got[static_cast<size_t>(v)]) - reference);
+          worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
           largest = std::max(largest, std::abs(reference));
         }
         const int32_t token = sample(got, {.temperature = 0}, 0);

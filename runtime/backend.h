@@ -79,6 +79,7 @@ struct BackendOptions {
   bool profile = false;  ///< timestamps around every dispatch
   /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
   double segment_seconds = 0.1;
+  bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)
 };
 
 class Backend {

@@ -20,7 +20,7 @@ struct DeviceFacts {
   uint32_t subgroup_size = 0;
   uint32_t min_subgroup_size = 0;
   uint32_t max_subgroup_size = 0;
-  bool subgroup_shuffle = false;     ///< shuffle, broadcast, ballot and arithmetic in compute shaders
+  bool subgroup_shuffle = false;     ///< shuffle and broadcast, from any lane, in compute shaders
   bool full_subgroups = false;       ///< a subgroup size can be required, with full subgroups
   uint32_t max_workgroup_size = 0;   ///< invocations
   uint32_t max_workgroups[3] = {};
@@ -35,6 +35,8 @@ struct DeviceFacts {
   bool integer_dot = false;
   bool cooperative_matrix = false;
   float timestamp_period = 0;        ///< nanoseconds a tick, 0 without timestamps
+  uint32_t timestamp_bits = 0;       ///< valid bits of a timestamp
+  uint32_t cpu_threads = 1;          ///< cores of the host: what a CPU device computes with
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
 };

@@ -44,7 +44,6 @@ struct Command {
   std::array<std::byte, 128> args{};
   uint32_t args_size = 0;
   std::array<uint32_t, 3> groups{};
-  std::array<uint32_t, 3> first_group{};
   Region source, target;  ///< of a copy; of a fill, the target
   uint32_t pattern = 0;
   Cost cost;  ///< the node's cost, shared evenly by its dispatches
@@ -77,6 +76,12 @@ class Recorder {
 
   /// Records one node with the kernel `candidate`.
   void record(int node_index, std::string_view candidate);
+  /// What follows belongs to no node: the copies of outputs to the host.
+  void leave_nodes() {
+    node_ = nullptr;
+    node_index_ = -1;
+    scratch_ = {};
+  }
   /// The commands recorded so far.
   std::vector<Command> take_commands() { return std::move(commands_); }
 

@@ -1,6 +1,7 @@
 // The CPU reference: an interpreter that walks the graph and calls each op's double-precision formula.
 
 #include <algorithm>
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -119,8 +120,10 @@ class ReferenceProgram : public Program {
       // Changes in place go back to the Store, through any number of aliases.
       if (const Value root = persistent_root(current.outputs[o])) {
         const ValueInfo& info = graph_.info(root);
-        std::copy(outputs[o].data.begin(), outputs[o].data.end(),
-                  store_->at(store_->layout().require(info.name, info.type)));
+        // The store holds f32, here as on a device: what is saved is all there is, so a resumed run has the same bits.
+        std::transform(outputs[o].data.begin(), outputs[o].data.end(),
+                       store_->at(store_->layout().require(info.name, info.type)),
+                       [](double value) { return static_cast<double>(static_cast<float>(value)); });
       }
       values_[index(current.outputs[o])] = std::move(outputs[o]);
     }

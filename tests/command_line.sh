@@ -67,6 +67,13 @@ cat >wide.json <<'JSON'
 JSON
 refuse 1 "one allocation" "$vkformer" train wide.json --data text.txt --out run --quiet
 
+# Values that can't be, and ops that can't be timed.
+refuse 2 "warmup" "${train[@]}" --out run --warmup -3
+refuse 2 "name=number" "$vkformer" bench --op scale --input 4 --attr factor=abc
+refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate nonsense
+refuse 1 "matmul" "$vkformer" bench --op matmul
+refuse 1 "timestamps" "$vkformer" bench --op add --input 4 --input 4 --device reference
+
 # Configs.
 refuse 1 "missing.json" "$vkformer" train missing.json --data text.txt --out run
 echo '{"model_type": "gpt2", "n_embd": 24,' >cut.json
@@ -93,6 +100,13 @@ accept "$vkformer" generate run -p "the " -n 30 --seed 1
 refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
 refuse 1 "prompt" "$vkformer" generate run -p ""
 refuse 1 "not a folder" "$vkformer" generate nowhere -p "the"
+refuse 2 "--dropout" "$vkformer" train --resume --out run --dropout 0.5
+accept "$vkformer" train --resume --out run --iterations 6
+[[ $(cat run/latest) == checkpoint-000006 ]] || fail "--iterations did not extend the resumed run"
+before=$(sha256sum <"run/$(cat run/latest)/model.safetensors")
+refuse 1 "diverged" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e38 --quiet
+[[ $(sha256sum <"run/$(cat run/latest)/model.safetensors") == "$before" ]] || fail "a diverged run replaced its checkpoint"
+accept "$vkformer" train --resume --out run --iterations 8
 checkpoint=run/$(cat run/latest)
 damage() {
   rm -rf damaged
@@ -132,7 +146,7 @@ until [[ -s stopped/metrics.jsonl ]] || ! kill -0 $process 2>/dev/null; do :; do
 kill -INT $process
 wait $process || fail "Ctrl-C ended with status $?"
 [[ -s stopped/latest ]] || fail "Ctrl-C left no checkpoint"
-grep -q "resume" out || fail "Ctrl-C did not say how to continue"
+grep -q "resume" err || fail "Ctrl-C did not say how to continue"
 
 echo "$failures failures"
 ((failures == 0))

@@ -1,7 +1,10 @@
 // `vkformer bench --op`: the time of one op's kernels on tensors of any shape.
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
+
+#include <fmt/ranges.h>
 
 #include "runtime/check.h"
 #include "runtime/conform.h"
@@ -52,7 +55,10 @@ void bench_op(const BenchFlags& flags) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) throw UsageError(fmt::format("--attr {} is not name=number", text));
     names.push_back(text.substr(0, equals));
-    entries.emplace_back(names.back(), std::stod(text.substr(equals + 1)));
+    const std::string number = text.substr(equals + 1);
+    char* end = nullptr;
+    entries.emplace_back(names.back(), std::strtod(number.c_str(), &end));
+    if (number.empty() || *end != '\0') throw UsageError(fmt::format("--attr {} is not name=number", text));
   }
   Attributes attributes;
   for (const auto& [name, value] : entries) attributes.set(name, value);
@@ -61,9 +67,13 @@ void bench_op(const BenchFlags& flags) {
     c.inputs.push_back(parse_input(text));
     if (!c.inputs.back().absent) parts.push_back({fmt::format("input{}", parts.size()), c.inputs.back().type});
   }
+  // Inputs that are not named are absent, so that the op's own rule says what is missing.
+  for (const Case& known : op->cases()) c.inputs.resize(std::max(c.inputs.size(), known.inputs.size()), {.absent = true});
   StoreLayout layout;
   layout.add_block("inputs", parts);
   auto backend = make_backend(flags.common.device, {.profile = true});
+  check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
+        backend->facts().name);
   if (!flags.common.quiet) fmt::print(stderr, "{}\n", backend->describe());
   auto store = backend->make_store(layout);
   Graph graph;
@@ -88,6 +98,8 @@ void bench_op(const BenchFlags& flags) {
   const Node node = graph.nodes().front();
   std::vector<std::string_view> candidates{""};
   if (op->candidates) candidates = op->candidates(node, backend->facts());
+  if (!flags.candidate.empty() && std::find(candidates.begin(), candidates.end(), flags.candidate) == candidates.end())
+    throw UsageError(fmt::format("kernel '{}' is not legal here; there are: {}", flags.candidate, fmt::join(candidates, ", ")));
   fmt::print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
   for (std::string_view candidate : candidates) {
     if (!flags.candidate.empty() && candidate != flags.candidate) continue;

@@ -2,6 +2,8 @@
 // The verbs of `vkformer` and what each can be asked for. main.cpp turns the command line into these; it alone includes
 // the command-line library, which takes the compiler longer than all else.
 
+#include <set>
+
 #include "models/generation.h"
 #include "models/training.h"
 #include "runtime/conform.h"
@@ -17,7 +19,7 @@ struct CommonFlags {
 };
 
 /// Opens the device and, unless quiet, says on stderr which it is.
-std::unique_ptr<Backend> open_backend(const CommonFlags& flags, double segment_seconds = 0.1);
+std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options = {});
 
 struct TrainFlags {
   CommonFlags common;
@@ -27,6 +29,8 @@ struct TrainFlags {
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
   bool bytes = false, resume = false, plan = false;
+  /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.
+  std::set<std::string> given;
 };
 
 struct GenerateFlags {
@@ -42,6 +46,7 @@ struct ConformFlags {
   ConformOptions options;
   std::string report;
   double segment_seconds = 0.1;
+  bool as_gpu = false;
   bool verbose = false;
 };
 

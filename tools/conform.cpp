@@ -27,7 +27,7 @@ const char* word_for(ConformResult::Verdict verdict) {
 }  // namespace
 
 void conform(const ConformFlags& flags) {
-  auto backend = open_backend(flags.common, flags.segment_seconds);
+  auto backend = open_backend(flags.common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
   std::map<std::string, OpTotal> totals;
   OpTotal all;
@@ -40,7 +40,7 @@ void conform(const ConformFlags& flags) {
                                                             : total->not_supported);
     }
     if (flags.verbose || result.verdict == ConformResult::Verdict::failed)
-      fmt::print("{:<4} {} {} {}  {:.2f}{}{}\n", word_for(result.verdict), result.op, result.check, result.what,
+      fmt::print(flags.common.json ? stderr : stdout, "{:<4} {} {} {}  {:.2f}{}{}\n", word_for(result.verdict), result.op, result.check, result.what,
                  result.worst, result.detail.empty() ? "" : "  ", result.detail);
     rows.push_back({{"op", result.op},
                     {"case", result.what},

@@ -71,10 +71,10 @@ void generate(GenerateFlags flags) {
     fmt::print(stderr, "first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens, seed {})\n", first_token * 1e3,
                speed, generated, flags.sampling.seed);
   if (!flags.common.profile.empty()) {
-    if (generator.prefill_program()) print_profile(*generator.prefill_program(), "prefill");
+    print_profile(*generator.prefill_program(), "prefill", flags.common.json);
     check(generator.decode_program() != nullptr, "nothing was decoded, so there is no profile to write; use -n 2 or more");
-    print_profile(*generator.decode_program(), "last decoded token");
-    write_trace(*generator.decode_program(), flags.common.profile);
+    print_profile(*generator.decode_program(), "last decoded token", flags.common.json);
+    write_trace({{"prefill", generator.prefill_program()}, {"decode", generator.decode_program()}}, flags.common.profile);
   }
 }
 

@@ -26,7 +26,7 @@ void add_train(CLI::App& app) {
   command->add_option("config", flags->config, "the model: a Hugging Face config.json (vocab_size comes from the text)");
   command->add_option("--data", flags->data, "text file")->type_name("FILE");
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
-  command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings");
+  command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings, except those given");
   command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
   command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
@@ -34,12 +34,12 @@ void add_train(CLI::App& app) {
   command->add_option("--batch", s.batch, "sequences of a micro-batch")->check(positive)->capture_default_str();
   command->add_option("--context", s.context, "positions of a sequence (default: the model's)")->check(positive);
   command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")->check(positive)->capture_default_str();
-  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")->capture_default_str();
-  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of the cosine")->capture_default_str();
-  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")->capture_default_str();
+  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of the cosine")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")->check(CLI::NonNegativeNumber)->capture_default_str();
   command->add_option("--beta1", s.beta1, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
   command->add_option("--beta2", s.beta2, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
-  command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")->capture_default_str();
+  command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")->check(CLI::NonNegativeNumber)->capture_default_str();
   command->add_option("--clip", s.clip, "largest gradient norm, 0: off")->check(CLI::NonNegativeNumber)->capture_default_str();
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
@@ -49,7 +49,11 @@ void add_train(CLI::App& app) {
   command->add_option("--evaluation-batches", flags->evaluation_batches, "batches of an evaluation (the last one uses the whole split)")
       ->check(positive)->capture_default_str();
   command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")->check(positive)->capture_default_str();
-  command->callback([flags] { train(*flags); });
+  command->callback([flags, command] {
+    for (const CLI::Option* option : command->get_options())
+      if (option->count() > 0) flags->given.insert(option->get_name());
+    train(*flags);
+  });
 }
 
 void add_generate(CLI::App& app) {
@@ -82,6 +86,7 @@ void add_conform(CLI::App& app) {
   command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
   command->add_option("--segment-seconds", flags->segment_seconds,
                       "estimated device time of one submission; tiny values split every dispatch");
+  command->add_flag("--as-gpu", flags->as_gpu, "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
   command->callback([flags] { conform(*flags); });
 }

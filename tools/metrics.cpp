@@ -52,8 +52,12 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration) : run_(run
         json["iteration"].get<int64_t>() > iteration)
       continue;
     kept += line + "\n";
-    if (json.contains("loss")) training_.push_back({json["iteration"], json["loss"]});
-    if (json.contains("validation_loss")) validation_.push_back({json["iteration"], json["validation_loss"]});
+    // JSON has no NaN: a diverged loss stands there as null.
+    const auto take = [&](const char* key, std::vector<LossPoint>& losses) {
+      if (json.contains(key) && json[key].is_number()) losses.push_back({json["iteration"], json[key]});
+    };
+    take("loss", training_);
+    take("validation_loss", validation_);
   }
   old.close();
   write_file_atomically(path, kept);

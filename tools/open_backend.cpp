@@ -2,8 +2,9 @@
 
 namespace vkformer {
 
-std::unique_ptr<Backend> open_backend(const CommonFlags& flags, double segment_seconds) {
-  auto backend = make_backend(flags.device, {.profile = !flags.profile.empty(), .segment_seconds = segment_seconds});
+std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options) {
+  options.profile = !flags.profile.empty();
+  auto backend = make_backend(flags.device, options);
   if (!flags.quiet) fmt::print(stderr, "{}\n", backend->describe());
   return backend;
 }

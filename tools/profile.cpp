@@ -8,7 +8,8 @@
 
 namespace vkformer {
 
-void print_profile(const Program& program, const std::string& title) {
+void print_profile(const Program& program, const std::string& title, bool json) {
+  std::FILE* out = json ? stderr : stdout;
   struct Row {
     std::string name;
     int count = 0;
@@ -17,7 +18,7 @@ void print_profile(const Program& program, const std::string& title) {
   };
   const auto timings = program.timings();
   if (timings.empty()) {
-    fmt::print("{}: this device has no timestamps\n", title);
+    fmt::print(out, "{}: {}\n", title, program.counters().runs ? "this device has no timestamps" : "it did not run");
     return;
   }
   std::map<std::string, Row> by_kernel;
@@ -36,30 +37,34 @@ void print_profile(const Program& program, const std::string& title) {
   std::vector<Row> rows;
   for (const auto& [name, row] : by_kernel) rows.push_back(row);
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
-  fmt::print("{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8} {:>6}\n", title, "kernel (op)", "count", "mean us", "total ms",
+  fmt::print(out, "{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8} {:>6}\n", title, "kernel (op)", "count", "mean us", "total ms",
              "GFLOP/s", "GB/s", "share");
   for (const Row& row : rows)
-    fmt::print("{:<52} {:>6} {:>10.1f} {:>10.3f} {:>9.2f} {:>8.2f} {:>5.1f}%\n", row.name, row.count,
+    fmt::print(out, "{:<52} {:>6} {:>10.1f} {:>10.3f} {:>9.2f} {:>8.2f} {:>5.1f}%\n", row.name, row.count,
                row.seconds / row.count * 1e6, row.seconds * 1e3, row.cost.flops / row.seconds * 1e-9,
                row.cost.bytes / row.seconds * 1e-9, 100 * row.seconds / total);
   const Counters c = program.counters();
-  fmt::print("{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3);
-  fmt::print("{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
+  fmt::print(out, "{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3);
+  fmt::print(out,
+             "{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
              "{} device allocations so far\n",
              c.runs, c.dispatches, c.barriers, c.segments, c.recorded_dispatches, c.allocations);
 }
 
-void write_trace(const Program& program, const std::string& file) {
+void write_trace(const std::vector<std::pair<std::string, const Program*>>& programs, const std::string& file) {
   auto events = nlohmann::json::array();
-  for (const Timing& t : program.timings())
-    events.push_back({{"name", t.kernel},
+  for (size_t row = 0; row < programs.size(); ++row) {
+    events.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", row}, {"args", {{"name", programs[row].first}}}});
+    for (const Timing& t : programs[row].second->timings())
+      events.push_back({{"name", t.kernel},
                       {"cat", t.op},
                       {"ph", "X"},
                       {"pid", 1},
-                      {"tid", 1},
+                      {"tid", row},
                       {"ts", t.start * 1e6},
                       {"dur", t.seconds * 1e6},
                       {"args", {{"scope", t.scope}, {"candidate", t.candidate}, {"flops", t.cost.flops}, {"bytes", t.cost.bytes}}}});
+  }
   write_file_atomically(file, nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump());
 }
 

@@ -21,6 +21,8 @@ class TextData {
   /// context and its next token.
   TextData(std::vector<int32_t> ids, double validation_fraction, int64_t context);
 
+  /// Tokens of both splits.
+  int64_t size() const { return static_cast<int64_t>(ids_.size()); }
   /// `rows` random windows of the training split.
   Batch training_batch(uint32_t seed, int64_t iteration, int64_t rows) const;
   /// Windows of the validation split that do not overlap; how many there are.

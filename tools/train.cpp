@@ -1,5 +1,7 @@
 // `vkformer train`: a text file becomes a language model.
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -69,11 +71,22 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
   });
 }
 
+/// The option that sets "learning_rate": "--learning-rate".
+std::string option_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+/// Settings given on the command line stay; the others become the run's own.
 RunState load_state(const std::filesystem::path& folder, TrainFlags& flags) {
+  for (const char* option : {"--dropout", "--bytes", "config"})
+    if (flags.given.contains(option))
+      throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(folder / "state.json");
   const JsonObject settings = require_object(json, "settings");
   visit_settings(flags, [&](const char* name, auto& value) {
     using T = std::decay_t<decltype(value)>;
+    if (flags.given.contains(option_of(name))) return;
     if constexpr (std::is_floating_point_v<T>)
       value = require_number(settings, name, -1e300, 1e300);
     else
@@ -83,29 +96,39 @@ RunState load_state(const std::filesystem::path& folder, TrainFlags& flags) {
           require_string(json, "data_fingerprint")};
 }
 
-/// The model's config with the vocabulary of the text and, if asked for, another dropout.
-Model configured_model(const TrainFlags& flags, const std::filesystem::path& config_file, const Vocabulary& vocabulary) {
-  nlohmann::json config = JsonObject::load(config_file).value();
-  config["vocab_size"] = vocabulary.size();
+/// The model's config with the vocabulary of the text (0: as the config has it) and, if asked for, another dropout.
+Model configured_model(const TrainFlags& flags, int32_t vocabulary) {
+  nlohmann::json config = JsonObject::load(flags.config).value();
+  if (vocabulary > 0) config["vocab_size"] = vocabulary;
   if (flags.dropout >= 0)
     for (const char* key : {"embd_pdrop", "attn_pdrop", "resid_pdrop"}) config[key] = flags.dropout;
-  return make_model(JsonObject::parse(config.dump(), config_file.string()));
+  return make_model(JsonObject::parse(config.dump(), flags.config));
 }
+
+double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 void print_plan(const TrainingPlan& plan, const DeviceFacts& facts) {
-  for (const TrainingPlan::Row& row : plan.rows)
-    fmt::print("  {:<34} {:>10.2f} MiB\n", row.what, static_cast<double>(row.bytes) / (1 << 20));
+  for (const TrainingPlan::Row& row : plan.rows) fmt::print("  {:<34} {:>10.2f} MiB\n", row.what, mebibytes(row.bytes));
   fmt::print("  {:<34} {:>10.2f} MiB, {} bytes (temporaries' live set: {:.2f} MiB)\n", "total",
-             static_cast<double>(plan.total_bytes()) / (1 << 20), plan.total_bytes(),
-             static_cast<double>(plan.live_set_bytes) / (1 << 20));
-  fmt::print("needs {} MiB, {} has {} MiB free\n", (plan.total_bytes() >> 20) + 1, facts.name, facts.memory_free >> 20);
+             mebibytes(plan.total_bytes()), plan.total_bytes(), mebibytes(plan.live_set_bytes));
+  if (facts.memory_total > 0)
+    fmt::print("needs {} MiB, {} has {} MiB free\n", (plan.total_bytes() >> 20) + 1, facts.name, facts.memory_free >> 20);
 }
 
-void print_biggest(const TrainingPlan& plan) {
+/// `--plan`: the rows, and the biggest temporaries.
+void print_dry_run(const TrainingPlan& plan, const TrainFlags& flags, const DeviceFacts& facts) {
+  const size_t most = std::min<size_t>(8, plan.biggest.size());
+  if (flags.common.json) {
+    nlohmann::json json = {{"total_bytes", plan.total_bytes()}, {"live_set_bytes", plan.live_set_bytes}};
+    for (const TrainingPlan::Row& row : plan.rows) json["rows"][row.what] = row.bytes;
+    for (size_t i = 0; i < most; ++i) json["biggest"].push_back({plan.biggest[i].name, plan.biggest[i].bytes});
+    fmt::print("{}\n", json.dump(1));
+    return;
+  }
+  print_plan(plan, facts);
   fmt::print("biggest temporaries:\n");
-  for (size_t i = 0; i < std::min<size_t>(8, plan.biggest.size()); ++i)
-    fmt::print("  {:<52} {:>10.2f} MiB\n", plan.biggest[i].name,
-               static_cast<double>(plan.biggest[i].bytes) / (1 << 20));
+  for (size_t i = 0; i < most; ++i)
+    fmt::print("  {:<52} {:>10.2f} MiB\n", plan.biggest[i].name, mebibytes(plan.biggest[i].bytes));
 }
 
 void check_fits(const TrainingPlan& plan, const DeviceFacts& facts) {
@@ -148,8 +171,10 @@ class Run {
       const Batch batch = text_.training_batch(s.seed, i, s.batch * s.accumulate);
       const double loss = trainer_.step(i, batch.ids, batch.targets);
       const double speed = tokens / (now() - begin);
-      check(std::isfinite(loss),
-            "the loss is {} at iteration {}; lower --learning-rate, the run continues from its last checkpoint", loss, i);
+      check(std::isfinite(loss) && std::isfinite(trainer_.gradient_norm()),
+            "the loss is {}, its gradient's norm {} at iteration {}: the training has diverged; continue from the last "
+            "checkpoint with --resume and a lower --learning-rate",
+            loss, trainer_.gradient_norm(), i);
       state_.iteration = i;
       metrics_.training(i, loss, learning_rate_at(s, i), trainer_.gradient_norm(), speed);
       progress_.show(i, fmt::format("loss {:.4f}  lr {:.2e}  {:.0f} tokens/s", loss, learning_rate_at(s, i),
@@ -160,12 +185,17 @@ class Run {
         saved = i;
       }
     }
-    if (state_.iteration > first) report(metrics_.training_losses().back().loss, state_.iteration == s.iterations);
     progress_.clear();
-    if (saved < state_.iteration || first == 0) save();
-    if (interrupted)
-      fmt::print("stopped at iteration {}; continue with: vkformer train --resume --out {}\n", state_.iteration,
+    if (saved < state_.iteration || first == 0) save();  // before the evaluation: nobody has to wait for that
+    if (state_.iteration < s.iterations) {
+      fmt::print(stderr, "stopped at iteration {}; continue with: vkformer train --resume --out {}\n", state_.iteration,
                  flags_.out);
+    } else if (state_.iteration > first) {
+      report(metrics_.training_losses().back().loss, true);
+      metrics_.flush();
+    } else {
+      fmt::print(stderr, "complete at iteration {}; give --iterations to go on\n", state_.iteration);
+    }
   }
 
  private:
@@ -211,11 +241,9 @@ class Run {
 
 void train(TrainFlags flags) {
   if (flags.plan && flags.data.empty() && !flags.config.empty()) {
-    const Model model = make_model(JsonObject::load(flags.config));  // with the vocabulary that the config names
+    const Model model = configured_model(flags, flags.bytes ? Vocabulary::bytes().size() : 0);
     const auto backend = open_backend(flags.common);
-    const TrainingPlan plan = plan_training(model, flags.settings, *backend);
-    print_plan(plan, backend->facts());
-    print_biggest(plan);
+    print_dry_run(plan_training(model, flags.settings, *backend), flags, backend->facts());
     return;
   }
   if (flags.out.empty() && !flags.plan) throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
@@ -240,7 +268,7 @@ void train(TrainFlags flags) {
                                 : flags.bytes ? Vocabulary::bytes()
                                               : Vocabulary::characters(text);
   const Model model = flags.resume ? make_model(JsonObject::load(checkpoint / "config.json"))
-                                   : configured_model(flags, flags.config, vocabulary);
+                                   : configured_model(flags, vocabulary.size());
   if (flags.settings.context == 0) flags.settings.context = model.context;
   check(vocabulary.size() <= model.vocabulary, "{} has {} tokens, the model only {}", "the tokenizer", vocabulary.size(),
         model.vocabulary);
@@ -250,11 +278,11 @@ void train(TrainFlags flags) {
   const bool talk = !flags.common.quiet && !flags.common.json;
   if (talk)
     fmt::print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
-               model.parameter_count(), model.vocabulary, text.size());
+               model.parameter_count(), model.vocabulary, data.size());
   {
     const TrainingPlan plan = plan_training(model, flags.settings, *backend);
-    if (talk || flags.plan) print_plan(plan, backend->facts());
-    if (flags.plan) return print_biggest(plan);
+    if (flags.plan) return print_dry_run(plan, flags, backend->facts());
+    if (talk) print_plan(plan, backend->facts());
     check_fits(plan, backend->facts());
   }
   Trainer trainer(*backend, model, flags.settings);
@@ -265,12 +293,15 @@ void train(TrainFlags flags) {
     initialize(trainer.store(), model.parameters, flags.settings.seed);
     state = {0, std::filesystem::absolute(flags.data).string(), fingerprint(text)};
   }
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  for (int signal : {SIGINT, SIGTERM})
+    std::signal(signal, [](int number) {
+      interrupted = 1;
+      std::signal(number, SIG_DFL);  // a second Ctrl-C ends at once
+    });
   Run(flags, model, vocabulary, trainer, data, state).train();
   if (!flags.common.profile.empty()) {
-    print_profile(trainer.main_program(), "last training step");
-    write_trace(trainer.main_program(), flags.common.profile);
+    for (const auto& [name, program] : trainer.programs()) print_profile(*program, "last " + name, flags.common.json);
+    write_trace(trainer.programs(), flags.common.profile);
   }
 }
 

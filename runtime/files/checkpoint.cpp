@@ -114,7 +114,7 @@ void CheckpointWriter::remove_leftovers() const {
     std::string_view stem = name;
     const bool unfinished = stem.ends_with(unfinished_suffix);
     if (unfinished) stem.remove_suffix(unfinished_suffix.size());
-    if ((unfinished && parse_name(stem)) || name.starts_with(fmt::format("{}.tmp-", latest_name))) {
+    if ((unfinished && parse_name(stem)) || name.find(".tmp-") != std::string::npos) {
       std::error_code error;
       fs::remove_all(run_ / name, error);
       check(!error, "cannot remove {}, left behind by a killed run: {}; remove it by hand",

@@ -33,7 +33,7 @@ class VulkanBackend : public Backend {
 }  // namespace
 
 VulkanContext::VulkanContext(const std::string& device_choice, const BackendOptions& backend_options)
-    : device(device_choice), pipelines(device), options(backend_options) {
+    : device(device_choice, backend_options.as_gpu), pipelines(device), options(backend_options) {
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                      .queueFamilyIndex = device.queue_family()};

@@ -29,6 +29,9 @@ class Buffer {
   std::span<std::byte> mapped() const { return {mapped_, mapped_ ? size_ : 0}; }
 
  private:
+  void allocate(Memory memory);
+  void release();
+
   Device& device_;
   VkBuffer buffer_ = nullptr;
   VkDeviceMemory memory_ = nullptr;

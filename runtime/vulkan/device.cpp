@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
+#include <thread>
 
 #include "runtime/check.h"
 
@@ -83,9 +84,10 @@ Instance::Entry inspect(VkPhysicalDevice handle) {
   facts.min_subgroup_size = v13.minSubgroupSize;
   facts.max_subgroup_size = v13.maxSubgroupSize;
   constexpr VkSubgroupFeatureFlags shuffles = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
-                                              VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+                                              VK_SUBGROUP_FEATURE_BALLOT_BIT;
   facts.subgroup_shuffle = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                           (v11.subgroupSupportedOperations & shuffles) == shuffles;
+                           (v11.subgroupSupportedOperations & shuffles) == shuffles &&
+                           features.v12.subgroupBroadcastDynamicId;
   facts.full_subgroups = features.v13.subgroupSizeControl && features.v13.computeFullSubgroups &&
                          (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   facts.max_workgroup_size = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
@@ -101,6 +103,7 @@ Instance::Entry inspect(VkPhysicalDevice handle) {
   facts.integer_dot = features.v13.shaderIntegerDotProduct;
   facts.bfloat16 = has_extension(handle, "VK_KHR_shader_bfloat16");
   facts.cooperative_matrix = has_extension(handle, "VK_KHR_cooperative_matrix");
+  facts.cpu_threads = std::max(1u, std::thread::hardware_concurrency());
   facts.timestamp_period = limits.timestampComputeAndGraphics ? limits.timestampPeriod : 0;
   VkPhysicalDeviceMemoryProperties memory;
   vkGetPhysicalDeviceMemoryProperties(handle, &memory);
@@ -220,11 +223,12 @@ Instance::Instance() {
 
 Instance::~Instance() { vkDestroyInstance(instance_, nullptr); }
 
-Device::Device(const std::string& choice) : instance_(std::make_shared<Instance>()) {
+Device::Device(const std::string& choice, bool as_gpu) : instance_(std::make_shared<Instance>()) {
   index_ = choose(instance_->devices(), choice);
   const Instance::Entry& entry = instance_->devices()[static_cast<size_t>(index_)];
   physical_ = entry.handle;
   facts_ = entry.facts;
+  if (as_gpu) facts_.kind = DeviceKind::discrete;
 
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &count, nullptr);
@@ -238,14 +242,14 @@ Device::Device(const std::string& choice) : instance_(std::make_shared<Instance>
     }
   check(family < count, "device {} has no compute queue", facts_.name);
   queue_family_ = family;
-  if (families[family].timestampValidBits == 0) facts_.timestamp_period = 0;
+  facts_.timestamp_bits = families[family].timestampValidBits;
+  if (facts_.timestamp_bits == 0) facts_.timestamp_period = 0;
 
   // Enable only what kernels use.
   Features features;
-  features.v11.storageBuffer16BitAccess = facts_.storage16;
   features.v12.bufferDeviceAddress = VK_TRUE;
   features.v12.scalarBlockLayout = VK_TRUE;
-  features.v12.shaderFloat16 = facts_.float16;
+  features.v12.subgroupBroadcastDynamicId = facts_.subgroup_shuffle;
   features.v13.maintenance4 = VK_TRUE;
   features.v13.synchronization2 = VK_TRUE;
   features.v13.subgroupSizeControl = facts_.full_subgroups;

@@ -52,19 +52,17 @@ class VulkanProgram : public Program {
         store_(std::move(store)),
         options_(options),
         plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)) {
-    allocate();
-    record_commands();
-    cut_segments();
+    try {
+      allocate();
+      record_commands();
+      cut_segments();
+    } catch (...) {
+      release();
+      throw;
+    }
   }
 
-  ~VulkanProgram() override {
-    const VkDevice device = context_->device.handle();
-    vkDeviceWaitIdle(device);
-    free_segments();
-    if (queries_) vkDestroyQueryPool(device, queries_, nullptr);
-    if (fence_) vkDestroyFence(device, fence_, nullptr);
-    context_->allocated_bytes -= static_cast<uint64_t>(plan_.total_bytes());
-  }
+  ~VulkanProgram() override { release(); }
 
   void run() override {
     if (options_.guard_bytes > 0)
@@ -93,13 +91,16 @@ class VulkanProgram : public Program {
                                    ticks.size() * 8, ticks.data(), 8,
                                    VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
              "vkGetQueryPoolResults");
+    const uint32_t bits = context_->device.facts().timestamp_bits;
+    const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+    const auto between = [&](uint64_t from, uint64_t to) { return static_cast<double>((to - from) & mask); };
     const double period = static_cast<double>(context_->device.facts().timestamp_period) * 1e-9;
     std::vector<Timing> timings;
     for (size_t i = 0; i < commands_.size(); ++i) {
       const Command& command = commands_[i];
       Timing timing{.kernel = command.kernel,
-                    .start = static_cast<double>(ticks[2 * i] - ticks[0]) * period,
-                    .seconds = static_cast<double>(ticks[2 * i + 1] - ticks[2 * i]) * period,
+                    .start = between(ticks[0], ticks[2 * i]) * period,
+                    .seconds = between(ticks[2 * i], ticks[2 * i + 1]) * period,
                     .cost = command.cost};
       if (command.node >= 0) {
         const Node& node = graph_.nodes()[static_cast<size_t>(command.node)];
@@ -148,6 +149,15 @@ class VulkanProgram : public Program {
   }
 
  private:
+  void release() {
+    const VkDevice device = context_->device.handle();
+    vkDeviceWaitIdle(device);
+    free_segments();
+    if (queries_) vkDestroyQueryPool(device, queries_, nullptr);
+    if (fence_) vkDestroyFence(device, fence_, nullptr);
+    context_->allocated_bytes -= accounted_;
+  }
+
   void allocate() {
     const auto needed = static_cast<uint64_t>(plan_.total_bytes());
     const uint64_t available = context_->device.memory_free();
@@ -162,7 +172,7 @@ class VulkanProgram : public Program {
       arena_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device));
     step_ = context_->allocate(static_cast<uint64_t>(plan_.step_bytes), Buffer::Memory::upload);
     readback_ = context_->allocate(static_cast<uint64_t>(plan_.readback_bytes), Buffer::Memory::readback);
-    context_->allocated_bytes += needed;
+    context_->allocated_bytes += accounted_ = needed;
     const std::span<std::byte> step = step_->mapped();
     for (size_t i = 0; i + 4 <= step.size(); i += 4) std::memcpy(step.data() + i, &input_poison, 4);
   }
@@ -184,6 +194,7 @@ class VulkanProgram : public Program {
     for (const Place& place : plan_.scratch) placement.scratch.push_back(resolve(place));
     Recorder recorder(graph_, context_->device.facts(), context_->pipelines, placement);
     for (int node : plan_.live_nodes) recorder.record(node, plan_.candidate[static_cast<size_t>(node)]);
+    recorder.leave_nodes();
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Region target{readback_->address() + static_cast<uint64_t>(plan_.readback[i].offset),
                     static_cast<uint64_t>(plan_.readback[i].bytes)};
@@ -214,6 +225,7 @@ class VulkanProgram : public Program {
     double time = 0;
     VkCommandBuffer current = begin_segment();
     longest_segment_ = 0;
+    cut_factor_ = context_->seconds_per_estimate;
     for (size_t i = 0; i < commands_.size(); ++i) {
       const Command& command = commands_[i];
       const double cost = context_->seconds_per_estimate * estimate(command, context_->device.facts().kind);
@@ -296,9 +308,8 @@ class VulkanProgram : public Program {
     double estimated = 0;
     for (const Command& command : commands_) estimated += estimate(command, context_->device.facts().kind);
     if (estimated <= 0) return;
-    const double before = context_->seconds_per_estimate;
     context_->seconds_per_estimate = seconds / estimated;
-    const double longest = longest_segment_ * context_->seconds_per_estimate / before;
+    const double longest = longest_segment_ * context_->seconds_per_estimate / cut_factor_;
     const double budget = context_->options.segment_seconds;
     if (longest > 4 * budget || (segments_.size() > 1 && longest < budget / 4)) cut_segments();
   }
@@ -343,7 +354,9 @@ class VulkanProgram : public Program {
   std::vector<VkCommandBuffer> segments_;
   VkQueryPool queries_ = nullptr;
   VkFence fence_ = nullptr;
-  double longest_segment_ = 0;
+  double longest_segment_ = 0;  ///< seconds, estimated when the segments were cut
+  double cut_factor_ = 1;       ///< context_->seconds_per_estimate then
+  uint64_t accounted_ = 0;  ///< bytes in context_->allocated_bytes
   Counters counters_;
 };
 

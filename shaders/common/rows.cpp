@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/quirks.h"
+
 namespace vkformer {
 
 namespace {
@@ -15,8 +17,7 @@ bool starts_with(std::string_view text, std::string_view head) { return text.sub
 }  // namespace
 
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use) {
-  // Wider than 8 lanes, lavapipe 26.1 aborts on 64-bit stores of packed pairs.
-  const bool int64 = facts.int64 && !(facts.is_cpu() && facts.subgroup_size > 8);
+  const bool int64 = facts.int64 && !packed_stores_abort(facts);
   const uint32_t pairs = row_pairs(columns, std::max(facts.subgroup_size, 1u));
   const bool subgroup = use != RowUse::move && facts.subgroup_shuffle && facts.full_subgroups &&
                         (use == RowUse::stream || pairs <= held_pairs(facts));

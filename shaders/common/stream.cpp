@@ -1,5 +1,7 @@
 #include "shaders/common/stream.h"
 
+#include "runtime/quirks.h"
+
 #include <algorithm>
 
 namespace vkformer {
@@ -7,8 +9,7 @@ namespace vkformer {
 std::vector<std::string_view> stream_candidates(const Node&, const DeviceFacts& facts) {
   if (!facts.int64) return {"quads"};
   if (!facts.is_cpu()) return {"quads", "words"};
-  // Wider than 8 lanes, lavapipe 26.1 aborts on 64-bit stores of packed pairs.
-  if (facts.subgroup_size > 8) return {"quads"};
+  if (packed_stores_abort(facts)) return {"quads"};
   return {"words", "quads"};
 }
 

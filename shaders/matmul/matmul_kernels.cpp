@@ -1,7 +1,6 @@
 #include "shaders/matmul/matmul_kernels.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "shaders/matmul/matmul.args.h"
 
@@ -43,9 +42,6 @@ bool lanes_legal(const DeviceFacts& facts) {
   return facts.subgroup_shuffle && fixed && facts.subgroup_size >= 4 && facts.subgroup_size <= 16;
 }
 
-/// Workgroups that a CPU driver runs at once.
-int64_t cpu_threads() { return std::max<int64_t>(std::thread::hardware_concurrency(), 1); }
-
 /// Nanoseconds for one tile and four values of k, fitted to lavapipe: multiply-adds, 64-bit or 32-bit lane loads.
 double step_time(const LaneTile& tile, uint32_t subgroup, bool pairs_a, bool pairs_b) {
   const double loads_a = groups_for(tile.rows, subgroup) * (pairs_a ? 2.0 : 4.0);
@@ -55,12 +51,15 @@ double step_time(const LaneTile& tile, uint32_t subgroup, bool pairs_a, bool pai
 
 /// The tile that takes the least time by this estimate: sizes that are no multiple of the usual 32 x 64 tile waste less
 /// on another. Every size is one more pipeline to compile, so another one must be worth it.
-LaneTile choose_lane_tile(const MatmulProblem& p, int64_t splits, uint32_t subgroup, bool pairs_a, bool pairs_b) {
+LaneTile choose_lane_tile(const MatmulProblem& p, const DeviceFacts& facts, int64_t splits, bool pairs_a,
+                          bool pairs_b) {
+  const uint32_t subgroup = facts.subgroup_size;
+  const int64_t threads = facts.cpu_threads;
   const auto time = [&](const LaneTile& tile) {
     const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * splits;
     const double steps = static_cast<double>(p.k) / static_cast<double>(4 * splits);
     const double one = 200 + 3.0 * tile.rows * tile.columns + steps * step_time(tile, subgroup, pairs_a, pairs_b);
-    return static_cast<double>((count + cpu_threads() - 1) / cpu_threads()) * one;
+    return static_cast<double>((count + threads - 1) / threads) * one;
   };
   LaneTile best{static_cast<uint32_t>(std::min<int64_t>(p.m, 32)), 64 / subgroup};
   if (p.m > 8) best.rows = (best.rows + 7) / 8 * 8;
@@ -83,7 +82,7 @@ bool splits_k(std::string_view candidate) { return candidate.ends_with("_split")
 int64_t split_count(const MatmulProblem& p, const DeviceFacts& facts, std::string_view candidate) {
   const bool lanes = candidate == "lanes_split";
   const int64_t count = lanes ? tile_count(p, 32, 64) : tile_count(p, split_tile.side, split_tile.side);
-  const int64_t wanted = (facts.is_cpu() ? 2 * cpu_threads() : 256) / count;
+  const int64_t wanted = (facts.is_cpu() ? 2 * int64_t{facts.cpu_threads} : 256) / count;
   return std::clamp<int64_t>(wanted, 2, std::max<int64_t>(p.k / 128, 2));
 }
 
@@ -119,7 +118,7 @@ Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   const bool pairs_a = work.a_aligned(8), pairs_b = work.b_aligned(8);
   const uint32_t subgroup = facts.subgroup_size;
-  const LaneTile tile = choose_lane_tile(p, work.args.splits, subgroup, pairs_a, pairs_b);
+  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, pairs_a, pairs_b);
   const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
   return {.kernel = "matmul_lanes",
           .variant = facts.int64 ? "f32_int64" : "f32",
@@ -174,7 +173,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   };
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
-    add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < cpu_threads(), "lanes_split");
+    add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < facts.cpu_threads, "lanes_split");
     add(lanes && facts.int64 && padding_pays(p), "lanes_padded");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
     add(true, "direct");
