@@ -85,6 +85,11 @@ TEST_CASE("the device agrees with PyTorch", "[gpt2][device]") {
   CHECK(verify_fixture(*backend) == 43);
 }
 
+TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[gpt2][device]") {
+  auto backend = make_backend("", {.as_gpu = true});
+  CHECK(verify_fixture(*backend) == 43);
+}
+
 TEST_CASE("training with dropout on the device follows the reference", "[gpt2][device]") {
   const Model model = odd_model(0.2);
   const TrainSettings settings{.batch = 2, .context = 17, .iterations = 3, .warmup = 0};
