@@ -95,7 +95,7 @@ This system is none of Debian 12, Debian 13 and Ubuntu 24.04. Install these, the
   CMake >= 3.25, Ninja, a C++20 compiler (GCC >= 12 or Clang >= 14)
   Vulkan headers and loader >= 1.3, glslangValidator (package glslang or glslang-tools)
   a Vulkan 1.3 driver: your GPU's, or Mesa's lavapipe (package mesa-vulkan-drivers, vulkan-swrast or similar)
-  fmt >= 9, CLI11, nlohmann-json >= 3.11, Catch2 >= 3 (CMake fetches those that are missing)
+  fmt >= 9, CLI11, nlohmann-json >= 3.11, Catch2 >= 3 (CMake fetches those that are missing, with git)
 LIST
   exit 1
 }
@@ -122,6 +122,7 @@ setup_packages() {
   missing=$(missing_packages "$system" "$1" | tr '\n' ' ')
   [[ -n $missing ]] || return 0
   if [[ $EUID != 0 ]] && ! command -v sudo >/dev/null; then
+    [[ $system != debian:12 ]] || missing+="(catch2 and mesa-vulkan-drivers from bookworm-backports)"
     fail "set-up: these packages are missing; install them as root, then run this again: $missing"
   fi
   echo "set-up: installing $missing"
