@@ -142,8 +142,9 @@ ConformResult forward_check(Backend& backend, const Op& op, const Case& c, std::
   return result;
 }
 
-/// The case's graph with the gradients of all f32 inputs as outputs gradient0, ...; the upstream gradient of output 0 is
-/// a further input. `wanted` are the inputs that have a gradient, `constant` those for which the rule says there is none.
+/// The case's graph with the gradients of all f32 inputs but data as outputs gradient0, ...; the upstream gradient of
+/// output 0 is a further input. `wanted` are the inputs that have a gradient, `constant` those for which the rule says
+/// there is none.
 struct GradientGraph {
   Graph graph;
   Case extended;  ///< with the upstream gradient as its last input
@@ -157,12 +158,15 @@ GradientGraph build_gradient(const Op& op, const Case& c) {
   built.extended.inputs.push_back({forward.graph.info(forward.outputs[0]).type});
   const Value upstream = forward.graph.input(input_name(c.inputs.size()), forward.graph.shape(forward.outputs[0]));
   Values wanted;
+  const auto differentiated = [](const CaseInput& input) {
+    return !input.absent && !input.constant && input.type.dtype == DType::f32;
+  };
   for (size_t i = 0; i < c.inputs.size(); ++i)
-    if (!c.inputs[i].absent && c.inputs[i].type.dtype == DType::f32) wanted.push_back(forward.inputs[i]);
+    if (differentiated(c.inputs[i])) wanted.push_back(forward.inputs[i]);
   const Values gradients = differentiate(forward.graph, forward.outputs[0], upstream, wanted);
   size_t next = 0;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
-    if (c.inputs[i].absent || c.inputs[i].type.dtype != DType::f32) continue;
+    if (!differentiated(c.inputs[i])) continue;
     if (const Value gradient = gradients[next++]) {
       forward.graph.mark_output(gradient, fmt::format("gradient{}", built.wanted.size()));
       built.wanted.push_back(i);

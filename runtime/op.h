@@ -29,6 +29,7 @@ struct CaseInput {
   double low = -1;
   double high = 1;
   bool absent = false;
+  bool constant = false;  ///< f32 that is data: its gradient is not checked
 };
 
 /// One conformance case: a one-node graph with random inputs.

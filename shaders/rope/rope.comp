@@ -1,0 +1,68 @@
+#version 460
+// variant workgroup:
+// variant workgroup_int64: -DINT64
+// Turns the pairs of columns of every head by the angles of the row's position, and copies what does not turn unless y is
+// x itself: each invocation writes only what it has read.
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/common/rows.glsl"
+#include "shaders/rope/rope.args.h"
+
+layout(constant_id = 5) const uint COLUMN = 0;
+layout(constant_id = 6) const uint HEADS = 1;
+layout(constant_id = 7) const uint HEAD_WIDTH = 2;
+layout(constant_id = 8) const uint HALF = 1;
+layout(constant_id = 9) const bool INTERLEAVED = false;
+layout(constant_id = 10) const bool COPY = true;
+
+PUSH(RopeArgs);
+
+// Rotation pairs that an invocation turns together; here PAIRED says that HALF and the first columns are even, too.
+const uint WIDTH = PAIRED ? 2 : 1;
+const uint STEPS = HALF / WIDTH;  // in a head
+
+vec2 load_some(Floats data, uint at) { return PAIRED ? load_pair(data, at) : vec2(data.v[at], 0); }
+
+void store_some(Floats data, uint at, vec2 value) {
+  if (PAIRED) store_pair(data, at, value);
+  else data.v[at] = value.x;
+}
+
+void turn(uint start, uint angles, uint n) {
+  const uint pair = n % STEPS * WIDTH;
+  const uint first = start + COLUMN + n / STEPS * HEAD_WIDTH + (INTERLEAVED ? 2 * pair : pair);
+  const uint second = first + (INTERLEAVED ? WIDTH : HALF);
+  const vec2 cosine = load_some(args.table, angles + pair);
+  const vec2 sine = load_some(args.table, angles + HALF + pair) * args.direction;
+  const vec2 a = load_some(args.x, first), b = load_some(args.x, second);
+  // Two interleaved pairs lie in memory as x1 x2, x1 x2.
+  const bool mixed = INTERLEAVED && PAIRED;
+  const vec2 x1 = mixed ? vec2(a.x, b.x) : a, x2 = mixed ? vec2(a.y, b.y) : b;
+  const vec2 y1 = x1 * cosine - x2 * sine, y2 = x2 * cosine + x1 * sine;
+  store_some(args.y, first, mixed ? vec2(y1.x, y2.x) : y1);
+  store_some(args.y, second, mixed ? vec2(y1.y, y2.y) : y2);
+}
+
+bool turns(uint column) {
+  return column >= COLUMN && column < COLUMN + HEADS * HEAD_WIDTH && (column - COLUMN) % HEAD_WIDTH < 2 * HALF;
+}
+
+int offset;
+
+void take_row(uint row) {
+  const uint start = row * COLUMNS;
+  const int position = clamp(offset + int(row % uint(args.positions)), 0, args.table_rows - 1);
+  uint n = lane();
+  if (n < HEADS * STEPS) {
+    do turn(start, uint(position) * 2 * HALF, n);
+    while ((n += LANES) < HEADS * STEPS);
+  }
+  if (!COPY) return;
+  for (uint column = lane(); column < COLUMNS; column += LANES)
+    if (!turns(column)) args.y.v[start + column] = args.x.v[start + column];
+}
+
+void main() {
+  // Clamped here as well, so that adding the row cannot overflow.
+  offset = args.has_position != 0 ? clamp(args.position.v[0], -args.positions, args.table_rows) : 0;
+  ROW_LOOP(args.rows, take_row)
+}
