@@ -1,0 +1,31 @@
+#ifndef VKFORMER_RMS_NORM_ARGS_H
+#define VKFORMER_RMS_NORM_ARGS_H
+// Specialization constants 0-4: shaders/common/rows.glsl.
+#include "shaders/common/shared.h"
+
+VKFORMER_SHARED_BEGIN
+
+// Bits of `outputs`: which outputs are wanted. The others have no storage.
+struct RmsNormArgs {
+  Floats x;               // [rows, C]
+  Floats gain;            // [C]
+  Floats y;               // [rows, C], bit 0
+  Floats reciprocal_rms;  // [rows], bit 1
+  uint rows;
+  float epsilon;
+  uint outputs;
+};
+
+struct RmsNormBackwardArgs {
+  Floats upstream;        // [rows, C]
+  Floats x;               // [rows, C]
+  Floats gain;            // [C]
+  Floats reciprocal_rms;  // [rows]
+  Floats dx;              // [rows, C], bit 0
+  Floats partial_sums;    // [groups, C]: one workgroup's part of dgain, bit 1
+  uint rows;
+  uint outputs;
+};
+
+VKFORMER_SHARED_END
+#endif

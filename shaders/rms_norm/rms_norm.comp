@@ -1,0 +1,34 @@
+#version 460
+// variant workgroup:
+// variant workgroup_int64: -DINT64
+// variant subgroup: -DSUBGROUP
+// variant subgroup_int64: -DSUBGROUP -DINT64
+// y = x * reciprocal_rms * gain for each row, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/common/rows.glsl"
+#include "shaders/rms_norm/rms_norm.args.h"
+
+PUSH(RmsNormArgs);
+
+vec2 gain[COUNT];
+
+void take_row(uint row) {
+  const uint start = row * COLUMNS;
+  vec2 x[COUNT], squares = vec2(0);
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) {
+    x[n] = load2(args.x, start, n, whole(n), 0);
+    squares += x[n] * x[n];
+  }
+  const float reciprocal_rms = 1 / sqrt(lanes_sum(squares.x + squares.y) / COLUMNS + args.epsilon);
+
+  if ((args.outputs & 1) != 0) {
+    [[unroll]] for (uint n = 0; n < COUNT; ++n)
+      store2(args.y, start, n, whole(n), x[n] * reciprocal_rms * gain[n]);
+  }
+  if (lane() == 0 && (args.outputs & 2) != 0) args.reciprocal_rms.v[row] = reciprocal_rms;
+}
+
+void main() {
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) gain[n] = load2(args.gain, 0, n, whole(n), 0);
+  ROW_LOOP(args.rows, take_row)
+}

@@ -1,0 +1,214 @@
+#include "shaders/rms_norm/rms_norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shaders/column_sum/column_sum.h"
+#include "shaders/common/rows.h"
+#include "shaders/rms_norm/rms_norm.args.h"
+
+namespace vkformer {
+
+namespace {
+
+extern const Op rms_norm_backward_op;
+
+/// Input `x` is f32 [.., C] with at least one column.
+void check_matrix(const Node& node, size_t x) {
+  check(node.in(x).rank() >= 1 && node.in(x).columns() >= 1 && node.input_types[x].dtype == DType::f32,
+        "[{}] x is {} {}, needs f32 [.., C] with C >= 1", node.op->name, name_of(node.input_types[x].dtype),
+        node.in(x).to_string());
+}
+
+void check_input(const Node& node, size_t input, std::string_view name, size_t x, const Shape& wanted) {
+  check(node.input_types[input] == TensorType{wanted}, "[{}] {} is {} {}, x {} needs f32 {}", node.op->name, name,
+        name_of(node.input_types[input].dtype), node.in(input).to_string(), node.in(x).to_string(), wanted.to_string());
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::hold);
+}
+
+// --- rms_norm: x, gain -> y, reciprocal_rms ---
+
+Types infer(const Node& node) {
+  check_matrix(node, 0);
+  const Shape& x = node.in(0);
+  check_input(node, 1, "gain", 0, Shape{x.columns()});
+  return {{x}, {Shape{x.rows()}}};
+}
+
+void record(Recorder& recorder, const Node& node) {
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
+  const uint64_t x = recorder.address(node.inputs[0]), gain = recorder.address(node.inputs[1]);
+  const uint64_t y = recorder.address(node.outputs[0]), reciprocal_rms = recorder.address(node.outputs[1]);
+  recorder.dispatch(row_launch(recorder, "rms_norm", RowUse::hold, rows, columns,
+                               rows_per_group(recorder.device(), rows, columns), {x, gain, y}),
+                    RmsNormArgs{.x = x,
+                                .gain = gain,
+                                .y = y,
+                                .reciprocal_rms = reciprocal_rms,
+                                .rows = static_cast<uint>(rows),
+                                .epsilon = static_cast<float>(node.number("epsilon")),
+                                .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u)});
+}
+
+Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  check(!upstream[1], "[rms_norm] the factor of each row is not differentiable");
+  if (!upstream[0]) return {Value{}, Value{}};
+  const Values inputs = node.inputs, outputs = node.outputs;
+  return graph.add(rms_norm_backward_op, {upstream[0], inputs[0], inputs[1], outputs[1]});
+}
+
+void reference(const Node& node, Inputs in, Outputs out) {
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
+  for (int64_t r = 0; r < rows; ++r) {
+    double mean_square = 0;
+    for (int64_t c = 0; c < columns; ++c)
+      mean_square += std::pow((*in[0])[r * columns + c], 2) / static_cast<double>(columns);
+    const double rms = std::sqrt(mean_square + node.number("epsilon"));
+    for (int64_t c = 0; c < columns; ++c) out[0][r * columns + c] = (*in[0])[r * columns + c] / rms * (*in[1])[c];
+    out[1][r] = 1 / rms;
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  const auto add = [&](Shape x, double low, double high, double epsilon) {
+    list.push_back(
+        {.inputs = {{.type = {x}, .low = low, .high = high}, {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5}},
+         .attributes = {{"epsilon", epsilon}},
+         .reduction = x.columns()});
+  };
+  add({1, 1}, -1, 1, 0.5);
+  add({7}, -1, 1, 1e-5);
+  add({3, 2}, -1, 1, 1e-2);
+  add({2, 3, 5}, -1, 1, 1e-6);
+  add({37, 7}, -1, 1, 1e-5);
+  add({13, 64}, -1, 1, 0);
+  add({5, 127}, 9, 11, 1e-5);
+  add({17, 61}, -0.5, 0.5, 1);  // epsilon outweighs the squares
+  add({67, 130}, -3, 3, 1e-5);
+  add({3, 512}, -1, 1, 1e-5);
+  add({2, 514}, -1, 1, 1e-5);  // more than 8 lanes hold in registers
+  add({3, 1031}, -1, 1, 1e-5);
+  add({2, 4099}, -1, 1, 1e-5);
+  add({1031, 6}, -1, 1, 1e-5);
+  return list;
+}
+
+Cost cost(const Node& node) {
+  const auto elements = static_cast<double>(node.in(0).elements());
+  return {.bytes = 4 * (2 * elements + static_cast<double>(node.in(0).columns())), .flops = 4 * elements};
+}
+
+// --- rms_norm_backward: upstream, x, gain, reciprocal_rms -> dx, dgain ---
+
+Types infer_backward(const Node& node) {
+  check_matrix(node, 1);
+  const Shape& x = node.in(1);
+  check_input(node, 0, "upstream", 1, x);
+  check_input(node, 2, "gain", 1, Shape{x.columns()});
+  check_input(node, 3, "reciprocal_rms", 1, Shape{x.rows()});
+  return {{x}, {Shape{x.columns()}}};
+}
+
+/// Rows whose part of dgain one workgroup adds up.
+uint32_t rows_per_part(const DeviceFacts& facts, int64_t rows) {
+  const int64_t parts = facts.is_cpu() ? 16 : 512;
+  return static_cast<uint32_t>(std::max<int64_t>((rows + parts - 1) / parts, 1));
+}
+
+int64_t scratch_backward(const Node& node, const DeviceFacts& facts, std::string_view) {
+  const int64_t parts = groups_for(node.in(1).rows(), rows_per_part(facts, node.in(1).rows()));
+  return parts * node.in(1).columns() * size_of(DType::f32);
+}
+
+void record_backward(Recorder& recorder, const Node& node) {
+  const int64_t rows = node.in(1).rows(), columns = node.in(1).columns();
+  const uint32_t per_part = rows_per_part(recorder.device(), rows);
+  const int64_t parts = groups_for(rows, per_part);
+  const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
+  const Region dx = recorder.region(node.outputs[0]), dgain = recorder.region(node.outputs[1]);
+  const Region partial = recorder.scratch_region(0, static_cast<uint64_t>(parts * columns * size_of(DType::f32)));
+
+  Launch launch = row_launch(recorder, "rms_norm_backward", RowUse::hold, rows, columns, per_part,
+                             {in(0), in(1), in(2), dx.address, partial.address});
+  launch.writes = {dx, partial};
+  recorder.dispatch(launch, RmsNormBackwardArgs{.upstream = in(0),
+                                                .x = in(1),
+                                                .gain = in(2),
+                                                .reciprocal_rms = in(3),
+                                                .dx = dx.address,
+                                                .partial_sums = partial.address,
+                                                .rows = static_cast<uint>(rows),
+                                                .outputs = (dx.address ? 1u : 0u) | (dgain.address ? 2u : 0u)});
+  if (dgain.address) record_column_sum(recorder, {partial, parts, columns, columns, dgain, {}, columns});
+}
+
+void reference_backward(const Node& node, Inputs in, Outputs out) {
+  const int64_t rows = node.in(1).rows(), columns = node.in(1).columns();
+  const HostTensor &upstream = *in[0], &x = *in[1], &gain = *in[2], &reciprocal_rms = *in[3];
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto normal = [&](int64_t c) { return x[r * columns + c] * reciprocal_rms[r]; };
+    double gx_mean = 0;
+    for (int64_t c = 0; c < columns; ++c) {
+      const double dy = upstream[r * columns + c];
+      gx_mean += dy * gain[c] * normal(c) / static_cast<double>(columns);
+      out[1][c] += dy * normal(c);
+    }
+    for (int64_t c = 0; c < columns; ++c)
+      out[0][r * columns + c] = reciprocal_rms[r] * (upstream[r * columns + c] * gain[c] - normal(c) * gx_mean);
+  }
+}
+
+std::vector<Case> cases_backward() {
+  std::vector<Case> list;
+  for (const Shape& x :
+       {Shape{1, 1}, Shape{7}, Shape{3, 2}, Shape{2, 3, 5}, Shape{37, 7}, Shape{13, 64}, Shape{67, 130}, Shape{2, 512},
+        Shape{3, 514}, Shape{3, 1031}, Shape{2, 4099}, Shape{1031, 6}, Shape{211, 33}}) {
+    list.push_back({.inputs = {{.type = {x}},
+                               {.type = {x}, .low = -2, .high = 2},
+                               {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
+                               {.type = {Shape{x.rows()}}, .low = 0.5, .high = 1.5}},
+                    .attributes = {},
+                    .reduction = std::max(x.rows(), x.columns())});
+  }
+  return list;
+}
+
+Cost cost_backward(const Node& node) {
+  const auto elements = static_cast<double>(node.in(1).elements());
+  const auto vectors = static_cast<double>(2 * node.in(1).columns() + node.in(1).rows());
+  return {.bytes = 4 * (3 * elements + vectors), .flops = 9 * elements};
+}
+
+const Op rms_norm_op = {.name = "rms_norm",
+                        .infer = infer,
+                        .record = record,
+                        .gradient = gradient,
+                        .reference = reference,
+                        .cases = cases,
+                        .cost = cost,
+                        .candidates = candidates,
+                        .in_place = true};
+
+const Op rms_norm_backward_op = {.name = "rms_norm_backward",
+                                 .infer = infer_backward,
+                                 .record = record_backward,
+                                 .reference = reference_backward,
+                                 .cases = cases_backward,
+                                 .cost = cost_backward,
+                                 .candidates = candidates,
+                                 .scratch = scratch_backward,
+                                 .in_place = true};
+
+}  // namespace
+
+Value rms_norm(Graph& graph, Value x, Value gain, float epsilon) {
+  return graph.apply(rms_norm_op, {x, gain}, {{"epsilon", static_cast<double>(epsilon)}});
+}
+
+}  // namespace vkformer
+
+VKFORMER_OPS(rms_norm, &vkformer::rms_norm_op, &vkformer::rms_norm_backward_op)

@@ -1,0 +1,15 @@
+#pragma once
+// Root mean square layer normalization (Zhang, Sennrich 2019), as in T5 and LLaMA.
+
+#include "runtime/graph.h"
+
+namespace vkformer {
+
+/// y = x / sqrt(mean of x^2 + epsilon) * gain over the last dimension: no mean is taken off and there is no bias.
+/// x [.., C], gain [C]; y [.., C]. Throws Error when the shapes disagree.
+///
+/// The node also gives the factor 1 / sqrt(mean of x^2 + epsilon) of each row, [rows], for the backward pass; it costs
+/// no memory when nobody uses it. Gradients flow through y only.
+Value rms_norm(Graph& graph, Value x, Value gain, float epsilon);
+
+}  // namespace vkformer

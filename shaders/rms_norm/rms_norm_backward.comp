@@ -1,0 +1,43 @@
+#version 460
+// variant workgroup:
+// variant workgroup_int64: -DINT64
+// variant subgroup: -DSUBGROUP
+// variant subgroup_int64: -DSUBGROUP -DINT64
+// With x^ = x * reciprocal_rms and g = upstream * gain, for each row
+//   dx = reciprocal_rms * (g - x^ * mean of (g x^))
+// and over the workgroup's rows the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/common/rows.glsl"
+#include "shaders/rms_norm/rms_norm.args.h"
+
+PUSH(RmsNormBackwardArgs);
+
+vec2 gain[COUNT], gain_sums[COUNT];
+
+void take_row(uint row) {
+  const uint start = row * COLUMNS;
+  const float reciprocal_rms = args.reciprocal_rms.v[row];
+  vec2 x[COUNT], g[COUNT], gx_sum = vec2(0);
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) {
+    const vec2 upstream = load2(args.upstream, start, n, whole(n), 0);
+    x[n] = load2(args.x, start, n, whole(n), 0) * reciprocal_rms;
+    g[n] = upstream * gain[n];
+    gain_sums[n] += upstream * x[n];
+    gx_sum += g[n] * x[n];
+  }
+  if ((args.outputs & 1) == 0) return;
+  const float gx_mean = lanes_sum(gx_sum.x + gx_sum.y) / COLUMNS;
+  [[unroll]] for (uint n = 0; n < COUNT; ++n)
+    store2(args.dx, start, n, whole(n), reciprocal_rms * (g[n] - x[n] * gx_mean));
+}
+
+void main() {
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) {
+    gain[n] = load2(args.gain, 0, n, whole(n), 0);
+    gain_sums[n] = vec2(0);
+  }
+  ROW_LOOP(args.rows, take_row)
+  if ((args.outputs & 2) == 0) return;
+  const uint start = row_group() * COLUMNS;
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) store2(args.partial_sums, start, n, whole(n), gain_sums[n]);
+}
