@@ -49,12 +49,13 @@ Generator::Generator(Backend& backend, const Model& model, int64_t capacity)
       capacity_(capacity > 0 ? std::min(capacity, model.context) : model.context),
       blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
   StoreLayout layout;
-  add_parameter_blocks(layout, "parameters", blocks_);
-  for (int64_t i = 0; i < model.layers; ++i) {
-    const TensorType cache{{1, capacity_, model.cache_columns}, DType::f32};
-    layout.add_block(fmt::format("cache_block.{}", i), std::vector<StoreLayout::Part>{{cache_name(i), cache}});
+  add_model(layout, model, blocks_);
+  for (const CacheSpec& cache : model.caches) {
+    const TensorType type{{1, capacity_, cache.columns}, DType::f32};
+    layout.add_block("block of " + cache.name, std::vector<StoreLayout::Part>{{cache.name, type}});
   }
   store_ = backend.make_store(layout);
+  write_constants(*store_, model);
 }
 
 // The prompt is padded to `positions`: what padding writes into the cache lies behind the last token, and is overwritten

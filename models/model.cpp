@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/gpt2/gpt2.h"
+#include "models/llama/llama.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/random.h"
@@ -20,10 +21,9 @@ int64_t Model::parameter_count() const {
 Model make_model(const JsonObject& config) {
   const std::string type = require_string(config, "model_type");
   if (type == "gpt2") return make_gpt2(Gpt2Config::from_json(config));
-  fail("{}: model_type '{}' is not supported; vkformer runs: gpt2", config.name(), type);
+  if (type == "llama") return make_llama(LlamaConfig::from_json(config));
+  fail("{}: model_type '{}' is not supported; vkformer runs: gpt2, llama", config.name(), type);
 }
-
-std::string cache_name(int64_t layer) { return fmt::format("cache.{}", layer); }
 
 std::string block_name(std::string_view what, size_t i) { return fmt::format("{}.{}", what, i); }
 
@@ -59,6 +59,17 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
                        {parameter->shape, DType::f32}});
     layout.add_block(block_name(what, i), parts);
   }
+}
+
+void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks) {
+  add_parameter_blocks(layout, "parameters", blocks);
+  std::vector<StoreLayout::Part> constants;
+  for (const ConstantSpec& constant : model.constants) constants.push_back({constant.name, {constant.shape, DType::f32}});
+  if (!constants.empty()) layout.add_block("constants", constants);
+}
+
+void write_constants(Store& store, const Model& model) {
+  for (const ConstantSpec& constant : model.constants) store.write(constant.name, constant.values());
 }
 
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed) {

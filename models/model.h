@@ -21,6 +21,19 @@ struct ParameterSpec {
   bool decayed() const { return shape.rank() >= 2; }
 };
 
+/// A tensor that is computed once and never trained or saved (rotary angles).
+struct ConstantSpec {
+  std::string name;
+  Shape shape;
+  std::function<std::vector<float>()> values;
+};
+
+/// A part of the key-value cache: a persistent tensor [B, capacity, columns].
+struct CacheSpec {
+  std::string name;
+  int64_t columns = 0;
+};
+
 /// How one pass through a model runs.
 struct Pass {
   Value ids;            ///< i32 [B, T]
@@ -36,7 +49,8 @@ struct Model {
   int64_t vocabulary = 0;
   int64_t context = 0;                    ///< most positions
   int64_t layers = 0;
-  int64_t cache_columns = 0;              ///< floats a layer keeps for one position
+  std::vector<ConstantSpec> constants;
+  std::vector<CacheSpec> caches;          ///< used by passes with a position
   /// Hidden states [B, T, C] after the last norm.
   std::function<Value(Graph&, const Pass&)> hidden;
   /// Hidden states [.., C] -> logits [.., V].
@@ -49,9 +63,6 @@ struct Model {
 /// The model that a config.json describes. Throws Error for an unknown model_type or values that can't be, before any
 /// allocation.
 Model make_model(const JsonObject& config);
-
-/// Name of layer i's key-value cache, a persistent tensor [B, capacity, cache_columns].
-std::string cache_name(int64_t layer);
 
 // Stores ------------------------------------------------------------------------------------------------------------
 
@@ -68,6 +79,10 @@ std::string block_name(std::string_view what, size_t i);  ///< "parameters.0"
 
 /// Adds block i of `what` ("parameters" under the tensors' own names; otherwise "what/name") for every block.
 void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks);
+
+/// Adds the blocks of the parameters, and the model's constants.
+void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks);
+void write_constants(Store& store, const Model& model);
 
 /// Fills the parameters with their start values; they depend only on the seed and each tensor's name.
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed);

@@ -108,10 +108,11 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
         settings.batch, settings.accumulate);
   TrainingPlan plan;
   plan.blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
-  add_parameter_blocks(plan.layout, "parameters", plan.blocks);
+  add_model(plan.layout, model, plan.blocks);
+  const int64_t model_bytes = plan.layout.total_bytes();
   for (std::string_view moment : moments) add_parameter_blocks(plan.layout, moment, plan.blocks);
-  const int64_t parameter_bytes = plan.layout.total_bytes() / 3;
-  plan.rows = {{"parameters", parameter_bytes}, {"AdamW moments", 2 * parameter_bytes}};
+  const int64_t moment_bytes = plan.layout.total_bytes() - model_bytes;
+  plan.rows = {{"parameters and constants", model_bytes}, {"AdamW moments", moment_bytes}};
 
   TrainingGraph training = build_loss_and_gradients(model, plan.blocks, settings.batch, context);
   if (settings.accumulate == 1) {
@@ -131,7 +132,7 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
     append_update(update, plan.blocks, sums, settings);
     plan.programs.emplace_back("micro-batch", std::move(training.graph));
     plan.programs.emplace_back("update", std::move(update));
-    plan.rows.push_back({"gradient sums", parameter_bytes});
+    plan.rows.push_back({"gradient sums", moment_bytes / 2});
   }
   plan.programs.emplace_back("evaluation", build_evaluation(model, settings.batch, context));
   for (const auto& [name, graph] : plan.programs) {
@@ -149,6 +150,7 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
 Trainer::Trainer(Backend& backend, const Model& model, const TrainSettings& settings)
     : model_(model), settings_(settings), plan_(plan_training(model_, settings, backend)) {
   store_ = backend.make_store(plan_.layout);
+  write_constants(*store_, model_);
   std::vector<std::unique_ptr<Program>> programs;
   for (const auto& [name, graph] : plan_.programs) programs.push_back(backend.compile(graph, store_));
   step_ = std::move(programs[0]);

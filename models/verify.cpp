@@ -104,8 +104,9 @@ class RecordedCase {
   void compare_forward_and_gradients() {
     const auto blocks = parameter_blocks(model_.parameters, backend_.facts().max_allocation);
     StoreLayout layout;
-    add_parameter_blocks(layout, "parameters", blocks);
+    add_model(layout, model_, blocks);
     auto store = backend_.make_store(layout);
+    write_constants(*store, model_);
     load_parameters(*store, model_.parameters, folder_ / "model.safetensors");
 
     Graph forward;

@@ -92,8 +92,9 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
   {
     const auto blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
     StoreLayout layout;
-    add_parameter_blocks(layout, "parameters", blocks);
+    add_model(layout, model, blocks);
     auto store = backend.make_store(layout);
+    write_constants(*store, model);
     initialize(*store, model.parameters, 1);
     TrainingGraph graph = build_loss_and_gradients(model, blocks, settings.batch, settings.context);
     graph.graph.mark_output(global_norm(graph.graph, graph.blocks), "norm");  // keeps all gradients in the program

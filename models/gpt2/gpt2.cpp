@@ -30,6 +30,7 @@ Activation activation_of(const JsonObject& config) {
        config.name(), name);
 }
 
+std::string cache_name(int64_t layer) { return fmt::format("cache.{}", layer); }
 std::string layer_name(int64_t layer) { return fmt::format("transformer.h.{}", layer); }
 
 /// One pass through GPT-2 in a graph.
@@ -205,8 +206,8 @@ Model make_gpt2(const Gpt2Config& config) {
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,
-              .layers = config.layers,
-              .cache_columns = 2 * config.width};
+              .layers = config.layers};
+  for (int64_t i = 0; i < config.layers; ++i) model.caches.push_back({cache_name(i), 2 * config.width});
   model.config = std::make_shared<const nlohmann::json>(config.to_json());
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
   model.head = [config](Graph& graph, Value hidden) {

@@ -1,0 +1,110 @@
+// LLaMA as a whole: recorded PyTorch results, rotary scaling, configs old and new, decoding.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "models/generation.h"
+#include "models/llama/llama.h"
+#include "models/verify.h"
+#include "runtime/check.h"
+
+using namespace vkformer;
+
+namespace {
+
+const std::filesystem::path fixture = std::filesystem::path(VKFORMER_FIXTURES) / "llama";
+
+int verify_fixture(Backend& backend) {
+  int compared = 0;
+  verify_case(backend, fixture, [&](const VerifyRow& row) {
+    INFO(row.tensor << " error " << row.error << " tolerance " << row.tolerance << " " << row.note);
+    CHECK(row.verdict != VerifyRow::Verdict::failed);
+    compared += row.verdict == VerifyRow::Verdict::passed;
+  });
+  return compared;
+}
+
+std::string message_of(nlohmann::json changes) {
+  nlohmann::json config = {{"model_type", "llama"}, {"hidden_size", 24}, {"num_attention_heads", 4},
+                           {"num_key_value_heads", 2}, {"num_hidden_layers", 1}, {"intermediate_size", 40}};
+  config.update(changes);
+  try {
+    make_model(JsonObject::parse(config.dump(), "config.json"));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("the reference agrees with PyTorch on LLaMA", "[llama]") {
+  auto backend = make_reference_backend();
+  CHECK(verify_fixture(*backend) == 36);
+}
+
+TEST_CASE("the device agrees with PyTorch on LLaMA", "[llama][device]") {
+  auto backend = make_backend("");
+  CHECK(verify_fixture(*backend) == 36);
+}
+
+TEST_CASE("the keys of older LLaMA configs mean the same", "[llama]") {
+  const Model current = make_model(JsonObject::load(fixture / "config.json"));
+  const Model legacy = make_model(JsonObject::load(fixture / "config_legacy.json"));
+  CHECK(*current.config == *legacy.config);
+  const Model again = make_model(JsonObject::parse(current.config->dump(), "config.json"));
+  CHECK(*again.config == *current.config);
+}
+
+TEST_CASE("rotary frequencies are scaled as Llama 3.1 scales them", "[llama]") {
+  const RotaryConfig plain{.theta = 500000};
+  CHECK(plain.frequency(0, 128) == 1);
+  CHECK(std::abs(plain.frequency(32, 128) - 1 / std::sqrt(500000.0)) < 1e-12);
+  RotaryConfig linear = plain;
+  linear.scaling = RotaryConfig::Scaling::linear;
+  linear.factor = 4;
+  CHECK(linear.frequency(5, 128) == plain.frequency(5, 128) / 4);
+  const RotaryConfig llama3{.theta = 500000, .scaling = RotaryConfig::Scaling::llama3, .factor = 8,
+                            .low_frequency_factor = 1, .high_frequency_factor = 4, .original_context = 8192};
+  CHECK(llama3.frequency(0, 128) == plain.frequency(0, 128));                 // wavelength 6.3: kept
+  CHECK(llama3.frequency(63, 128) == plain.frequency(63, 128) / 8);           // wavelength 2.6 million: stretched
+  const double between = llama3.frequency(32, 128) / plain.frequency(32, 128);  // wavelength 4443: in between
+  CHECK(std::abs(between - ((1 - (8192 / 4442.88 - 1) / 3) / 8 + (8192 / 4442.88 - 1) / 3)) < 1e-4);
+  const auto table = plain.table(3, 4);
+  REQUIRE(table.size() == 12);
+  CHECK(table[4] == static_cast<float>(std::cos(1.0)));
+  CHECK(table[6] == static_cast<float>(std::sin(1.0)));
+}
+
+TEST_CASE("LLaMA decodes token by token what it computes at once", "[llama][device]") {
+  const Model model = make_llama({.vocabulary = 31, .context = 23, .width = 20, .inner = 27, .layers = 2, .heads = 6,
+                                  .kv_heads = 3, .head_width = 10, .attention_bias = true, .tied = true});
+  auto backend = make_backend("");
+  Generator generator(*backend, model);
+  initialize(generator.store(), model.parameters, 5);
+  std::vector<int32_t> ids;
+  for (int32_t i = 0; i < 23; ++i) ids.push_back(i * 7 % 31);
+  const auto whole = generator.prefill(ids);
+  auto stepwise = generator.prefill(std::span(ids).first(2));
+  for (size_t i = 2; i < ids.size(); ++i) stepwise = generator.decode(ids[i]);
+  for (size_t v = 0; v < whole.size(); ++v) CHECK(std::abs(whole[v] - stepwise[v]) < 1e-5f);
+}
+
+TEST_CASE("wrong LLaMA configs name the file and the key", "[llama]") {
+  CHECK(message_of(nlohmann::json::object()) == "accepted");
+  const auto says = [](nlohmann::json changes, const std::string& word) {
+    const std::string text = message_of(std::move(changes));
+    INFO(text);
+    CHECK(text.find(word) != std::string::npos);
+    CHECK(text.find("config.json") != std::string::npos);
+  };
+  says({{"num_key_value_heads", 3}}, "num_key_value_heads");
+  says({{"num_attention_heads", 5}}, "num_attention_heads");
+  says({{"head_dim", 7}}, "head_dim");
+  says({{"hidden_act", "relu"}}, "relu");
+  says({{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}}}}, "yarn");
+  says({{"rope_scaling", {{"rope_type", "linear"}}}}, "factor");
+  says({{"hidden_size", -4}}, "hidden_size");
+}
