@@ -8,8 +8,8 @@
 #include "models/generation.h"
 #include "models/gpt2/gpt2.h"
 #include "models/training.h"
-#include "models/verify.h"
 #include "runtime/check.h"
+#include "tests/verify_fixture.h"
 
 using namespace vkformer;
 
@@ -63,31 +63,21 @@ double largest_difference(const Trained& a, const Trained& b) {
   return worst;
 }
 
-int verify_fixture(Backend& backend) {
-  int compared = 0;
-  verify_case(backend, std::filesystem::path(VKFORMER_FIXTURES) / "gpt2", [&](const VerifyRow& row) {
-    INFO(row.tensor << " error " << row.error << " tolerance " << row.tolerance << " " << row.note);
-    CHECK(row.verdict != VerifyRow::Verdict::failed);
-    compared += row.verdict == VerifyRow::Verdict::passed;
-  });
-  return compared;
-}
-
 }  // namespace
 
 TEST_CASE("the reference agrees with PyTorch", "[gpt2]") {
   auto backend = make_reference_backend();
-  CHECK(verify_fixture(*backend) == 43);
+  CHECK(verify_fixture(*backend, "gpt2") == 43);
 }
 
 TEST_CASE("the device agrees with PyTorch", "[gpt2][device]") {
   auto backend = make_backend("");
-  CHECK(verify_fixture(*backend) == 43);
+  CHECK(verify_fixture(*backend, "gpt2") == 43);
 }
 
 TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[gpt2][device]") {
   auto backend = make_backend("", {.as_gpu = true});
-  CHECK(verify_fixture(*backend) == 43);
+  CHECK(verify_fixture(*backend, "gpt2") == 43);
 }
 
 TEST_CASE("training with dropout on the device follows the reference", "[gpt2][device]") {

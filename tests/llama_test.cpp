@@ -7,24 +7,14 @@
 
 #include "models/generation.h"
 #include "models/llama/llama.h"
-#include "models/verify.h"
 #include "runtime/check.h"
+#include "tests/verify_fixture.h"
 
 using namespace vkformer;
 
 namespace {
 
 const std::filesystem::path fixture = std::filesystem::path(VKFORMER_FIXTURES) / "llama";
-
-int verify_fixture(Backend& backend) {
-  int compared = 0;
-  verify_case(backend, fixture, [&](const VerifyRow& row) {
-    INFO(row.tensor << " error " << row.error << " tolerance " << row.tolerance << " " << row.note);
-    CHECK(row.verdict != VerifyRow::Verdict::failed);
-    compared += row.verdict == VerifyRow::Verdict::passed;
-  });
-  return compared;
-}
 
 std::string message_of(nlohmann::json changes) {
   nlohmann::json config = {{"model_type", "llama"}, {"hidden_size", 24}, {"num_attention_heads", 4},
@@ -42,12 +32,12 @@ std::string message_of(nlohmann::json changes) {
 
 TEST_CASE("the reference agrees with PyTorch on LLaMA", "[llama]") {
   auto backend = make_reference_backend();
-  CHECK(verify_fixture(*backend) == 36);
+  CHECK(verify_fixture(*backend, "llama") == 36);
 }
 
 TEST_CASE("the device agrees with PyTorch on LLaMA", "[llama][device]") {
   auto backend = make_backend("");
-  CHECK(verify_fixture(*backend) == 36);
+  CHECK(verify_fixture(*backend, "llama") == 36);
 }
 
 TEST_CASE("the keys of older LLaMA configs mean the same", "[llama]") {
