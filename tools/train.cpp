@@ -270,8 +270,8 @@ void train(TrainFlags flags) {
   const Model model = flags.resume ? make_model(JsonObject::load(checkpoint / "config.json"))
                                    : configured_model(flags, vocabulary.size());
   if (flags.settings.context == 0) flags.settings.context = model.context;
-  check(vocabulary.size() <= model.vocabulary, "{} has {} tokens, the model only {}", "the tokenizer", vocabulary.size(),
-        model.vocabulary);
+  check(vocabulary.size() <= model.vocabulary, "the tokenizer has {} tokens, the model only {}; the checkpoint is damaged",
+        vocabulary.size(), model.vocabulary);
   const TextData data(vocabulary.encode(text), flags.validation_fraction, flags.settings.context);
 
   auto backend = open_backend(flags.common);
