@@ -26,7 +26,7 @@ void take(uint first, bool inside) {
   uint i = 0;
   do {
     [[unroll]] for (uint j = 0; j < AT_ONCE; ++j) {
-      const uint start = found[min(i + j, count - 1)] * COLUMNS;
+      const uint start = min(found[min(i + j, count - 1)], args.tokens - 1) * COLUMNS;
       [[unroll]] for (uint k = 0; k < STEP; ++k) {
         const vec2 row = load2(args.upstream, start, first + k, inside, 0);
         sums[k] += i + j < count ? row : vec2(0);
@@ -61,10 +61,11 @@ void search(int id, uint base) {
 void main() {
   const uint self = row_group();
   if (self >= (BY_TOKEN ? args.tokens : uint(args.table_rows))) return;
-  const int id = BY_TOKEN ? args.ids.v[self] : int(self);
+  // Clamped, like the list above: Mesa 25.2's CPU driver performs loads that all lanes share even when no lane is active.
+  const int id = BY_TOKEN ? args.ids.v[min(self, args.tokens - 1)] : int(self);
   if (id < 0 || id >= args.table_rows) return;
 
-  target = uint(id) * COLUMNS;
+  target = uint(clamp(id, 0, args.table_rows - 1)) * COLUMNS;
   bool first = true;
   uint base = 0;
   do {
