@@ -61,7 +61,7 @@ void search(int id, uint base) {
 void main() {
   const uint self = row_group();
   if (self >= (BY_TOKEN ? args.tokens : uint(args.table_rows))) return;
-  // Clamped, like the list above: Mesa 25.2's CPU driver performs loads that all lanes share even when no lane is active.
+  // Clamped, like the list above: Mesa 25.2's CPU driver loads what all lanes share even when none is active.
   const int id = BY_TOKEN ? args.ids.v[min(self, args.tokens - 1)] : int(self);
   if (id < 0 || id >= args.table_rows) return;
 
