@@ -58,8 +58,8 @@ Generator::Generator(Backend& backend, const Model& model, int64_t capacity)
   write_constants(*store_, model);
 }
 
-// The prompt is padded to `positions`: what padding writes into the cache lies behind the last token, and is overwritten
-// before any query sees it.
+// The prompt is padded to `positions`: what padding writes into the cache lies behind the last token, and is
+// overwritten before any query sees it.
 std::unique_ptr<Program> Generator::make_program(int64_t positions) {
   Graph graph;
   const Value ids = graph.input("ids", {1, positions}, DType::i32);

@@ -1,6 +1,6 @@
 #pragma once
-// Text generation with a decoder-only model: the prompt through one recorded program (prefill), then one token at a time
-// through another (decode), over a key-value cache that stays on the device.
+// Text generation with a decoder-only model: the prompt through one recorded program (prefill), then one token at a
+// time through another (decode), over a key-value cache that stays on the device.
 
 #include "models/model.h"
 
@@ -25,8 +25,8 @@ class Generator {
   Store& store() { return *store_; }
   int64_t capacity() const { return capacity_; }
   int64_t position() const { return position_; }
-  /// Runs the prompt from position 0 and gives the logits [V] after its last token. Throws Error when it is empty, longer
-  /// than the capacity, or has an id outside the vocabulary.
+  /// Runs the prompt from position 0 and gives the logits [V] after its last token. Throws Error when it is empty,
+  /// longer than the capacity, or has an id outside the vocabulary.
   std::vector<float> prefill(std::span<const int32_t> prompt);
   /// Appends one token and gives the logits after it.
   std::vector<float> decode(int32_t token);

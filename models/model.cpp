@@ -64,7 +64,8 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
 void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks) {
   add_parameter_blocks(layout, "parameters", blocks);
   std::vector<StoreLayout::Part> constants;
-  for (const ConstantSpec& constant : model.constants) constants.push_back({constant.name, {constant.shape, DType::f32}});
+  for (const ConstantSpec& constant : model.constants)
+    constants.push_back({constant.name, {constant.shape, DType::f32}});
   if (!constants.empty()) layout.add_block("constants", constants);
 }
 
@@ -137,7 +138,8 @@ void save_parameters(const Store& store, const std::vector<ParameterSpec>& param
                          values = store.read(parameter.name);
                          check(std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }),
                                "{} has values that are not finite: the training has diverged, so it is not saved; "
-                               "lower --learning-rate", parameter.name);
+                               "lower --learning-rate",
+                               parameter.name);
                          return std::as_bytes(std::span(values));
                        }});
   }

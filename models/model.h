@@ -36,21 +36,21 @@ struct CacheSpec {
 
 /// How one pass through a model runs.
 struct Pass {
-  Value ids;            ///< i32 [B, T]
-  Value seed;           ///< i32 [2] {seed, step}: dropout is on; absent: off
-  Value position;       ///< i32 [1]: index of the first of the T positions; absent: 0, and no cache
-  int64_t capacity = 0; ///< positions the key-value cache holds (with `position`)
+  Value ids;             ///< i32 [B, T]
+  Value seed;            ///< i32 [2] {seed, step}: dropout is on; absent: off
+  Value position;        ///< i32 [1]: index of the first of the T positions; absent: 0, and no cache
+  int64_t capacity = 0;  ///< positions the key-value cache holds (with `position`)
 };
 
 /// A decoder-only language model.
 struct Model {
-  std::string family;                     ///< Hugging Face model_type
+  std::string family;  ///< Hugging Face model_type
   std::vector<ParameterSpec> parameters;
   int64_t vocabulary = 0;
-  int64_t context = 0;                    ///< most positions
+  int64_t context = 0;  ///< most positions
   int64_t layers = 0;
   std::vector<ConstantSpec> constants;
-  std::vector<CacheSpec> caches;          ///< used by passes with a position
+  std::vector<CacheSpec> caches;  ///< used by passes with a position
   /// Hidden states [B, T, C] after the last norm.
   std::function<Value(Graph&, const Pass&)> hidden;
   /// Hidden states [.., C] -> logits [.., V].
@@ -87,8 +87,8 @@ void write_constants(Store& store, const Model& model);
 /// Fills the parameters with their start values; they depend only on the seed and each tensor's name.
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed);
 
-/// Loads every parameter from DIR/model.safetensors. Throws Error that lists missing or misshapen tensors; tensors of the
-/// file that the model doesn't know are returned.
+/// Loads every parameter from DIR/model.safetensors. Throws Error that lists missing or misshapen tensors; tensors of
+/// the file that the model doesn't know are returned.
 std::vector<std::string> load_parameters(Store& store, const std::vector<ParameterSpec>& parameters,
                                          const std::filesystem::path& file);
 /// Writes them as a Hugging Face model.safetensors.

@@ -43,10 +43,10 @@ Graph build_evaluation(const Model& model, int64_t batch, int64_t context) {
 }  // namespace
 
 double learning_rate_at(const TrainSettings& s, int64_t iteration) {
-  if (iteration <= s.warmup) return s.learning_rate * static_cast<double>(iteration) / static_cast<double>(s.warmup + 1);
+  if (iteration <= s.warmup)
+    return s.learning_rate * static_cast<double>(iteration) / static_cast<double>(s.warmup + 1);
   if (iteration >= s.iterations) return s.min_learning_rate;
-  const double progress =
-      static_cast<double>(iteration - s.warmup) / static_cast<double>(s.iterations - s.warmup);
+  const double progress = static_cast<double>(iteration - s.warmup) / static_cast<double>(s.iterations - s.warmup);
   return s.min_learning_rate +
          0.5 * (1 + std::cos(std::numbers::pi * progress)) * (s.learning_rate - s.min_learning_rate);
 }
@@ -97,7 +97,8 @@ void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, cons
 }
 
 int64_t TrainingPlan::total_bytes() const {
-  return std::accumulate(rows.begin(), rows.end(), int64_t{0}, [](int64_t sum, const Row& row) { return sum + row.bytes; });
+  return std::accumulate(rows.begin(), rows.end(), int64_t{0},
+                         [](int64_t sum, const Row& row) { return sum + row.bytes; });
 }
 
 TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const Backend& backend) {

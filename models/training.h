@@ -7,16 +7,16 @@
 namespace vkformer {
 
 struct TrainSettings {
-  int64_t batch = 12;               ///< B, sequences of one micro-batch
-  int64_t context = 0;              ///< T, positions of one sequence; 0: the model's
-  int64_t accumulate = 1;           ///< micro-batches of one iteration
+  int64_t batch = 12;      ///< B, sequences of one micro-batch
+  int64_t context = 0;     ///< T, positions of one sequence; 0: the model's
+  int64_t accumulate = 1;  ///< micro-batches of one iteration
   int64_t iterations = 2000;
   double learning_rate = 1e-3;
   double min_learning_rate = 1e-4;  ///< at the end of the cosine
   int64_t warmup = 100;             ///< iterations of linear warm-up
   double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
   double weight_decay = 0.1;
-  double clip = 1.0;                ///< of the global gradient norm; 0: off
+  double clip = 1.0;  ///< of the global gradient norm; 0: off
   uint32_t seed = 1337;
 
   bool operator==(const TrainSettings&) const = default;

@@ -20,7 +20,8 @@ Verdict verdict(bool passed) { return passed ? Verdict::passed : Verdict::failed
 
 class RecordedCase {
  public:
-  RecordedCase(Backend& backend, const std::filesystem::path& folder, const std::function<void(const VerifyRow&)>& report)
+  RecordedCase(Backend& backend, const std::filesystem::path& folder,
+               const std::function<void(const VerifyRow&)>& report)
       : backend_(backend),
         folder_(folder),
         report_(report),
@@ -54,7 +55,9 @@ class RecordedCase {
     for (const char* prefix : {"greedy", "greedy_left_pad"})
       if (expected_.find(std::string(prefix) + ".input_ids")) compare_greedy(prefix);
     if (expected_.find("attention.0"))
-      report_({.tensor = "attention.0", .how = "", .verdict = Verdict::skipped,
+      report_({.tensor = "attention.0",
+               .how = "",
+               .verdict = Verdict::skipped,
                .note = "fused attention never forms the probabilities; out and log-sum-exp are proved by conform"});
   }
 
@@ -97,8 +100,12 @@ class RecordedCase {
 
   void compare_relative(const std::string& name, double got, double want, double tolerance, double absolute = 0) {
     const double error = std::abs(got - want) / std::abs(want);
-    report_({.tensor = name, .error = error, .tolerance = tolerance, .how = "relative",
-             .verdict = verdict(error <= tolerance || std::abs(got - want) <= absolute), .note = {}});
+    report_({.tensor = name,
+             .error = error,
+             .tolerance = tolerance,
+             .how = "relative",
+             .verdict = verdict(error <= tolerance || std::abs(got - want) <= absolute),
+             .note = {}});
   }
 
   void compare_forward_and_gradients() {
@@ -129,8 +136,8 @@ class RecordedCase {
     gradients->write("seed", std::vector<int32_t>{0, 0});
     gradients->write("loss_gradient", std::vector<float>{1});
     gradients->run();
-    compare_relative("loss", static_cast<double>(gradients->read("loss")[0]),
-                     static_cast<double>(floats("loss")[0]), limit("loss_relative"));
+    compare_relative("loss", static_cast<double>(gradients->read("loss")[0]), static_cast<double>(floats("loss")[0]),
+                     limit("loss_relative"));
     for (const ParameterSpec& parameter : model_.parameters)
       compare("grad." + parameter.name, gradients->read("grad." + parameter.name),
               limit("gradient_relative_to_tensor_max"), false);
@@ -179,11 +186,18 @@ class RecordedCase {
       }
     }
     const double outside = 1 - static_cast<double>(within) / static_cast<double>(total);
-    report_({.tensor = "adamw.final.* (fraction beyond 5e-5)", .error = outside,
-             .tolerance = 1 - limit("adamw_final_fraction_within"), .how = "of all elements",
-             .verdict = verdict(outside <= 1 - limit("adamw_final_fraction_within")), .note = {}});
-    report_({.tensor = "adamw.final.* (largest error)", .error = worst, .tolerance = most, .how = "absolute",
-             .verdict = verdict(worst <= most), .note = {}});
+    report_({.tensor = "adamw.final.* (fraction beyond 5e-5)",
+             .error = outside,
+             .tolerance = 1 - limit("adamw_final_fraction_within"),
+             .how = "of all elements",
+             .verdict = verdict(outside <= 1 - limit("adamw_final_fraction_within")),
+             .note = {}});
+    report_({.tensor = "adamw.final.* (largest error)",
+             .error = worst,
+             .tolerance = most,
+             .how = "absolute",
+             .verdict = verdict(worst <= most),
+             .note = {}});
   }
 
   // Each prompt runs by itself without its padding: positions count real tokens only.
@@ -223,10 +237,17 @@ class RecordedCase {
       }
     }
     const double tolerance = limit("logits_relative_to_max");
-    report_({.tensor = prefix + ".sequences", .error = static_cast<double>(wrong), .how = "wrong ids",
-             .verdict = verdict(wrong == 0), .note = {}});
-    report_({.tensor = prefix + ".logits", .error = worst / largest, .tolerance = tolerance, .how = "of the largest",
-             .verdict = verdict(worst / largest <= tolerance), .note = {}});
+    report_({.tensor = prefix + ".sequences",
+             .error = static_cast<double>(wrong),
+             .how = "wrong ids",
+             .verdict = verdict(wrong == 0),
+             .note = {}});
+    report_({.tensor = prefix + ".logits",
+             .error = worst / largest,
+             .tolerance = tolerance,
+             .how = "of the largest",
+             .verdict = verdict(worst / largest <= tolerance),
+             .note = {}});
   }
 
   Backend& backend_;

@@ -10,11 +10,11 @@ namespace vkformer {
 struct VerifyRow {
   enum class Verdict : uint8_t { failed, passed, skipped };
   std::string tensor;
-  double error = 0;      ///< in the units of `tolerance`
+  double error = 0;  ///< in the units of `tolerance`
   double tolerance = 0;
-  std::string how;       ///< "of the largest", "relative", "98 % within", "equal"
+  std::string how;  ///< "of the largest", "relative", "98 % within", "equal"
   Verdict verdict = Verdict::failed;
-  std::string note;      ///< why it failed or was skipped
+  std::string note;  ///< why it failed or was skipped
 };
 
 /// Verifies one case folder; calls `report` for every tensor. A case that can't be run gives one failed row with the

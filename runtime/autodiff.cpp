@@ -40,9 +40,8 @@ Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value
     for (size_t i = 0; i < contributions.size(); ++i) {
       if (!contributions[i] || !node.inputs[i]) continue;
       if (!matters[static_cast<size_t>(node.inputs[i].id)]) continue;
-      check(graph.shape(contributions[i]) == node.in(i),
-            "[{}] gradient {} has shape {}, the input {}", node.op->name, i, graph.shape(contributions[i]).to_string(),
-            node.in(i).to_string());
+      check(graph.shape(contributions[i]) == node.in(i), "[{}] gradient {} has shape {}, the input {}", node.op->name,
+            i, graph.shape(contributions[i]).to_string(), node.in(i).to_string());
       Value& total = gradient_of[static_cast<size_t>(node.inputs[i].id)];
       total = total ? graph.apply(*add_op, {total, contributions[i]}) : contributions[i];
     }

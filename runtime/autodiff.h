@@ -7,8 +7,8 @@
 
 namespace vkformer {
 
-/// Appends the nodes that compute d(loss)/d(value) for every value in `wanted` and gives those gradients, in that order;
-/// absent where the loss does not depend on the value. `seed` is the upstream gradient of `loss` (same shape).
+/// Appends the nodes that compute d(loss)/d(value) for every value in `wanted` and gives those gradients, in that
+/// order; absent where the loss does not depend on the value. `seed` is the upstream gradient of `loss` (same shape).
 /// Contributions are added in a fixed order (latest use first), so results do not vary. Throws Error when the way from
 /// loss to a wanted value passes an op without a gradient.
 Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value> wanted);

@@ -30,7 +30,7 @@ class Store {
 struct Timing {
   std::string scope;  ///< "h.0.attn"
   std::string_view op, kernel, candidate;
-  double start = 0;    ///< seconds since the run began
+  double start = 0;  ///< seconds since the run began
   double seconds = 0;
   Cost cost;
 };

@@ -41,8 +41,7 @@ struct CheckFormat {
   fmt::format_string<Args...> text;
   SourceLine where;
   template <class Text>
-  consteval CheckFormat(const Text& literal, SourceLine at = SourceLine::here())
-      : text(literal), where(at) {}
+  consteval CheckFormat(const Text& literal, SourceLine at = SourceLine::here()) : text(literal), where(at) {}
 };
 
 template <class... Args>

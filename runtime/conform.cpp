@@ -30,9 +30,9 @@ struct CaseGraph {
 CaseGraph build(const Op& op, const Case& c) {
   CaseGraph built;
   for (size_t i = 0; i < c.inputs.size(); ++i)
-    built.inputs.push_back(c.inputs[i].absent ? Value{}
-                                              : built.graph.input(input_name(i), c.inputs[i].type.shape,
-                                                                  c.inputs[i].type.dtype));
+    built.inputs.push_back(c.inputs[i].absent
+                               ? Value{}
+                               : built.graph.input(input_name(i), c.inputs[i].type.shape, c.inputs[i].type.dtype));
   built.outputs = built.graph.add(op, built.inputs, c.attributes);
   return built;
 }
@@ -87,7 +87,8 @@ void compare(ConformResult& result, const std::string& name, std::span<const flo
     const double error = std::abs(value - expected.data[i]);
     if (!(error <= limit) && result.verdict == ConformResult::Verdict::ok) {
       result.verdict = ConformResult::Verdict::failed;
-      result.detail = fmt::format("{}[{}] = {:g}, expected {:g}, tolerance {:g}", name, i, value, expected.data[i], limit);
+      result.detail =
+          fmt::format("{}[{}] = {:g}, expected {:g}, tolerance {:g}", name, i, value, expected.data[i], limit);
     }
     if (std::isfinite(error)) result.worst = std::max(result.worst, error / limit);
   }
@@ -199,8 +200,7 @@ void finite_differences(ConformResult& result, const Op& op, const Case& c, cons
         for (size_t i = 0; i < direction.data.size(); ++i) moved[input].data[i] += step * direction.data[i];
         return dot(upstream, run_reference(node, moved)[0].data);
       };
-      const double numeric =
-          (8 * (value_at(h) - value_at(-h)) - (value_at(2 * h) - value_at(-2 * h))) / (12 * h);
+      const double numeric = (8 * (value_at(h) - value_at(-h)) - (value_at(2 * h) - value_at(-2 * h))) / (12 * h);
       const double analytic = dot(gradient, direction.data);
       const double share = std::abs(numeric - analytic) / (1e-5 * (std::sqrt(dot(gradient, gradient)) + 1e-3));
       result.worst = std::max(result.worst, share);
@@ -210,8 +210,7 @@ void finite_differences(ConformResult& result, const Op& op, const Case& c, cons
     }
   };
   for (size_t w = 0; w < built.wanted.size(); ++w) check_input(built.wanted[w], gradients[w].data);
-  for (size_t input : built.constant)
-    check_input(input, std::vector<double>(inputs[input].data.size()));
+  for (size_t input : built.constant) check_input(input, std::vector<double>(inputs[input].data.size()));
 }
 
 void gradient_checks(Backend& backend, const Op& op, const Case& c,
@@ -261,8 +260,9 @@ HostTensor random_tensor(const CaseInput& input, uint64_t seed) {
   HostTensor tensor(input.type);
   for (double& value : tensor.data) {
     const double unit = static_cast<double>(generator() >> 11) * 0x1p-53;
-    value = input.type.dtype == DType::i32 ? std::floor(input.low + unit * (input.high - input.low + 1))
-                                           : static_cast<double>(static_cast<float>(input.low + unit * (input.high - input.low)));
+    value = input.type.dtype == DType::i32
+                ? std::floor(input.low + unit * (input.high - input.low + 1))
+                : static_cast<double>(static_cast<float>(input.low + unit * (input.high - input.low)));
   }
   return tensor;
 }
@@ -285,8 +285,11 @@ void conform(Backend& backend, const ConformOptions& options, const std::functio
       if (op->candidates) {
         candidates = op->candidates(build(*op, c).graph.nodes().front(), backend.facts());
         if (candidates.empty())
-          report({.op = std::string(op->name), .what = describe(c), .check = "forward",
-                  .verdict = ConformResult::Verdict::not_supported, .detail = "no kernel for this device"});
+          report({.op = std::string(op->name),
+                  .what = describe(c),
+                  .check = "forward",
+                  .verdict = ConformResult::Verdict::not_supported,
+                  .detail = "no kernel for this device"});
       }
       for (std::string_view candidate : candidates) report(forward_check(backend, *op, c, candidate));
       if (options.gradients && op->gradient) gradient_checks(backend, *op, c, report);

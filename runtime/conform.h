@@ -1,11 +1,11 @@
 #pragma once
 // Conformance: every op's cases on a device against the double reference, and the gradients by finite differences.
 //
-// For each case and each kernel that is legal on the device: the outputs start as NaN, sentinels lie behind every tensor,
-// the case runs twice and must give the same bits, and
+// For each case and each kernel that is legal on the device: the outputs start as NaN, sentinels lie behind every
+// tensor, the case runs twice and must give the same bits, and
 //     |device - reference| <= tolerance(dtype, reduction length) * largest |reference| of the tensor + 1e-7.
-// With gradients: (1) the reference's gradient rule against finite differences of the reference (directional derivatives,
-// double precision), (2) the device's gradients against the reference's.
+// With gradients: (1) the reference's gradient rule against finite differences of the reference (directional
+// derivatives, double precision), (2) the device's gradients against the reference's.
 
 #include "runtime/backend.h"
 
@@ -18,16 +18,16 @@ double tolerance(DType dtype, int64_t reduction);
 struct ConformResult {
   enum class Verdict : uint8_t { ok, failed, not_supported };
   std::string op;
-  std::string what;       ///< shapes, attributes, kernel
-  std::string check;      ///< "forward", "gradient rule", "gradient"
+  std::string what;   ///< shapes, attributes, kernel
+  std::string check;  ///< "forward", "gradient rule", "gradient"
   Verdict verdict = Verdict::ok;
-  double worst = 0;       ///< largest error as a share of its tolerance
-  std::string detail;     ///< why it failed
+  double worst = 0;    ///< largest error as a share of its tolerance
+  std::string detail;  ///< why it failed
 };
 
 struct ConformOptions {
-  std::string op;          ///< only this op; empty for all
-  std::string pattern;     ///< regular expression on "op what"; empty for all
+  std::string op;       ///< only this op; empty for all
+  std::string pattern;  ///< regular expression on "op what"; empty for all
   bool gradients = false;
 };
 

@@ -20,23 +20,23 @@ struct DeviceFacts {
   uint32_t subgroup_size = 0;
   uint32_t min_subgroup_size = 0;
   uint32_t max_subgroup_size = 0;
-  bool subgroup_shuffle = false;     ///< shuffle and broadcast, from any lane, in compute shaders
-  bool full_subgroups = false;       ///< a subgroup size can be required, with full subgroups
-  uint32_t max_workgroup_size = 0;   ///< invocations
+  bool subgroup_shuffle = false;    ///< shuffle and broadcast, from any lane, in compute shaders
+  bool full_subgroups = false;      ///< a subgroup size can be required, with full subgroups
+  uint32_t max_workgroup_size = 0;  ///< invocations
   uint32_t max_workgroups[3] = {};
-  uint32_t shared_memory = 0;        ///< bytes a workgroup
-  uint64_t max_allocation = 0;       ///< bytes: the least of maxMemoryAllocationSize and maxBufferSize
-  uint64_t memory_total = 0;         ///< bytes of the largest device-local heap
-  uint64_t memory_free = 0;          ///< bytes of its budget that are not in use
+  uint32_t shared_memory = 0;   ///< bytes a workgroup
+  uint64_t max_allocation = 0;  ///< bytes: the least of maxMemoryAllocationSize and maxBufferSize
+  uint64_t memory_total = 0;    ///< bytes of the largest device-local heap
+  uint64_t memory_free = 0;     ///< bytes of its budget that are not in use
   bool int64 = false;
-  bool float16 = false;              ///< 16-bit float arithmetic
-  bool storage16 = false;            ///< 16-bit values in storage buffers
+  bool float16 = false;    ///< 16-bit float arithmetic
+  bool storage16 = false;  ///< 16-bit values in storage buffers
   bool bfloat16 = false;
   bool integer_dot = false;
   bool cooperative_matrix = false;
-  float timestamp_period = 0;        ///< nanoseconds a tick, 0 without timestamps
-  uint32_t timestamp_bits = 0;       ///< valid bits of a timestamp
-  uint32_t cpu_threads = 1;          ///< cores of the host: what a CPU device computes with
+  float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
+  uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
+  uint32_t cpu_threads = 1;     ///< cores of the host: what a CPU device computes with
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
 };

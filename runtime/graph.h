@@ -67,8 +67,8 @@ enum class Storage : uint8_t {
 struct ValueInfo {
   TensorType type;
   Storage storage = Storage::temporary;
-  std::string name;   ///< of an input, a persistent tensor or an output; empty otherwise
-  int producer = -1;  ///< index of the node that computes it, -1 for inputs and persistent tensors
+  std::string name;     ///< of an input, a persistent tensor or an output; empty otherwise
+  int producer = -1;    ///< index of the node that computes it, -1 for inputs and persistent tensors
   bool output = false;  ///< the host reads it after each run
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// The op contract: plain data. One folder under shaders/ is one op family; each op in it is one `Op` constant, listed in
-// the registry by VKFORMER_OPS at the end of the folder's .cpp. Everything else walks the registry: conformance, gradient
-// check, timing, the support table, `--device reference`.
+// The op contract: plain data. One folder under shaders/ is one op family; each op in it is one `Op` constant, listed
+// in the registry by VKFORMER_OPS at the end of the folder's .cpp. Everything else walks the registry: conformance,
+// gradient check, timing, the support table, `--device reference`.
 
 #include "runtime/check.h"
 #include "runtime/device_facts.h"
@@ -80,8 +80,9 @@ using OpList = std::vector<const Op*>;
 
 }  // namespace vkformer
 
-/// At the end of shaders/<folder>/<folder>.cpp, at global scope: VKFORMER_OPS(layer_norm, &vkformer::layer_norm_op, ...)
-#define VKFORMER_OPS(folder, ...)        \
-  namespace vkformer::registry {         \
+/// At the end of shaders/<folder>/<folder>.cpp, at global scope: VKFORMER_OPS(layer_norm, &vkformer::layer_norm_op,
+/// ...)
+#define VKFORMER_OPS(folder, ...)                    \
+  namespace vkformer::registry {                     \
   OpList ops_of_##folder() { return {__VA_ARGS__}; } \
   }

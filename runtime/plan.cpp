@@ -123,9 +123,8 @@ struct Planner {
       const bool legal = backing_of(to).root == to.id && !graph.info(to).output &&
                          info(source.root).storage == Storage::temporary && !info(source.root).output &&
                          lives[root].last == i && info(source.root).type.bytes() == graph.info(to).type.bytes();
-      const bool read_twice = std::any_of(n.inputs.begin() + 1, n.inputs.end(), [&](Value v) {
-        return v && backing_of(v).root == source.root;
-      });
+      const bool read_twice = std::any_of(n.inputs.begin() + 1, n.inputs.end(),
+                                          [&](Value v) { return v && backing_of(v).root == source.root; });
       if (!legal || read_twice) continue;
       lives[root].last = std::max(lives[root].last, lives[static_cast<size_t>(to.id)].last);
       for (Backing& b : backing)
@@ -149,8 +148,10 @@ struct Planner {
     std::vector<PlannedItem*> placed;
     for (PlannedItem* item : order) {
       const int64_t size = align(item->bytes + options.guard_bytes);
-      check(size <= limit, "{} needs {} MiB, more than one allocation of {} may have ({} MiB); use a smaller batch or "
-            "context", item->name, size >> 20, facts.name, limit >> 20);
+      check(size <= limit,
+            "{} needs {} MiB, more than one allocation of {} may have ({} MiB); use a smaller batch or "
+            "context",
+            item->name, size >> 20, facts.name, limit >> 20);
       // The lowest gap among the items alive at the same time, block by block.
       for (int block = 0;; ++block) {
         std::vector<const PlannedItem*> neighbours;
@@ -250,8 +251,8 @@ std::vector<int> live_nodes(const Graph& graph) {
   for (Value value : graph.persistents()) wanted[static_cast<size_t>(value.id)] = 1;
   for (const Node& node : nodes)
     for (size_t o = 0; o < node.op->aliases.size(); ++o)
-      if (const int source = node.op->aliases[o]; source >= 0 && wanted[static_cast<size_t>(
-                                                      node.inputs[static_cast<size_t>(source)].id)])
+      if (const int source = node.op->aliases[o];
+          source >= 0 && wanted[static_cast<size_t>(node.inputs[static_cast<size_t>(source)].id)])
         wanted[static_cast<size_t>(node.outputs[o].id)] = 1;
   for (Value output : graph.outputs()) wanted[static_cast<size_t>(output.id)] = 1;
   std::vector<int> live;

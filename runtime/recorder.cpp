@@ -73,8 +73,7 @@ void Recorder::copy(Region source, Region target) {
 }
 
 void Recorder::fill(Region target, uint32_t pattern) {
-  add({.kind = Command::Kind::fill, .kernel = "fill", .target = target, .pattern = pattern}, {},
-      std::span(&target, 1));
+  add({.kind = Command::Kind::fill, .kernel = "fill", .target = target, .pattern = pattern}, {}, std::span(&target, 1));
 }
 
 void Recorder::add(Command command, std::span<const Region> reads, std::span<const Region> writes) {

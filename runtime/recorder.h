@@ -1,6 +1,6 @@
 #pragma once
-// What an op's `record` talks to. The recorder collects dispatches with the bytes they read and write, and derives every
-// barrier from real overlaps (read after write, write after read, write after write); no op author writes one.
+// What an op's `record` talks to. The recorder collects dispatches with the bytes they read and write, and derives
+// every barrier from real overlaps (read after write, write after read, write after write); no op author writes one.
 
 #include "runtime/op.h"
 
@@ -15,9 +15,9 @@ struct Region {
 /// One kernel launch. `reads` / `writes` left empty mean "all inputs of the node" / "all its outputs", and the node's
 /// scratch in both; name them in ops that launch several kernels where that is too coarse.
 struct Launch {
-  std::string_view kernel;              ///< name of the .comp file
-  std::string_view variant = "f32";     ///< a variant named in its first comment lines
-  std::vector<uint32_t> constants = {}; ///< specialization constants 0, 1, 2, ...
+  std::string_view kernel;               ///< name of the .comp file
+  std::string_view variant = "f32";      ///< a variant named in its first comment lines
+  std::vector<uint32_t> constants = {};  ///< specialization constants 0, 1, 2, ...
   std::array<uint32_t, 3> groups = {1, 1, 1};
   /// The kernel relies on subgroups of this many invocations, all full (0: any).
   uint32_t subgroup_size = 0;
@@ -107,8 +107,8 @@ class Recorder {
 constexpr uint32_t groups_for(int64_t items, int64_t per_group) {
   return static_cast<uint32_t>((items + per_group - 1) / per_group);
 }
-/// Long dispatches are split along their last axis that has more than one group, with vkCmdDispatchBase: kernels may use
-/// gl_NumWorkGroups.x only when they dispatch along y or z too, and gl_NumWorkGroups.y only along z.
+/// Long dispatches are split along their last axis that has more than one group, with vkCmdDispatchBase: kernels may
+/// use gl_NumWorkGroups.x only when they dispatch along y or z too, and gl_NumWorkGroups.y only along z.
 
 /// A number of workgroups that may exceed the device's limit along one axis, spread over x and y. Kernels rebuild the
 /// linear index as gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x and return past the end.

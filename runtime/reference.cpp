@@ -1,7 +1,6 @@
 // The CPU reference: an interpreter that walks the graph and calls each op's double-precision formula.
 
 #include <algorithm>
-#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -99,8 +98,7 @@ class ReferenceProgram : public Program {
     if (info.storage == Storage::persistent) {
       HostTensor& tensor = values_[index(value)];
       tensor = HostTensor(info.type);
-      std::copy_n(store_->at(store_->layout().require(info.name, info.type)), info.type.elements(),
-                  tensor.data.data());
+      std::copy_n(store_->at(store_->layout().require(info.name, info.type)), info.type.elements(), tensor.data.data());
     }
     return values_[index(value)];
   }

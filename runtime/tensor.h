@@ -1,8 +1,8 @@
 #pragma once
 // Shapes and element types, the vocabulary of every level.
 //
-// Dimension letters used in all shape comments: B batch, T positions (S for keys), C model width, H heads, D head width,
-// F feed-forward width, V vocabulary, M N K for matrix products.
+// Dimension letters used in all shape comments: B batch, T positions (S for keys), C model width, H heads, D head
+// width, F feed-forward width, V vocabulary, M N K for matrix products.
 
 #include <array>
 #include <cstdint>

@@ -97,6 +97,11 @@ accept "${train[@]}" --out run
 refuse 1 "already holds a run" "${train[@]}" --out run
 refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt
 accept "$vkformer" generate run -p "the " -n 30 --seed 1
+# Killed between its last checkpoint and its last evaluation, a run makes up for that.
+evaluation=$(tail -n 1 run/metrics.jsonl)
+sed -i '$d' run/metrics.jsonl
+accept "$vkformer" train --resume --out run
+[[ $(tail -n 1 run/metrics.jsonl) == "$evaluation" ]] || fail "the last evaluation was not made up for"
 refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
 refuse 1 "prompt" "$vkformer" generate run -p ""
 refuse 1 "not a folder" "$vkformer" generate nowhere -p "the"

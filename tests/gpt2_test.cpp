@@ -41,7 +41,8 @@ struct Trained {
 
 Trained weights_of(Trainer& trainer, const Model& model, std::vector<double> losses) {
   Trained result{std::move(losses), {}};
-  for (const ParameterSpec& parameter : model.parameters) result.weights.push_back(trainer.store().read(parameter.name));
+  for (const ParameterSpec& parameter : model.parameters)
+    result.weights.push_back(trainer.store().read(parameter.name));
   return result;
 }
 
@@ -51,7 +52,8 @@ Trained train(Backend& backend, const Model& model, const TrainSettings& setting
   const int64_t tokens = settings.batch * settings.context * settings.accumulate;
   std::vector<double> losses;
   for (int64_t i = 1; i <= settings.iterations; ++i)
-    losses.push_back(trainer.step(i, some_ids(tokens, model.vocabulary, 5 + i), some_ids(tokens, model.vocabulary, 6 + i)));
+    losses.push_back(
+        trainer.step(i, some_ids(tokens, model.vocabulary, 5 + i), some_ids(tokens, model.vocabulary, 6 + i)));
   return weights_of(trainer, model, losses);
 }
 
@@ -101,8 +103,10 @@ TEST_CASE("two runs give the same bits", "[gpt2][device]") {
 TEST_CASE("micro-batches accumulate to the gradient of the whole batch", "[gpt2][device]") {
   const Model model = odd_model(0);
   auto backend = make_backend("");
-  const Trained whole = train(*backend, model, {.batch = 4, .context = 19, .accumulate = 1, .iterations = 1, .warmup = 0});
-  const Trained parts = train(*backend, model, {.batch = 2, .context = 19, .accumulate = 2, .iterations = 1, .warmup = 0});
+  const Trained whole =
+      train(*backend, model, {.batch = 4, .context = 19, .accumulate = 1, .iterations = 1, .warmup = 0});
+  const Trained parts =
+      train(*backend, model, {.batch = 2, .context = 19, .accumulate = 2, .iterations = 1, .warmup = 0});
   CHECK(std::abs(whole.losses[0] - parts.losses[0]) < 1e-5);
   // AdamW's first step is a sign: elements whose gradient is rounding noise may differ by two learning rates.
   int64_t far = 0, total = 0;

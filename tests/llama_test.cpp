@@ -17,7 +17,7 @@ namespace {
 const std::filesystem::path fixture = std::filesystem::path(VKFORMER_FIXTURES) / "llama";
 
 std::string message_of(nlohmann::json changes) {
-  nlohmann::json config = {{"model_type", "llama"}, {"hidden_size", 24}, {"num_attention_heads", 4},
+  nlohmann::json config = {{"model_type", "llama"},    {"hidden_size", 24},      {"num_attention_heads", 4},
                            {"num_key_value_heads", 2}, {"num_hidden_layers", 1}, {"intermediate_size", 40}};
   config.update(changes);
   try {
@@ -56,10 +56,14 @@ TEST_CASE("rotary frequencies are scaled as Llama 3.1 scales them", "[llama]") {
   linear.scaling = RotaryConfig::Scaling::linear;
   linear.factor = 4;
   CHECK(linear.frequency(5, 128) == plain.frequency(5, 128) / 4);
-  const RotaryConfig llama3{.theta = 500000, .scaling = RotaryConfig::Scaling::llama3, .factor = 8,
-                            .low_frequency_factor = 1, .high_frequency_factor = 4, .original_context = 8192};
-  CHECK(llama3.frequency(0, 128) == plain.frequency(0, 128));                 // wavelength 6.3: kept
-  CHECK(llama3.frequency(63, 128) == plain.frequency(63, 128) / 8);           // wavelength 2.6 million: stretched
+  const RotaryConfig llama3{.theta = 500000,
+                            .scaling = RotaryConfig::Scaling::llama3,
+                            .factor = 8,
+                            .low_frequency_factor = 1,
+                            .high_frequency_factor = 4,
+                            .original_context = 8192};
+  CHECK(llama3.frequency(0, 128) == plain.frequency(0, 128));                   // wavelength 6.3: kept
+  CHECK(llama3.frequency(63, 128) == plain.frequency(63, 128) / 8);             // wavelength 2.6 million: stretched
   const double between = llama3.frequency(32, 128) / plain.frequency(32, 128);  // wavelength 4443: in between
   CHECK(std::abs(between - ((1 - (8192 / 4442.88 - 1) / 3) / 8 + (8192 / 4442.88 - 1) / 3)) < 1e-4);
   const auto table = plain.table(3, 4);
@@ -69,8 +73,16 @@ TEST_CASE("rotary frequencies are scaled as Llama 3.1 scales them", "[llama]") {
 }
 
 TEST_CASE("LLaMA decodes token by token what it computes at once", "[llama][device]") {
-  const Model model = make_llama({.vocabulary = 31, .context = 23, .width = 20, .inner = 27, .layers = 2, .heads = 6,
-                                  .kv_heads = 3, .head_width = 10, .attention_bias = true, .tied = true});
+  const Model model = make_llama({.vocabulary = 31,
+                                  .context = 23,
+                                  .width = 20,
+                                  .inner = 27,
+                                  .layers = 2,
+                                  .heads = 6,
+                                  .kv_heads = 3,
+                                  .head_width = 10,
+                                  .attention_bias = true,
+                                  .tied = true});
   auto backend = make_backend("");
   Generator generator(*backend, model);
   initialize(generator.store(), model.parameters, 5);

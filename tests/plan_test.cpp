@@ -99,7 +99,8 @@ TEST_CASE("tensors alive at the same time never overlap", "[plan]") {
     for (int i = 0; i < 40; ++i) {
       const Value from = pool[random() % pool.size()];
       pool.push_back(random() % 2 ? scale(graph, from, 2) : activate(graph, Activation::relu, from));
-      if (random() % 4 == 0) pool.push_back(graph.input(fmt::format("x{}", i), {static_cast<int64_t>(random() % 200 + 1)}));
+      if (random() % 4 == 0)
+        pool.push_back(graph.input(fmt::format("x{}", i), {static_cast<int64_t>(random() % 200 + 1)}));
     }
     for (int i = 0; i < 3; ++i) {
       const Value chosen = pool[random() % pool.size()];

@@ -2,8 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "runtime/check.h"
 #include "runtime/backend.h"
+#include "runtime/check.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/layer_norm/layer_norm.h"
 
@@ -52,8 +52,8 @@ TEST_CASE("replays record and allocate nothing", "[device]") {
 TEST_CASE("barriers stand only where data flows", "[device]") {
   auto backend = make_backend("");
   auto program = backend->compile(diamond(), backend->make_store({}));
-  // The two branches run without a barrier between them. Barriers: at the start, before the sum, before the norm, before
-  // the copy of its result to the host.
+  // The two branches run without a barrier between them. Barriers: at the start, before the sum, before the norm,
+  // before the copy of its result to the host.
   CHECK(program->counters().dispatches == 5);
   CHECK(program->counters().barriers == 4);
 }

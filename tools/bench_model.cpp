@@ -18,17 +18,19 @@ namespace {
 
 /// "4x128x4:65:64", a config.json or a folder.
 Model bench_subject(const std::string& text) {
-  if (std::filesystem::is_directory(text)) return make_model(JsonObject::load(resolve_model_folder(text) / "config.json"));
+  if (std::filesystem::is_directory(text))
+    return make_model(JsonObject::load(resolve_model_folder(text) / "config.json"));
   if (std::filesystem::exists(text)) return make_model(JsonObject::load(text));
   long long layers = 0, width = 0, heads = 0, vocabulary = 50257, context = 1024;
   int used = 0;
   const int fields = std::sscanf(text.c_str(), "%lldx%lldx%lld%n:%lld%n:%lld%n", &layers, &width, &heads, &used,
                                  &vocabulary, &used, &context, &used);
   if (fields < 3 || static_cast<size_t>(used) != text.size())
-    throw UsageError(fmt::format("-m {} is neither a folder, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
-  const nlohmann::json config = {{"model_type", "gpt2"}, {"n_layer", layers}, {"n_embd", width}, {"n_head", heads},
-                                 {"vocab_size", vocabulary}, {"n_positions", context}, {"embd_pdrop", 0},
-                                 {"attn_pdrop", 0}, {"resid_pdrop", 0}};
+    throw UsageError(
+        fmt::format("-m {} is neither a folder, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
+  const nlohmann::json config = {{"model_type", "gpt2"}, {"n_layer", layers},        {"n_embd", width},
+                                 {"n_head", heads},      {"vocab_size", vocabulary}, {"n_positions", context},
+                                 {"embd_pdrop", 0},      {"attn_pdrop", 0},          {"resid_pdrop", 0}};
   return make_model(JsonObject::parse(config.dump(), text));
 }
 
@@ -88,7 +90,8 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
   const std::string size = fmt::format("B{} T{}", settings.batch, settings.context);
   Trainer trainer(backend, model, settings);
   initialize(trainer.store(), model.parameters, 1);
-  report(measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
+  report(
+      measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
   {
     const auto blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
     StoreLayout layout;
@@ -103,7 +106,8 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
     program->write("targets", ids);
     program->write("seed", std::vector<int32_t>{0, 0});
     program->write("loss_gradient", std::vector<float>{1});
-    report(measure("forward+backward " + size, static_cast<double>(tokens), flags.repetitions, [&] { program->run(); }));
+    report(
+        measure("forward+backward " + size, static_cast<double>(tokens), flags.repetitions, [&] { program->run(); }));
   }
   int64_t iteration = 0;
   report(measure("train step " + size, static_cast<double>(tokens), flags.repetitions,
@@ -122,17 +126,23 @@ void bench_model(const BenchFlags& flags) {
   const bool json = flags.output == "json";
   auto rows = nlohmann::json::array();
   if (!json)
-    fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10} |\n| {:-<24} | {:->11}: | {:->9}: | {:-<36} "
-               "| {:->25}: | {:->21}: | {:->9}: |\n",
-               "model", "size", "params", "device", "test", "t/s", "best ms", "", "", "", "", "", "", "");
+    fmt::print(
+        "| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10} |\n| {:-<24} | {:->11}: | {:->9}: | {:-<36} "
+        "| {:->25}: | {:->21}: | {:->9}: |\n",
+        "model", "size", "params", "device", "test", "t/s", "best ms", "", "", "", "", "", "", "");
   const auto report = [&](const Row& row) {
     if (json)
-      rows.push_back({{"model", flags.model}, {"parameters", model.parameter_count()}, {"device", backend->facts().name},
-                      {"driver", backend->facts().driver}, {"test", row.test}, {"tokens_per_second", row.tokens_per_second},
-                      {"deviation", row.deviation}, {"best_seconds", row.best_seconds}});
+      rows.push_back({{"model", flags.model},
+                      {"parameters", model.parameter_count()},
+                      {"device", backend->facts().name},
+                      {"driver", backend->facts().driver},
+                      {"test", row.test},
+                      {"tokens_per_second", row.tokens_per_second},
+                      {"deviation", row.deviation},
+                      {"best_seconds", row.best_seconds}});
     else
-      fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n", model.family + " " + flags.model,
-                 size, parameters, backend->facts().name, row.test,
+      fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n",
+                 model.family + " " + flags.model, size, parameters, backend->facts().name, row.test,
                  fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
     std::fflush(stdout);
   };

@@ -68,7 +68,8 @@ void bench_op(const BenchFlags& flags) {
     if (!c.inputs.back().absent) parts.push_back({fmt::format("input{}", parts.size()), c.inputs.back().type});
   }
   // Inputs that are not named are absent, so that the op's own rule says what is missing.
-  for (const Case& known : op->cases()) c.inputs.resize(std::max(c.inputs.size(), known.inputs.size()), {.absent = true});
+  for (const Case& known : op->cases())
+    c.inputs.resize(std::max(c.inputs.size(), known.inputs.size()), {.absent = true});
   StoreLayout layout;
   layout.add_block("inputs", parts);
   auto backend = make_backend(flags.common.device, {.profile = true});
@@ -99,7 +100,8 @@ void bench_op(const BenchFlags& flags) {
   std::vector<std::string_view> candidates{""};
   if (op->candidates) candidates = op->candidates(node, backend->facts());
   if (!flags.candidate.empty() && std::find(candidates.begin(), candidates.end(), flags.candidate) == candidates.end())
-    throw UsageError(fmt::format("kernel '{}' is not legal here; there are: {}", flags.candidate, fmt::join(candidates, ", ")));
+    throw UsageError(
+        fmt::format("kernel '{}' is not legal here; there are: {}", flags.candidate, fmt::join(candidates, ", ")));
   fmt::print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
   for (std::string_view candidate : candidates) {
     if (!flags.candidate.empty() && candidate != flags.candidate) continue;

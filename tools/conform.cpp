@@ -40,8 +40,8 @@ void conform(const ConformFlags& flags) {
                                                             : total->not_supported);
     }
     if (flags.verbose || result.verdict == ConformResult::Verdict::failed)
-      fmt::print(flags.common.json ? stderr : stdout, "{:<4} {} {} {}  {:.2f}{}{}\n", word_for(result.verdict), result.op, result.check, result.what,
-                 result.worst, result.detail.empty() ? "" : "  ", result.detail);
+      fmt::print(flags.common.json ? stderr : stdout, "{:<4} {} {} {}  {:.2f}{}{}\n", word_for(result.verdict),
+                 result.op, result.check, result.what, result.worst, result.detail.empty() ? "" : "  ", result.detail);
     rows.push_back({{"op", result.op},
                     {"case", result.what},
                     {"check", result.check},

@@ -18,21 +18,31 @@ void print_devices(bool json) {
   const auto listings = list_devices();
   auto rows = nlohmann::json::array();
   if (!json)
-    fmt::print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver", "API",
-               "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
+    fmt::print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver",
+               "API", "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
   for (size_t i = 0; i < listings.size(); ++i) {
     const DeviceFacts& f = listings[i].facts;
     const auto yes = [](bool value) { return value ? "yes" : "-"; };
-    const std::string api = fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff);
+    const std::string api =
+        fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff);
     if (json)
-      rows.push_back({{"index", i}, {"name", f.name}, {"driver", f.driver}, {"api", api}, {"memory_total", f.memory_total},
-                      {"memory_free", f.memory_free}, {"subgroup_size", f.subgroup_size}, {"float16", f.float16},
-                      {"bfloat16", f.bfloat16}, {"int64", f.int64}, {"integer_dot", f.integer_dot},
-                      {"cooperative_matrix", f.cooperative_matrix}, {"unusable", listings[i].unusable}});
+      rows.push_back({{"index", i},
+                      {"name", f.name},
+                      {"driver", f.driver},
+                      {"api", api},
+                      {"memory_total", f.memory_total},
+                      {"memory_free", f.memory_free},
+                      {"subgroup_size", f.subgroup_size},
+                      {"float16", f.float16},
+                      {"bfloat16", f.bfloat16},
+                      {"int64", f.int64},
+                      {"integer_dot", f.integer_dot},
+                      {"cooperative_matrix", f.cooperative_matrix},
+                      {"unusable", listings[i].unusable}});
     else
       fmt::print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", i, f.name, f.driver, api,
-                 gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16), yes(f.bfloat16),
-                 yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
+                 gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16),
+                 yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
                  listings[i].unusable.empty() ? "   yes" : "no: " + listings[i].unusable);
   }
   if (json) fmt::print("{}\n", rows.dump(1));
@@ -49,8 +59,9 @@ void print_ops(const CommonFlags& flags) {
       Graph graph;
       Values inputs;
       for (size_t i = 0; i < c.inputs.size(); ++i)
-        inputs.push_back(c.inputs[i].absent ? Value{}
-                                            : graph.input(fmt::format("{}", i), c.inputs[i].type.shape, c.inputs[i].type.dtype));
+        inputs.push_back(c.inputs[i].absent
+                             ? Value{}
+                             : graph.input(fmt::format("{}", i), c.inputs[i].type.shape, c.inputs[i].type.dtype));
       graph.add(*op, inputs, c.attributes);
       for (std::string_view kernel : op->candidates(graph.nodes().front(), backend->facts()))
         if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) kernels.emplace_back(kernel);

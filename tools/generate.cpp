@@ -1,7 +1,7 @@
 // `vkformer generate`: text from a trained model, streamed.
 
-#include <random>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "models/generation.h"
 #include "models/text/vocabulary.h"
@@ -62,8 +62,11 @@ void generate(GenerateFlags flags) {
   const double rest = now() - start - first_token;
   const double speed = generated > 1 ? static_cast<double>(generated - 1) / rest : 0;
   if (flags.common.json)
-    fmt::print("{}\n", nlohmann::json{{"text", text}, {"tokens", generated}, {"seed", flags.sampling.seed},
-                                      {"seconds_to_first_token", first_token}, {"tokens_per_second", speed}}
+    fmt::print("{}\n", nlohmann::json{{"text", text},
+                                      {"tokens", generated},
+                                      {"seed", flags.sampling.seed},
+                                      {"seconds_to_first_token", first_token},
+                                      {"tokens_per_second", speed}}
                            .dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   else
     fmt::print("\n");
@@ -72,9 +75,11 @@ void generate(GenerateFlags flags) {
                speed, generated, flags.sampling.seed);
   if (!flags.common.profile.empty()) {
     print_profile(*generator.prefill_program(), "prefill", flags.common.json);
-    check(generator.decode_program() != nullptr, "nothing was decoded, so there is no profile to write; use -n 2 or more");
+    check(generator.decode_program() != nullptr,
+          "nothing was decoded, so there is no profile to write; use -n 2 or more");
     print_profile(*generator.decode_program(), "last decoded token", flags.common.json);
-    write_trace({{"prefill", generator.prefill_program()}, {"decode", generator.decode_program()}}, flags.common.profile);
+    write_trace({{"prefill", generator.prefill_program()}, {"decode", generator.decode_program()}},
+                flags.common.profile);
   }
 }
 

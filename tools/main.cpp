@@ -11,8 +11,9 @@ namespace {
 void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
                      "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
-  command.add_option("--profile", flags.profile,
-                     "time every dispatch: table on screen, Chrome trace JSON (Perfetto) into FILE")
+  command
+      .add_option("--profile", flags.profile,
+                  "time every dispatch: table on screen, Chrome trace JSON (Perfetto) into FILE")
       ->type_name("FILE");
   command.add_flag("--json", flags.json, "machine-readable output");
   command.add_flag("-q,--quiet", flags.quiet, "results only");
@@ -23,7 +24,8 @@ void add_train(CLI::App& app) {
   TrainSettings& s = flags->settings;
   CLI::App* command = app.add_subcommand("train", "train a language model on a text file");
   add_common_flags(*command, flags->common);
-  command->add_option("config", flags->config, "the model: a Hugging Face config.json (vocab_size comes from the text)");
+  command->add_option("config", flags->config,
+                      "the model: a Hugging Face config.json (vocab_size comes from the text)");
   command->add_option("--data", flags->data, "text file")->type_name("FILE");
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
   command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings, except those given");
@@ -33,22 +35,40 @@ void add_train(CLI::App& app) {
   command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
   command->add_option("--batch", s.batch, "sequences of a micro-batch")->check(positive)->capture_default_str();
   command->add_option("--context", s.context, "positions of a sequence (default: the model's)")->check(positive);
-  command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")->check(positive)->capture_default_str();
-  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of the cosine")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
+      ->check(positive)
+      ->capture_default_str();
+  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of the cosine")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("--beta1", s.beta1, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
   command->add_option("--beta2", s.beta2, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
-  command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--clip", s.clip, "largest gradient norm, 0: off")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--clip", s.clip, "largest gradient norm, 0: off")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
   command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")
-      ->check(CLI::Range(0.0, 0.9))->capture_default_str();
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
   command->add_option("--evaluate-every", flags->evaluate_every, "iterations")->check(positive)->capture_default_str();
-  command->add_option("--evaluation-batches", flags->evaluation_batches, "batches of an evaluation (the last one uses the whole split)")
-      ->check(positive)->capture_default_str();
-  command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")->check(positive)->capture_default_str();
+  command
+      ->add_option("--evaluation-batches", flags->evaluation_batches,
+                   "batches of an evaluation (the last one uses the whole split)")
+      ->check(positive)
+      ->capture_default_str();
+  command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
+      ->check(positive)
+      ->capture_default_str();
   command->callback([flags, command] {
     for (const CLI::Option* option : command->get_options())
       if (option->count() > 0) flags->given.insert(option->get_name());
@@ -62,13 +82,19 @@ void add_generate(CLI::App& app) {
   add_common_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder or run folder")->required();
   command->add_option("-p,--prompt", flags->prompt, "the text to continue")->required();
-  command->add_option("-n,--tokens", flags->tokens, "tokens to write")->check(CLI::Range(int64_t{1}, int64_t{1} << 31))->capture_default_str();
+  command->add_option("-n,--tokens", flags->tokens, "tokens to write")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
+      ->capture_default_str();
   command->add_option("--temp", flags->sampling.temperature, "temperature; 0: always the likeliest token")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("--top-k", flags->sampling.top_k, "only the k likeliest tokens; 0: off")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
-  command->add_option("--top-p", flags->sampling.top_p, "only the likeliest tokens that together reach this probability")
-      ->check(CLI::Range(0.0, 1.0))->capture_default_str();
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--top-p", flags->sampling.top_p, "only the likeliest tokens that together reach this probability")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command->add_option("--seed", flags->seed, "of the draws (default: a new one, printed)")
       ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
   command->callback([flags] { generate(*flags); });
@@ -81,12 +107,14 @@ void add_conform(CLI::App& app) {
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("-o,--op", flags->options.op, "only this op");
-  command->add_option("-p,--pattern", flags->options.pattern, "only cases whose description matches this regular expression");
+  command->add_option("-p,--pattern", flags->options.pattern,
+                      "only cases whose description matches this regular expression");
   command->add_flag("--grad", flags->options.gradients, "also check gradients: finite differences, and the device's");
   command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
   command->add_option("--segment-seconds", flags->segment_seconds,
                       "estimated device time of one submission; tiny values split every dispatch");
-  command->add_flag("--as-gpu", flags->as_gpu, "choose and launch kernels as on a GPU, to prove that on a software driver");
+  command->add_flag("--as-gpu", flags->as_gpu,
+                    "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
   command->callback([flags] { conform(*flags); });
 }
@@ -120,16 +148,25 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "time a model (prompt, generation, training) or, with --op, one op");
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
-  command->add_option("-m,--model", flags->model,
-                      "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]; weights are random")
+  command
+      ->add_option(
+          "-m,--model", flags->model,
+          "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]; weights are random")
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths to time; 0: none")->capture_default_str();
-  command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")->capture_default_str();
-  command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")->capture_default_str();
-  command->add_option("-r,--repetitions", flags->repetitions, "timed runs")->check(CLI::Range(1, 100000))->capture_default_str();
-  command->add_option("-o,--output", flags->output, "md or json")->check(CLI::IsMember({"md", "json"}))->capture_default_str();
+  command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")
+      ->capture_default_str();
+  command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
+      ->capture_default_str();
+  command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("-o,--output", flags->output, "md or json")
+      ->check(CLI::IsMember({"md", "json"}))
+      ->capture_default_str();
   command->add_option("--op", flags->op, "time this op instead of a model");
-  command->add_option("--input", flags->inputs, "with --op: shape of an input, e.g. 8x256x64, 12x64:i32:0:64 or '-' (absent)");
+  command->add_option("--input", flags->inputs,
+                      "with --op: shape of an input, e.g. 8x256x64, 12x64:i32:0:64 or '-' (absent)");
   command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
   command->add_option("--candidate", flags->candidate, "with --op: only this kernel (default: all that are legal)");
   command->callback([flags] { flags->op.empty() ? bench_model(*flags) : bench_op(*flags); });

@@ -112,17 +112,19 @@ std::string loss_curve_svg(const std::vector<LossPoint>& training, const std::ve
   for (int i = 0; i <= ticks; ++i) {
     const double loss = axes.low + (axes.high - axes.low) * i / ticks;
     const double iteration = std::round(axes.last_iteration * i / ticks);
-    svg += fmt::format("<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" stroke=\"#ddd\"/>"
-                       "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.2f}</text>"
-                       "<text x=\"{6:.1f}\" y=\"{7}\" text-anchor=\"middle\">{8:.0f}</text>\n",
-                       left, axes.y(loss), width - right, left - 8, axes.y(loss) + 4, loss, axes.x(iteration),
-                       height - bottom + 18, iteration);
+    svg += fmt::format(
+        "<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" stroke=\"#ddd\"/>"
+        "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.2f}</text>"
+        "<text x=\"{6:.1f}\" y=\"{7}\" text-anchor=\"middle\">{8:.0f}</text>\n",
+        left, axes.y(loss), width - right, left - 8, axes.y(loss) + 4, loss, axes.x(iteration), height - bottom + 18,
+        iteration);
   }
   svg += polyline(axes, smoothed, "#1f77b4") + polyline(axes, validation, "#d62728");
-  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">iteration</text>"
-                     "<text x=\"{}\" y=\"18\" fill=\"#1f77b4\">training loss</text>"
-                     "<text x=\"{}\" y=\"18\" fill=\"#d62728\">validation loss</text>\n</svg>\n",
-                     width / 2, height - 12, left, left + 110);
+  svg += fmt::format(
+      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">iteration</text>"
+      "<text x=\"{}\" y=\"18\" fill=\"#1f77b4\">training loss</text>"
+      "<text x=\"{}\" y=\"18\" fill=\"#d62728\">validation loss</text>\n</svg>\n",
+      width / 2, height - 12, left, left + 110);
   return svg;
 }
 

@@ -37,8 +37,8 @@ void print_profile(const Program& program, const std::string& title, bool json) 
   std::vector<Row> rows;
   for (const auto& [name, row] : by_kernel) rows.push_back(row);
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
-  fmt::print(out, "{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8} {:>6}\n", title, "kernel (op)", "count", "mean us", "total ms",
-             "GFLOP/s", "GB/s", "share");
+  fmt::print(out, "{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8} {:>6}\n", title, "kernel (op)", "count", "mean us",
+             "total ms", "GFLOP/s", "GB/s", "share");
   for (const Row& row : rows)
     fmt::print(out, "{:<52} {:>6} {:>10.1f} {:>10.3f} {:>9.2f} {:>8.2f} {:>5.1f}%\n", row.name, row.count,
                row.seconds / row.count * 1e6, row.seconds * 1e3, row.cost.flops / row.seconds * 1e-9,
@@ -54,16 +54,19 @@ void print_profile(const Program& program, const std::string& title, bool json) 
 void write_trace(const std::vector<std::pair<std::string, const Program*>>& programs, const std::string& file) {
   auto events = nlohmann::json::array();
   for (size_t row = 0; row < programs.size(); ++row) {
-    events.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", row}, {"args", {{"name", programs[row].first}}}});
+    events.push_back(
+        {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", row}, {"args", {{"name", programs[row].first}}}});
     for (const Timing& t : programs[row].second->timings())
-      events.push_back({{"name", t.kernel},
-                      {"cat", t.op},
-                      {"ph", "X"},
-                      {"pid", 1},
-                      {"tid", row},
-                      {"ts", t.start * 1e6},
-                      {"dur", t.seconds * 1e6},
-                      {"args", {{"scope", t.scope}, {"candidate", t.candidate}, {"flops", t.cost.flops}, {"bytes", t.cost.bytes}}}});
+      events.push_back(
+          {{"name", t.kernel},
+           {"cat", t.op},
+           {"ph", "X"},
+           {"pid", 1},
+           {"tid", row},
+           {"ts", t.start * 1e6},
+           {"dur", t.seconds * 1e6},
+           {"args",
+            {{"scope", t.scope}, {"candidate", t.candidate}, {"flops", t.cost.flops}, {"bytes", t.cost.bytes}}}});
   }
   write_file_atomically(file, nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump());
 }

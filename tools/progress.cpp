@@ -7,9 +7,7 @@
 
 namespace vkformer {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string clock_text(double seconds) {
   const auto whole = static_cast<int64_t>(seconds + 0.5);

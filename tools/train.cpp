@@ -112,7 +112,8 @@ void print_plan(const TrainingPlan& plan, const DeviceFacts& facts) {
   fmt::print("  {:<34} {:>10.2f} MiB, {} bytes (temporaries' live set: {:.2f} MiB)\n", "total",
              mebibytes(plan.total_bytes()), plan.total_bytes(), mebibytes(plan.live_set_bytes));
   if (facts.memory_total > 0)
-    fmt::print("needs {} MiB, {} has {} MiB free\n", (plan.total_bytes() >> 20) + 1, facts.name, facts.memory_free >> 20);
+    fmt::print("needs {} MiB, {} has {} MiB free\n", (plan.total_bytes() >> 20) + 1, facts.name,
+               facts.memory_free >> 20);
 }
 
 /// `--plan`: the rows, and the biggest temporaries.
@@ -136,9 +137,10 @@ void check_fits(const TrainingPlan& plan, const DeviceFacts& facts) {
   std::string biggest;
   for (size_t i = 0; i < std::min<size_t>(3, plan.biggest.size()); ++i)
     biggest += fmt::format("{}{} ({} MiB)", i ? ", " : "", plan.biggest[i].name, plan.biggest[i].bytes >> 20);
-  fail("training needs {} MiB, {} has {} MiB free; the biggest temporaries: {}; use a smaller --batch (with "
-       "--accumulate), --context or model",
-       plan.total_bytes() >> 20, facts.name, facts.memory_free >> 20, biggest);
+  fail(
+      "training needs {} MiB, {} has {} MiB free; the biggest temporaries: {}; use a smaller --batch (with "
+      "--accumulate), --context or model",
+      plan.total_bytes() >> 20, facts.name, facts.memory_free >> 20, biggest);
 }
 
 double validation_loss(Trainer& trainer, const TextData& text, int64_t windows) {
@@ -155,8 +157,14 @@ class Run {
  public:
   Run(TrainFlags& flags, const Model& model, const Vocabulary& vocabulary, Trainer& trainer, const TextData& text,
       RunState state)
-      : flags_(flags), model_(model), vocabulary_(vocabulary), trainer_(trainer), text_(text), state_(std::move(state)),
-        writer_(flags.out), metrics_(flags.out, state_.iteration),
+      : flags_(flags),
+        model_(model),
+        vocabulary_(vocabulary),
+        trainer_(trainer),
+        text_(text),
+        state_(std::move(state)),
+        writer_(flags.out),
+        metrics_(flags.out, state_.iteration),
         progress_(flags.settings.iterations, flags.common.quiet) {}
 
   void train() {
@@ -190,8 +198,8 @@ class Run {
     if (state_.iteration < s.iterations) {
       fmt::print(stderr, "stopped at iteration {}; continue with: vkformer train --resume --out {}\n", state_.iteration,
                  flags_.out);
-    } else if (state_.iteration > first) {
-      report(metrics_.training_losses().back().loss, true);
+    } else if (state_.iteration > first || (text_.validation_windows() > 0 && !evaluated())) {
+      report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().loss, true);
       metrics_.flush();
     } else {
       fmt::print(stderr, "complete at iteration {}; give --iterations to go on\n", state_.iteration);
@@ -199,6 +207,12 @@ class Run {
   }
 
  private:
+  /// Whether the last iteration has its evaluation: a run may have been killed between its last checkpoint and that.
+  bool evaluated() const {
+    const auto& losses = metrics_.validation_losses();
+    return !losses.empty() && losses.back().iteration == state_.iteration;
+  }
+
   void save() {
     metrics_.flush();
     save_checkpoint(writer_, flags_, state_, model_, vocabulary_, trainer_);
@@ -206,8 +220,7 @@ class Run {
 
   void report(double loss, bool whole_split) {
     const int64_t windows = text_.validation_windows();
-    const int64_t used =
-        whole_split ? windows : std::min(windows, flags_.evaluation_batches * flags_.settings.batch);
+    const int64_t used = whole_split ? windows : std::min(windows, flags_.evaluation_batches * flags_.settings.batch);
     nlohmann::json row = {{"iteration", state_.iteration}, {"loss", loss}};
     std::string validation;
     if (used > 0) {
@@ -246,7 +259,8 @@ void train(TrainFlags flags) {
     print_dry_run(plan_training(model, flags.settings, *backend), flags, backend->facts());
     return;
   }
-  if (flags.out.empty() && !flags.plan) throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
+  if (flags.out.empty() && !flags.plan)
+    throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
   std::filesystem::path checkpoint;
   RunState state;
   if (flags.resume) {
@@ -257,7 +271,8 @@ void train(TrainFlags flags) {
     state = load_state(checkpoint, flags);
     flags.data = data.empty() ? state.data : data;
   } else {
-    if (flags.config.empty() || flags.data.empty()) throw UsageError("train needs CONFIG and --data FILE (or --resume)");
+    if (flags.config.empty() || flags.data.empty())
+      throw UsageError("train needs CONFIG and --data FILE (or --resume)");
     check(flags.plan || !latest_checkpoint(flags.out).has_value(),
           "{} already holds a run; continue it with --resume or choose another --out", flags.out);
   }
@@ -270,8 +285,9 @@ void train(TrainFlags flags) {
   const Model model = flags.resume ? make_model(JsonObject::load(checkpoint / "config.json"))
                                    : configured_model(flags, vocabulary.size());
   if (flags.settings.context == 0) flags.settings.context = model.context;
-  check(vocabulary.size() <= model.vocabulary, "the tokenizer has {} tokens, the model only {}; the checkpoint is damaged",
-        vocabulary.size(), model.vocabulary);
+  check(vocabulary.size() <= model.vocabulary,
+        "the tokenizer has {} tokens, the model only {}; the checkpoint is damaged", vocabulary.size(),
+        model.vocabulary);
   const TextData data(vocabulary.encode(text), flags.validation_fraction, flags.settings.context);
 
   auto backend = open_backend(flags.common);

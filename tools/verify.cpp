@@ -20,8 +20,13 @@ void verify(const VerifyFlags& flags) {
     if (!flags.common.json) fmt::print("{}\n", folder);
     verify_case(*backend, folder, [&](const VerifyRow& row) {
       ++count[row.verdict];
-      rows.push_back({{"case", folder}, {"tensor", row.tensor}, {"error", row.error}, {"tolerance", row.tolerance},
-                      {"how", row.how}, {"verdict", word(row.verdict)}, {"note", row.note}});
+      rows.push_back({{"case", folder},
+                      {"tensor", row.tensor},
+                      {"error", row.error},
+                      {"tolerance", row.tolerance},
+                      {"how", row.how},
+                      {"verdict", word(row.verdict)},
+                      {"note", row.note}});
       if (!flags.common.json && (!flags.common.quiet || row.verdict != VerifyRow::Verdict::passed))
         fmt::print("  {:<7} {:<52} {:>9.2e} / {:<8.1e} {}{}{}\n", word(row.verdict), row.tensor, row.error,
                    row.tolerance, row.how, row.note.empty() ? "" : "  ", row.note);

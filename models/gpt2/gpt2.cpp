@@ -78,8 +78,8 @@ class Builder {
     const std::string name = layer_name(layer);
     const Graph::Scope scope(graph_, fmt::format("h.{}", layer));
     x = project(attend(norm(x, name + ".ln_1"), name + ".attn", layer), name + ".attn.c_proj", config_.width, x);
-    const Value inner = linear(norm(x, name + ".ln_2"), name + ".mlp.c_fc", config_.width, config_.inner,
-                               config_.activation);
+    const Value inner =
+        linear(norm(x, name + ".ln_2"), name + ".mlp.c_fc", config_.width, config_.inner, config_.activation);
     return project(inner, name + ".mlp.c_proj", config_.inner, x);
   }
 
@@ -171,8 +171,8 @@ Gpt2Config Gpt2Config::from_json(const JsonObject& json) {
   check(!boolean_or(json, "add_cross_attention", false), "{}: add_cross_attention is not supported for gpt2",
         json.name());
   check(c.width % c.heads == 0, "{}: n_embd {} is not a multiple of n_head {}", json.name(), c.width, c.heads);
-  check(c.width / c.heads <= 256, "{}: heads of width {} (n_embd {} / n_head {}); at most 256 is supported", json.name(),
-        c.width / c.heads, c.width, c.heads);
+  check(c.width / c.heads <= 256, "{}: heads of width {} (n_embd {} / n_head {}); at most 256 is supported",
+        json.name(), c.width / c.heads, c.width, c.heads);
   return c;
 }
 

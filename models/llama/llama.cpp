@@ -132,8 +132,9 @@ Model make_llama(const LlamaConfig& config) {
               .vocabulary = config.vocabulary,
               .context = config.context,
               .layers = config.layers};
-  model.constants.push_back({std::string(table_name), {config.context, config.head_width},
-                             [config] { return config.rotary.table(config.context, config.head_width); }});
+  model.constants.push_back({std::string(table_name), {config.context, config.head_width}, [config] {
+                               return config.rotary.table(config.context, config.head_width);
+                             }});
   for (int64_t i = 0; i < config.layers; ++i)
     for (const std::string& name : {key_cache(i), value_cache(i)})
       model.caches.push_back({name, config.kv_heads * config.head_width});

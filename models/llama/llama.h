@@ -23,13 +23,13 @@ struct RotaryConfig {
 
 struct LlamaConfig {
   int64_t vocabulary = 32000;
-  int64_t context = 2048;     ///< max_position_embeddings
-  int64_t width = 4096;       ///< C, hidden_size
-  int64_t inner = 11008;      ///< F, intermediate_size
+  int64_t context = 2048;  ///< max_position_embeddings
+  int64_t width = 4096;    ///< C, hidden_size
+  int64_t inner = 11008;   ///< F, intermediate_size
   int64_t layers = 32;
   int64_t heads = 32;
   int64_t kv_heads = 32;
-  int64_t head_width = 128;   ///< D, head_dim; need not be C / heads
+  int64_t head_width = 128;  ///< D, head_dim; need not be C / heads
   double epsilon = 1e-6;
   double deviation = 0.02;
   double attention_dropout = 0;

@@ -64,11 +64,12 @@ void VulkanContext::transfer(const std::function<void(VkCommandBuffer)>& record)
       .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT,
       .dstAccessMask = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_READ_BIT |
                        VK_ACCESS_2_TRANSFER_WRITE_BIT};
-  const VkMemoryBarrier2 host_barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_TRANSFER_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_SHADER_READ_BIT};
+  const VkMemoryBarrier2 host_barrier{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = VK_PIPELINE_STAGE_2_TRANSFER_BIT,
+      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_SHADER_READ_BIT};
   const VkDependencyInfo before{
       .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
   const VkDependencyInfo after{
@@ -105,9 +106,8 @@ void VulkanContext::download(const Buffer& source, uint64_t offset, std::span<st
 }
 
 void VulkanContext::fill(const Buffer& target, uint32_t pattern) {
-  transfer([&](VkCommandBuffer commands) {
-    vkCmdFillBuffer(commands, target.handle(), 0, target.size() / 4 * 4, pattern);
-  });
+  transfer(
+      [&](VkCommandBuffer commands) { vkCmdFillBuffer(commands, target.handle(), 0, target.size() / 4 * 4, pattern); });
 }
 
 VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout)

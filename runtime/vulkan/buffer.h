@@ -1,8 +1,8 @@
 #pragma once
 // Device memory with an address.
 
-#include <span>
 #include <cstddef>
+#include <span>
 
 #include "runtime/vulkan/device.h"
 

@@ -83,8 +83,8 @@ Instance::Entry inspect(VkPhysicalDevice handle) {
   facts.subgroup_size = v11.subgroupSize;
   facts.min_subgroup_size = v13.minSubgroupSize;
   facts.max_subgroup_size = v13.maxSubgroupSize;
-  constexpr VkSubgroupFeatureFlags shuffles = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
-                                              VK_SUBGROUP_FEATURE_BALLOT_BIT;
+  constexpr VkSubgroupFeatureFlags shuffles =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
   facts.subgroup_shuffle = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                            (v11.subgroupSupportedOperations & shuffles) == shuffles &&
                            features.v12.subgroupBroadcastDynamicId;
@@ -94,9 +94,8 @@ Instance::Entry inspect(VkPhysicalDevice handle) {
   std::copy_n(limits.maxComputeWorkGroupCount, 3, facts.max_workgroups);
   facts.shared_memory = limits.maxComputeSharedMemorySize;
   // Shaders index buffers with 32-bit element numbers, hence never more than 4 GiB in one.
-  facts.max_allocation =
-      std::min({static_cast<uint64_t>(v11.maxMemoryAllocationSize), static_cast<uint64_t>(v13.maxBufferSize),
-                uint64_t{0xffffff00}});
+  facts.max_allocation = std::min({static_cast<uint64_t>(v11.maxMemoryAllocationSize),
+                                   static_cast<uint64_t>(v13.maxBufferSize), uint64_t{0xffffff00}});
   facts.int64 = features.all.features.shaderInt64;
   facts.float16 = features.v12.shaderFloat16;
   facts.storage16 = features.v11.storageBuffer16BitAccess;
@@ -126,8 +125,8 @@ std::string lower(std::string text) {
 }
 
 uint64_t free_bytes(VkPhysicalDevice physical) {
-  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{.sType =
+                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
   VkPhysicalDeviceMemoryProperties2 memory{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
                                            .pNext = &budget};
   const bool budgeted = has_extension(physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
@@ -157,8 +156,7 @@ int rank(DeviceKind kind) {
 
 int choose(const std::vector<Instance::Entry>& devices, const std::string& choice) {
   std::string list;
-  for (size_t i = 0; i < devices.size(); ++i)
-    list += fmt::format("{}{}: {}", i ? ", " : "", i, devices[i].facts.name);
+  for (size_t i = 0; i < devices.size(); ++i) list += fmt::format("{}{}: {}", i ? ", " : "", i, devices[i].facts.name);
   int best = -1;
   int index = -1;
   const auto parsed = std::from_chars(choice.data(), choice.data() + choice.size(), index);

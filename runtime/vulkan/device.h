@@ -39,9 +39,9 @@ class Instance {
 /// A logical device with one compute queue.
 class Device {
  public:
-  /// `choice`: empty for the best device (discrete, integrated, other, CPU), an index into the list of devices, or part of
-  /// a device's name, ignoring case. Throws Error that lists the devices when nothing matches. With `as_gpu` the facts
-  /// call a software device a discrete GPU, so that kernels are chosen and launched as on one.
+  /// `choice`: empty for the best device (discrete, integrated, other, CPU), an index into the list of devices, or part
+  /// of a device's name, ignoring case. Throws Error that lists the devices when nothing matches. With `as_gpu` the
+  /// facts call a software device a discrete GPU, so that kernels are chosen and launched as on one.
   explicit Device(const std::string& choice = {}, bool as_gpu = false);
   ~Device();
   Device(const Device&) = delete;

@@ -65,8 +65,10 @@ PipelineCache::~PipelineCache() {
     std::ofstream stream(temporary, std::ios::binary);
     stream.write(data.data(), static_cast<std::streamsize>(size));
     stream.close();
-    if (stream) std::filesystem::rename(temporary, file_, ignored);
-    else std::filesystem::remove(temporary, ignored);
+    if (stream)
+      std::filesystem::rename(temporary, file_, ignored);
+    else
+      std::filesystem::remove(temporary, ignored);
   }
   for (const auto& [key, pipeline] : pipelines_) vkDestroyPipeline(device_.handle(), pipeline, nullptr);
   vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
@@ -105,9 +107,10 @@ VkPipeline PipelineCache::get(std::string_view kernel, std::string_view variant,
       .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                 .pNext = subgroup_size ? &required : nullptr,
-                .flags = subgroup_size ? VkPipelineShaderStageCreateFlags{
-                                             VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT}
-                                       : 0,
+                .flags =
+                    subgroup_size
+                        ? VkPipelineShaderStageCreateFlags{VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT}
+                        : 0,
                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                 .module = module,
                 .pName = "main",

@@ -1,5 +1,6 @@
 #pragma once
-// Compute pipelines by (kernel, variant, specialization constants), made once, with a VkPipelineCache kept between runs.
+// Compute pipelines by (kernel, variant, specialization constants), made once, with a VkPipelineCache kept between
+// runs.
 
 #include <filesystem>
 #include <map>

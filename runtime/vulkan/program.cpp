@@ -87,10 +87,10 @@ class VulkanProgram : public Program {
   std::vector<Timing> timings() const override {
     if (!queries_ || counters_.runs == 0) return {};
     std::vector<uint64_t> ticks(commands_.size() * 2);
-    vk_check(vkGetQueryPoolResults(context_->device.handle(), queries_, 0, static_cast<uint32_t>(ticks.size()),
-                                   ticks.size() * 8, ticks.data(), 8,
-                                   VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-             "vkGetQueryPoolResults");
+    vk_check(
+        vkGetQueryPoolResults(context_->device.handle(), queries_, 0, static_cast<uint32_t>(ticks.size()),
+                              ticks.size() * 8, ticks.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+        "vkGetQueryPoolResults");
     const uint32_t bits = context_->device.facts().timestamp_bits;
     const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
     const auto between = [&](uint64_t from, uint64_t to) { return static_cast<double>((to - from) & mask); };
@@ -128,13 +128,13 @@ class VulkanProgram : public Program {
     const auto inspect = [&](const std::string& name, const Place& place, std::span<const std::byte> bytes,
                              uint32_t expected) {
       for (int64_t i = place.offset + place.bytes; i < place.offset + place.bytes + options_.guard_bytes; i += 4)
-        check(at(bytes, i) == expected, "{} bytes behind {} were overwritten", i - place.offset - place.bytes + 4, name);
+        check(at(bytes, i) == expected, "{} bytes behind {} were overwritten", i - place.offset - place.bytes + 4,
+              name);
     };
     for (const PlannedItem& item : plan_.items)
       inspect(item.name, item.place, blocks[static_cast<size_t>(item.place.block)], poison);
     for (Value input : graph_.inputs())
-      inspect(graph_.info(input).name, plan_.values[static_cast<size_t>(input.id)], step_->mapped(),
-              input_poison);
+      inspect(graph_.info(input).name, plan_.values[static_cast<size_t>(input.id)], step_->mapped(), input_poison);
   }
 
  protected:
@@ -356,7 +356,7 @@ class VulkanProgram : public Program {
   VkFence fence_ = nullptr;
   double longest_segment_ = 0;  ///< seconds, estimated when the segments were cut
   double cut_factor_ = 1;       ///< context_->seconds_per_estimate then
-  uint64_t accounted_ = 0;  ///< bytes in context_->allocated_bytes
+  uint64_t accounted_ = 0;      ///< bytes in context_->allocated_bytes
   Counters counters_;
 };
 

@@ -59,8 +59,10 @@ Types infer(const Node& node) {
         k_of_b);
 
   Shape y{p.m, p.n};
-  if (is_batched(node)) y = append(leading(a, 2), {p.m, p.n});
-  else if (!transpose_a) y = a.with_columns(p.n);
+  if (is_batched(node))
+    y = append(leading(a, 2), {p.m, p.n});
+  else if (!transpose_a)
+    y = a.with_columns(p.n);
   if (node.has_input(2))
     check(node.in(2) == Shape{p.n}, "[matmul] bias is {}, y has {} columns", node.in(2).to_string(), p.n);
   if (node.has_input(3))

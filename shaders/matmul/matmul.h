@@ -12,7 +12,7 @@ struct MatmulOptions {
   /// counting separate products.
   bool join_rows = false;
   float scale = 1;
-  Value bias = {};      ///< [N]
+  Value bias = {};  ///< [N]
   Activation activation = Activation::none;
   Value residual = {};  ///< of the result's shape
 };

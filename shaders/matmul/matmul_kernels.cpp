@@ -180,8 +180,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   }
   add(!p.transpose_a && p.m <= 8 && p.m * 4096 <= facts.shared_memory && facts.max_workgroup_size >= 256, "vector");
   add(!facts.is_cpu() && fits(split_tile, facts) && p.k >= 512 && tile_count(p, 64, 64) < 64, "tile64_split");
-  for (const Tile& tile : tiles)
-    add(fits(tile, facts) && tile_count(p, tile.side, tile.side) >= 64, tile.name);
+  for (const Tile& tile : tiles) add(fits(tile, facts) && tile_count(p, tile.side, tile.side) >= 64, tile.name);
   for (const Tile& tile : tiles)  // mostly padding is no use; the smallest must do for everything
     add(fits(tile, facts) && (tile.side == 32 || (p.m > tile.side / 4 && p.n > tile.side / 4)), tile.name);
   add(split && fits(split_tile, facts), "tile64_split");
