@@ -87,12 +87,4 @@ void write_constants(Store& store, const Model& model);
 /// Fills the parameters with their start values; they depend only on the seed and each tensor's name.
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed);
 
-/// Loads every parameter from DIR/model.safetensors. Throws Error that lists missing or misshapen tensors; tensors of
-/// the file that the model doesn't know are returned.
-std::vector<std::string> load_parameters(Store& store, const std::vector<ParameterSpec>& parameters,
-                                         const std::filesystem::path& file);
-/// Writes them as a Hugging Face model.safetensors.
-void save_parameters(const Store& store, const std::vector<ParameterSpec>& parameters,
-                     const std::filesystem::path& file);
-
 }  // namespace vkformer

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "models/weights.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"

@@ -6,6 +6,7 @@
 
 #include "models/generation.h"
 #include "models/training.h"
+#include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "shaders/cross_entropy/cross_entropy.h"

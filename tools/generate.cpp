@@ -5,6 +5,7 @@
 
 #include "models/generation.h"
 #include "models/text/vocabulary.h"
+#include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/commands.h"
 #include "tools/model_folder.h"
