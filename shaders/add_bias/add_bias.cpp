@@ -1,0 +1,76 @@
+#include "shaders/add_bias/add_bias.h"
+
+#include "shaders/add_bias/add_bias.args.h"
+#include "shaders/column_sum/column_sum.h"
+#include "shaders/common/rows.h"
+
+namespace vkformer {
+namespace {
+
+Types infer(const Node& node) {
+  const Shape &x = node.in(0), &bias = node.in(1);
+  check(node.input_types[0].dtype == DType::f32 && node.input_types[1].dtype == DType::f32,
+        "[add_bias] x is {} and bias {}, both must be f32", name_of(node.input_types[0].dtype),
+        name_of(node.input_types[1].dtype));
+  check(x.rank() >= 1, "[add_bias] x has no columns");
+  check(bias.rank() == 1 && bias[0] == x.columns(), "[add_bias] bias is {}, x {} needs [{}]", bias.to_string(),
+        x.to_string(), x.columns());
+  return {node.input_types[0]};
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::move);
+}
+
+void record(Recorder& recorder, const Node& node) {
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
+  const AddBiasArgs args{.x = recorder.address(node.inputs[0]),
+                         .bias = recorder.address(node.inputs[1]),
+                         .y = recorder.address(node.outputs[0]),
+                         .rows = static_cast<uint>(rows)};
+  recorder.dispatch(row_launch(recorder, "add_bias", RowUse::move, rows, columns,
+                               rows_per_group(recorder.device(), rows, columns), {args.x, args.bias, args.y}, {}),
+                    args);
+}
+
+Values gradient(Graph& graph, const Node&, std::span<const Value> upstream) {
+  if (!upstream[0]) return {{}, {}};
+  return {upstream[0], column_sum(graph, upstream[0])};
+}
+
+void reference(const Node& node, Inputs in, Outputs out) {
+  const int64_t columns = node.in(0).columns();
+  for (int64_t i = 0; i < node.in(0).elements(); ++i) out[0][i] = (*in[0])[i] + (*in[1])[i % columns];
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const Shape& x : {Shape{1}, Shape{5, 1}, Shape{3, 7}, Shape{2, 3, 4}, Shape{11, 72}, Shape{2, 5, 3, 24},
+                         Shape{13, 514}, Shape{3, 1031}, Shape{1031, 2}, Shape{67, 129}})
+    list.push_back(
+        {.inputs = {{.type = {x}}, {.type = {Shape{x.columns()}}}}, .attributes = {}});
+  return list;
+}
+
+Cost cost(const Node& node) {
+  const auto elements = static_cast<double>(node.out(0).elements());
+  return {.bytes = 8 * elements + 4 * static_cast<double>(node.in(1).elements()), .flops = elements};
+}
+
+const Op add_bias_op = {.name = "add_bias",
+                        .infer = infer,
+                        .record = record,
+                        .gradient = gradient,
+                        .reference = reference,
+                        .cases = cases,
+                        .cost = cost,
+                        .candidates = candidates,
+                        .in_place = true};
+
+}  // namespace
+
+Value add_bias(Graph& graph, Value x, Value bias) { return graph.apply(add_bias_op, {x, bias}); }
+
+}  // namespace vkformer
+
+VKFORMER_OPS(add_bias, &vkformer::add_bias_op)

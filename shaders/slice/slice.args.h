@@ -1,0 +1,17 @@
+#ifndef VKFORMER_SLICE_ARGS_H
+#define VKFORMER_SLICE_ARGS_H
+// Specialization constants 0-4: shaders/common/rows.glsl.
+#include "shaders/common/shared.h"
+
+VKFORMER_SHARED_BEGIN
+
+struct SliceArgs {
+  Floats source;  // the first column taken of the first row
+  Floats target;  // where it goes
+  uint rows;
+  uint source_stride;  // floats from row to row
+  uint target_stride;
+};
+
+VKFORMER_SHARED_END
+#endif

@@ -1,0 +1,12 @@
+#pragma once
+// A range of columns.
+
+#include "runtime/graph.h"
+
+namespace vkformer {
+
+/// Columns [first, first + count) of the last dimension of x: x [.., C] -> [.., count]. Its gradient is zero in the
+/// other columns. All columns give x itself. Throws Error when there are no such columns.
+Value slice(Graph& graph, Value x, int64_t first, int64_t count);
+
+}  // namespace vkformer
