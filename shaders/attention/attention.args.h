@@ -12,6 +12,7 @@ struct AttentionSource {
   Floats v;
   Ints position;  ///< cached keys before the first query; read if ATTENTION_POSITION
   Ints seed;      ///< {seed, step}; read if ATTENTION_DROPOUT is not 0
+  Ints mask;      ///< read if ATTENTION_MASK is not 0
   int queries;
   int keys;
   int heads;
@@ -60,11 +61,13 @@ VKFORMER_SHARED_END
 // Specialization constants common to the kernels; 0 is the workgroup's size.
 #define ATTENTION_HEAD_WIDTH 1
 #define ATTENTION_VALUE_WIDTH 2
-#define ATTENTION_GROUP 3     /* query heads that share one key head */
-#define ATTENTION_SCALE 4     /* f32 */
+#define ATTENTION_GROUP 3 /* query heads that share one key head */
+#define ATTENTION_SCALE 4 /* f32 */
 #define ATTENTION_CAUSAL 5
-#define ATTENTION_POSITION 6  /* there is a position input */
-#define ATTENTION_DROPOUT 7   /* f32, probability that a weight is dropped */
-#define ATTENTION_FLAGS 8     /* bit o: output o is wanted */
-#define ATTENTION_EXTRA 9     /* first of the kernel's own */
+#define ATTENTION_POSITION 6 /* there is a position input */
+#define ATTENTION_DROPOUT 7  /* f32, probability that a weight is dropped */
+#define ATTENTION_FLAGS 8    /* bit o: output o is wanted */
+#define ATTENTION_MASK 9     /* 0: none, 1: [., 1, S], 2: [., T, S] */
+#define ATTENTION_SHARED 10  /* bit 0: all batches have one mask */
+#define ATTENTION_EXTRA 11   /* first of the kernel's own */
 #endif

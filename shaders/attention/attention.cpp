@@ -8,7 +8,7 @@ namespace vkformer {
 
 namespace {
 
-// --- attention: q, k?, v?, position?, seed? -> result [B, T, H * Dv], log_sum_exp [B, H, T] ---
+// --- attention: q, k?, v?, position?, seed?, mask? -> result [B, T, H * Dv], log_sum_exp [B, H, T] ---
 
 Types infer(const Node& node) {
   check_attention(node);
@@ -103,7 +103,7 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
       k.value == q.value && apart(q, q_width, k, k_width) && !(v_in_k && !apart(q, q_width, v, v_width));
   return graph.apply(attention_op,
                      {q.value, k_in_q ? Value{} : k.value, v_in_k ? Value{} : v.value, options.position,
-                      options.dropout > 0 ? options.seed : Value{}},
+                      options.dropout > 0 ? options.seed : Value{}, options.mask},
                      {{"heads", static_cast<double>(options.heads)},
                       {"kv_heads", static_cast<double>(kv_heads)},
                       {"head_width", static_cast<double>(options.head_width)},

@@ -12,6 +12,8 @@ layout(constant_id = ATTENTION_CAUSAL) const bool causal = true;
 layout(constant_id = ATTENTION_POSITION) const bool has_position = false;
 layout(constant_id = ATTENTION_DROPOUT) const float dropout = 0.0;
 layout(constant_id = ATTENTION_FLAGS) const uint wanted = 3;
+layout(constant_id = ATTENTION_MASK) const uint mask_kind = 0;
+layout(constant_id = ATTENTION_SHARED) const uint shared_inputs = 0;
 
 PUSH(ATTENTION_PUSH);
 
@@ -28,6 +30,19 @@ int key_end(int shift, int t) {
 }
 // The queries from this one on see key s.
 int first_query(int shift, int s) { return causal ? max(s - shift, 0) : 0; }
+
+// Whether query t sees key s. Either may lie past the end. Every load stays inside the mask, as drivers may perform it
+// whatever the conditions around it.
+bool visible(int batch, int t, int s, int end) {
+  bool seen = s < end;
+  if (mask_kind != 0) {
+    const int masks = (shared_inputs & 1u) != 0 ? 0 : batch;
+    const int row = mask_kind == 1 ? masks : masks * args.source.queries + min(t, args.source.queries - 1);
+    const bool unmasked = args.source.mask.v[row * args.source.keys + min(s, args.source.keys - 1)] != 0;
+    seen = seen && unmasked;
+  }
+  return seen;
+}
 
 // Dropout's factors, 0 or 1 / (1 - dropout), of keys 4 * quad .. 4 * quad + 3. `row` is (b * heads + h) * queries + t.
 vec4 kept(int row, int quad) {

@@ -23,6 +23,9 @@ struct AttentionOptions {
   bool causal = true;
   /// i32 [1], optional, needs `causal`: cached keys before the first query, when k and v are caches of capacity S.
   Value position = {};
+  /// i32 [B or 1, T or 1, S], optional: query t sees key s only where it is not 0 (and the rules above let it):
+  /// padding, key lengths, permutations. Batch 1 holds for every batch, one row for every query.
+  Value mask = {};
   float dropout = 0;   ///< probability that a weight is dropped; those kept are scaled by 1 / (1 - dropout)
   Value seed = {};     ///< i32 [2]: {seed, step}; needed by dropout
   int64_t stream = 0;  ///< dropout's second key: another one for each use

@@ -68,7 +68,8 @@ void main() {
         const float delta = args.terms.v[2 * row + 1];
         const int end = t + i < args.source.queries ? key_end(shift, t + i) : 0;
         [[unroll]] for (int g = 0; g < key_groups; g++) {
-          const float weight = key[g] < end ? exp(score[g][i] - log_sum_exp) : 0;
+          const bool seen = visible(batch, t + i, key[g], end);
+          const float weight = seen ? exp(score[g][i] - log_sum_exp) : 0;
           const float keep = dropout > 0 ? kept_one(row, key[g]) : 1;
           slope[g][i] = weight * ((dropout > 0 ? slope[g][i] * keep : slope[g][i]) - delta);
           score[g][i] = dropout > 0 ? weight * keep : weight;

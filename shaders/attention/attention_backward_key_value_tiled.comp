@@ -52,7 +52,7 @@ void main() {
         const float delta = args.terms.v[2 * row + 1];
         [[unroll]] for (int i = 0; i < row_count; i++) {
           const int key = first + y() + 8 * i;
-          const float weight = key < end ? exp(score[i][j] * scale - log_sum_exp) : 0;
+          const float weight = visible(batch, query, key, end) ? exp(score[i][j] * scale - log_sum_exp) : 0;
           const float keep = dropout > 0 ? kept_one(row, key) : 1;
           slope[i][j] = weight * (slope[i][j] * keep - delta);
           weight_tile[y() + 8 * i][x() + 16 * j] = weight * keep;

@@ -7,7 +7,7 @@
 #define ATTENTION_PUSH AttentionBackwardArgs
 #include "shaders/attention/attention_lanes.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int query_groups = 2;
-layout(constant_id = 10) const int key_block = 4;  // 4 with dropout, whose factors come in fours
+layout(constant_id = ATTENTION_EXTRA + 1) const int key_block = 4;  // 4 with dropout, whose factors come in fours
 
 void main() {
   const int blocks = (args.source.queries + query_groups * lanes - 1) / (query_groups * lanes);
@@ -21,6 +21,7 @@ void main() {
   float gradient[query_groups][head_width];
   float log_sum_exp[query_groups];
   float delta[query_groups];
+  int query[query_groups];
   int end[query_groups];
   int row[query_groups];
   [[unroll]] for (int g = 0; g < query_groups; g++) {
@@ -33,6 +34,7 @@ void main() {
     row[g] = (batch * args.source.heads + head) * args.source.queries + t;
     log_sum_exp[g] = args.terms.v[2 * row[g]];
     delta[g] = args.terms.v[2 * row[g] + 1];
+    query[g] = t;
     end[g] = key_end(shift, t);
   }
 
@@ -69,7 +71,8 @@ void main() {
     [[unroll]] for (int g = 0; g < query_groups; g++) {
       const vec4 keep = dropout > 0 ? kept(row[g], s / 4) : vec4(1);
       [[unroll]] for (int j = 0; j < key_block; j++) {
-        const float weight = s + j < end[g] ? exp(score[g][j] - log_sum_exp[g]) : 0;
+        const bool seen = visible(batch, query[g], s + j, end[g]);
+        const float weight = seen ? exp(score[g][j] - log_sum_exp[g]) : 0;
         slope[g][j] = weight * ((dropout > 0 ? slope[g][j] * keep[j] : slope[g][j]) - delta[g]);
       }
     }

@@ -50,7 +50,7 @@ void main() {
       const float delta = args.terms.v[2 * row + 1];
       [[unroll]] for (int j = 0; j < column_count; j++) {
         const int key = s + x() + 16 * j;
-        const float weight = key < end ? exp(score[i][j] * scale - log_sum_exp) : 0;
+        const float weight = visible(batch, t, key, end) ? exp(score[i][j] * scale - log_sum_exp) : 0;
         const float up = dropout > 0 ? slope[i][j] * kept_one(row, key) : slope[i][j];
         weight_tile[y() + 8 * i][x() + 16 * j] = weight * (up - delta);
       }

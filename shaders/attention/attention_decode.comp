@@ -5,8 +5,8 @@
 #define ATTENTION_PUSH AttentionArgs
 #include "shaders/attention/attention.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int part_keys = 1 << 30;  // a multiple of the workgroup
-layout(constant_id = 10) const int parts = 1;  // more than one: write partial results, for attention_decode_merge
-layout(constant_id = 11) const int column_threads = 64;  // a power of two: invocations side by side along a value row
+layout(constant_id = ATTENTION_EXTRA + 1) const int parts = 1;  // more than one: write partial results, for attention_decode_merge
+layout(constant_id = ATTENTION_EXTRA + 2) const int column_threads = 64;  // a power of two: invocations along a row
 
 const int threads = 128;
 const int slices = threads / column_threads;
@@ -41,7 +41,8 @@ void main() {
     float score = 0;
     const int k_row = k_base + min(s + id, end - 1) * args.source.k_stride;
     for (int c = 0; c < head_width; c++) score += q[c] * args.source.k.v[k_row + c];
-    partial[id] = s + id < end ? score : lowest;
+    const bool seen = visible(batch, t, s + id, end);
+    partial[id] = seen ? score : lowest;
     barrier();
     for (int n = threads / 2; n > 0; n /= 2) {
       if (id < n) partial[id] = max(partial[id], partial[id + n]);
@@ -50,7 +51,7 @@ void main() {
     const float larger = max(maximum, partial[0]);
     const float rescale = exp(maximum - larger);
     maximum = larger;
-    const float weight = s + id < end ? exp(score - larger) : 0;
+    const float weight = seen ? exp(score - larger) : 0;
     sum = sum * rescale + weight;
     weights[id] = weight;
     barrier();

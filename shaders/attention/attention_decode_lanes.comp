@@ -57,10 +57,11 @@ void main() {
           weight[r] += SPREAD(q[r], i * per_element + c) * component(k, c);
     }
     [[unroll]] for (int r = 0; r < rows; r++) {
-      const bool visible = s + lane < end[r];
-      const float larger = max(maximum[r], largest(visible ? weight[r] : lowest));
+      const int t = min(first + r, row_total - 1) / group;
+      const bool seen = visible(batch, t, s + lane, end[r]);
+      const float larger = max(maximum[r], largest(seen ? weight[r] : lowest));
       const float rescale = exp(maximum[r] - larger);
-      weight[r] = visible ? exp(weight[r] - larger) : 0;
+      weight[r] = seen ? exp(weight[r] - larger) : 0;
       sum[r] = sum[r] * rescale + weight[r];
       maximum[r] = larger;
       [[unroll]] for (int i = 0; i < value_vectors; i++) result[r][i] *= rescale;

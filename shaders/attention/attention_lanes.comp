@@ -20,6 +20,7 @@ void main() {
   float sum_v[query_groups][value_width];
   float maximum[query_groups];
   float sum[query_groups];
+  int query[query_groups];
   int end[query_groups];
   int row[query_groups];
   [[unroll]] for (int g = 0; g < query_groups; g++) {
@@ -29,6 +30,7 @@ void main() {
     [[unroll]] for (int c = 0; c < value_width; c++) sum_v[g][c] = 0;
     maximum[g] = lowest;
     sum[g] = 0;
+    query[g] = t;
     end[g] = key_end(shift, t);
     row[g] = (batch * args.source.heads + head) * args.source.queries + t;
   }
@@ -56,14 +58,16 @@ void main() {
     }
     float rescale[query_groups];
     [[unroll]] for (int g = 0; g < query_groups; g++) {
+      bool seen[key_block];
+      [[unroll]] for (int j = 0; j < key_block; j++) seen[j] = visible(batch, query[g], s + j, end[g]);
       float larger = maximum[g];
-      [[unroll]] for (int j = 0; j < key_block; j++) larger = s + j < end[g] ? max(larger, score[g][j]) : larger;
+      [[unroll]] for (int j = 0; j < key_block; j++) larger = seen[j] ? max(larger, score[g][j]) : larger;
       rescale[g] = exp(maximum[g] - larger);
       maximum[g] = larger;
       sum[g] *= rescale[g];
       const vec4 keep = dropout > 0 ? kept(row[g], s / 4) : vec4(1);
       [[unroll]] for (int j = 0; j < key_block; j++) {
-        const float weight = s + j < end[g] ? exp(score[g][j] - larger) : 0;
+        const float weight = seen[j] ? exp(score[g][j] - larger) : 0;
         sum[g] += weight;
         score[g][j] = dropout > 0 ? weight * keep[j] : weight;
       }

@@ -45,6 +45,10 @@ AttentionProblem::AttentionProblem(const Node& node)
   q = source(attention_q, "q_column", heads * head_width);
   k = source(k_input, "k_column", kv_heads * head_width);
   v = source(v_input, "v_column", kv_heads * value_width);
+  if (node.has_input(attention_mask) && node.in(attention_mask).rank() == 3) {
+    mask_rows = node.in(attention_mask)[1];
+    mask_shared = node.in(attention_mask)[0] == 1;
+  }
   if (node.in(attention_q).rank() != 3 || node.in(k_input).rank() != 3) return;
   batches = node.in(attention_q)[0];
   queries = node.in(attention_q)[1];
@@ -86,6 +90,15 @@ void check_attention(const Node& node) {
     check(problem.causal, "[{}] a position needs causal attention", op);
     check(node.input_types[attention_position] == TensorType{{1}, DType::i32},
           "[{}] position is {}, it must be i32 [1]", op, node.in(attention_position).to_string());
+  }
+  if (node.has_input(attention_mask)) {
+    const Shape& shape = node.in(attention_mask);
+    check(node.input_types[attention_mask].dtype == DType::i32 && shape.rank() == 3 &&
+              (shape[0] == 1 || shape[0] == problem.batches) && (shape[1] == 1 || shape[1] == problem.queries) &&
+              shape[2] == problem.keys,
+          "[{}] mask is {}, it must be i32 [{} or 1, {} or 1, {}]", op, shape.to_string(), problem.batches,
+          problem.queries, problem.keys);
+    check(shape.elements() < most_elements, "[{}] the mask {} has 2^31 elements or more", op, shape.to_string());
   }
   check(problem.dropout >= 0 && problem.dropout < 1, "[{}] dropout is {}, it must be in [0, 1)", op, problem.dropout);
   check(problem.dropout == 0 || node.has_input(attention_seed), "[{}] dropout needs a seed", op);

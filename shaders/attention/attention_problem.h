@@ -13,6 +13,7 @@ enum AttentionInput : size_t {
   attention_v,
   attention_position,
   attention_seed,
+  attention_mask,
   attention_inputs,
   attention_result = attention_inputs,
   attention_log_sum_exp,
@@ -39,6 +40,8 @@ struct AttentionProblem {
   double scale = 0;
   bool causal = false;
   bool has_position = false;
+  int64_t mask_rows = 0;     ///< rows of a batch's mask: T, or 1 for all queries; 0 without a mask
+  bool mask_shared = false;  ///< all batches have one mask
   double dropout = 0;
   int64_t stream = 0;
   HeadSource q, k, v;

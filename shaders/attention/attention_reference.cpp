@@ -37,7 +37,12 @@ struct Sources {
   int64_t result_at(int64_t b, int64_t h, int64_t t) const {
     return ((b * problem.queries + t) * problem.heads + h) * problem.value_width;
   }
-  int64_t end(int64_t t) const { return problem.key_end(t, position); }
+  bool visible(int64_t b, int64_t t, int64_t s) const {
+    if (s >= problem.key_end(t, position)) return false;
+    if (problem.mask_rows == 0) return true;
+    const int64_t mask_batch = problem.mask_shared ? 0 : b, mask_row = problem.mask_rows == 1 ? 0 : t;
+    return (*in[attention_mask])[(mask_batch * problem.mask_rows + mask_row) * problem.keys + s] != 0;
+  }
 
   double score(int64_t b, int64_t h, int64_t t, int64_t s) const {
     const HostTensor &q = *in[problem.q.input], &k = *in[problem.k.input];
@@ -71,15 +76,15 @@ void attention_reference(const Node& node, Inputs in, Outputs out) {
   const AttentionProblem& problem = sources.problem;
   const HostTensor& v = *in[problem.v.input];
   sources.for_each_row([&](int64_t b, int64_t h, int64_t t) {
-    std::vector<double> scores(static_cast<size_t>(sources.end(t)));
+    std::vector<std::pair<int64_t, double>> scores;  // of the keys that the query sees
+    for (int64_t s = 0; s < problem.keys; ++s)
+      if (sources.visible(b, t, s)) scores.emplace_back(s, sources.score(b, h, t, s));
     if (scores.empty()) return;
-    for (size_t s = 0; s < scores.size(); ++s) scores[s] = sources.score(b, h, t, static_cast<int64_t>(s));
-    const double largest = *std::max_element(scores.begin(), scores.end());
-    double sum = 0;
-    for (double score : scores) sum += std::exp(score - largest);
-    for (size_t i = 0; i < scores.size(); ++i) {
-      const auto s = static_cast<int64_t>(i);
-      const double weight = std::exp(scores[i] - largest) / sum * sources.keep(b, h, t, s);
+    double largest = scores.front().second, sum = 0;
+    for (const auto& [s, score] : scores) largest = std::max(largest, score);
+    for (const auto& [s, score] : scores) sum += std::exp(score - largest);
+    for (const auto& [s, score] : scores) {
+      const double weight = std::exp(score - largest) / sum * sources.keep(b, h, t, s);
       for (int64_t c = 0; c < problem.value_width; ++c)
         out[0][sources.result_at(b, h, t) + c] += weight * v[sources.v_at(b, h, s) + c];
     }
@@ -103,7 +108,8 @@ void attention_backward_reference(const Node& node, Inputs in, Outputs out) {
     const int64_t at = sources.result_at(b, h, t), q_at = sources.q_at(b, h, t);
     double delta = 0;
     for (int64_t c = 0; c < problem.value_width; ++c) delta += upstream[at + c] * result[at + c];
-    for (int64_t s = 0; s < sources.end(t); ++s) {
+    for (int64_t s = 0; s < problem.keys; ++s) {
+      if (!sources.visible(b, t, s)) continue;
       const int64_t k_at = sources.k_at(b, h, s), v_at = sources.v_at(b, h, s);
       const double weight = std::exp(sources.score(b, h, t, s) - (*in[attention_log_sum_exp])[sources.row(b, h, t)]);
       const double keep = sources.keep(b, h, t, s);

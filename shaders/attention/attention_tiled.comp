@@ -46,9 +46,12 @@ void main() {
       barrier();
     }
     [[unroll]] for (int i = 0; i < row_count; i++) {
-      const int end = key_end(shift, first + y() + 8 * i);
-      [[unroll]] for (int j = 0; j < column_count; j++)
-        weight_tile[y() + 8 * i][x() + 16 * j] = s + x() + 16 * j < end ? score[i][j] * scale : lowest;
+      const int t = first + y() + 8 * i;
+      const int end = key_end(shift, t);
+      [[unroll]] for (int j = 0; j < column_count; j++) {
+        const bool seen = visible(batch, t, s + x() + 16 * j, end);
+        weight_tile[y() + 8 * i][x() + 16 * j] = seen ? score[i][j] * scale : lowest;
+      }
     }
     barrier();
 
