@@ -29,6 +29,13 @@ struct AttentionArgs {
   Floats log_sum_exp;  ///< [B, H, T]; of a kernel that splits the keys, {maximum, sum} of each part
 };
 
+struct AttentionWeightsArgs {
+  AttentionSource source;
+  Floats log_sum_exp;
+  Floats weights;  ///< [B, H, T, S]
+  uint elements;   ///< of `weights`
+};
+
 struct AttentionDeltaArgs {
   Floats result;
   Floats upstream;  ///< gradient of `result`

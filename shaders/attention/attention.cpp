@@ -83,6 +83,33 @@ const Op attention_op{.name = "attention",
                       .candidates = attention_candidates,
                       .scratch = attention_scratch};
 
+// --- attention_weights: the inputs of attention, log_sum_exp -> weights [B, H, T, S] ---
+
+Types infer_weights(const Node& node) {
+  check_attention(node);
+  const AttentionProblem problem(node);
+  const Shape rows{problem.batches, problem.heads, problem.queries};
+  check(node.in(attention_weights_log_sum_exp) == rows, "[attention_weights] log_sum_exp is {}, it must be {}",
+        node.in(attention_weights_log_sum_exp).to_string(), rows.to_string());
+  const Shape weights{problem.batches, problem.heads, problem.queries, problem.keys};
+  check(weights.elements() < int64_t{1} << 31, "[attention_weights] the weights {} have 2^31 elements or more",
+        weights.to_string());
+  return {{weights}};
+}
+
+Cost cost_weights(const Node& node) {
+  const AttentionProblem problem(node);
+  return {.bytes = 4 * static_cast<double>(node.out(0).elements()),
+          .flops = 2 * static_cast<double>(node.out(0).elements() * problem.head_width)};
+}
+
+const Op attention_weights_op{.name = "attention_weights",
+                              .infer = infer_weights,
+                              .record = attention_weights_record,
+                              .reference = attention_weights_reference,
+                              .cases = attention_weights_cases,
+                              .cost = cost_weights};
+
 bool apart(HeadColumns a, int64_t a_width, HeadColumns b, int64_t b_width) {
   return a.column + a_width <= b.column || b.column + b_width <= a.column;
 }
@@ -117,6 +144,15 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
                       {"v_column", static_cast<double>(v.column)}});
 }
 
+Value attention_weights(Graph& graph, const Node& attention_node) {
+  check(attention_node.op == &attention_op, "[attention_weights] the node is not an attention");
+  Values inputs = attention_node.inputs;
+  inputs.resize(attention_inputs);
+  inputs.push_back(attention_node.outputs[1]);
+  const Attributes attributes = attention_node.attributes;
+  return graph.apply(attention_weights_op, std::move(inputs), attributes);
+}
+
 }  // namespace vkformer
 
-VKFORMER_OPS(attention, &vkformer::attention_op, &vkformer::attention_backward_op)
+VKFORMER_OPS(attention, &vkformer::attention_op, &vkformer::attention_backward_op, &vkformer::attention_weights_op)

@@ -40,4 +40,8 @@ struct AttentionOptions {
 /// (s / 4, r, step, 0) and key (seed, stream), as a uniform number in [0, 1), is at least `dropout`.
 Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options);
 
+/// The weights of an `attention` node of `graph`, which it never forms: softmax over the keys that a query sees, before
+/// dropout, [B, H, T, S]; zeros for a query that sees none. Not differentiable: for inspection and verification.
+Value attention_weights(Graph& graph, const Node& attention_node);
+
 }  // namespace vkformer

@@ -185,7 +185,9 @@ std::vector<Setting> settings() {
   };
 }
 
-Case make_case(const Setting& s, bool backward) {
+enum class Of { attention, backward, weights };
+
+Case make_case(const Setting& s, Of op) {
   const int64_t q_width = s.heads * s.D, k_width = s.kv_heads * s.D, v_width = s.kv_heads * s.Dv;
   const int64_t q_column = s.margin;
   const int64_t k_column = s.layout == Layout::packed ? q_column + q_width : s.margin;
@@ -203,13 +205,11 @@ Case make_case(const Setting& s, bool backward) {
       {.type = {{1}, DType::i32}, .low = s.low_position, .high = s.high_position, .absent = !s.with_position},
       {.type = {{2}, DType::i32}, .low = 0, .high = 1000, .absent = s.dropout == 0},
       {.type = {{s.masks, s.mask_rows, s.S}, DType::i32}, .low = 0, .high = s.mask_high, .absent = s.masks == 0}};
-  if (backward) {
-    const Shape shape{s.B, s.T, s.heads * s.Dv};
-    const double log_keys = std::log(static_cast<double>(s.S));
-    result.inputs.push_back({.type = {shape}});
-    result.inputs.push_back({.type = {{s.B, s.heads, s.T}}, .low = log_keys, .high = log_keys + 1});
-    result.inputs.push_back({.type = {shape}});
-  }
+  const CaseInput row{.type = {{s.B, s.T, s.heads * s.Dv}}};
+  const double log_keys = std::log(static_cast<double>(s.S));
+  const CaseInput log_sum_exp{.type = {{s.B, s.heads, s.T}}, .low = log_keys, .high = log_keys + 1};
+  if (op == Of::backward) result.inputs.insert(result.inputs.end(), {row, log_sum_exp, row});
+  if (op == Of::weights) result.inputs.push_back(log_sum_exp);
   result.attributes = {{"heads", static_cast<double>(s.heads)},
                        {"kv_heads", static_cast<double>(s.kv_heads)},
                        {"head_width", static_cast<double>(s.D)},
@@ -222,20 +222,21 @@ Case make_case(const Setting& s, bool backward) {
                        {"k_column", static_cast<double>(k_column)},
                        {"v_column", static_cast<double>(v_column)}};
   // A weight is a sum over head columns, a result a sum over keys (a gradient of a key over queries and heads).
-  const int64_t terms = backward ? std::max(s.S, s.T * s.heads / s.kv_heads) : s.S;
+  const int64_t terms = op == Of::backward ? std::max(s.S, s.T * s.heads / s.kv_heads) : s.S;
   result.reduction = terms + std::max(s.D, s.Dv);
   return result;
 }
 
-std::vector<Case> make_cases(bool backward) {
+std::vector<Case> make_cases(Of op) {
   std::vector<Case> cases;
-  for (const Setting& setting : settings()) cases.push_back(make_case(setting, backward));
+  for (const Setting& setting : settings()) cases.push_back(make_case(setting, op));
   return cases;
 }
 
 }  // namespace
 
-std::vector<Case> attention_cases() { return make_cases(false); }
-std::vector<Case> attention_backward_cases() { return make_cases(true); }
+std::vector<Case> attention_cases() { return make_cases(Of::attention); }
+std::vector<Case> attention_backward_cases() { return make_cases(Of::backward); }
+std::vector<Case> attention_weights_cases() { return make_cases(Of::weights); }
 
 }  // namespace vkformer

@@ -112,4 +112,18 @@ void attention_record(Recorder& recorder, const Node& node) {
       args);
 }
 
+void attention_weights_record(Recorder& recorder, const Node& node) {
+  constexpr int64_t threads = 128;
+  const AttentionProblem problem(node);
+  const int64_t elements = node.out(0).elements();
+  recorder.dispatch(
+      Launch{.kernel = "attention_weights",
+             .constants = constants(problem, threads, 1, {}),
+             .groups = spread_groups(recorder.device(), static_cast<uint64_t>((elements + threads - 1) / threads))},
+      AttentionWeightsArgs{.source = source_args(recorder, node, problem),
+                           .log_sum_exp = recorder.address(node.inputs[attention_weights_log_sum_exp]),
+                           .weights = recorder.address(node.outputs[0]),
+                           .elements = static_cast<uint32_t>(elements)});
+}
+
 }  // namespace vkformer

@@ -20,6 +20,8 @@ enum AttentionInput : size_t {
   attention_upstream,
   attention_backward_inputs
 };
+/// `attention_weights` has those of `attention`, then this.
+constexpr size_t attention_weights_log_sum_exp = attention_inputs;
 
 /// Columns of one of q, k, v in the tensor that holds it.
 struct HeadSource {
@@ -62,12 +64,15 @@ void check_attention(const Node& node);
 
 void attention_reference(const Node& node, Inputs in, Outputs out);
 void attention_backward_reference(const Node& node, Inputs in, Outputs out);
+void attention_weights_reference(const Node& node, Inputs in, Outputs out);
 std::vector<Case> attention_cases();
 std::vector<Case> attention_backward_cases();
+std::vector<Case> attention_weights_cases();
 
 std::vector<std::string_view> attention_candidates(const Node& node, const DeviceFacts& facts);
 int64_t attention_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate);
 void attention_record(Recorder& recorder, const Node& node);
+void attention_weights_record(Recorder& recorder, const Node& node);
 std::vector<std::string_view> attention_backward_candidates(const Node& node, const DeviceFacts& facts);
 int64_t attention_backward_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate);
 void attention_backward_record(Recorder& recorder, const Node& node);

@@ -127,4 +127,15 @@ void attention_backward_reference(const Node& node, Inputs in, Outputs out) {
   });
 }
 
+void attention_weights_reference(const Node& node, Inputs in, Outputs out) {
+  const Sources sources(node, in);
+  const int64_t keys = sources.problem.keys;
+  sources.for_each_row([&](int64_t b, int64_t h, int64_t t) {
+    const int64_t row = sources.row(b, h, t);
+    for (int64_t s = 0; s < keys; ++s)
+      if (sources.visible(b, t, s))
+        out[0][row * keys + s] = std::exp(sources.score(b, h, t, s) - (*in[attention_weights_log_sum_exp])[row]);
+  });
+}
+
 }  // namespace vkformer
