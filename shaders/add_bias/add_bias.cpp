@@ -47,8 +47,7 @@ std::vector<Case> cases() {
   std::vector<Case> list;
   for (const Shape& x : {Shape{1}, Shape{5, 1}, Shape{3, 7}, Shape{2, 3, 4}, Shape{11, 72}, Shape{2, 5, 3, 24},
                          Shape{13, 514}, Shape{3, 1031}, Shape{1031, 2}, Shape{67, 129}})
-    list.push_back(
-        {.inputs = {{.type = {x}}, {.type = {Shape{x.columns()}}}}, .attributes = {}});
+    list.push_back({.inputs = {{.type = {x}}, {.type = {Shape{x.columns()}}}}, .attributes = {}});
   return list;
 }
 

@@ -38,7 +38,7 @@ Types infer(const Node& node) {
 }
 
 // A CPU driver computes a row's place once for all its columns; that pays unless rows are short.
-constexpr int64_t least_cpu_row = 16;
+constexpr int64_t least_cpu_row = 32;
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
   const int64_t d = Layout(node).d;
