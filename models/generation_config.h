@@ -1,0 +1,59 @@
+#pragma once
+// How a model generates, with the names, defaults and meaning of Hugging Face's generation_config.json.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "runtime/files/json_file.h"
+
+namespace vkformer {
+
+/// When beam search leaves a source that has num_beams finished hypotheses: at once (`yes`); when the best running
+/// beam, scored at its current length, is no better than the worst of them (`no`); or when it could not get better at
+/// any length (`never`, which differs from `no` only for a positive length penalty).
+enum class EarlyStopping : uint8_t { no, yes, never };
+
+struct GenerationConfig {
+  std::optional<int64_t> max_new_tokens;  ///< goes before max_length
+  int64_t max_length = 20;                ///< prompt included; the default, 20, means 20 new tokens
+  std::optional<int64_t> min_new_tokens;  ///< goes before min_length
+  int64_t min_length = 0;                 ///< prompt included
+  int64_t num_beams = 1;
+  int64_t num_return_sequences = 1;
+  double length_penalty = 1;
+  EarlyStopping early_stopping = EarlyStopping::no;
+  std::vector<int32_t> eos_token_ids;  ///< any of them ends a sequence
+  std::optional<int32_t> pad_token_id;
+  std::optional<int32_t> bos_token_id;
+  std::optional<int32_t> decoder_start_token_id;
+  std::optional<int32_t> forced_bos_token_id;
+  std::vector<int32_t> forced_eos_token_ids;
+  std::vector<std::vector<int32_t>> bad_words_ids;
+  int64_t no_repeat_ngram_size = 0;  ///< 0: off
+  double repetition_penalty = 1;     ///< 1: off
+  bool do_sample = false;
+  double temperature = 1;
+  int64_t top_k = 50;
+  double top_p = 1;
+
+  /// Most tokens to generate after a prompt (a decoder's start id is a prompt of length 1). Throws Error when
+  /// max_length leaves none.
+  int64_t most_new_tokens(int64_t prompt_length) const;
+  /// Tokens to generate before an end id may come.
+  int64_t least_new_tokens(int64_t prompt_length) const;
+  bool ends(int32_t token) const;
+  /// What stands behind the end: the pad id, else the first end id, else 0.
+  int32_t padding() const;
+  /// The decoder's first id: decoder_start_token_id, else bos_token_id. Throws Error when there is neither.
+  int32_t decoder_start() const;
+};
+
+/// Reads generation_config.json of a model folder, or, in an older folder that has none, the same keys of its
+/// config.json. Absent keys keep the value in `defaults` (what the model's family prescribes); unknown keys are
+/// ignored. Throws Error for wrong types and for values outside of what can be meant.
+GenerationConfig load_generation_config(const std::filesystem::path& folder, GenerationConfig defaults = {});
+GenerationConfig parse_generation_config(const JsonObject& json, GenerationConfig defaults = {});
+
+}  // namespace vkformer
