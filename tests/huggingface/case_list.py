@@ -1,0 +1,196 @@
+"""What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4, 8 or 16."""
+
+NO_DROPOUT = {
+    "bert": dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, classifier_dropout=0.0),
+    "distilbert": dict(dropout=0.0, attention_dropout=0.0, qa_dropout=0.0, seq_classif_dropout=0.0),
+    "bart": dict(dropout=0.0, attention_dropout=0.0, activation_dropout=0.0),
+    "gpt2": dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, summary_first_dropout=0.0),
+    "gpt_neox": dict(attention_dropout=0.0, hidden_dropout=0.0, classifier_dropout=0.0),
+    "llama": dict(attention_dropout=0.0),
+    "t5": dict(dropout_rate=0.0, classifier_dropout=0.0),
+    "xlnet": dict(dropout=0.0, summary_last_dropout=0.0),
+    "vaswani": dict(dropout=0.0),
+}
+NO_DROPOUT["roberta"] = NO_DROPOUT["bert"]
+NO_DROPOUT["marian"] = NO_DROPOUT["bart"]
+NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
+
+CLASSES = {"classify": 3, "classify_tokens": 5}
+
+
+def bert(task, layers, width, heads, inner, vocab, positions, **more):
+    head = {"masked": "MaskedLM", "classify": "SequenceClassification", "classify_tokens": "TokenClassification"}[task]
+    return dict(family="bert", task=task, vocab=vocab, first_id=5, architecture="BertFor" + head,
+                embedding=2 / width**0.5, gain=1.7,
+                config=dict(num_hidden_layers=layers, hidden_size=width, num_attention_heads=heads,
+                            intermediate_size=inner, max_position_embeddings=positions, pad_token_id=0, **more))
+
+
+def roberta(task, layers, width, heads, inner, vocab, positions):
+    case = bert(task, layers, width, heads, inner, vocab, positions + 2, layer_norm_eps=1e-5, type_vocab_size=1)
+    case.update(family="roberta", architecture=case["architecture"].replace("Bert", "Roberta"))
+    case["config"].update(pad_token_id=1, bos_token_id=0, eos_token_id=2)
+    return case
+
+
+def distilbert(task, layers, width, heads, inner, vocab, positions):
+    case = bert(task, layers, width, heads, inner, vocab, positions)
+    case.update(family="distilbert", architecture=case["architecture"].replace("Bert", "DistilBert"))
+    case["config"] = dict(n_layers=layers, dim=width, n_heads=heads, hidden_dim=inner, pad_token_id=0,
+                          max_position_embeddings=positions)
+    return case
+
+
+def gpt2(layers, width, heads, inner, vocab, positions):
+    return dict(family="gpt2", task="causal", vocab=vocab, first_id=3, architecture="GPT2LMHeadModel",
+                embedding=2 / width**0.5, gain=1.7,
+                config=dict(n_layer=layers, n_embd=width, n_head=heads, n_inner=inner, n_positions=positions,
+                            bos_token_id=1, eos_token_id=2, pad_token_id=0))
+
+
+def rotary(family, architecture, layers, width, heads, inner, vocab, positions, **more):
+    return dict(family=family, task="causal", vocab=vocab, first_id=3, architecture=architecture,
+                embedding=0.5, gain=1.7,
+                config=dict(num_hidden_layers=layers, hidden_size=width, num_attention_heads=heads,
+                            intermediate_size=inner, max_position_embeddings=positions,
+                            bos_token_id=1, eos_token_id=2, pad_token_id=0, **more))
+
+
+def gpt_neox(*sizes, **more):
+    more.setdefault("rope_parameters", dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.25))
+    return rotary("gpt_neox", "GPTNeoXForCausalLM", *sizes, **more)
+
+
+def llama(*sizes, **more):
+    return rotary("llama", "LlamaForCausalLM", *sizes, rms_norm_eps=1e-6, **more)
+
+
+def bart(encoder, decoder, width, heads, inner, vocab, positions):
+    return dict(family="bart", task="seq2seq", vocab=vocab, first_id=4, architecture="BartForConditionalGeneration",
+                embedding=0.5, gain=1.2, start=2, end=2, pad=1,
+                config=dict(encoder_layers=encoder, decoder_layers=decoder, d_model=width,
+                            encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_ffn_dim=inner,
+                            decoder_ffn_dim=inner, max_position_embeddings=positions, forced_eos_token_id=None,
+                            pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2))
+
+
+def marian(encoder, decoder, width, heads, inner, vocab, positions):
+    case = bart(encoder, decoder, width, heads, inner, vocab, positions)
+    case.update(family="marian", architecture="MarianMTModel", first_id=1, start=vocab - 1, end=0, pad=vocab - 1,
+                embedding=0.25, gain=1.0, banned=[[vocab - 1]])
+    case["config"].update(pad_token_id=vocab - 1, eos_token_id=0, bos_token_id=None, scale_embedding=True,
+                          decoder_start_token_id=vocab - 1, decoder_vocab_size=vocab, activation_function="swish")
+    return case
+
+
+def t5(encoder, decoder, width, heads, inner, vocab, gated):
+    return dict(family="t5", task="seq2seq", vocab=vocab, first_id=2, architecture="T5ForConditionalGeneration",
+                embedding=1.0, gain=1.2, start=0, end=1, pad=0,
+                config=dict(num_layers=encoder, num_decoder_layers=decoder, d_model=width, num_heads=heads,
+                            d_kv=width // heads, d_ff=inner, relative_attention_num_buckets=16,
+                            relative_attention_max_distance=20, pad_token_id=0, eos_token_id=1,
+                            decoder_start_token_id=0, feed_forward_proj="gated-gelu" if gated else "relu",
+                            tie_word_embeddings=not gated))
+
+
+def vaswani(encoder, decoder, width, heads, inner, vocab, pre_norm):
+    return dict(family="vaswani", task="seq2seq", vocab=vocab, first_id=3, architecture="Vaswani",
+                embedding=0.2, gain=1.2 if pre_norm else 1.0, start=1, end=2, pad=0,
+                config=dict(model_type="vaswani", d_model=width, num_heads=heads, encoder_layers=encoder,
+                            decoder_layers=decoder, d_ff=inner, pre_norm=pre_norm, activation="relu",
+                            layer_norm_eps=1e-5, positions="sinusoidal, sin at even and cos at odd features",
+                            scale_embedding=True, tie_word_embeddings=True, final_norm=pre_norm, label_smoothing=0.1,
+                            pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1))
+
+
+def xlnet(task, layers, width, heads, inner, vocab):
+    head = {"masked": "LMHeadModel", "classify": "ForSequenceClassification"}[task]
+    return dict(family="xlnet", task=task, vocab=vocab, first_id=5, architecture="XLNet" + head,
+                embedding=2.4 / width**0.5 if task == "masked" else 0.8, gain=1.7,
+                config=dict(n_layer=layers, d_model=width, n_head=heads, d_inner=inner, ff_activation="gelu",
+                            pad_token_id=0, bos_token_id=1, eos_token_id=2))
+
+
+def case(what, seed, seq, recipe, **more):
+    return dict(recipe, what=what, seed=seed, seq=seq, **more)
+
+
+LINEAR = dict(rope_type="linear", rope_theta=10000.0, factor=2.5)
+LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=32)
+
+# Kept in tests/fixtures: as small as they can be.
+SMALL = {
+    "bart": case("learned positions offset by 2, norm of the embeddings, post-norm, gelu; 2 encoder and 1 decoder layers",
+                 31, 13, bart(2, 1, 15, 3, 19, 61, 24), target=9),
+    "roberta_mlm": case("positions count from pad id + 1, masked language model", 32, 13,
+                        roberta("masked", 2, 15, 3, 19, 61, 17)),
+    "roberta_cls": case("head of the first token: dense, tanh, projection", 33, 11,
+                        roberta("classify", 1, 15, 3, 19, 61, 17)),
+    "roberta_tokens": case("one class a token", 34, 11, roberta("classify_tokens", 1, 15, 3, 19, 61, 17)),
+    "distilbert_mlm": case("no segments, masked language model", 35, 13, distilbert("masked", 2, 15, 3, 19, 61, 17)),
+    "distilbert_cls": case("head of the first token: dense, relu, projection", 36, 11,
+                           distilbert("classify", 1, 15, 3, 19, 61, 17)),
+    "bert_tokens": case("one class a token", 37, 11, bert("classify_tokens", 1, 15, 3, 19, 61, 17)),
+    "gpt_neox": case("parallel residual, rotary on a quarter of each head, untied head", 38, 13,
+                     gpt_neox(2, 16, 2, 23, 61, 24)),
+    "gpt_neox_sequential": case("residuals one after the other, rotary on a quarter of each head", 39, 11,
+                                gpt_neox(1, 16, 2, 23, 61, 24, use_parallel_residual=False)),
+    "mistral": case("sliding window of 7 positions, 3 heads on 1 key/value head", 40, 17,
+                    rotary("mistral", "MistralForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                           sliding_window=7, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "qwen2": case("query, key and value biases, tied head", 41, 13,
+                  rotary("qwen2", "Qwen2ForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                         tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1000000.0))),
+    "llama_linear": case("linear rotary scaling, all biases, tied head, head width unlike width / heads", 42, 13,
+                         llama(1, 18, 3, 19, 61, 32, num_key_value_heads=3, head_dim=10, attention_bias=True,
+                               mlp_bias=True, tie_word_embeddings=True, rope_parameters=LINEAR)),
+    "xlnet_cls": case("head of the last position, padded or not: dense, tanh, projection", 43, 11,
+                      xlnet("classify", 1, 18, 3, 19, 61)),
+    "gpt2_odd": case("GPT-2 with odd sizes", 44, 37, gpt2(1, 15, 3, 19, 61, 41)),
+}
+
+# Made by hand when wanted; too large to keep.
+LARGE = {
+    "gpt2_72": case("width 72, 3 heads", 51, 37, gpt2(2, 72, 3, 100, 89, 64)),
+    "bert_mlm_72": case("width 72, 3 heads", 52, 37, bert("masked", 2, 72, 3, 100, 89, 64)),
+    "bert_cls_72": case("width 72, 3 heads", 53, 37, bert("classify", 2, 72, 3, 100, 89, 64)),
+    "roberta_mlm_72": case("width 72, 3 heads", 54, 37, roberta("masked", 2, 72, 3, 100, 89, 64)),
+    "distilbert_cls_72": case("width 72, 3 heads", 55, 37, distilbert("classify", 2, 72, 3, 100, 89, 64)),
+    "gpt_neox_72": case("width 72, 3 heads", 56, 37, gpt_neox(2, 72, 3, 100, 89, 64)),
+    "gpt_neox_sequential_72": case("width 72, 3 heads", 57, 37,
+                                   gpt_neox(2, 72, 3, 100, 89, 64, use_parallel_residual=False)),
+    "llama_72": case("width 72, 3 heads, linear scaling", 58, 37,
+                     llama(2, 72, 3, 100, 89, 64, num_key_value_heads=1, rope_parameters=LINEAR)),
+    "llama3_72": case("width 72, 3 heads, llama3 scaling", 59, 37,
+                      llama(2, 72, 3, 100, 89, 128, num_key_value_heads=3, rope_parameters=LLAMA3)),
+    "mistral_72": case("sliding window of 7 positions", 60, 37,
+                       rotary("mistral", "MistralForCausalLM", 2, 72, 3, 100, 89, 64, num_key_value_heads=1,
+                              sliding_window=7, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "qwen2_72": case("width 72, 3 heads, untied", 61, 37,
+                     rotary("qwen2", "Qwen2ForCausalLM", 2, 72, 3, 100, 89, 64, num_key_value_heads=3,
+                            rope_parameters=dict(rope_type="default", rope_theta=1000000.0))),
+    "bart_72": case("width 72, 3 heads", 62, 37, bart(2, 2, 72, 3, 100, 89, 64), target=23),
+    "marian_72": case("width 72, 3 heads", 63, 37, marian(2, 2, 72, 3, 100, 89, 64), target=23),
+    "t5_72": case("width 72, 3 heads", 64, 37, t5(2, 2, 72, 3, 100, 89, False), target=23),
+    "t5_v11_72": case("width 72, 3 heads", 65, 37, t5(2, 2, 72, 3, 100, 89, True), target=23),
+    "vaswani_72": case("width 72, 3 heads", 66, 37, vaswani(2, 2, 72, 3, 100, 89, False), target=23),
+    "vaswani_prenorm_72": case("width 72, 3 heads", 67, 37, vaswani(2, 2, 72, 3, 100, 89, True), target=23),
+    "xlnet_72": case("width 72, 3 heads", 68, 37, xlnet("masked", 2, 72, 3, 100, 89)),
+    "xlnet_cls_full": case("width 72, 3 heads, no padding", 69, 37, xlnet("classify", 2, 72, 3, 100, 89),
+                           full=True),
+    "gpt2_300": case("300 positions", 70, 300, gpt2(1, 24, 3, 35, 61, 320)),
+    "bert_mlm_300": case("300 positions", 71, 300, bert("masked", 1, 24, 3, 35, 61, 320)),
+    "llama_300": case("300 positions", 72, 300, llama(1, 24, 3, 35, 61, 320, num_key_value_heads=1,
+                                                      rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "mistral_300": case("300 positions, window 131", 73, 300,
+                        rotary("mistral", "MistralForCausalLM", 1, 24, 3, 35, 61, 320, num_key_value_heads=1,
+                               sliding_window=131, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "t5_300": case("300 positions", 74, 300, t5(1, 1, 24, 3, 35, 61, False), target=157),
+    "bart_300": case("300 positions", 75, 300, bart(1, 1, 24, 3, 35, 61, 320), target=157),
+    "marian_300": case("300 positions", 76, 300, marian(1, 1, 24, 3, 35, 61, 320), target=157),
+    "vaswani_300": case("300 positions", 77, 300, vaswani(1, 1, 24, 3, 35, 61, False), target=157),
+    "xlnet_300": case("300 positions", 78, 300, xlnet("masked", 1, 24, 3, 35, 61)),
+}
+
+CASES = SMALL | LARGE
