@@ -8,6 +8,9 @@ const uint activation_none = 0;
 const uint activation_relu = 1;
 const uint activation_gelu = 2;
 const uint activation_gelu_tanh = 3;
+const uint activation_silu = 4;
+const uint activation_tanh = 5;
+const uint activation_quick_gelu = 6;
 
 // (1 + erf(x / sqrt(2))) / 2 with absolute error below 1e-7 (erf below 2e-7). One minimax polynomial q stands for
 // -ln(erfc(t)) / t on 0 <= t <= 5; it keeps growing past 5, so the far tail underflows to zero.
@@ -53,10 +56,56 @@ float gelu_tanh_derivative(float x) {
   return gate + y * (e * gate) * gate * (1.5957691216057308 * (1.0 + 0.134145 * y * y));
 }
 
+// 1 / (1 + exp(-x)) and its derivative, with e = exp(-|x|), which never overflows.
+float sigmoid(float x) {
+  float e = exp(-abs(x));
+  return (x < 0.0 ? e : 1.0) / (1.0 + e);
+}
+
+float sigmoid_derivative(float x) {
+  float e = exp(-abs(x));
+  float r = 1.0 / (1.0 + e);
+  return e * r * r;
+}
+
+float silu(float x) { return x * sigmoid(x); }
+
+float silu_derivative(float x) { return sigmoid(x) + x * sigmoid_derivative(x); }
+
+// (1 - e) / (1 + e) with e = exp(-2 |x|), which loses digits near 0: there the series, whose next term is below 1e-8 of
+// the value. GLSL's own tanh may overflow.
+float hyperbolic_tangent(float x) {
+  float e = exp(-abs(x));
+  e *= e;  // not exp(-2 |x|): 2 |x| may be infinite
+  float far = (1.0 - e) / (1.0 + e);
+  float s = x * x;
+  float near = x * (1.0 + s * (-0.33333333 + s * (0.13333333 + s * (-0.053968254 + s * 0.021869489))));
+  return abs(x) < 0.25 ? near : x < 0.0 ? -far : far;
+}
+
+float hyperbolic_tangent_derivative(float x) {
+  float e = exp(-abs(x));
+  float r = e / (1.0 + e * e);
+  return 4.0 * r * r;
+}
+
+// CLIP's x * sigmoid(1.702 x). The factor is 0 or 1 in f32 beyond |x| = 64; clamped, its argument cannot overflow.
+float quick_gelu_argument(float x) { return 1.702 * clamp(x, -64.0, 64.0); }
+
+float quick_gelu(float x) { return x * sigmoid(quick_gelu_argument(x)); }
+
+float quick_gelu_derivative(float x) {
+  float u = quick_gelu_argument(x);
+  return sigmoid(u) + x * (1.702 * sigmoid_derivative(u));
+}
+
 float activate(uint kind, float x) {
   if (kind == activation_relu) return relu(x);
   if (kind == activation_gelu) return gelu(x);
   if (kind == activation_gelu_tanh) return gelu_tanh(x);
+  if (kind == activation_silu) return silu(x);
+  if (kind == activation_tanh) return hyperbolic_tangent(x);
+  if (kind == activation_quick_gelu) return quick_gelu(x);
   return x;
 }
 
@@ -64,6 +113,9 @@ float activation_derivative(uint kind, float x) {
   if (kind == activation_relu) return relu_derivative(x);
   if (kind == activation_gelu) return gelu_derivative(x);
   if (kind == activation_gelu_tanh) return gelu_tanh_derivative(x);
+  if (kind == activation_silu) return silu_derivative(x);
+  if (kind == activation_tanh) return hyperbolic_tangent_derivative(x);
+  if (kind == activation_quick_gelu) return quick_gelu_derivative(x);
   return 1.0;
 }
 

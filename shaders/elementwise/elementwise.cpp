@@ -1,6 +1,7 @@
 #include "shaders/elementwise/elementwise.h"
 
 #include <cmath>
+#include <iterator>
 #include <numbers>
 
 #include "shaders/common/stream.h"
@@ -36,6 +37,11 @@ double gelu_tanh_derivative(double x) {
   return (1 + t) / 2 + x * (1 - t * t) / 2 * tanh_slope * (1 + 3 * tanh_cubic * x * x);
 }
 
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double sigmoid_derivative(double x) { return sigmoid(x) * sigmoid(-x); }
+
+constexpr double quick = 1.702;
+
 constexpr uint32_t backward(Activation activation) { return elementwise_backward + static_cast<uint32_t>(activation); }
 constexpr uint32_t forward(Activation activation) { return static_cast<uint32_t>(activation); }
 
@@ -45,12 +51,23 @@ const Function functions[] = {
     {"relu", forward(Activation::relu), 1, 1, [](double x, double) { return x < 0 ? 0 : x; }},
     {"gelu", forward(Activation::gelu), 1, 25, [](double x, double) { return gelu(x); }},
     {"gelu_tanh", forward(Activation::gelu_tanh), 1, 9, [](double x, double) { return gelu_tanh(x); }},
+    {"silu", forward(Activation::silu), 1, 5, [](double x, double) { return x * sigmoid(x); }},
+    {"tanh", forward(Activation::tanh), 1, 13, [](double x, double) { return std::tanh(x); }},
+    {"quick_gelu", forward(Activation::quick_gelu), 1, 8, [](double x, double) { return x * sigmoid(quick * x); }},
     {"relu_backward", backward(Activation::relu), 2, 1,
      [](double upstream, double x) { return x <= 0 ? 0 : upstream; }},
     {"gelu_backward", backward(Activation::gelu), 2, 31,
      [](double upstream, double x) { return upstream * gelu_derivative(x); }},
     {"gelu_tanh_backward", backward(Activation::gelu_tanh), 2, 18,
      [](double upstream, double x) { return upstream * gelu_tanh_derivative(x); }},
+    {"silu_backward", backward(Activation::silu), 2, 11,
+     [](double upstream, double x) { return upstream * (sigmoid(x) + x * sigmoid_derivative(x)); }},
+    {"tanh_backward", backward(Activation::tanh), 2, 8,
+     [](double upstream, double x) { return upstream / std::cosh(x) / std::cosh(x); }},
+    {"quick_gelu_backward", backward(Activation::quick_gelu), 2, 15,
+     [](double upstream, double x) {
+       return upstream * (sigmoid(quick * x) + quick * x * sigmoid_derivative(quick * x));
+     }},
 };
 
 const Function& function_of(const Op& op) {
@@ -126,17 +143,16 @@ std::vector<Case> relu_cases() {
 }
 
 // The wide ranges reach the tails, where a careless formula overflows.
-constexpr double wide_limits[] = {20, 1e4};
-
-std::vector<Case> gelu_cases() {
+std::vector<Case> smooth_cases() {
   std::vector<Case> cases = cases_between(-4, 4);
-  for (const double limit : wide_limits) cases.push_back(case_of({{{{13, 17}}, -limit, limit}}));
+  for (const double limit : {20.0, 1e4}) cases.push_back(case_of({{{{13, 17}}, -limit, limit}}));
   return cases;
 }
 
 std::vector<Case> backward_cases() {
   std::vector<Case> cases = cases_between(-4, 4, 2);
-  for (const double limit : wide_limits) cases.push_back(case_of({{{{13, 17}}, -1, 1}, {{{13, 17}}, -limit, limit}}));
+  for (const double limit : {20.0, 1e4, 3e38})
+    cases.push_back(case_of({{{{13, 17}}, -1, 1}, {{{13, 17}}, -limit, limit}}));
   return cases;
 }
 
@@ -170,34 +186,53 @@ Op elementwise_op(std::string_view name, Gradient gradient, Cases cases) {
 
 const Op add_op = elementwise_op("add", add_gradient, add_cases);
 const Op scale_op = elementwise_op("scale", scale_gradient, scale_cases);
+
+Op forward_op(std::string_view name, Gradient gradient) { return elementwise_op(name, gradient, smooth_cases); }
+Op backward_op(std::string_view name) { return elementwise_op(name, nullptr, backward_cases); }
+
 const Op relu_op = elementwise_op("relu", activation_gradient_rule<Activation::relu>, relu_cases);
-const Op gelu_op = elementwise_op("gelu", activation_gradient_rule<Activation::gelu>, gelu_cases);
-const Op gelu_tanh_op = elementwise_op("gelu_tanh", activation_gradient_rule<Activation::gelu_tanh>, gelu_cases);
-const Op relu_backward_op = elementwise_op("relu_backward", nullptr, backward_cases);
-const Op gelu_backward_op = elementwise_op("gelu_backward", nullptr, backward_cases);
-const Op gelu_tanh_backward_op = elementwise_op("gelu_tanh_backward", nullptr, backward_cases);
+const Op gelu_op = forward_op("gelu", activation_gradient_rule<Activation::gelu>);
+const Op gelu_tanh_op = forward_op("gelu_tanh", activation_gradient_rule<Activation::gelu_tanh>);
+const Op silu_op = forward_op("silu", activation_gradient_rule<Activation::silu>);
+const Op tanh_op = forward_op("tanh", activation_gradient_rule<Activation::tanh>);
+const Op quick_gelu_op = forward_op("quick_gelu", activation_gradient_rule<Activation::quick_gelu>);
+const Op relu_backward_op = backward_op("relu_backward");
+const Op gelu_backward_op = backward_op("gelu_backward");
+const Op gelu_tanh_backward_op = backward_op("gelu_tanh_backward");
+const Op silu_backward_op = backward_op("silu_backward");
+const Op tanh_backward_op = backward_op("tanh_backward");
+const Op quick_gelu_backward_op = backward_op("quick_gelu_backward");
+
+// By activation; nothing is done for Activation::none.
+struct ActivationOps {
+  const Op* forward = nullptr;
+  const Op* backward = nullptr;
+};
+const ActivationOps activation_ops[] = {{},
+                                        {&relu_op, &relu_backward_op},
+                                        {&gelu_op, &gelu_backward_op},
+                                        {&gelu_tanh_op, &gelu_tanh_backward_op},
+                                        {&silu_op, &silu_backward_op},
+                                        {&tanh_op, &tanh_backward_op},
+                                        {&quick_gelu_op, &quick_gelu_backward_op}};
+
+const ActivationOps& ops_of(Activation activation) {
+  const auto index = static_cast<size_t>(activation);
+  check(index < std::size(activation_ops), "[activate] there is no activation {}", index);
+  return activation_ops[index];
+}
 
 }  // namespace
 
 Value activate(Graph& graph, Activation activation, Value x) {
-  switch (activation) {
-    case Activation::none: return x;
-    case Activation::relu: return graph.apply(relu_op, {x});
-    case Activation::gelu: return graph.apply(gelu_op, {x});
-    case Activation::gelu_tanh: return graph.apply(gelu_tanh_op, {x});
-  }
-  fail("[activate] unknown activation {}", static_cast<int>(activation));
+  const Op* op = ops_of(activation).forward;
+  return op ? graph.apply(*op, {x}) : x;
 }
 
 Value activation_gradient(Graph& graph, Activation activation, Value pre_activation, Value upstream) {
+  const Op* op = ops_of(activation).backward;
   // The upstream comes first because that is what the result may overwrite.
-  switch (activation) {
-    case Activation::none: return upstream;
-    case Activation::relu: return graph.apply(relu_backward_op, {upstream, pre_activation});
-    case Activation::gelu: return graph.apply(gelu_backward_op, {upstream, pre_activation});
-    case Activation::gelu_tanh: return graph.apply(gelu_tanh_backward_op, {upstream, pre_activation});
-  }
-  fail("[activation_gradient] unknown activation {}", static_cast<int>(activation));
+  return op ? graph.apply(*op, {upstream, pre_activation}) : upstream;
 }
 
 Value add(Graph& graph, Value a, Value b) { return graph.apply(add_op, {a, b}); }
@@ -207,5 +242,6 @@ Value scale(Graph& graph, Value x, double factor) { return graph.apply(scale_op,
 }  // namespace vkformer
 
 VKFORMER_OPS(elementwise, &vkformer::add_op, &vkformer::scale_op, &vkformer::relu_op, &vkformer::gelu_op,
-             &vkformer::gelu_tanh_op, &vkformer::relu_backward_op, &vkformer::gelu_backward_op,
-             &vkformer::gelu_tanh_backward_op)
+             &vkformer::gelu_tanh_op, &vkformer::silu_op, &vkformer::tanh_op, &vkformer::quick_gelu_op,
+             &vkformer::relu_backward_op, &vkformer::gelu_backward_op, &vkformer::gelu_tanh_backward_op,
+             &vkformer::silu_backward_op, &vkformer::tanh_backward_op, &vkformer::quick_gelu_backward_op)

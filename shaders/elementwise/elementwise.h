@@ -11,6 +11,9 @@ enum class Activation : uint8_t {
   relu = 1,
   gelu = 2,       ///< x * Phi(x), exact (erf)
   gelu_tanh = 3,  ///< GPT-2's "gelu_new": x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))) / 2
+  silu = 4,       ///< x * sigmoid(x), also called swish
+  tanh = 5,
+  quick_gelu = 6,  ///< CLIP's x * sigmoid(1.702 x)
 };
 
 /// The activation of x; Activation::none gives x itself.

@@ -1,12 +1,9 @@
 #ifndef VKFORMER_GATED_UNIT_ARGS_H
 #define VKFORMER_GATED_UNIT_ARGS_H
-// Specialization constants, 1: an activation of shaders/common/activation.glsl or gated_silu; gated_unit_backward, 2:
-// dup is wanted.
+// Specialization constants, 1: an activation of shaders/common/activation.glsl; gated_unit_backward, 2: dup is wanted.
 #include "shaders/common/stream.args.h"
 
 VKFORMER_SHARED_BEGIN
-
-const uint gated_silu = 16;
 
 struct GatedUnitArgs {
   FloatQuads gate;

@@ -35,7 +35,7 @@ struct GateRow {
 constexpr uint32_t number_of(Activation activation) { return static_cast<uint32_t>(activation); }
 
 const GateRow gates[] = {
-    {Gate::silu, gated_silu, 6, 12, [](double x) { return x * sigmoid(x); },
+    {Gate::silu, number_of(Activation::silu), 6, 12, [](double x) { return x * sigmoid(x); },
      [](double x) { return sigmoid(x) * (1 + x * (1 - sigmoid(x))); }},
     {Gate::gelu, number_of(Activation::gelu), 26, 34, [](double x) { return x * normal_cdf(x); },
      [](double x) { return normal_cdf(x) + x * normal_density(x); }},

@@ -110,6 +110,9 @@ double apply(Activation activation, double x) {
     case Activation::gelu: return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
     case Activation::gelu_tanh:
       return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::tanh: return std::tanh(x);
+    case Activation::quick_gelu: return x / (1 + std::exp(-1.702 * x));
   }
   return x;
 }

@@ -73,6 +73,8 @@ std::vector<Case> matmul_cases() {
   list.push_back(make_case(Layout::nn, {2, 3}, false, 7, 9, 10, {.bias = true, .activation = Activation::gelu_tanh}));
   list.push_back(
       make_case(Layout::nt, {5}, false, 13, 65, 16, {.activation = Activation::gelu_tanh, .residual = true}));
+  for (Activation activation : {Activation::silu, Activation::tanh, Activation::quick_gelu})
+    list.push_back(make_case(Layout::nt, {}, false, 35, 21, 19, {.bias = true, .activation = activation}));
   list.push_back(make_case(Layout::tn_joined, {3}, false, 17, 10, 23, {.scale = 3}));
   list.push_back(make_case(Layout::tn_joined, {2, 4}, false, 32, 64, 32));
   // Few rows: every row count of the vector kernel's either layout, aligned or not.
