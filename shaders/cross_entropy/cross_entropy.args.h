@@ -1,6 +1,6 @@
 #ifndef VKFORMER_CROSS_ENTROPY_ARGS_H
 #define VKFORMER_CROSS_ENTROPY_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl, COLUMNS is V.
+// Specialization constants 0-4: shaders/common/rows.glsl, COLUMNS is V. cross_entropy, 5: label_smoothing is not 0.
 #include "shaders/common/shared.h"
 
 VKFORMER_SHARED_BEGIN
@@ -13,6 +13,7 @@ struct CrossEntropyArgs {
   uint rows;
   int ignore_index;
   uint has_log_sum_exp;
+  float label_smoothing;
 };
 
 // Bits of `outputs`: which outputs are wanted. The others have no storage.
@@ -36,6 +37,7 @@ struct CrossEntropyBackwardArgs {
   Floats dlogits;      // [rows, V]
   uint rows;
   int ignore_index;
+  float label_smoothing;
 };
 
 #ifndef __cplusplus

@@ -4,10 +4,13 @@
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
 // log_sum_exp and loss = log_sum_exp - logits[target] of each row, in one pass over the logits: an invocation keeps the
-// maximum of what it has seen and the sum of exponentials relative to it, rescaled when the maximum grows.
+// maximum of what it has seen and the sum of exponentials relative to it, rescaled when the maximum grows. With label
+// smoothing s, (1 - s) logits[target] + s mean(logits) stands for logits[target].
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/cross_entropy/cross_entropy.args.h"
+
+layout(constant_id = 5) const bool SMOOTHED = false;
 
 PUSH(CrossEntropyArgs);
 
@@ -15,10 +18,17 @@ PUSH(CrossEntropyArgs);
 const float lowest = -3.402823466e+38;
 
 uint start;
-float peak, sum;
+float peak, sum, mean;
 
 void take(uint first, bool inside) {
   vec2 x[STEP], top = vec2(lowest);
+  if (SMOOTHED) {
+    // Divided one by one: their sum could overflow.
+    vec2 means = vec2(0);
+    [[unroll]] for (uint k = 0; k < STEP; ++k)
+      means += load2(args.logits, start, first + k, inside, 0) * (1.0 / float(COLUMNS));
+    mean += means.x + means.y;
+  }
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
     x[k] = load2(args.logits, start, first + k, inside, lowest);
     top = max(top, x[k]);
@@ -33,7 +43,7 @@ void take(uint first, bool inside) {
 void take_row(uint row) {
   start = row * COLUMNS;
   peak = lowest;
-  sum = 0;
+  sum = mean = 0;
   WALK(take)
   // Invocations without a column hold a sum relative to `lowest`, which vanishes here.
   const float row_peak = lanes_max(peak);
@@ -41,7 +51,8 @@ void take_row(uint row) {
 
   const int target = args.targets.v[row];
   const bool counted = counts(target, int(COLUMNS), args.ignore_index);
-  const float logit = args.logits.v[start + (counted ? uint(target) : 0)];
+  float logit = args.logits.v[start + (counted ? uint(target) : 0)];
+  if (SMOOTHED) logit = mix(logit, lanes_sum(mean), args.label_smoothing);
   if (lane() == 0) {
     if (args.has_log_sum_exp != 0) args.log_sum_exp.v[row] = row_peak + log_sum;
     // In this order: with logits of 1e4, row_peak + log_sum has lost most digits of the loss.

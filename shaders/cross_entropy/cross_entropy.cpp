@@ -20,7 +20,11 @@ void check_inputs(const Node& node) {
   check(std::ranges::equal(leading, targets.dimensions()), "[{}] targets is {}, logits is {}", node.op->name,
         targets.to_string(), logits.to_string());
   check(node.input_types[1].dtype == DType::i32, "[{}] targets must be i32", node.op->name);
+  const double smoothing = node.number("label_smoothing");
+  check(smoothing >= 0 && smoothing <= 1, "[{}] label_smoothing is {}, needs 0 to 1", node.op->name, smoothing);
 }
+
+float label_smoothing(const Node& node) { return static_cast<float>(node.number("label_smoothing")); }
 
 int ignore_index(const Node& node) { return static_cast<int>(node.integer("ignore_index")); }
 
@@ -52,8 +56,9 @@ void record(Recorder& recorder, const Node& node) {
   const Region count = recorder.region(node.outputs[2]);
   const Region row_loss = recorder.scratch_region(0, static_cast<uint64_t>(rows * size_of(DType::f32)));
 
-  Launch launch = row_launch(recorder, "cross_entropy", RowUse::stream, rows, classes,
-                             rows_per_group(recorder.device(), rows, classes), {logits.address});
+  Launch launch =
+      row_launch(recorder, "cross_entropy", RowUse::stream, rows, classes,
+                 rows_per_group(recorder.device(), rows, classes), {logits.address}, {label_smoothing(node) != 0});
   launch.writes = {log_sum_exp, row_loss};
   recorder.dispatch(launch, CrossEntropyArgs{.logits = logits.address,
                                              .targets = targets.address,
@@ -61,7 +66,8 @@ void record(Recorder& recorder, const Node& node) {
                                              .row_loss = row_loss.address,
                                              .rows = static_cast<uint>(rows),
                                              .ignore_index = ignore_index(node),
-                                             .has_log_sum_exp = log_sum_exp.address != 0});
+                                             .has_log_sum_exp = log_sum_exp.address != 0,
+                                             .label_smoothing = label_smoothing(node)});
   if (!loss.address && !count.address) return;
 
   Launch mean = row_launch(recorder, "cross_entropy_mean", RowUse::stream, 1, rows, 1, {});
@@ -82,14 +88,15 @@ void record(Recorder& recorder, const Node& node) {
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   check(!upstream[1] && !upstream[2], "[cross_entropy] only the loss is differentiable");
   if (!upstream[0]) return {Value{}, Value{}};
-  const Value dlogits = graph.apply(cross_entropy_backward_op,
-                                    {node.inputs[0], node.inputs[1], node.outputs[1], node.outputs[2], upstream[0]},
-                                    {{"ignore_index", node.number("ignore_index")}});
+  const Value dlogits =
+      graph.apply(cross_entropy_backward_op,
+                  {node.inputs[0], node.inputs[1], node.outputs[1], node.outputs[2], upstream[0]}, node.attributes);
   return {dlogits, Value{}};
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
   const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
+  const double smoothing = node.number("label_smoothing");
   for (int64_t r = 0; r < rows; ++r) {
     const double* logits = in[0]->data.data() + r * classes;
     const double peak = *std::max_element(logits, logits + classes);
@@ -97,28 +104,34 @@ void reference(const Node& node, Inputs in, Outputs out) {
     for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - peak);
     out[1][r] = peak + std::log(sum);
     if (!counts(node, *in[1], r)) continue;
-    out[0][0] += out[1][r] - logits[static_cast<int64_t>((*in[1])[r])];
+    out[0][0] += (1 - smoothing) * (out[1][r] - logits[static_cast<int64_t>((*in[1])[r])]);
+    for (int64_t c = 0; c < classes; ++c)
+      out[0][0] += smoothing / static_cast<double>(classes) * (out[1][r] - logits[c]);
     out[2][0] += 1;
   }
   if (out[2][0] > 0) out[0][0] /= out[2][0];
 }
 
-Case case_of(Shape logits, double bound, double lowest_target, double highest_target, double ignored) {
+Case case_of(Shape logits, double bound, double lowest_target, double highest_target, double ignored,
+             double label_smoothing = 0) {
   const Shape targets(logits.dimensions().first(static_cast<size_t>(logits.rank() - 1)));
   return {.inputs = {{.type = {logits}, .low = -bound, .high = bound},
                      {.type = {targets, DType::i32}, .low = lowest_target, .high = highest_target}},
-          .attributes = {{"ignore_index", ignored}},
+          .attributes = {{"label_smoothing", label_smoothing}, {"ignore_index", ignored}},
           .reduction = std::max(logits.rows(), logits.columns())};
 }
 
 std::vector<Case> cases() {
   return {
-      case_of({1, 1}, 1, 0, 0, -100),       case_of({1, 2}, 1, 0, 1, -100),
-      case_of({3, 65}, 3, 0, 64, -100),     case_of({2, 5, 7}, 3, -1, 7, -1),  // both ends out of range
-      case_of({67, 130}, 3, 0, 129, 0),     case_of({5, 1031}, 3, 0, 1030, -100),
+      case_of({1, 1}, 1, 0, 0, -100),          case_of({1, 2}, 1, 0, 1, -100),
+      case_of({3, 65}, 3, 0, 64, -100),        case_of({2, 5, 7}, 3, -1, 7, -1),  // both ends out of range
+      case_of({67, 130}, 3, 0, 129, 0),        case_of({5, 1031}, 3, 0, 1030, -100),
       case_of({3, 7}, 3, -100, -100, -100),  // all ignored
-      case_of({7, 33}, 1e4, 0, 32, -100),   case_of({1031, 6}, 3, 0, 5, 3),
-      case_of({2, 5003}, 3, 0, 5002, -100),
+      case_of({7, 33}, 1e4, 0, 32, -100),      case_of({1031, 6}, 3, 0, 5, 3),
+      case_of({2, 5003}, 3, 0, 5002, -100),    case_of({1, 1}, 1, 0, 0, -100, 0.3),
+      case_of({3, 65}, 3, 0, 64, -100, 0.1),   case_of({2, 5, 7}, 3, -1, 7, -1, 0.9),
+      case_of({67, 130}, 3, 0, 129, 0, 0.1),   case_of({7, 33}, 1e4, 0, 32, -100, 0.25),
+      case_of({5, 1031}, 3, 0, 1030, -100, 1),
   };
 }
 
@@ -156,17 +169,20 @@ void record_backward(Recorder& recorder, const Node& node) {
                                              .upstream = in(4),
                                              .dlogits = dlogits,
                                              .rows = static_cast<uint>(rows),
-                                             .ignore_index = ignore_index(node)});
+                                             .ignore_index = ignore_index(node),
+                                             .label_smoothing = label_smoothing(node)});
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
   const int64_t classes = node.in(0).columns();
+  const double smoothing = node.number("label_smoothing");
   for (int64_t r = 0; r < node.in(0).rows(); ++r) {
     const bool counted = counts(node, *in[1], r);
     for (int64_t c = 0; c < classes; ++c) {
       const double p = std::exp((*in[0])[r * classes + c] - (*in[2])[r]);
       const double one_hot = static_cast<double>(c) == (*in[1])[r] ? 1 : 0;
-      out[0][r * classes + c] = counted ? (p - one_hot) * (*in[4])[0] / (*in[3])[0] : 0;
+      const double wanted = (1 - smoothing) * one_hot + smoothing / static_cast<double>(classes);
+      out[0][r * classes + c] = counted ? (p - wanted) * (*in[4])[0] / (*in[3])[0] : 0;
     }
   }
 }
@@ -212,8 +228,9 @@ const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
 
 }  // namespace
 
-Value cross_entropy(Graph& graph, Value logits, Value targets, int64_t ignore_index) {
-  return graph.apply(cross_entropy_op, {logits, targets}, {{"ignore_index", static_cast<double>(ignore_index)}});
+Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing, int64_t ignore_index) {
+  return graph.apply(cross_entropy_op, {logits, targets},
+                     {{"label_smoothing", label_smoothing}, {"ignore_index", static_cast<double>(ignore_index)}});
 }
 
 }  // namespace vkformer

@@ -8,11 +8,15 @@ namespace vkformer {
 /// loss [1] = mean of log(sum of exp(logits)) - logits[target] over the targets that are not `ignore_index`; 0 when all
 /// are. logits [.., V], targets i32 [..]. Finite for any finite logits. Throws Error when the shapes disagree.
 ///
+/// With label_smoothing s, from 0 to 1 (Szegedy et al. 2016, in PyTorch's form), each of those terms is (1 - s) times
+/// -log p[target] plus s times the mean over all V classes of -log p, where log p[v] = logits[v] - log(sum of
+/// exp(logits)).
+///
 /// The host rejects targets outside [0, V) other than ignore_index before it uploads them; one that reaches the device
 /// is ignored.
 ///
 /// The node also gives log_sum_exp [N] and the count of targets that were not ignored, f32 [1]; gradients flow through
 /// the loss only.
-Value cross_entropy(Graph& graph, Value logits, Value targets, int64_t ignore_index = -100);
+Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing = 0, int64_t ignore_index = -100);
 
 }  // namespace vkformer

@@ -1,8 +1,8 @@
 #version 460
 // variant workgroup:
 // variant workgroup_int64: -DINT64
-// dlogits = (exp(logits - log_sum_exp) - [column is the target]) * upstream / count, zero in ignored rows. May run in
-// place: an invocation reads only the logits it overwrites.
+// dlogits = (exp(logits - log_sum_exp) - (1 - s) [column is the target] - s / V) * upstream / count, zero in ignored
+// rows, with s the label smoothing. May run in place: an invocation reads only the logits it overwrites.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/cross_entropy/cross_entropy.args.h"
@@ -12,12 +12,12 @@ PUSH(CrossEntropyBackwardArgs);
 uint start;
 int target;
 bool counted;
-float scale, log_sum_exp;
+float scale, log_sum_exp, shared_part, target_part;
 
 void take(uint first, bool inside) {
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
     const vec2 x = load2(args.logits, start, first + k, inside, 0);
-    const vec2 hot = vec2(equal(columns_of(first + k), uvec2(target)));
+    const vec2 hot = vec2(equal(columns_of(first + k), uvec2(target))) * target_part + shared_part;
     store2(args.dlogits, start, first + k, inside, counted ? (exp(x - log_sum_exp) - hot) * scale : vec2(0));
   }
 }
@@ -32,5 +32,7 @@ void take_row(uint row) {
 
 void main() {
   scale = args.upstream.v[0] / args.count.v[0];
+  target_part = 1.0 - args.label_smoothing;
+  shared_part = args.label_smoothing / float(COLUMNS);
   ROW_LOOP(args.rows, take_row)
 }
