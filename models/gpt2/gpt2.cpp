@@ -41,7 +41,7 @@ class Builder {
   Value hidden() {
     const Value tokens = tensor("transformer.wte.weight", {config_.vocabulary, config_.width});
     const Value positions = tensor("transformer.wpe.weight", {config_.context, config_.width});
-    Value x = drop(embedding(graph_, tokens, pass_.ids, positions, pass_.position), config_.embedding_dropout);
+    Value x = drop(embedding(graph_, tokens, pass_.ids, {positions, pass_.position}), config_.embedding_dropout);
     for (int64_t layer = 0; layer < config_.layers; ++layer) x = block(x, layer);
     return norm(x, "transformer.ln_f");
   }

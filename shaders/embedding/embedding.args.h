@@ -1,7 +1,8 @@
 #ifndef VKFORMER_EMBEDDING_ARGS_H
 #define VKFORMER_EMBEDDING_ARGS_H
 // Specialization constants 0-4: shaders/common/rows.glsl. embedding, 5: there are positions. embedding_backward, 5: ids
-// one invocation tests at a time, at most 32; 6: rows of upstream it loads at a time.
+// one invocation tests at a time, at most 32; 6: rows of upstream it loads at a time. position_backward, 5: each row of
+// the batch has its own position.
 #include "shaders/common/shared.h"
 
 VKFORMER_SHARED_BEGIN
@@ -10,13 +11,15 @@ struct EmbeddingArgs {
   Floats table;           // [table_rows, C]
   Ints ids;               // [tokens]
   Floats position_table;  // [position_rows, C]
-  Ints position;          // [1], read if has_offset
+  Ints position;          // [offsets]; anything readable if offsets is 0
   Floats y;               // [tokens, C]
   uint tokens;
-  uint positions;  // T: tokens n and n + T share a position
+  uint positions;  // T: tokens n and n + T are at the same place of their row
   int table_rows;
   int position_rows;
-  uint has_offset;
+  uint offsets;  // none, one, or one for each row of T tokens
+  uint first_position;
+  float scale;
 };
 
 struct EmbeddingBackwardArgs {
@@ -25,17 +28,27 @@ struct EmbeddingBackwardArgs {
   Floats dtable;    // [table_rows, C], zero before
   uint tokens;
   int table_rows;
+  float scale;
 };
 
 struct PositionBackwardArgs {
   Floats upstream;  // [batch, positions, C]
-  Ints position;    // [1], read if has_offset
+  Ints position;    // [offsets]; anything readable if offsets is 0
   Floats dtable;    // [position_rows, C]
   uint batch;
   uint positions;
   uint position_rows;
-  uint has_offset;
+  uint offsets;
+  uint first_position;
 };
+
+#ifndef __cplusplus
+// The position of the first token of a row. Always reads: CPU drivers may run the branch that is not taken.
+int offset_of(Ints position, uint offsets, uint row) {
+  const int offset = position.v[min(row, max(offsets, 1) - 1)];
+  return offsets == 0 ? 0 : offset;
+}
+#endif
 
 VKFORMER_SHARED_END
 #endif

@@ -9,8 +9,7 @@ namespace vkformer {
 namespace {
 
 /// The row of the reference's tensor `data` [.., columns], or nullptr where it has none.
-const double* row_of(const HostTensor& data, double row, int64_t columns) {
-  const auto index = static_cast<int64_t>(row);
+const double* row_of(const HostTensor& data, int64_t index, int64_t columns) {
   const bool known = index >= 0 && index < data.type.shape.rows();
   return known ? data.data.data() + index * columns : nullptr;
 }
@@ -31,7 +30,10 @@ Types infer(const Node& node) {
     check(node.in(2).rank() == 2 && node.in(2)[0] >= 1 && node.in(2)[1] == table[1],
           "[embedding] position_table is {}, table needs [P, {}]", node.in(2).to_string(), table[1]);
   check(node.has_input(2) || !node.has_input(3), "[embedding] a position needs a position_table");
-  check_position(node, 3);
+  check_position(node, 3, ids.rows());
+  const int64_t first = node.integer("first_position"), position_rows = node.has_input(2) ? node.in(2)[0] : 0;
+  check(first == 0 || (first > 0 && first < position_rows),
+        "[embedding] first_position is {}, position_table has {} rows", first, position_rows);
   std::vector<int64_t> y(ids.dimensions().begin(), ids.dimensions().end());
   y.push_back(table[1]);
   return {{Shape(y)}};
@@ -40,7 +42,8 @@ Types infer(const Node& node) {
 void record(Recorder& recorder, const Node& node) {
   const Shape &table = node.in(0), &ids = node.in(1);
   const int64_t tokens = ids.elements(), columns = table[1];
-  const auto address = [&](size_t i) { return node.has_input(i) ? recorder.address(node.inputs[i]) : 0; };
+  // What is absent is not used, but CPU drivers may read it.
+  const auto address = [&](size_t i) { return recorder.address(node.inputs[node.has_input(i) ? i : i % 2]); };
   const uint64_t y = recorder.address(node.outputs[0]);
   check_rows("embedding", table[0], columns);
   if (node.has_input(2)) check_rows("embedding", node.in(2)[0], columns);
@@ -56,7 +59,9 @@ void record(Recorder& recorder, const Node& node) {
                     .positions = static_cast<uint>(ids[-1]),
                     .table_rows = static_cast<int>(table[0]),
                     .position_rows = node.has_input(2) ? static_cast<int>(node.in(2)[0]) : 0,
-                    .has_offset = node.has_input(3)});
+                    .offsets = node.has_input(3) ? static_cast<uint>(node.in(3).elements()) : 0,
+                    .first_position = static_cast<uint>(node.integer("first_position")),
+                    .scale = static_cast<float>(node.number("scale"))});
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -67,41 +72,46 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
   const double rows = static_cast<double>(node.in(0)[0]);
   const double position_rows = node.has_input(2) ? static_cast<double>(node.in(2)[0]) : 0;
   const double positions = static_cast<double>(node.in(1)[-1]);
-  gradients[0] = graph.apply(embedding_backward_op, {upstream[0], inputs[1]}, {{"rows", rows}});
+  const double first = node.number("first_position"), scale = node.number("scale");
+  gradients[0] = graph.apply(embedding_backward_op, {upstream[0], inputs[1]}, {{"rows", rows}, {"scale", scale}});
   if (inputs[2])
     gradients[2] = graph.apply(position_backward_op, {upstream[0], inputs[3]},
-                               {{"rows", position_rows}, {"positions", positions}});
+                               {{"rows", position_rows}, {"positions", positions}, {"first_position", first}});
   return gradients;
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
   const int64_t tokens = node.in(1).elements(), positions = node.in(1)[-1], columns = node.in(0)[1];
   for (int64_t n = 0; n < tokens; ++n) {
-    const double* row = row_of(*in[0], (*in[1])[n], columns);
-    const double position = (in[3] ? (*in[3])[0] : 0) + static_cast<double>(n % positions);
+    const double* row = row_of(*in[0], static_cast<int64_t>((*in[1])[n]), columns);
+    const int64_t position = node.integer("first_position") + position_of(in[3], n / positions) + n % positions;
     const double* added = in[2] ? row_of(*in[2], position, columns) : nullptr;
-    for (int64_t c = 0; c < columns; ++c) out[0][n * columns + c] = (row ? row[c] : 0) + (added ? added[c] : 0);
+    for (int64_t c = 0; c < columns; ++c)
+      out[0][n * columns + c] = (row ? node.number("scale") * row[c] : 0) + (added ? added[c] : 0);
   }
 }
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const auto add = [&](int64_t rows, int64_t columns, Shape ids, int64_t position_rows, bool offset) {
+  const auto add = [&](int64_t rows, int64_t columns, Shape ids, int64_t position_rows, int64_t offsets,
+                       double first_position = 0, double scale = 1) {
     list.push_back({.inputs = {{.type = {Shape{rows, columns}}},
                                ids_below(ids, rows),
                                {.type = {Shape{position_rows, columns}}, .absent = position_rows == 0},
-                               {.type = {Shape{1}, DType::i32}, .low = -3, .high = 5, .absent = !offset}},
-                    .attributes = {}});
+                               offsets_between(-3, 5, offsets)},
+                    .attributes = {{"first_position", first_position}, {"scale", scale}}});
   };
-  add(1, 1, {1}, 0, false);
-  add(5, 3, {7}, 0, false);
-  add(65, 64, {3, 17}, 0, false);
-  add(7, 127, {2, 3, 5}, 11, false);
-  add(31, 130, {4, 13}, 13, true);
-  add(1009, 33, {67}, 7, true);
-  add(13, 514, {2, 5}, 5, false);
-  add(3, 1031, {1}, 1, true);
-  add(257, 2, {1031}, 0, false);
+  add(1, 1, {1}, 0, 0);
+  add(5, 3, {7}, 0, 0);
+  add(65, 64, {3, 17}, 0, 0, 0, 8);
+  add(7, 127, {2, 3, 5}, 11, 0, 2);
+  add(31, 130, {4, 13}, 13, 1);
+  add(1009, 33, {67}, 7, 1);
+  add(13, 514, {2, 5}, 5, 0);
+  add(3, 1031, {1}, 1, 1);
+  add(257, 2, {1031}, 0, 0);
+  add(31, 130, {4, 13}, 13, 4, 2, -0.3);
+  add(5, 3, {2, 3, 5}, 7, 6);
   return list;
 }
 
@@ -123,8 +133,9 @@ const Op embedding_op = {.name = "embedding",
 
 }  // namespace
 
-Value embedding(Graph& graph, Value table, Value ids, Value position_table, Value position) {
-  return graph.apply(embedding_op, {table, ids, position_table, position});
+Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& options) {
+  return graph.apply(embedding_op, {table, ids, options.position_table, options.position},
+                     {{"first_position", static_cast<double>(options.first_position)}, {"scale", options.scale}});
 }
 
 }  // namespace vkformer

@@ -5,12 +5,21 @@
 
 namespace vkformer {
 
-/// y[.., :] = table[ids[..], :], plus position_table[position + t, :] if there is a position table, where t is the
-/// index along the last dimension of ids. table [V, C] (parameters or any activation), ids i32 [..], position_table [P,
-/// C], position i32 [1] (absent: 0); y [.., C]. Throws Error when the shapes disagree.
+struct EmbeddingOptions {
+  Value position_table = {};  ///< [P, C]; absent: no positions
+  /// i32 [1], or [B] with one for each row of ids (B: all but their last dimension): position of that row's first id,
+  /// which is negative where padding comes first; absent: 0.
+  Value position = {};
+  int64_t first_position = 0;  ///< added to every position, from 0 to P - 1: 2 in BART, padding id + 1 in RoBERTa
+  double scale = 1;            ///< of the table's rows: sqrt(C) in the original Transformer
+};
+
+/// y[.., :] = scale * table[ids[..], :], plus position_table[first_position + position + t, :] if there is a position
+/// table, where t is the index along the last dimension of ids. table [V, C] (parameters or any activation), ids i32
+/// [..]; y [.., C]. Throws Error when the shapes disagree.
 ///
-/// The host checks ids before it uploads them. An id outside [0, V), or a position outside [0, P), that reaches the
-/// device reads nothing: that table's row counts as zeros, and no gradient flows into it.
-Value embedding(Graph& graph, Value table, Value ids, Value position_table = {}, Value position = {});
+/// The host checks ids before it uploads them. An id outside [0, V) that reaches the device, or a row of the position
+/// table outside [0, P), reads nothing: that table's row counts as zeros, and no gradient flows into it.
+Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& options = {});
 
 }  // namespace vkformer

@@ -3,9 +3,10 @@
 // variant rows_int64: -DBY_TOKEN=false -DINT64
 // variant tokens: -DBY_TOKEN=true
 // variant tokens_int64: -DBY_TOKEN=true -DINT64
-// dtable[v] = sum of upstream[n] over the tokens n whose id is v, in the order of n, without atomics: a workgroup lists
-// the tokens that carry its id, some at a time, and adds their rows. It stands for a row of the table (cheap for small
-// tables), or for a token, where it stops unless that token is the first with its id (cheap for large ones).
+// dtable[v] = sum of scale * upstream[n] over the tokens n whose id is v, in the order of n, without atomics: a
+// workgroup lists the tokens that carry its id, some at a time, and adds their rows. It stands for a row of the table
+// (cheap for small tables), or for a token, where it stops unless that token is the first with its id (cheap for large
+// ones).
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/embedding/embedding.args.h"
@@ -29,7 +30,7 @@ void take(uint first, bool inside) {
       const uint start = min(found[min(i + j, count - 1)], args.tokens - 1) * COLUMNS;
       [[unroll]] for (uint k = 0; k < STEP; ++k) {
         const vec2 row = load2(args.upstream, start, first + k, inside, 0);
-        sums[k] += i + j < count ? row : vec2(0);
+        sums[k] += i + j < count ? row * args.scale : vec2(0);
       }
     }
   } while ((i += AT_ONCE) < count);

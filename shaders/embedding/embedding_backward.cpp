@@ -12,10 +12,21 @@ void check_ids(const Node& node, size_t input) {
         node.op->name, name_of(node.input_types[input].dtype), node.in(input).to_string());
 }
 
-void check_position(const Node& node, size_t input) {
+void check_position(const Node& node, size_t input, int64_t batch) {
   if (!node.has_input(input)) return;
-  check(node.input_types[input] == TensorType{{1}, DType::i32}, "[{}] position is {} {}, needs i32 [1]", node.op->name,
-        name_of(node.input_types[input].dtype), node.in(input).to_string());
+  const TensorType& type = node.input_types[input];
+  check(type.dtype == DType::i32 && (type.shape == Shape{1} || type.shape == Shape{batch}),
+        "[{}] position is {} {}, needs i32 [1] or [{}]", node.op->name, name_of(type.dtype), type.shape.to_string(),
+        batch);
+}
+
+int64_t position_of(const HostTensor* position, int64_t row) {
+  if (!position) return 0;
+  return static_cast<int64_t>((*position)[position->type.shape.elements() == 1 ? 0 : row]);
+}
+
+CaseInput offsets_between(double low, double high, int64_t count) {
+  return {.type = {Shape{std::max<int64_t>(count, 1)}, DType::i32}, .low = low, .high = high, .absent = count == 0};
 }
 
 CaseInput ids_below(Shape shape, int64_t rows) {
@@ -65,7 +76,8 @@ void record_backward(Recorder& recorder, const Node& node) {
                                           .ids = recorder.address(node.inputs[1]),
                                           .dtable = dtable.address,
                                           .tokens = static_cast<uint>(tokens),
-                                          .table_rows = static_cast<int>(rows)});
+                                          .table_rows = static_cast<int>(rows),
+                                          .scale = static_cast<float>(node.number("scale"))});
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
@@ -73,24 +85,24 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
   for (int64_t n = 0; n < tokens; ++n) {
     const auto id = static_cast<int64_t>((*in[1])[n]);
     if (id < 0 || id >= node.integer("rows")) continue;
-    for (int64_t c = 0; c < columns; ++c) out[0][id * columns + c] += (*in[0])[n * columns + c];
+    for (int64_t c = 0; c < columns; ++c) out[0][id * columns + c] += node.number("scale") * (*in[0])[n * columns + c];
   }
 }
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
-  const auto add = [&](int64_t rows, int64_t columns, int64_t tokens) {
+  const auto add = [&](int64_t rows, int64_t columns, int64_t tokens, double scale = 1) {
     list.push_back({.inputs = {{.type = {Shape{tokens, columns}}}, ids_below({tokens}, rows)},
-                    .attributes = {{"rows", static_cast<double>(rows)}},
+                    .attributes = {{"rows", static_cast<double>(rows)}, {"scale", scale}},
                     .reduction = tokens});
   };
   for (int64_t tokens : {1, 7, 67, 769, 2053}) {  // more than one list of ids, on every workgroup size
     add(1, 1, tokens);
     add(65, 18, tokens);
-    add(1009, 5, tokens);
+    add(1009, 5, tokens, -3);
   }
   add(13, 130, 101);
-  add(29, 514, 31);
+  add(29, 514, 31, 22.5);
   add(3, 1031, 11);
   add(70001, 2, 13);  // more workgroups than fit along one axis
   return list;
@@ -108,7 +120,7 @@ Types infer_position(const Node& node) {
   const int64_t positions = node.integer("positions");
   check(node.in(0).rank() >= 1 && positions >= 1 && node.in(0).rows() % positions == 0,
         "[position_backward] upstream is {}, which is not a batch of {} positions", node.in(0).to_string(), positions);
-  check_position(node, 1);
+  check_position(node, 1, node.in(0).rows() / positions);
   return {{Shape{node.integer("rows"), node.in(0).columns()}}};
 }
 
@@ -116,22 +128,23 @@ void record_position(Recorder& recorder, const Node& node) {
   const int64_t rows = node.integer("rows"), positions = node.integer("positions"), columns = node.in(0).columns();
   const uint64_t upstream = recorder.address(node.inputs[0]), dtable = recorder.address(node.outputs[0]);
   check_rows("position_backward", node.in(0).rows(), columns);
+  const int64_t batch = node.in(0).rows() / positions, offsets = node.has_input(1) ? node.in(1).elements() : 0;
   recorder.dispatch(row_launch(recorder, "position_backward", RowUse::move, rows, columns,
-                               rows_per_group(recorder.device(), rows, columns), {upstream, dtable}),
+                               rows_per_group(recorder.device(), rows, columns), {upstream, dtable}, {offsets > 1}),
                     PositionBackwardArgs{.upstream = upstream,
-                                         .position = node.has_input(1) ? recorder.address(node.inputs[1]) : 0,
+                                         .position = node.has_input(1) ? recorder.address(node.inputs[1]) : upstream,
                                          .dtable = dtable,
-                                         .batch = static_cast<uint>(node.in(0).rows() / positions),
+                                         .batch = static_cast<uint>(batch),
                                          .positions = static_cast<uint>(positions),
                                          .position_rows = static_cast<uint>(rows),
-                                         .has_offset = node.has_input(1)});
+                                         .offsets = static_cast<uint>(offsets),
+                                         .first_position = static_cast<uint>(node.integer("first_position"))});
 }
 
 void reference_position(const Node& node, Inputs in, Outputs out) {
   const int64_t positions = node.integer("positions"), columns = node.in(0).columns();
-  const int64_t offset = in[1] ? static_cast<int64_t>((*in[1])[0]) : 0;
   for (int64_t n = 0; n < node.in(0).rows(); ++n) {
-    const int64_t row = offset + n % positions;
+    const int64_t row = node.integer("first_position") + position_of(in[1], n / positions) + n % positions;
     if (row < 0 || row >= node.integer("rows")) continue;
     for (int64_t c = 0; c < columns; ++c) out[0][row * columns + c] += (*in[0])[n * columns + c];
   }
@@ -139,18 +152,23 @@ void reference_position(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases_position() {
   std::vector<Case> list;
-  const auto add = [&](int64_t batch, int64_t positions, int64_t columns, int64_t rows, bool offset) {
-    list.push_back({.inputs = {{.type = {Shape{batch, positions, columns}}},
-                               {.type = {Shape{1}, DType::i32}, .low = -2, .high = 3, .absent = !offset}},
-                    .attributes = {{"rows", static_cast<double>(rows)}, {"positions", static_cast<double>(positions)}},
+  const auto add = [&](int64_t batch, int64_t positions, int64_t columns, int64_t rows, int64_t offsets,
+                       int64_t first_position = 0) {
+    list.push_back({.inputs = {{.type = {Shape{batch, positions, columns}}}, offsets_between(-2, 3, offsets)},
+                    .attributes = {{"rows", static_cast<double>(rows)},
+                                   {"positions", static_cast<double>(positions)},
+                                   {"first_position", static_cast<double>(first_position)}},
                     .reduction = batch});
   };
-  add(1, 1, 1, 1, false);
-  add(7, 5, 3, 11, false);
-  add(7, 5, 64, 11, true);
-  add(3, 13, 127, 7, true);
-  add(2, 3, 514, 3, false);
-  add(101, 2, 130, 67, false);
+  add(1, 1, 1, 1, 0);
+  add(7, 5, 3, 11, 0);
+  add(7, 5, 64, 11, 1);
+  add(3, 13, 127, 7, 1);
+  add(2, 3, 514, 3, 0, 1);
+  add(101, 2, 130, 67, 0, 2);
+  add(7, 5, 3, 11, 7);
+  add(3, 13, 127, 7, 3, 2);
+  add(2, 1, 514, 5, 2, 1);
   return list;
 }
 
