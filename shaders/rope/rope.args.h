@@ -9,12 +9,12 @@ VKFORMER_SHARED_BEGIN
 struct RopeArgs {
   Floats x;       // [rows, columns]
   Floats table;   // [table_rows, rotary width]
-  Ints position;  // [1], read if has_position
+  Ints position;  // [offsets]; anything readable if offsets is 0
   Floats y;       // [rows, columns]
   uint rows;
-  int positions;  // T: rows n and n + T share a position
+  int positions;  // T: rows n and n + T are at the same place of their sequence
   int table_rows;
-  uint has_position;
+  uint offsets;     // none, one, or one for each sequence of T rows
   float direction;  // 1, or -1 to turn back
 };
 

@@ -46,10 +46,12 @@ bool turns(uint column) {
   return column >= COLUMN && column < COLUMN + HEADS * HEAD_WIDTH && (column - COLUMN) % HEAD_WIDTH < 2 * HALF;
 }
 
-int offset;
-
 void take_row(uint row) {
   const uint start = row * COLUMNS;
+  // Always reads: CPU drivers may run the branch that is not taken.
+  const int given = args.position.v[min(row / uint(args.positions), max(args.offsets, 1) - 1)];
+  // Clamped here as well, so that adding the row cannot overflow.
+  const int offset = args.offsets != 0 ? clamp(given, -args.positions, args.table_rows) : 0;
   const int position = clamp(offset + int(row % uint(args.positions)), 0, args.table_rows - 1);
   uint n = lane();
   if (n < HEADS * STEPS) {
@@ -61,8 +63,4 @@ void take_row(uint row) {
     if (!turns(column)) args.y.v[start + column] = args.x.v[start + column];
 }
 
-void main() {
-  // Clamped here as well, so that adding the row cannot overflow.
-  offset = args.has_position != 0 ? clamp(args.position.v[0], -args.positions, args.table_rows) : 0;
-  ROW_LOOP(args.rows, take_row)
-}
+void main() { ROW_LOOP(args.rows, take_row) }

@@ -40,8 +40,9 @@ Types infer(const Node& node) {
   check(table.rank() == 2 && table[0] >= 1 && table[1] == rotary_width, "[rope] table is {}, needs [P, {}]",
         table.to_string(), rotary_width);
   if (node.has_input(2))
-    check(node.input_types[2] == TensorType{{1}, DType::i32}, "[rope] position is {} {}, needs i32 [1]",
-          name_of(node.input_types[2].dtype), node.in(2).to_string());
+    check(node.input_types[2].dtype == DType::i32 && (node.in(2) == Shape{1} || node.in(2) == Shape{x[0]}),
+          "[rope] position is {} {}, needs i32 [1] or [{}]", name_of(node.input_types[2].dtype), node.in(2).to_string(),
+          x[0]);
   return {node.input_types[0]};
 }
 
@@ -56,12 +57,12 @@ void record(Recorder& recorder, const Node& node) {
   check_rows("rope", table[0], table[1]);
   const RopeArgs args{.x = recorder.address(node.inputs[0]),
                       .table = recorder.address(node.inputs[1]),
-                      .position = node.has_input(2) ? recorder.address(node.inputs[2]) : 0,
+                      .position = recorder.address(node.inputs[node.has_input(2) ? 2 : 1]),
                       .y = recorder.address(node.outputs[0]),
                       .rows = static_cast<uint>(rows),
                       .positions = static_cast<int>(x[1]),
                       .table_rows = static_cast<int>(table[0]),
-                      .has_position = node.has_input(2),
+                      .offsets = node.has_input(2) ? static_cast<uint>(node.in(2).elements()) : 0,
                       .direction = layout.inverse ? -1.0f : 1.0f};
   const auto constant = [](int64_t value) { return static_cast<uint32_t>(value); };
   const bool copy = args.y != args.x && 2 * layout.half * layout.heads < columns;
@@ -87,9 +88,10 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const Layout layout(node);
   const HostTensor &x = *in[0], &table = *in[1];
   const int64_t columns = node.in(0).columns(), positions = node.in(0)[1], half = layout.half;
-  const int64_t offset = in[2] ? static_cast<int64_t>((*in[2])[0]) : 0;
+  const bool each = in[2] && node.in(2).elements() > 1;
   out[0].data = x.data;
   for (int64_t row = 0; row < node.in(0).rows(); ++row) {
+    const int64_t offset = in[2] ? static_cast<int64_t>((*in[2])[each ? row / positions : 0]) : 0;
     const int64_t position = std::clamp<int64_t>(offset + row % positions, 0, node.in(1)[0] - 1);
     for (int64_t head = 0; head < layout.heads; ++head)
       for (int64_t i = 0; i < half; ++i) {
@@ -118,21 +120,23 @@ std::vector<Case> cases() {
   struct Positions {
     double low, high;
     bool absent = false;
+    int64_t count = 1;
   };
   const auto add = [&](const Shape& x, int64_t heads, int64_t head_width, int64_t rotary_width, int64_t column,
                        int64_t table_rows, Positions position, bool inverse = false) {
     for (const bool interleaved : {false, true})
-      list.push_back(
-          {.inputs =
-               {{.type = {x}},
-                {.type = {Shape{table_rows, rotary_width}}, .constant = true},
-                {.type = {{1}, DType::i32}, .low = position.low, .high = position.high, .absent = position.absent}},
-           .attributes = attributes_of({.heads = heads,
-                                        .head_width = head_width,
-                                        .rotary_width = rotary_width,
-                                        .interleaved = interleaved,
-                                        .column = column},
-                                       inverse)});
+      list.push_back({.inputs = {{.type = {x}},
+                                 {.type = {Shape{table_rows, rotary_width}}, .constant = true},
+                                 {.type = {Shape{position.count}, DType::i32},
+                                  .low = position.low,
+                                  .high = position.high,
+                                  .absent = position.absent}},
+                      .attributes = attributes_of({.heads = heads,
+                                                   .head_width = head_width,
+                                                   .rotary_width = rotary_width,
+                                                   .interleaved = interleaved,
+                                                   .column = column},
+                                                  inverse)});
   };
   const Positions none{0, 0, true};
   add({1, 1, 2}, 1, 2, 2, 0, 1, none);
@@ -144,6 +148,8 @@ std::vector<Case> cases() {
   add({2, 11, 192}, 1, 64, 32, 64, 11, none, true);  // the keys of [query, key, value]
   add({1, 3, 1031}, 1, 1030, 514, 1, 3, none);
   add({1031, 1, 6}, 1, 6, 4, 0, 2, {1, 1});
+  add({3, 5, 40}, 2, 14, 12, 6, 13, {-3, 11, false, 3}, true);  // each sequence at its own position
+  add({7, 3, 33}, 3, 7, 6, 5, 11, {0, 8, false, 7});
   add({2, 5, 4}, 1, 4, 4, 0, 7, {4, 6});    // the last rows are past the table
   add({2, 5, 4}, 1, 4, 4, 0, 3, {-3, -2});  // the first rows are before it
   add({1, 3, 4}, 1, 4, 2, 0, 3, {2147483647, 2147483647});

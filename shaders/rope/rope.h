@@ -13,7 +13,7 @@ struct RopeOptions {
   /// 1), as in GPT-J.
   bool interleaved = false;
   int64_t column = 0;   ///< first column of head 0 in x
-  Value position = {};  ///< i32 [1]: position of the first row; absent: 0
+  Value position = {};  ///< i32 [1] or [B], of the first row (of each sequence); absent: 0
 };
 
 /// Turns each pair (x1, x2) of each head by the angle of its row's position: y1 = x1 cos - x2 sin, y2 = x2 cos + x1
