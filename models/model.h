@@ -17,6 +17,8 @@ struct ParameterSpec {
   Shape shape;
   Start start = Start::normal;
   double deviation = 0.02;  ///< of a normal start
+  /// Other names under which files may store it: a tied tensor has one for each of its uses.
+  std::vector<std::string> other_names = {};
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }
 };

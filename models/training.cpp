@@ -203,7 +203,7 @@ void Trainer::save(const std::filesystem::path& folder) const {
 }
 
 void Trainer::load(const std::filesystem::path& folder) {
-  load_parameters(*store_, model_.parameters, folder / "model.safetensors");
+  load_parameters(*store_, model_.parameters, folder);
   load_parameters(*store_, moment_specs(model_), folder / "optimizer.safetensors");
 }
 

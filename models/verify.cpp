@@ -115,7 +115,7 @@ class RecordedCase {
     add_model(layout, model_, blocks);
     auto store = backend_.make_store(layout);
     write_constants(*store, model_);
-    load_parameters(*store, model_.parameters, folder_ / "model.safetensors");
+    load_parameters(*store, model_.parameters, folder_);
 
     Graph forward;
     const Value ids = forward.input("ids", {batch_, positions_}, DType::i32);
@@ -160,7 +160,7 @@ class RecordedCase {
   void compare_training() {
     const TrainSettings settings = optimizer();
     Trainer trainer(backend_, model_, settings);
-    load_parameters(trainer.store(), model_.parameters, folder_ / "model.safetensors");
+    load_parameters(trainer.store(), model_.parameters, folder_);
     const std::vector<float> losses = floats("adamw.losses");
     const double tolerance = limit("adamw_losses_relative");
     for (int64_t step = 1; step <= settings.iterations; ++step)
@@ -216,7 +216,7 @@ class RecordedCase {
     check(steps > 0 && logits.size() == static_cast<size_t>(prompts.shape[0] * steps * vocabulary),
           "{}.logits has {} elements, which is not prompts x steps x vocabulary", prefix, logits.size());
     Generator generator(backend_, model_);
-    load_parameters(generator.store(), model_.parameters, folder_ / "model.safetensors");
+    load_parameters(generator.store(), model_.parameters, folder_);
     int64_t wrong = 0;
     double worst = 0, largest = 0;
     for (int64_t row = 0; row < prompts.shape[0]; ++row) {

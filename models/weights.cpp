@@ -1,49 +1,113 @@
 #include "models/weights.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "runtime/check.h"
-#include "runtime/files/safetensors.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 namespace {
 
-/// Checkpoints of bare transformers leave out the "transformer." in front.
-const TensorEntry* find_parameter(const SafetensorsFile& file, const std::string& name) {
-  if (const TensorEntry* entry = file.find(name)) return entry;
-  const size_t dot = name.find('.');
-  return dot == std::string::npos ? nullptr : file.find(name.substr(dot + 1));
+constexpr int64_t piece_elements = int64_t{1} << 20;  // as large as a store's staging buffer
+
+/// LayerNorms in files that were once converted from TensorFlow ("bert-base-uncased") have gamma and beta.
+std::string tensorflow_name(const std::string& name) {
+  for (const auto& [ours, theirs] :
+       {std::pair<std::string_view, std::string_view>{"LayerNorm.weight", "LayerNorm.gamma"},
+        {"LayerNorm.bias", "LayerNorm.beta"}})
+    if (name.ends_with(ours)) return name.substr(0, name.size() - ours.size()).append(theirs);
+  return {};
 }
+
+/// A file's shape may be one that Shape refuses.
+std::string shape_text(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+bool same_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+bool is_float(FileDType dtype) {
+  return dtype == FileDType::f32 || dtype == FileDType::f16 || dtype == FileDType::bf16;
+}
+
+/// Finds parameters in files, each tensor for one parameter at most.
+class Finder {
+ public:
+  explicit Finder(const WeightFiles& files) : files_(files) {}
+
+  const WeightFiles::Tensor* find(const ParameterSpec& parameter) {
+    std::vector<std::string> names = {parameter.name};
+    names.insert(names.end(), parameter.other_names.begin(), parameter.other_names.end());
+    for (size_t i = 0, full = names.size(); i < full; ++i)
+      if (const size_t dot = names[i].find('.'); dot != std::string::npos) names.push_back(names[i].substr(dot + 1));
+    for (size_t i = 0, current = names.size(); i < current; ++i)
+      if (std::string old = tensorflow_name(names[i]); !old.empty()) names.push_back(std::move(old));
+    for (const std::string& name : names)
+      if (const WeightFiles::Tensor* tensor = files_.find(name); tensor && used_.insert(tensor->entry).second)
+        return tensor;
+    return nullptr;
+  }
+  bool used(const TensorEntry* entry) const { return used_.contains(entry); }
+
+ private:
+  const WeightFiles& files_;
+  std::set<const TensorEntry*> used_;
+};
 
 }  // namespace
 
-std::vector<std::string> load_parameters(Store& store, const std::vector<ParameterSpec>& parameters,
-                                         const std::filesystem::path& path) {
-  const SafetensorsFile file(path);
-  std::string missing;
-  std::vector<const TensorEntry*> entries;
+Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path) : files_(path) {
+  std::vector<std::string> missing, wrong;
+  Finder finder(files_);
   for (const ParameterSpec& parameter : parameters) {
-    const TensorEntry* entry = find_parameter(file, parameter.name);
-    entries.push_back(entry);
-    if (!entry) {
-      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", parameter.name);
-      continue;
+    const WeightFiles::Tensor* tensor = finder.find(parameter);
+    if (!tensor) {
+      missing.push_back(parameter.name);
+    } else if (!same_shape(tensor->entry->shape, parameter.shape.dimensions())) {
+      wrong.push_back(fmt::format("tensor {} has shape {}, the config asks for {}", in_quotes(tensor->entry->name, 120),
+                                  shape_text(tensor->entry->shape), parameter.shape.to_string()));
+    } else if (!is_float(tensor->entry->dtype)) {
+      wrong.push_back(fmt::format("tensor {} is {}, not F32, F16 or BF16", in_quotes(tensor->entry->name, 120),
+                                  name_of(tensor->entry->dtype)));
+    } else {
+      places_.push_back({tensor, parameter.name});
     }
-    check(Shape(entry->shape) == parameter.shape, "{}: tensor {} has shape {}, the config asks for {}", path.string(),
-          entry->name, Shape(entry->shape).to_string(), parameter.shape.to_string());
   }
-  check(missing.empty(), "{} lacks tensors that the config asks for: {}", path.string(), missing);
+  if (!missing.empty())
+    wrong.insert(wrong.begin(), fmt::format("lacks {} tensor{} that the config asks for: {}", missing.size(),
+                                            missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")));
+  check(wrong.empty(), "{}: {}", files_.name(), fmt::join(wrong, "; "));
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.tensor < b.tensor; });
+  for (const WeightFiles::Tensor& tensor : files_.tensors())
+    if (!finder.used(tensor.entry)) extra_.push_back(tensor.entry->name);
+}
+
+void Weights::load(Store& store, const LoadProgress& progress) const {
+  uint64_t done = 0;
   std::vector<float> values;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    values.resize(static_cast<size_t>(parameters[i].shape.elements()));
-    file.read_floats(*entries[i], values);
-    store.write(parameters[i].name, values);
+  for (const auto& [tensor, parameter] : places_) {
+    const auto& [file, entry] = *tensor;
+    for (int64_t first = 0; first < entry->elements(); first += piece_elements) {
+      const int64_t count = std::min(piece_elements, entry->elements() - first);
+      values.resize(static_cast<size_t>(count));
+      file->read_floats(*entry, first, values);
+      file->release(*entry, first, count);
+      store.write_part(parameter, first, values);
+      done += static_cast<uint64_t>(count * size_of(entry->dtype));
+      if (progress) progress(done);
+    }
   }
-  std::vector<std::string> extra;
-  for (const TensorEntry& entry : file.tensors())
-    if (std::find(entries.begin(), entries.end(), &entry) == entries.end()) extra.push_back(entry.name);
-  return extra;
+}
+
+std::vector<std::string> load_parameters(Store& store, const std::vector<ParameterSpec>& parameters,
+                                         const std::filesystem::path& path, const LoadProgress& progress) {
+  const Weights weights(parameters, path);
+  weights.load(store, progress);
+  return weights.extra();
 }
 
 void save_parameters(const Store& store, const std::vector<ParameterSpec>& parameters,

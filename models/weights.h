@@ -2,14 +2,43 @@
 // Parameters from and to a model folder's files.
 
 #include "models/model.h"
+#include "runtime/files/weight_files.h"
 
 namespace vkformer {
 
-/// Loads every parameter from DIR/model.safetensors. Throws Error that lists missing or misshapen tensors; tensors of
-/// the file that the model doesn't know are returned.
+/// Called while parameters are loaded, with the bytes of the files read so far.
+using LoadProgress = std::function<void(uint64_t done)>;
+
+/// A model's parameters found in files and checked, but not read: so that what is wrong with a folder is known before a
+/// device allocates anything.
+class Weights {
+ public:
+  /// `path`: a model folder or one safetensors file (see WeightFiles). A parameter may be stored under its name, one of
+  /// its other_names, or without the part of its name up to the first dot (bare transformers leave that out). Throws
+  /// Error that lists every tensor that is missing, misshapen or of a type that can't be read.
+  Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path);
+
+  const WeightFiles& files() const { return files_; }
+  /// Tensors of the files that no parameter uses, second copies of tied ones included.
+  const std::vector<std::string>& extra() const { return extra_; }
+  /// Writes every parameter into the store, piece by piece: no more than some MiB of the files are in memory at a time.
+  void load(Store& store, const LoadProgress& progress = {}) const;
+
+ private:
+  struct Place {
+    const WeightFiles::Tensor* tensor = nullptr;
+    std::string parameter;
+  };
+  WeightFiles files_;
+  std::vector<Place> places_;  ///< in the order of the files
+  std::vector<std::string> extra_;
+};
+
+/// Weights(parameters, path).load(store). Returns the extra tensors.
 std::vector<std::string> load_parameters(Store& store, const std::vector<ParameterSpec>& parameters,
-                                         const std::filesystem::path& file);
-/// Writes them as a Hugging Face model.safetensors.
+                                         const std::filesystem::path& path, const LoadProgress& progress = {});
+
+/// Writes them as one Hugging Face model.safetensors.
 void save_parameters(const Store& store, const std::vector<ParameterSpec>& parameters,
                      const std::filesystem::path& file);
 

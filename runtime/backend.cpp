@@ -12,6 +12,21 @@ std::vector<float> Store::read(const std::string& name) const {
   return data;
 }
 
+void Store::write(const std::string& name, std::span<const float> data) {
+  write_elements(layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32}), 0, data);
+}
+
+void Store::write_part(const std::string& name, int64_t first, std::span<const float> data) {
+  const StoreLayout::Entry* entry = layout().find(name);
+  check(entry != nullptr, "the store has no tensor '{}'", name);
+  const int64_t elements = entry->type.elements();
+  check(entry->type.dtype == DType::f32 && first >= 0 && first <= elements &&
+            static_cast<int64_t>(data.size()) <= elements - first,
+        "tensor '{}' is {} {} in the store; {} floats don't fit behind the first {}", name, name_of(entry->type.dtype),
+        entry->type.shape.to_string(), data.size(), first);
+  write_elements(*entry, first, data);
+}
+
 namespace {
 
 Value checked_input(const Graph& graph, const std::string& name, DType dtype, size_t elements) {

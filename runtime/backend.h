@@ -18,9 +18,15 @@ class Store {
 
   const StoreLayout& layout() const { return layout_; }
   /// Throws Error for an unknown name or a wrong number of elements.
-  virtual void write(const std::string& name, std::span<const float> data) = 0;
+  void write(const std::string& name, std::span<const float> data);
+  /// Writes the elements from `first` on. Throws Error for an unknown name or elements outside the tensor.
+  void write_part(const std::string& name, int64_t first, std::span<const float> data);
   virtual void read(const std::string& name, std::span<float> data) const = 0;
   std::vector<float> read(const std::string& name) const;
+
+ protected:
+  /// Writes behind the first `first` elements of a tensor that has room for the data.
+  virtual void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const float> data) = 0;
 
  private:
   StoreLayout layout_;

@@ -42,10 +42,6 @@ class ReferenceStore : public Store {
   explicit ReferenceStore(const StoreLayout& store_layout) : Store(store_layout) {
     for (int64_t bytes : layout().blocks()) blocks_.emplace_back(static_cast<size_t>(bytes / 4));
   }
-  void write(const std::string& name, std::span<const float> data) override {
-    const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
-    std::copy(data.begin(), data.end(), at(entry));
-  }
   using Store::read;
   void read(const std::string& name, std::span<float> data) const override {
     const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
@@ -54,6 +50,11 @@ class ReferenceStore : public Store {
   }
   double* at(const StoreLayout::Entry& entry) {
     return blocks_[static_cast<size_t>(entry.block)].data() + entry.offset / 4;
+  }
+
+ protected:
+  void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const float> data) override {
+    std::copy(data.begin(), data.end(), at(entry) + first);
   }
 
  private:

@@ -55,6 +55,12 @@ struct VerifyFlags {
   std::vector<std::string> folders;
 };
 
+struct InfoFlags {
+  CommonFlags common;
+  std::string model;
+  int64_t batch = 1, context = 0;
+};
+
 struct BenchFlags {
   CommonFlags common;
   // One op.
@@ -73,6 +79,7 @@ void train(TrainFlags flags);
 void generate(GenerateFlags flags);
 void conform(const ConformFlags& flags);
 void verify(const VerifyFlags& flags);
+void info(InfoFlags flags);
 void bench_op(const BenchFlags& flags);
 void bench_model(const BenchFlags& flags);
 void print_devices(bool json);

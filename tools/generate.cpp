@@ -5,7 +5,6 @@
 
 #include "models/generation.h"
 #include "models/text/vocabulary.h"
-#include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/commands.h"
 #include "tools/model_folder.h"
@@ -23,10 +22,10 @@ void generate(GenerateFlags flags) {
   std::vector<int32_t> prompt = vocabulary.encode(flags.prompt);
   check(!prompt.empty(), "the prompt is empty; give at least one character with -p");
   flags.sampling.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
+  const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Generator generator(*backend, model);
-  for (const std::string& extra : load_parameters(generator.store(), model.parameters, folder / "model.safetensors"))
-    if (!flags.common.quiet) fmt::print(stderr, "not used: tensor {}\n", extra);
+  load_weights(weights, generator.store(), flags.common.quiet);
 
   StreamDecoder decoder(vocabulary);
   std::string text = flags.prompt;

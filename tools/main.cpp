@@ -129,6 +129,20 @@ void add_verify(CLI::App& app) {
   command->callback([flags] { verify(*flags); });
 }
 
+void add_info(CLI::App& app) {
+  auto flags = std::make_shared<InfoFlags>();
+  CLI::App* command =
+      app.add_subcommand("info", "say what a model is, whether it runs here, and what memory that takes");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("--json", flags->common.json, "machine-readable output");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  command->add_option("model", flags->model, "model folder, run folder or config.json")->required();
+  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
+  command->add_option("--batch", flags->batch, "sequences of a training step")->check(positive)->capture_default_str();
+  command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
+  command->callback([flags] { info(*flags); });
+}
+
 void add_devices(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("devices", "list the Vulkan devices");
@@ -187,6 +201,7 @@ int main(int argc, char** argv) {
   vkformer::add_conform(app);
   vkformer::add_bench(app);
   vkformer::add_verify(app);
+  vkformer::add_info(app);
   try {
     const auto verbs = app.get_subcommands(nullptr);
     if (argc > 1 && argv[1][0] != '-' &&

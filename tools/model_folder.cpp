@@ -1,7 +1,11 @@
 #include "tools/model_folder.h"
 
+#include <fmt/ranges.h>
+
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
+#include "runtime/files/utf8.h"
+#include "tools/progress.h"
 
 namespace vkformer {
 
@@ -12,6 +16,23 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
   const auto latest = latest_checkpoint(given);
   check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
   return *latest;
+}
+
+void load_weights(const Weights& weights, Store& store, bool quiet) {
+  constexpr int64_t mebibyte = 1 << 20;
+  constexpr double patience = 0.5;  // seconds
+  Progress bar(static_cast<int64_t>(weights.files().bytes()) / mebibyte + 1, quiet, patience);
+  weights.load(store, [&](uint64_t done) { bar.show(static_cast<int64_t>(done) / mebibyte, "MiB of weights"); });
+  bar.clear();
+  if (!quiet && !weights.extra().empty()) fmt::print(stderr, "{}\n", skipped_line(weights.extra()));
+}
+
+std::string skipped_line(const std::vector<std::string>& extra) {
+  if (extra.empty()) return "";
+  std::vector<std::string> names;
+  for (const std::string& name : extra) names.push_back(printable(name, 120));
+  return fmt::format("skipped {} tensor{} the model does not use: {}", extra.size(), extra.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "));
 }
 
 }  // namespace vkformer

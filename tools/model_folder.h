@@ -3,11 +3,17 @@
 
 #include <filesystem>
 
-#include "models/model.h"
+#include "models/weights.h"
 
 namespace vkformer {
 
 /// The folder that holds config.json. Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
+
+/// Loads a model's parameters, with a bar on a terminal when that takes long. Unless quiet, says on stderr in one line
+/// which tensors of the files are skipped.
+void load_weights(const Weights& weights, Store& store, bool quiet);
+/// "skipped 2 tensors the model does not use: a, b"; "" when there are none.
+std::string skipped_line(const std::vector<std::string>& extra);
 
 }  // namespace vkformer

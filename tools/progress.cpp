@@ -15,13 +15,14 @@ std::string clock_text(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-Progress::Progress(int64_t total, bool quiet) : total_(total), on_(!quiet && isatty(STDERR_FILENO)), started_(now()) {}
+Progress::Progress(int64_t total, bool quiet, double patience)
+    : total_(total), on_(!quiet && isatty(STDERR_FILENO)), started_(now()), patience_(patience) {}
 
 void Progress::show(int64_t done, const std::string& text) {
   if (!on_) return;
   if (first_ < 0) first_ = done - 1;
   const double time = now();
-  if (time - last_ < 0.1 && done < total_) return;
+  if ((time - last_ < 0.1 && done < total_) || time - started_ < patience_) return;
   last_ = time;
   constexpr int64_t cells = 24;
   const int64_t filled = cells * done / total_;

@@ -8,7 +8,8 @@ namespace vkformer {
 
 class Progress {
  public:
-  Progress(int64_t total, bool quiet);
+  /// Draws nothing in the first `patience` seconds.
+  Progress(int64_t total, bool quiet, double patience = 0);
   ~Progress() { clear(); }
   /// Redraws at most ten times a second.
   void show(int64_t done, const std::string& text);
@@ -19,7 +20,7 @@ class Progress {
   int64_t total_;
   bool on_;
   bool drawn_ = false;
-  double started_, last_ = 0;
+  double started_, patience_, last_ = 0;
   int64_t first_ = -1;
 };
 

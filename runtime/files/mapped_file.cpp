@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -51,6 +52,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   const auto size = static_cast<size_t>(status.st_size);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value, 0);
   if (address == MAP_FAILED) cannot_read(path, errno);
+  ::madvise(address, size, MADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
 
@@ -63,6 +65,16 @@ MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+void MappedFile::release(std::span<const std::byte> part) const {
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  // Reading a page also maps its neighbours, on Linux up to the next multiples of 64 KiB: those before `part` go again.
+  const uintptr_t window = std::max<uintptr_t>(page, 64 << 10);
+  const uintptr_t start = reinterpret_cast<uintptr_t>(bytes_.data());
+  const uintptr_t begin = std::max(start, reinterpret_cast<uintptr_t>(part.data()) / window * window);
+  const uintptr_t end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 }  // namespace vkformer

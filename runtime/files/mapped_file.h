@@ -20,6 +20,9 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  /// Says that these bytes will not be read again soon, so that the memory they take may be used for something else.
+  /// They stay readable.
+  void release(std::span<const std::byte> part) const;
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
 
  private:

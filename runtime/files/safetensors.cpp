@@ -106,6 +106,15 @@ Element element_at(std::span<const std::byte> bytes, size_t i) {
   return element;
 }
 
+/// The bytes of elements [first, first + count), which must be in the tensor.
+std::span<const std::byte> part_of(const TensorEntry& entry, int64_t first, int64_t count) {
+  check(first >= 0 && count >= 0 && first <= entry.elements() && count <= entry.elements() - first,
+        "tensor {} has {} elements, {} from the {}th on were asked for", in_quotes(entry.name, 120), entry.elements(),
+        count, first);
+  const auto size = static_cast<size_t>(size_of(entry.dtype));
+  return entry.bytes.subspan(static_cast<size_t>(first) * size, static_cast<size_t>(count) * size);
+}
+
 float from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
 float from_f16(uint16_t bits) {
@@ -146,6 +155,7 @@ SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, std::string n
 }
 
 void SafetensorsFile::parse(std::span<const std::byte> bytes) {
+  bytes_ = bytes.size();
   check(bytes.size() >= length_bytes, "{}: {} bytes are too few for a safetensors file; download it again", name_,
         bytes.size());
   const auto header_length = element_at<uint64_t>(bytes, 0);
@@ -199,16 +209,26 @@ const TensorEntry& SafetensorsFile::require(std::string_view tensor) const {
 void SafetensorsFile::read_floats(const TensorEntry& entry, std::span<float> out) const {
   check(std::cmp_equal(entry.elements(), out.size()), "{}: tensor {} has {} elements, {} were asked for", name_,
         in_quotes(entry.name, 120), entry.elements(), out.size());
+  read_floats(entry, 0, out);
+}
+
+void SafetensorsFile::read_floats(const TensorEntry& entry, int64_t first, std::span<float> out) const {
+  const std::span<const std::byte> bytes = part_of(entry, first, static_cast<int64_t>(out.size()));
   if (entry.dtype == FileDType::f32) {
-    if (!out.empty()) std::memcpy(out.data(), entry.bytes.data(), entry.bytes.size());
+    if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
   } else if (entry.dtype == FileDType::f16) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = from_f16(element_at<uint16_t>(entry.bytes, i));
+    for (size_t i = 0; i < out.size(); ++i) out[i] = from_f16(element_at<uint16_t>(bytes, i));
   } else if (entry.dtype == FileDType::bf16) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = from_bf16(element_at<uint16_t>(entry.bytes, i));
+    for (size_t i = 0; i < out.size(); ++i) out[i] = from_bf16(element_at<uint16_t>(bytes, i));
   } else {
     fail("{}: tensor {} is {}, not F32, F16 or BF16; convert the file to one of them", name_,
          in_quotes(entry.name, 120), name_of(entry.dtype));
   }
+}
+
+void SafetensorsFile::release(const TensorEntry& entry, int64_t first, int64_t count) const {
+  const std::span<const std::byte> bytes = part_of(entry, first, count);
+  if (file_) file_->release(bytes);
 }
 
 void SafetensorsFile::read_ints(const TensorEntry& entry, std::span<int32_t> out) const {

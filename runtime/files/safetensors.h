@@ -48,6 +48,7 @@ class SafetensorsFile {
   SafetensorsFile(std::span<const std::byte> bytes, std::string name);
 
   const std::string& name() const { return name_; }
+  uint64_t bytes() const { return bytes_; }  ///< of the whole file
   /// In the order of their bytes in the file.
   const std::vector<TensorEntry>& tensors() const { return tensors_; }
   /// nullptr when there is no such tensor.
@@ -59,6 +60,10 @@ class SafetensorsFile {
   /// Converts an F32, F16 or BF16 tensor; every value is exact. Throws Error on another type, or when `out` has not as
   /// many elements.
   void read_floats(const TensorEntry& entry, std::span<float> out) const;
+  /// The same for as many elements as `out` has, from element `first` on. They must be in the tensor.
+  void read_floats(const TensorEntry& entry, int64_t first, std::span<float> out) const;
+  /// Lets go of the memory that reading these elements took; they can be read again.
+  void release(const TensorEntry& entry, int64_t first, int64_t count) const;
   /// Reads an I32 or I64 tensor. Throws Error like read_floats, and on a value outside int32.
   void read_ints(const TensorEntry& entry, std::span<int32_t> out) const;
 
@@ -67,6 +72,7 @@ class SafetensorsFile {
 
   std::optional<MappedFile> file_;
   std::string name_;
+  uint64_t bytes_ = 0;
   std::vector<TensorEntry> tensors_;
   std::map<std::string, size_t, std::less<>> index_;
   std::map<std::string, std::string> metadata_;

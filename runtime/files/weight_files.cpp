@@ -1,0 +1,87 @@
+#include "runtime/files/weight_files.h"
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+/// A file beside the index, never one elsewhere.
+bool is_plain_name(const std::string& file) {
+  return !file.empty() && file != "." && file.find("..") == file.npos && file.find('/') == file.npos &&
+         file.find('\\') == file.npos && file.find('\0') == file.npos;
+}
+
+}  // namespace
+
+WeightFiles::WeightFiles(const fs::path& path) {
+  std::error_code ignored;
+  const bool folder = fs::is_directory(path, ignored);
+  const fs::path file = folder ? path / "model.safetensors" : path;
+  const fs::path index = path / "model.safetensors.index.json";
+  if (!folder || is_there(file)) {
+    name_ = printable(file.string());
+    add_tensors(files_.emplace_back(file));
+    return;
+  }
+  check(is_there(index), "{} has neither model.safetensors nor model.safetensors.index.json; {}",
+        printable(path.string()),
+        is_there(path / "pytorch_model.bin") ? "convert its pytorch_model.bin (transformers: save_pretrained)"
+                                             : "check the path or download them");
+  open_shards(index);
+}
+
+void WeightFiles::open_shards(const fs::path& index) {
+  name_ = printable(index.string());
+  const JsonObject weight_map = require_object(JsonObject::load(index), "weight_map");
+  std::map<std::string, const SafetensorsFile*> shards;
+  for (const auto& [tensor, shard] : weight_map.value().items()) {
+    check(shard.is_string() && is_plain_name(shard.get_ref<const std::string&>()),
+          "{}: the file of tensor {} must be a name in this folder, not {}; the index is damaged", name_,
+          in_quotes(tensor, 120), printable(shard.dump(-1, ' ', true)));
+    shards.emplace(shard.get<std::string>(), nullptr);
+  }
+  check(!shards.empty(), "{}: weight_map names no file; the index is damaged", name_);
+  for (auto& [name, file] : shards) {
+    const fs::path path = index.parent_path() / name;
+    check(is_there(path), "{} names {}, which is missing; download it", name_, in_quotes(name, 120));
+    add_tensors(*(file = &files_.emplace_back(path)));
+  }
+  for (const auto& [tensor, shard] : weight_map.value().items())
+    check(shards.at(shard.get<std::string>())->find(tensor) != nullptr,
+          "{} says that tensor {} is in {}, but it is not; download both again", name_, in_quotes(tensor, 120),
+          in_quotes(shard.get_ref<const std::string&>(), 120));
+}
+
+void WeightFiles::add_tensors(const SafetensorsFile& file) {
+  for (const TensorEntry& entry : file.tensors()) {
+    const auto [known, is_new] = index_.emplace(entry.name, tensors_.size());
+    if (!is_new)
+      fail("tensor {} is both in {} and in {}; remove one of them", in_quotes(entry.name, 120),
+           tensors_[known->second].file->name(), file.name());
+    tensors_.push_back({&file, &entry});
+  }
+}
+
+const WeightFiles::Tensor* WeightFiles::find(std::string_view tensor) const {
+  const auto known = index_.find(tensor);
+  return known == index_.end() ? nullptr : &tensors_[known->second];
+}
+
+uint64_t WeightFiles::bytes() const {
+  return std::accumulate(files_.begin(), files_.end(), uint64_t{0},
+                         [](uint64_t sum, const SafetensorsFile& file) { return sum + file.bytes(); });
+}
+
+}  // namespace vkformer
