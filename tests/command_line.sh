@@ -3,7 +3,7 @@
 # Usage: tests/command_line.sh VKFORMER     (on the Vulkan driver that the environment selects)
 set -uo pipefail
 vkformer=$(realpath "$1")
-configs=$(realpath "$(dirname "$0")/../models/configs")
+fixtures=$(realpath "$(dirname "$0")/fixtures")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -82,6 +82,55 @@ echo '{"model_type": "gpt2", "n_embd": 24, "n_head": 5}' >heads.json
 refuse 1 "n_head" "$vkformer" train heads.json --data text.txt --out run
 echo '{"model_type": "nonsense"}' >family.json
 refuse 1 "nonsense" "$vkformer" train family.json --data text.txt --out run
+echo '{}' >nothing.json
+refuse 1 '"model_type" is missing' "$vkformer" info nothing.json
+
+# config FILE BASE KEY VALUE: the fixture's config with one value changed (BASE: gpt2 or llama).
+config() {
+  sed "s/\"$3\": [^,}]*/\"$3\": $4/" "$fixtures/$2/config.json" >"$1"
+  grep -q "\"$3\": $4" "$1" || fail "the $2 config has no $3"
+}
+# What no model has is refused before anything is allocated, by its key.
+for change in "gpt2 n_head 5" "gpt2 n_layer -1" "gpt2 n_embd 1e18" "gpt2 n_embd 1000000000000000000" \
+    "gpt2 vocab_size 0" "gpt2 n_positions 99999999999999999999" 'gpt2 activation_function "nonsense"' \
+    'gpt2 n_layer "two"' "gpt2 n_layer 2.5" "llama num_attention_heads 3" "llama num_key_value_heads 3" \
+    "llama hidden_size -64" "llama hidden_size 1e18" "llama num_hidden_layers -1" 'llama hidden_act "nonsense"' \
+    "llama intermediate_size 0" "llama max_position_embeddings 1e300" "llama head_dim 15"; do
+  read -r base key value <<<"$change"
+  config bad.json "$base" "$key" "$value"
+  refuse 1 "not supported: bad.json.*$key" "$vkformer" info bad.json
+done
+refuse 1 "bad.json.*head_dim" "$vkformer" train bad.json --data text.txt --out run
+config bad.json llama model_type '"nonsense"'
+refuse 1 "not supported: bad.json: model_type 'nonsense'" "$vkformer" info bad.json
+grep -q "sizes .*layers 2, width 64" out || fail "info said nothing of an unsupported model: $(cat out)"
+
+# Model folders: one tensor gone, one of another shape, one too many; shards.
+accept "$vkformer" info "$fixtures/gpt2"
+grep -q "supported *yes" out || fail "info did not say that the fixture is supported: $(cat out)"
+grep -q "parameters *75,328" out || fail "info counted other parameters: $(cat out)"
+accept "$vkformer" info --json --context 7 "$fixtures/llama"
+grep -q '"parameters": 86976' out || fail "info --json has no parameters: $(cat out)"
+refuse 2 "--context" "$vkformer" info --context 33 "$fixtures/gpt2"
+cp -r "$fixtures/gpt2" odd
+config odd/config.json gpt2 n_layer 3
+refuse 1 "lacks 12 tensors that the config asks for: transformer.h.2.ln_1.weight, " "$vkformer" info odd
+config odd/config.json gpt2 vocab_size 98
+refuse 1 'tensor "transformer.wte.weight" has shape \[97, 64\], the config asks for \[98, 64\]' "$vkformer" info odd
+config odd/config.json gpt2 n_layer 1
+accept "$vkformer" info odd
+grep -q "skipped 12 tensors the model does not use: transformer.h.1" out || fail "info named no extra tensor: $(cat out)"
+mv odd/model.safetensors odd/model-00001-of-00001.safetensors
+refuse 1 "neither model.safetensors nor model.safetensors.index.json" "$vkformer" info odd
+index() {
+  echo '{"metadata": {}, "weight_map": {"transformer.wte.weight": "'"$1"'"}}' >odd/model.safetensors.index.json
+}
+index model-00001-of-00001.safetensors
+accept "$vkformer" info odd
+index model-00002-of-00002.safetensors
+refuse 1 'names "model-00002-of-00002.safetensors", which is missing' "$vkformer" info odd
+index ../odd/model-00001-of-00001.safetensors
+refuse 1 "must be a name in this folder" "$vkformer" info odd
 
 # Texts.
 refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run
@@ -123,6 +172,7 @@ damage; printf '\xff\xff\xff\xff\xff\xff\xff\x7f{}' >damaged/model.safetensors
 refuse 1 "model.safetensors" "$vkformer" generate damaged -p "the"
 damage; sed -i 's/"n_embd": 24/"n_embd": 27/' damaged/config.json
 refuse 1 "shape" "$vkformer" generate damaged -p "the"
+grep -q "^device " err && fail "a device was opened before the model's files were checked"
 damage; rm damaged/tokenizer.json
 refuse 1 "tokenizer.json" "$vkformer" generate damaged -p "the"
 cp -r run broken-run; echo "checkpoint-999999" >broken-run/latest
