@@ -144,6 +144,8 @@ refuse 1 "16" "${train[@]}" --out run --context 17
 refuse 1 "no checkpoint" "$vkformer" train --resume --out none
 accept "${train[@]}" --out run
 refuse 1 "already holds a run" "${train[@]}" --out run
+accept "$vkformer" info run
+grep -q "run/checkpoint-000004/model.safetensors" out || fail "info did not find the run's checkpoint: $(cat out)"
 refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt
 accept "$vkformer" generate run -p "the " -n 30 --seed 1
 # Killed between its last checkpoint and its last evaluation, a run makes up for that.
