@@ -4,7 +4,7 @@
 
 VKFORMER_SHARED_BEGIN
 
-// Specialization constant 1: whether the gradient is clipped by the norm.
+// Specialization constants, 1: the gradient is clipped by the norm; 2: decay is added to the gradient.
 struct AdamWArgs {
   FloatQuads parameters;
   FloatQuads gradient;

@@ -7,6 +7,7 @@
 #include "shaders/adamw/adamw.args.h"
 
 layout(constant_id = 1) const bool CLIP = false;
+layout(constant_id = 2) const bool DECAY_GRADIENT = false;
 PUSH(AdamWArgs);
 
 float keep;  // 1 - learning rate * weight decay
@@ -20,7 +21,11 @@ void process(uint i, bool whole) {
   vec4 m = load(args.moment1, i, whole);
   vec4 v = load(args.moment2, i, whole);
   uvec4 element = whole ? 4 * i + uvec4(0, 1, 2, 3) : uvec4(i);
-  p *= mix(vec4(1.0), vec4(keep), lessThan(element, uvec4(args.decayed)));
+  bvec4 decayed = lessThan(element, uvec4(args.decayed));
+  if (DECAY_GRADIENT)
+    g += mix(vec4(0.0), args.weight_decay * p, decayed);
+  else
+    p *= mix(vec4(1.0), vec4(keep), decayed);
   m += (g - m) * args.beta1_rest;
   v = v * args.beta2 + g * g * args.beta2_rest;
   p -= step_size * m / (sqrt(v) / root_correction + args.epsilon);

@@ -47,7 +47,7 @@ void record(Recorder& r, const Node& node) {
                        .epsilon = static_cast<float>(node.number("epsilon")),
                        .weight_decay = static_cast<float>(node.number("weight_decay")),
                        .clip_norm = static_cast<float>(node.number("clip_norm"))};
-  r.dispatch(stream_launch(r, "adamw", args.stream, {clips}), args);
+  r.dispatch(stream_launch(r, "adamw", args.stream, {clips, node.flag("decay_gradient")}), args);
 }
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
@@ -55,9 +55,14 @@ void reference(const Node& node, Inputs inputs, Outputs outputs) {
   const double beta1 = node.number("beta1"), beta2 = node.number("beta2"), clip = node.number("clip_norm");
   const double factor = clip > 0 ? std::min(1.0, clip / ((*inputs[norm_input])[0] + 1e-6)) : 1;
   for (int64_t i = 0; i < node.out(0).elements(); ++i) {
-    const double g = factor * (*inputs[gradient_input])[i];
+    double g = factor * (*inputs[gradient_input])[i];
     double p = (*inputs[parameters_input])[i];
-    if (i < node.integer("decayed_elements")) p *= 1 - schedule[0] * node.number("weight_decay");
+    if (i < node.integer("decayed_elements")) {
+      if (node.flag("decay_gradient"))
+        g += node.number("weight_decay") * p;
+      else
+        p *= 1 - schedule[0] * node.number("weight_decay");
+    }
     const double m = beta1 * (*inputs[moment1_input])[i] + (1 - beta1) * g;
     const double v = beta2 * (*inputs[moment2_input])[i] + (1 - beta2) * g * g;
     outputs[0][i] = p - schedule[0] / schedule[1] * m / (std::sqrt(v) / schedule[2] + node.number("epsilon"));
@@ -72,10 +77,11 @@ Attributes attributes_of(const AdamWOptions& options) {
           {"epsilon", options.epsilon},
           {"weight_decay", options.weight_decay},
           {"decayed_elements", static_cast<double>(options.decayed_elements)},
+          {"decay_gradient", options.decay_gradient ? 1.0 : 0.0},
           {"clip_norm", options.clip_norm}};
 }
 
-// No, some and all elements decayed, the border inside a quad; clipping off, active and idle.
+// No, some and all elements decayed, the border inside a quad; decay of either kind; clipping off, active and idle.
 std::vector<Case> cases() {
   std::vector<Case> cases;
   const auto add = [&](const Shape& shape, const AdamWOptions& options) {
@@ -93,6 +99,8 @@ std::vector<Case> cases() {
   add({2, 4}, {.decayed_elements = 6, .clip_norm = 1});
   add({7, 149}, {.beta2 = 0.999, .epsilon = 1e-3, .weight_decay = 0.01, .decayed_elements = 1001, .clip_norm = 10});
   add({7, 149}, {.weight_decay = 0, .decayed_elements = 0, .clip_norm = 0.5});
+  add({2, 3}, {.decayed_elements = 5, .decay_gradient = true});
+  add({7, 149}, {.beta2 = 0.999, .decayed_elements = 1001, .decay_gradient = true, .clip_norm = 1});
   add({3, 4271}, {.decayed_elements = 8191, .clip_norm = 1});
   return cases;
 }
