@@ -19,8 +19,8 @@ LOSSES = {
     "masked": "mean cross-entropy of logits against labels, no shift, -100 ignored",
     "seq2seq": "mean cross-entropy of logits against labels, no shift, -100 ignored",
     "classify": "mean cross-entropy of logits[batch, classes] against labels[batch]",
-    "classify_tokens": "mean cross-entropy of logits[batch, position, classes] against labels[batch, position], no shift, "
-                       "-100 ignored",
+    "classify_tokens": "mean cross-entropy of logits[batch, position, classes] against labels[batch, position], no "
+                       "shift, -100 ignored",
 }
 SMOOTHED = ("; label smoothing {0:g}: {1:g} * (-log p[label]) + {0:g} * mean over the vocabulary of -log p")
 
@@ -38,8 +38,8 @@ MEANING = {
     "labels": "targets of the loss",
     "loss": "see loss_definition",
     "logits": "model output before softmax",
-    "last_hidden_state": "input of the output head (decoder side if there is one), after the last norm if the family has "
-                         "one",
+    "last_hidden_state": "input of the output head (decoder side if there is one), after the last norm if the family "
+                         "has one",
     "encoder_last_hidden_state": "encoder output",
     "attention.0": "attention probabilities of layer 0 [batch, head, query, key]",
     "encoder_attention.0": "encoder self-attention probabilities of layer 0",

@@ -1,4 +1,4 @@
-"""What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4, 8 or 16."""
+"""What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4 or 8."""
 
 NO_DROPOUT = {
     "bert": dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, classifier_dropout=0.0),
@@ -121,7 +121,7 @@ LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=4.0, low_freq_facto
 
 # Kept in tests/fixtures: as small as they can be.
 SMALL = {
-    "bart": case("learned positions offset by 2, norm of the embeddings, post-norm, gelu; 2 encoder and 1 decoder layers",
+    "bart": case("learned positions offset by 2, normed embeddings, post-norm, gelu; 2 encoder and 1 decoder layers",
                  31, 13, bart(2, 1, 15, 3, 19, 61, 24), target=9),
     "roberta_mlm": case("positions count from pad id + 1, masked language model", 32, 13,
                         roberta("masked", 2, 15, 3, 19, 61, 17)),

@@ -2,14 +2,12 @@
 """Makes recorded cases for `vkformer verify` with PyTorch and transformers, or computes old ones again.
 
   make_cases.py --out DIR [NAME...]     makes the named cases of case_list.py, or the small ones
-  make_cases.py --check DIR...          computes recorded cases from their weights and inputs; exit status 1 if they differ
+  make_cases.py --check DIR...          computes recorded cases from their weights and inputs; fails if they differ
 
 Everything is float64, from float32 weights; results are rounded to float32.
 """
 
 import argparse
-import contextlib
-import copy
 import json
 import math
 import pathlib
@@ -17,187 +15,16 @@ import re
 import sys
 
 import torch
-import torch.nn.functional as F
 import transformers
 from safetensors.torch import load_file, save_file
-from torch.overrides import TorchFunctionMode
 
 import case_format
 import vaswani
 from case_list import CASES, CLASSES, NO_DROPOUT, SMALL
+from problem import ADAMW, ADAMW_STEPS, BEAMS, NEW_TOKENS, Problem, build, trained
+from random_case import random_inputs, random_order, random_prompts, random_weights
 
-ADAMW_STEPS, ADAMW = 5, dict(lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)
-NEW_TOKENS, BEAMS = 16, 4
 PROMPT_TRIES = 300
-
-
-class InDouble(TorchFunctionMode):
-    """transformers computes norms, softmax and rotary angles in float32 by name; here that name means float64."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        def wide(value):
-            return torch.float64 if value is torch.float32 else value
-
-        func = torch.Tensor.double if func is torch.Tensor.float else func
-        return func(*map(wide, args), **{name: wide(value) for name, value in (kwargs or {}).items()})
-
-
-@contextlib.contextmanager
-def precision(dtype):
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    with InDouble() if dtype == torch.float64 else contextlib.nullcontext():
-        yield
-    torch.set_default_dtype(before)
-
-
-def build(config, architecture, weights, dtype=torch.float64):
-    """The model with these weights; without weights, as its own initialisation leaves it."""
-    with precision(dtype):
-        if architecture == "Vaswani":
-            model = vaswani.Vaswani(config).to(dtype)
-        else:
-            model = getattr(transformers, architecture)._from_config(
-                copy.deepcopy(config), attn_implementation="eager", dtype=dtype).to(dtype)
-            if getattr(config, "scale_decoder_outputs", None) is False:
-                # T5 v1.1 has a head of its own; recent versions tie it until they meet one in a checkpoint.
-                model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
-    for module in model.modules():
-        if "Sinusoidal" in type(module).__name__:
-            module.requires_grad_(False)
-        elif isinstance(module, torch.nn.Embedding):
-            module.padding_idx = None  # its row has a gradient like any other
-    state = model.state_dict(keep_vars=True)
-    for name, value in (weights or {}).items():
-        state[name].data.copy_(value)
-    return model.eval()
-
-
-def trained(model, weights):
-    state = model.state_dict(keep_vars=True)
-    return {name: state[name] for name in weights if state[name].requires_grad}
-
-
-def loss_of(logits, labels, task, smoothing):
-    if task == "causal":
-        logits, labels = logits[:, :-1], labels[:, 1:]
-    return F.cross_entropy(logits.flatten(0, -2), labels.flatten().long(), label_smoothing=smoothing)
-
-
-class Problem:
-    """A model, its inputs and its prompts; everything that is recorded follows from them."""
-
-    def __init__(self, config, architecture, task, weights, inputs, labels, generation):
-        self.config, self.architecture, self.task = config, architecture, task
-        self.weights, self.inputs, self.labels, self.generation = weights, inputs, labels, generation
-        self.smoothing = config["label_smoothing"] if architecture == "Vaswani" else 0.0
-
-    def build(self, weights=None, dtype=torch.float64):
-        return build(self.config, self.architecture, weights or self.weights, dtype)
-
-    def forward(self, model, dtype=torch.float64, inputs=None, **more):
-        """Every output, with the hidden states of the last stack as last_hidden_state."""
-        top = model
-        if self.architecture != "Vaswani":
-            top = model.get_decoder() if self.task == "seq2seq" else model.base_model
-            more["output_attentions"] = True
-        seen = []
-        hook = top.register_forward_hook(lambda _, __, out: seen.append(out))
-        with precision(dtype):
-            out = model(**(inputs or self.inputs), **more)
-        hook.remove()
-        out.last_hidden_state = getattr(seen[0], "last_hidden_state", seen[0][0] if isinstance(seen[0], tuple) else None)
-        return out
-
-    def loss(self, model, dtype=torch.float64):
-        return loss_of(self.forward(model, dtype).logits, self.labels, self.task, self.smoothing)
-
-    def outputs(self, model, dtype=torch.float64):
-        with torch.no_grad():
-            out = self.forward(model, dtype)
-        found = {"logits": out.logits, "last_hidden_state": out.last_hidden_state}
-        if self.task == "seq2seq":
-            found["encoder_last_hidden_state"] = out.encoder_last_hidden_state
-            names = {"encoder_attention.0": out.encoder_attentions, "decoder_attention.0": out.decoder_attentions,
-                     "cross_attention.0": out.cross_attentions}
-        else:
-            names = {"attention.0": out.attentions}
-        found["loss"] = loss_of(out.logits, self.labels, self.task, self.smoothing).reshape(1)
-        return found | {name: layers[0] for name, layers in names.items()}
-
-    def gradients(self, model, dtype=torch.float64):
-        parameters = trained(model, self.weights)
-        found = torch.autograd.grad(self.loss(model, dtype), list(parameters.values()), allow_unused=True)
-        self.without_gradient = [name for name, g in zip(parameters, found) if g is None]
-        return {name: torch.zeros_like(p) if g is None else g for (name, p), g in zip(parameters.items(), found)}
-
-    def training(self, dtype=torch.float64):
-        """AdamW's losses and final parameters."""
-        model = self.build(dtype=dtype)
-        parameters = trained(model, self.weights)
-        reached = [p for name, p in parameters.items() if name not in self.without_gradient]
-        groups = [{"params": [p for p in reached if p.dim() >= 2]},
-                  {"params": [p for p in reached if p.dim() < 2], "weight_decay": 0.0}]
-        optimizer = torch.optim.AdamW(groups, **ADAMW)
-        losses = []
-        for _ in range(ADAMW_STEPS):
-            optimizer.zero_grad()
-            loss = self.loss(model, dtype)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-        with torch.no_grad():
-            losses.append(self.loss(model, dtype).item())
-        return losses, {name: p.detach() for name, p in parameters.items()}
-
-    def two_stream(self, model, prefix, given):
-        """The permutation language model's forward: queries that see only what the order of prediction allows."""
-        with torch.no_grad():
-            logits = self.forward(model, perm_mask=given["perm_mask"].double(),
-                                  target_mapping=given["target_mapping"].double()).logits
-        return {prefix + "logits": logits,
-                prefix + "loss": loss_of(logits, given["labels"], "masked", 0.0).reshape(1)}
-
-    def generate(self, model, prompts, dtype=torch.float64):
-        """What follows each prompt: ids, and logits or scores."""
-        found = {}
-        for prefix, prompt in prompts.items():
-            settings = dict(max_new_tokens=NEW_TOKENS, do_sample=False, return_dict_in_generate=True)
-            with torch.no_grad(), precision(dtype):
-                if self.architecture == "Vaswani":
-                    g = self.generation
-                    ids = (g["decoder_start_token_id"], g["eos_token_id"], g["pad_token_id"])
-                    if prefix == "beam.":
-                        found[prefix + "sequences"], found[prefix + "scores"] = vaswani.beam_search(
-                            model, prompt, NEW_TOKENS, *ids, BEAMS)
-                    else:
-                        found[prefix + "sequences"] = vaswani.greedy_search(model, prompt, NEW_TOKENS, *ids)
-                    continue
-                model.generation_config.eos_token_id = self.generation["eos_token_id"]
-                if "bad_words_ids" in self.generation:
-                    settings["bad_words_ids"] = self.generation["bad_words_ids"]
-                prompt = {name: ids.long() for name, ids in prompt.items()}
-                if prefix == "beam.":
-                    out = model.generate(**prompt, **settings, num_beams=BEAMS, num_return_sequences=BEAMS,
-                                         length_penalty=1.0, early_stopping=False, output_scores=True)
-                    found[prefix + "scores"] = out.sequences_scores
-                    end, pad = self.generation["eos_token_id"], self.generation["pad_token_id"]
-                    for row in out.sequences:  # transformers fills with the end id where the pad id is 0
-                        row[1:][(row[1:] == end).cumsum(0) - (row[1:] == end).int() > 0] = pad
-                else:
-                    out = model.generate(**prompt, **settings, output_logits=True)
-                    found[prefix + "logits"] = torch.stack(out.logits, 1)
-                found[prefix + "sequences"] = out.sequences
-        return found
-
-    def expected(self, prompts):
-        model = self.build()
-        found = self.outputs(model)
-        found |= {"grad." + name: g for name, g in self.gradients(model).items()}
-        losses, final = self.training()
-        found["adamw.losses"] = torch.tensor(losses, dtype=torch.float64)
-        found |= {"adamw.final." + name: p for name, p in final.items()}
-        return found | self.generate(model, prompts)
 
 
 def as_recorded(found):
@@ -253,100 +80,6 @@ def measure(problem, exact):
     return found
 
 
-def random_weights(model, names, case, seed):
-    """Spread wide enough that attention and logits are far from uniform."""
-    random = torch.Generator().manual_seed(seed)
-    modules, weights = dict(model.named_modules()), {}
-    state = model.state_dict()
-    for name in sorted(names):
-        shape, last = state[name].shape, name.rsplit(".", 1)[-1]
-        module = modules.get(name.rsplit(".", 1)[0])
-        noise = torch.randn(shape, generator=random, dtype=torch.float64)
-        if re.search(r"(?i)(norm\w*|\.ln_\w+)\.weight$", name):
-            value = 1 + 0.2 * noise
-        elif re.search(r"r_[wrs]_bias|seg_embed|relative_attention_bias", name):
-            value = 0.7 * noise
-        elif isinstance(module, torch.nn.Embedding) or last == "mask_emb":
-            value = case["embedding"] * noise
-        elif last.endswith("bias"):
-            value = (0.3 if name == "final_logits_bias" else 0.1) * noise
-        else:
-            outer = type(module).__name__ == "Conv1D" or len(shape) == 3
-            gain = case["gain"]
-            if re.search(r"\b(q|k|r|query|key|q_proj|k_proj|q_lin|k_lin)(\.weight)?$", name):
-                gain *= {"t5": 0.5, "xlnet": 1.4}.get(case["family"], 0.9)  # T5 does not scale its scores
-            value = gain / math.sqrt(shape[0 if outer else 1]) * noise
-        weights[name] = value.to(torch.float32)
-    return weights
-
-
-def random_ids(random, case, shape):
-    last = case["vocab"] - (case.get("pad", 0) == case["vocab"] - 1)
-    return torch.randint(case["first_id"], last, shape, generator=random)
-
-
-def random_inputs(case, seed):
-    """Rows of falling length, padded on the right, and what they are to predict."""
-    random = torch.Generator().manual_seed(seed)
-    seq, task = case["seq"], case["task"]
-    batch = 2 if seq >= 100 else 3
-    lengths = [seq] * batch if case.get("full") else [seq, seq * 2 // 3, seq * 7 // 12][:batch]
-    pad = case["config"].get("pad_token_id", 0)
-    ids = random_ids(random, case, (batch, seq))
-    ids[0, 3] = ids[0, 4] = ids[0, 1]  # repeated tokens add up in the embedding's gradient
-    mask = (torch.arange(seq)[None] < torch.tensor(lengths)[:, None]).long()
-    draw = torch.rand(batch, seq, generator=random)
-    inputs = {}
-    if task == "causal":
-        labels = torch.where(draw < 0.08, -100, ids)
-    elif task == "masked":
-        chosen = draw < 0.3
-        labels = torch.where(chosen, ids, -100)
-        ids = torch.where(chosen & (draw < 0.24), 4, ids)
-        ids = torch.where(chosen & (draw > 0.27), random_ids(random, case, (batch, seq)), ids)
-    elif task == "classify":
-        labels = torch.randint(CLASSES[task], (batch,), generator=random)
-    elif task == "classify_tokens":
-        labels = torch.randint(CLASSES[task], (batch, seq), generator=random)
-        labels = torch.where(draw < 0.1, -100, labels)
-    else:
-        target, start, end = case["target"], case["start"], case["end"]
-        ends = [target, target * 2 // 3, target * 3 // 5][:batch]
-        labels = random_ids(random, case, (batch, target))
-        places = torch.arange(target)[None]
-        stop = torch.tensor(ends)[:, None] - 1
-        labels = torch.where(places == stop, end, labels)
-        shifted = torch.cat([torch.full((batch, 1), start), labels[:, :-1]], 1)
-        inputs["decoder_input_ids"] = torch.where(places > stop + 1, case["pad"], shifted)
-        labels = torch.where(places > stop, -100, labels)
-        labels[0, 2] = -100
-    if labels.shape == mask.shape and task != "seq2seq":
-        labels = torch.where(mask == 0, -100, labels)
-    inputs |= {"input_ids": torch.where(mask == 0, pad, ids), "attention_mask": mask}
-    if case["family"] in ("bert", "xlnet"):
-        halves = torch.tensor(lengths)[:, None] // 2
-        inputs["token_type_ids"] = (torch.arange(seq)[None] >= halves).long() * mask
-    return {name: t.to(torch.int32) for name, t in inputs.items()}, labels.to(torch.int32)
-
-
-def random_prompts(case, seed):
-    random = torch.Generator().manual_seed(seed)
-    width, short = (9, 6) if case["task"] == "seq2seq" else (5, 3)
-    ids = random_ids(random, case, (2, width))
-    ones = torch.ones_like(ids)
-    if case["task"] == "seq2seq":
-        mask = ones.clone()
-        mask[1, short:] = 0
-        prompt = {"input_ids": torch.where(mask == 0, case["pad"], ids), "attention_mask": mask}
-        prompts = {"greedy.": prompt, "beam.": dict(prompt)}
-    else:
-        mask = ones.clone()
-        mask[1, : width - short] = 0
-        prompts = {"greedy.": {"input_ids": ids, "attention_mask": ones},
-                   "greedy_left_pad.": {"input_ids": ids * mask, "attention_mask": mask}}
-    return {prefix: {name: t.to(torch.int32) for name, t in p.items()} for prefix, p in prompts.items()}
-
-
 def steady_prompts(problem, case, seed):
     """Prompts whose generated ids survive float32 and weight changes of 3e-5."""
     random = torch.Generator().manual_seed(7)
@@ -374,20 +107,6 @@ def generation_settings(case):
             "decoder_start_token_id": case["start"], "num_beams": BEAMS, "num_return_sequences": BEAMS,
             "length_penalty": 1.0, "early_stopping": False,
             "note": "a hypothesis ends at the end id or at the length limit"}
-
-
-def random_order(problem):
-    """Predictions of five real positions in a random order of prediction, for XLNet's second stream."""
-    random = torch.Generator().manual_seed(3)
-    ids = problem.inputs["input_ids"]
-    batch, seq = ids.shape
-    last = int(problem.inputs["attention_mask"].sum(1).min())
-    place = torch.rand(batch, seq, generator=random)
-    place[:, last - 5 : last] += 1  # the predicted ones come last
-    targets = torch.arange(last - 5, last)
-    return {"perm_mask": (place[:, None, :] >= place[:, :, None]).float(),
-            "target_mapping": F.one_hot(targets, seq).float().expand(batch, -1, -1),
-            "labels": ids[:, last - 5 : last]}
 
 
 def save_blank(model, folder, generates):
@@ -450,8 +169,9 @@ def make(name, folder):
         "seq": case["seq"], "target_seq": case.get("target"), "vocab": case["vocab"],
         "seeds": {"weights": case["seed"], "inputs": case["seed"] + 100, "prompts": prompt_seed},
         "loss": loss, "loss_definition": text,
-        "optimizer": {"name": "adamw", "steps": ADAMW_STEPS, **ADAMW, "decayed": "parameters with two or more dimensions",
-                      "clipping": None, "losses": exact["adamw.losses"].tolist()},
+        "optimizer": {"name": "adamw", "steps": ADAMW_STEPS, **ADAMW,
+                      "decayed": "parameters with two or more dimensions", "clipping": None,
+                      "losses": exact["adamw.losses"].tolist()},
         "generation": problem.generation,
         "parameters": {"count": sum(p.numel() for p in parameters.values()),
                        "fixed": [n for n, p in problem.build().named_parameters() if not p.requires_grad],

@@ -142,8 +142,9 @@ def greedy_search(model, prompt, steps, start, end, pad):
 def beam_search(model, prompt, steps, start, end, pad, beams):
     """Hypotheses, best first, and their scores: the sum of log-probabilities over the generated length.
 
-    As transformers does it with length_penalty 1 and early_stopping false: of the 2 * beams best continuations those that
-    end count only among the first `beams`; a source is finished when its worst kept hypothesis beats the best open one.
+    As transformers does it with length_penalty 1 and early_stopping false: of the 2 * beams best continuations those
+    that end count only among the first `beams`; a source is finished when its worst kept hypothesis beats the best open
+    one.
     """
     found = []
     for ids, mask in zip(prompt["input_ids"], prompt["attention_mask"]):
