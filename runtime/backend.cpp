@@ -13,7 +13,13 @@ std::vector<float> Store::read(const std::string& name) const {
 }
 
 void Store::write(const std::string& name, std::span<const float> data) {
-  write_elements(layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32}), 0, data);
+  write_elements(layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32}), 0,
+                 std::as_bytes(data));
+}
+
+void Store::write(const std::string& name, std::span<const int32_t> data) {
+  write_elements(layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::i32}), 0,
+                 std::as_bytes(data));
 }
 
 void Store::write_part(const std::string& name, int64_t first, std::span<const float> data) {
@@ -24,7 +30,7 @@ void Store::write_part(const std::string& name, int64_t first, std::span<const f
             static_cast<int64_t>(data.size()) <= elements - first,
         "tensor '{}' is {} {} in the store; {} floats don't fit behind the first {}", name, name_of(entry->type.dtype),
         entry->type.shape.to_string(), data.size(), first);
-  write_elements(*entry, first, data);
+  write_elements(*entry, first, std::as_bytes(data));
 }
 
 namespace {

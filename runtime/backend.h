@@ -17,16 +17,17 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   const StoreLayout& layout() const { return layout_; }
-  /// Throws Error for an unknown name or a wrong number of elements.
+  /// Throws Error for an unknown name, another type, or a wrong number of elements.
   void write(const std::string& name, std::span<const float> data);
+  void write(const std::string& name, std::span<const int32_t> data);
   /// Writes the elements from `first` on. Throws Error for an unknown name or elements outside the tensor.
   void write_part(const std::string& name, int64_t first, std::span<const float> data);
   virtual void read(const std::string& name, std::span<float> data) const = 0;
   std::vector<float> read(const std::string& name) const;
 
  protected:
-  /// Writes behind the first `first` elements of a tensor that has room for the data.
-  virtual void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const float> data) = 0;
+  /// Writes elements of the tensor's type behind its first `first` ones; it has room for them.
+  virtual void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) = 0;
 
  private:
   StoreLayout layout_;

@@ -53,8 +53,9 @@ class ReferenceStore : public Store {
   }
 
  protected:
-  void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const float> data) override {
-    std::copy(data.begin(), data.end(), at(entry) + first);
+  void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) override {
+    const auto count = static_cast<int64_t>(data.size()) / size_of(entry.type.dtype);
+    widen({Shape{count}, entry.type.dtype}, data, at(entry) + first);
   }
 
  private:

@@ -52,10 +52,10 @@ class CountingStore : public Store {
   using Store::read;
   using Store::Store;
   void read(const std::string&, std::span<float>) const override {}
-  size_t largest = 0, total = 0;
+  size_t largest = 0, total = 0;  ///< bytes
 
  protected:
-  void write_elements(const StoreLayout::Entry&, int64_t, std::span<const float> data) override {
+  void write_elements(const StoreLayout::Entry&, int64_t, std::span<const std::byte> data) override {
     largest = std::max(largest, data.size());
     total += data.size();
   }
@@ -193,6 +193,7 @@ TEST_CASE("parts of a stored tensor are written where they belong", "[weights][d
     CHECK(store->read("after") == std::vector<float>(3));
     CHECK_THAT(error_of([&] { store->write_part("x", 4, ramp(2, 0)); }), ContainsSubstring("2 floats don't fit"));
     CHECK_THAT(error_of([&] { store->write_part("x", -1, ramp(1, 0)); }), ContainsSubstring("don't fit"));
+    CHECK_THAT(error_of([&] { store->write("x", std::vector<int32_t>(5)); }), ContainsSubstring("in the graph"));
     CHECK_THAT(error_of([&] { store->write_part("y", 0, ramp(1, 0)); }), ContainsSubstring("no tensor 'y'"));
   }
 }
@@ -236,7 +237,7 @@ TEST_CASE("loading keeps a few MiB of a large file in memory", "[weights]") {
   const int64_t before = mapped_kibibytes();
   int64_t most = 0;
   load_parameters(store, parameters, folder.path(), [&](uint64_t) { most = std::max(most, mapped_kibibytes()); });
-  CHECK(store.total == static_cast<size_t>(count));
+  CHECK(store.total == static_cast<size_t>(count) * 4);
   CHECK(store.largest <= size_t{4} << 20);
   CHECK(most - before < 16 << 10);
 }

@@ -125,9 +125,8 @@ VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayo
 
 VulkanStore::~VulkanStore() { context_->allocated_bytes -= static_cast<uint64_t>(layout().total_bytes()); }
 
-void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const float> data) {
-  context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + first * size_of(DType::f32)),
-                   std::as_bytes(data));
+void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) {
+  context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + first * size_of(entry.type.dtype)), data);
 }
 
 void VulkanStore::read(const std::string& name, std::span<float> data) const {

@@ -45,7 +45,7 @@ class VulkanStore : public Store {
   const Buffer& block(int index) const { return *blocks_[static_cast<size_t>(index)]; }
 
  protected:
-  void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const float> data) override;
+  void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) override;
 
  private:
   std::shared_ptr<VulkanContext> context_;
