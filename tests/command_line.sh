@@ -179,6 +179,9 @@ damage; rm damaged/tokenizer.json
 refuse 1 "tokenizer.json" "$vkformer" generate damaged -p "the"
 cp -r run broken-run; echo "checkpoint-999999" >broken-run/latest
 refuse 1 "latest" "$vkformer" train --resume --out broken-run
+cp -r run odd-run; sed -i 's/"n_embd": 24/"n_embd": 27/' "odd-run/$(cat run/latest)/config.json"
+refuse 1 "shape" "$vkformer" train --resume --out odd-run
+grep -q "^device " err && fail "a device was opened before the checkpoint was checked"
 cp -r run cut-run; head -c 500 "$checkpoint/optimizer.safetensors" >"cut-run/$(cat run/latest)/optimizer.safetensors"
 refuse 1 "optimizer.safetensors" "$vkformer" train --resume --out cut-run
 

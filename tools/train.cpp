@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/training.h"
+#include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "tools/commands.h"
@@ -284,6 +285,7 @@ void train(TrainFlags flags) {
                                               : Vocabulary::characters(text);
   const Model model = flags.resume ? make_model(JsonObject::load(checkpoint / "config.json"))
                                    : configured_model(flags, vocabulary.size());
+  if (flags.resume) Weights(model.parameters, checkpoint);  // throws before anything is allocated
   if (flags.settings.context == 0) flags.settings.context = model.context;
   check(vocabulary.size() <= model.vocabulary,
         "the tokenizer has {} tokens, the model only {}; the checkpoint is damaged", vocabulary.size(),
