@@ -138,6 +138,10 @@ Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& op
                      {{"first_position", static_cast<double>(options.first_position)}, {"scale", options.scale}});
 }
 
+Value scatter_rows(Graph& graph, Value x, Value ids, int64_t rows) {
+  return graph.apply(embedding_backward_op, {x, ids}, {{"rows", static_cast<double>(rows)}, {"scale", 1}});
+}
+
 }  // namespace vkformer
 
 VKFORMER_OPS(embedding, &vkformer::embedding_op, &vkformer::embedding_backward_op, &vkformer::position_backward_op)

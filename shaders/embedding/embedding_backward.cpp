@@ -4,6 +4,8 @@
 
 #include "shaders/common/rows.h"
 #include "shaders/embedding/embedding.args.h"
+#include "shaders/embedding/embedding.h"
+#include "shaders/reshape/reshape.h"
 
 namespace vkformer {
 
@@ -87,6 +89,14 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
     if (id < 0 || id >= node.integer("rows")) continue;
     for (int64_t c = 0; c < columns; ++c) out[0][id * columns + c] += node.number("scale") * (*in[0])[n * columns + c];
   }
+}
+
+// Row n of the upstream went to row ids[n]; its gradient comes back from there.
+Values gradient_backward(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  if (!upstream[0]) return {{}, {}};
+  const Shape shape = node.in(0);
+  const Value rows = embedding(graph, upstream[0], node.inputs[1], {.scale = node.number("scale")});
+  return {reshape(graph, rows, shape), {}};
 }
 
 std::vector<Case> cases_backward() {
@@ -182,6 +192,7 @@ Cost cost_position(const Node& node) {
 const Op embedding_backward_op = {.name = "embedding_backward",
                                   .infer = infer_backward,
                                   .record = record_backward,
+                                  .gradient = gradient_backward,
                                   .reference = reference_backward,
                                   .cases = cases_backward,
                                   .cost = cost_backward,
