@@ -7,6 +7,7 @@
 
 #include "runtime/check.h"
 #include "runtime/random.h"
+#include "shaders/cache_reorder/cache_reorder.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
 
@@ -43,67 +44,212 @@ int32_t sample(std::span<const float> logits, const SamplingSettings& settings, 
   return ids.back();
 }
 
-Generator::Generator(Backend& backend, const Model& model, int64_t capacity)
+namespace {
+
+Graph build_encoder(const Model& model, const GeneratorShape& shape) {
+  Graph graph;
+  const Shape ids{shape.sources, shape.source_positions};
+  Pass pass{.source = graph.input("source", ids, DType::i32)};
+  pass.source_mask = graph.input("source_mask", ids, DType::i32);
+  pass.position = graph.input("position", {1}, DType::i32);
+  pass.memory = model.encode(graph, pass);
+  model.remember(graph, pass);
+  return graph;
+}
+
+Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& caches, int64_t rows) {
+  Graph graph;
+  const Value parents = graph.input("parents", {rows}, DType::i32);
+  const Value count = graph.input("count", {1}, DType::i32);
+  for (const std::string& name : caches)
+    cache_reorder(graph, graph.persistent(name, layout.find(name)->type.shape), parents, count);
+  return graph;
+}
+
+}  // namespace
+
+// Prompts are padded to `positions` behind their ends: what that writes into the cache lies behind the last token, and
+// is overwritten before any query sees it.
+Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions) {
+  const int64_t R = shape.rows;
+  Graph graph;
+  Pass pass{.ids = graph.input("ids", {R, positions}, DType::i32)};
+  pass.position = graph.input("position", {1}, DType::i32);
+  pass.capacity = shape.capacity;
+  if (shape.left_padded) {
+    pass.mask = graph.input("mask", {R, shape.capacity}, DType::i32);
+    pass.first_positions = graph.input("first_positions", {R}, DType::i32);
+  }
+  if (model.has_encoder()) {
+    pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);
+    pass.sources = shape.sources;
+    pass.source_capacity = shape.source_positions;
+  }
+  Value hidden = model.hidden(graph, pass);
+  hidden = reshape(graph, hidden, {R * positions, graph.shape(hidden).columns()});
+  if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {R}, DType::i32));
+  graph.mark_output(model.head(graph, hidden), "logits");
+  return graph;
+}
+
+GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
+                               const std::vector<ParameterBlock>& blocks) {
+  check(model.generates(), "this {} model does not write text", model.family);
+  GenerationPlan plan{.shape = asked};
+  const auto limited = [&](int64_t positions) {
+    if (model.context == 0) return positions > 0 ? positions : usual_positions;
+    return positions > 0 ? std::min(positions, model.context) : model.context;
+  };
+  plan.shape.capacity = limited(asked.capacity);
+  plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
+  check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
+        "{} rows can't be shared evenly by {} sources", asked.rows, asked.sources);
+  add_model(plan.layout, model, blocks);
+  const int64_t model_bytes = plan.layout.total_bytes();
+  // Whatever persistent tensor is neither a parameter nor a constant is a cache.
+  const auto add_caches = [&](const Graph& graph) {
+    std::vector<std::string> added;
+    for (Value value : graph.persistents()) {
+      const ValueInfo& info = graph.info(value);
+      if (plan.layout.find(info.name)) continue;
+      plan.layout.add_block("block of " + info.name, std::vector<StoreLayout::Part>{{info.name, info.type}});
+      added.push_back(info.name);
+    }
+    return added;
+  };
+  if (model.has_encoder()) add_caches(build_encoder(model, plan.shape));
+  plan.caches = add_caches(build_generation(model, plan.shape, 1));
+  plan.cache_bytes = plan.layout.total_bytes() - model_bytes;
+  return plan;
+}
+
+Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)
     : backend_(backend),
       model_(model),
-      capacity_(capacity > 0 ? std::min(capacity, model.context) : model.context),
       blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
-  StoreLayout layout;
-  add_model(layout, model, blocks_);
-  for (const CacheSpec& cache : model.caches) {
-    const TensorType type{{1, capacity_, cache.columns}, DType::f32};
-    layout.add_block("block of " + cache.name, std::vector<StoreLayout::Part>{{cache.name, type}});
-  }
-  store_ = backend.make_store(layout);
+  GenerationPlan plan = plan_generation(model, shape, blocks_);
+  shape_ = plan.shape;
+  caches_ = std::move(plan.caches);
+  store_ = backend.make_store(plan.layout);
   write_constants(*store_, model);
 }
 
-// The prompt is padded to `positions`: what padding writes into the cache lies behind the last token, and is
-// overwritten before any query sees it.
-std::unique_ptr<Program> Generator::make_program(int64_t positions) {
-  Graph graph;
-  const Value ids = graph.input("ids", {1, positions}, DType::i32);
-  const Value position = graph.input("position", {1}, DType::i32);
-  Value hidden = model_.hidden(graph, {.ids = ids, .position = position, .capacity = capacity_});
-  hidden = reshape(graph, hidden, {positions, graph.shape(hidden)[-1]});
-  if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {1}, DType::i32));
-  graph.mark_output(model_.head(graph, hidden), "logits");
-  return backend_.compile(std::move(graph), store_);
+std::unique_ptr<Program> Generator::compile(int64_t positions) {
+  return backend_.compile(build_generation(model_, shape_, positions), store_);
 }
 
-std::vector<float> Generator::run(Program& program, std::span<const int32_t> tokens) {
+void Generator::encode(std::span<const int32_t> source, std::span<const int32_t> mask) {
+  check(model_.has_encoder(), "{} has no encoder", model_.family);
+  const auto rows = static_cast<size_t>(shape_.sources), most = static_cast<size_t>(shape_.source_positions);
+  check(!source.empty() && source.size() % rows == 0, "{} ids don't make {} sources of one length", source.size(), rows);
+  const size_t length = source.size() / rows;
+  check(length <= most, "the source has {} tokens, the encoder only {} positions; shorten it", length, most);
+  check(mask.empty() || mask.size() == source.size(), "the mask of the source has {} entries, the source {}",
+        mask.size(), source.size());
+  check_tokens(source);
+  std::vector<int32_t> ids(rows * most, 0);
+  source_mask_.assign(rows * most, 0);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t i = 0; i < length; ++i) {
+      ids[r * most + i] = source[r * length + i];
+      source_mask_[r * most + i] = mask.empty() || mask[r * length + i] != 0;
+    }
+  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_), store_);
+  write_feed(*encoder_, {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
+  encoder_->run();
+}
+
+void Generator::check_tokens(std::span<const int32_t> tokens) const {
   for (int32_t token : tokens)
     check(token >= 0 && token < model_.vocabulary, "token {} is outside the vocabulary of {}", token,
           model_.vocabulary);
-  check(position_ + static_cast<int64_t>(tokens.size()) <= capacity_,
-        "{} positions are taken, {} more don't fit into the context of {}", position_, tokens.size(), capacity_);
-  const int64_t positions = program.graph().shape(program.graph().find("ids")).elements();
-  std::vector<int32_t> padded(tokens.begin(), tokens.end());
-  padded.resize(static_cast<size_t>(positions), 0);
-  program.write("ids", padded);
-  program.write("position", std::vector<int32_t>{static_cast<int32_t>(position_)});
-  if (positions > 1) program.write("last", std::vector<int32_t>{static_cast<int32_t>(tokens.size()) - 1});
+}
+
+std::vector<float> Generator::run(Program& program, std::span<const int32_t> tokens) {
+  check_tokens(tokens);
+  const auto rows = static_cast<size_t>(shape_.rows);
+  const auto length = static_cast<int64_t>(tokens.size() / rows);
+  check(position_ + length <= shape_.capacity, "{} positions are taken, {} more don't fit into the context of {}",
+        position_, length, shape_.capacity);
+  const int64_t positions = program.graph().shape(program.graph().find("ids"))[1];
+  std::vector<int32_t> ids(rows * static_cast<size_t>(positions), 0), last, first;
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t i = 0; i < static_cast<size_t>(length); ++i)
+      ids[r * static_cast<size_t>(positions) + i] = tokens[r * static_cast<size_t>(length) + i];
+    last.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * positions + length - 1));
+    if (shape_.left_padded) first.push_back(static_cast<int32_t>(position_) - pads_[r]);
+  }
+  write_feed(program, {{"ids", ids}, {"position", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
+  if (positions > 1) program.write("last", last);
+  if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});
+  if (model_.has_encoder()) {
+    check(!source_mask_.empty(), "there is no source yet; call encode() before the decoder");
+    program.write("source_mask", source_mask_);
+  }
   program.run();
-  position_ += static_cast<int64_t>(tokens.size());
+  position_ += length;
   return program.read("logits");
 }
 
-std::vector<float> Generator::prefill(std::span<const int32_t> prompt) {
-  check(!prompt.empty(), "the prompt is empty; give at least one token");
-  check(static_cast<int64_t>(prompt.size()) <= capacity_, "the prompt has {} tokens, the context only {}; shorten it",
-        prompt.size(), capacity_);
+std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads) {
+  const auto rows = static_cast<size_t>(shape_.rows), capacity = static_cast<size_t>(shape_.capacity);
+  check(!prompts.empty(), "the prompt is empty; give at least one token");
+  check(prompts.size() % rows == 0, "{} ids don't make {} prompts of one length", prompts.size(), rows);
+  const size_t length = prompts.size() / rows;
+  check(length <= capacity, "the prompt has {} tokens, the context only {}; shorten it", length, capacity);
+  check(pads.empty() || (shape_.left_padded && pads.size() == rows), "{} paddings were given for {} rows", pads.size(),
+        shape_.left_padded ? rows : 0);
+  pads_.assign(pads.begin(), pads.end());
+  pads_.resize(rows, 0);
+  mask_.assign(shape_.left_padded ? rows * capacity : 0, 1);
+  for (size_t r = 0; r < rows; ++r) {
+    check(pads_[r] >= 0 && static_cast<size_t>(pads_[r]) < length, "row {} has {} paddings in {} positions", r,
+          pads_[r], length);
+    std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
+  }
   position_ = 0;
   // Powers of two keep the number of recorded programs small.
-  const auto padded = static_cast<int64_t>(std::bit_ceil(std::max<uint64_t>(prompt.size(), 8)));
-  auto& program = prefills_[std::min(padded, capacity_)];
-  if (!program) program = make_program(std::min(padded, capacity_));
+  const auto padded = std::min(std::bit_ceil(length > 1 ? std::max<size_t>(length, 8) : 1), capacity);
+  if (padded == 1) {
+    if (!decode_) decode_ = compile(1);
+    last_prefill_ = decode_.get();
+    return run(*decode_, prompts);
+  }
+  auto& program = prefills_[static_cast<int64_t>(padded)];
+  if (!program) program = compile(static_cast<int64_t>(padded));
   last_prefill_ = program.get();
-  return run(*program, prompt);
+  return run(*program, prompts);
 }
 
-std::vector<float> Generator::decode(int32_t token) {
-  if (!decode_) decode_ = make_program(1);
-  return run(*decode_, std::span(&token, 1));
+std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
+  check(tokens.size() == static_cast<size_t>(shape_.rows), "{} tokens were given for {} rows", tokens.size(),
+        shape_.rows);
+  if (!decode_) decode_ = compile(1);
+  return run(*decode_, tokens);
+}
+
+void Generator::reorder(std::span<const int32_t> parents) {
+  if (!reorder_) reorder_ = backend_.compile(build_reorder(store_->layout(), caches_, shape_.rows), store_);
+  write_feed(*reorder_, {{"parents", parents}, {"count", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
+  reorder_->run();
+  // Beams of one prompt have the same padding, so `pads_` and `mask_` stay.
+}
+
+void run_search(Generator& generator, Search& search, std::span<const int32_t> pads,
+                const std::function<void(std::span<const float>)>& on_logits) {
+  std::vector<int32_t> prompts;
+  for (int64_t row = 0; row < search.rows(); ++row)
+    prompts.insert(prompts.end(), search.ids(row).begin(), search.ids(row).end());
+  std::vector<float> logits = generator.prefill(prompts, pads);
+  while (true) {
+    if (on_logits) on_logits(logits);
+    const SearchStep& step = search.advance(logits);
+    if (search.done()) return;
+    std::vector<int32_t> identity(step.parents.size());
+    std::iota(identity.begin(), identity.end(), 0);
+    if (step.parents != identity) generator.reorder(step.parents);
+    logits = generator.decode(step.tokens);
+  }
 }
 
 }  // namespace vkformer

@@ -1,7 +1,8 @@
 #pragma once
-// Text generation with a decoder-only model: the prompt through one recorded program (prefill), then one token at a
-// time through another (decode), over a key-value cache that stays on the device.
+// Text generation: the prompt through one recorded program (prefill), then one token at a time through another (decode),
+// over a key-value cache that stays on the device. With an encoder, that runs once before.
 
+#include "models/beam_search.h"
 #include "models/model.h"
 
 namespace vkformer {
@@ -17,36 +18,77 @@ struct SamplingSettings {
 /// Greedy takes the largest logit, the lower id on a tie.
 int32_t sample(std::span<const float> logits, const SamplingSettings& settings, uint64_t draw);
 
+/// Sizes of a Generator's caches.
+struct GeneratorShape {
+  int64_t rows = 1;      ///< sequences side by side (prompts times beams)
+  int64_t capacity = 0;  ///< most positions of one, prompt and generated together; 0: the model's context
+  bool left_padded = false;  ///< prompts of unlike lengths are padded on the left
+  // Encoder-decoder.
+  int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
+  int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context
+};
+
+/// What a Generator will allocate and record, known before anything is.
+struct GenerationPlan {
+  GeneratorShape shape;  ///< with the model's sizes where the one asked for has 0
+  StoreLayout layout;    ///< parameters, constants, caches
+  int64_t cache_bytes = 0;
+  std::vector<std::string> caches;  ///< of the decoder's own positions
+};
+/// Throws Error for sizes that can't be, and for a model that does not write text.
+GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
+                               const std::vector<ParameterBlock>& blocks);
+/// One run over the next `positions` tokens of each row.
+Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions);
+
+/// Runs a model token by token. Prompts are rows x n ids, row after row; so are sources.
 class Generator {
  public:
-  /// `capacity`: most positions, prompt and generated together (0: the model's context). `model` must outlive it.
-  Generator(Backend& backend, const Model& model, int64_t capacity = 0);
+  /// `model` must outlive it.
+  Generator(Backend& backend, const Model& model, const GeneratorShape& shape = {});
 
   Store& store() { return *store_; }
-  int64_t capacity() const { return capacity_; }
+  const GeneratorShape& shape() const { return shape_; }
+  int64_t capacity() const { return shape_.capacity; }
   int64_t position() const { return position_; }
-  /// Runs the prompt from position 0 and gives the logits [V] after its last token. Throws Error when it is empty,
-  /// longer than the capacity, or has an id outside the vocabulary.
-  std::vector<float> prefill(std::span<const int32_t> prompt);
-  /// Appends one token and gives the logits after it.
-  std::vector<float> decode(int32_t token);
+
+  /// Encoder-decoder: runs the encoder once and keeps what the decoder's layers need of it. `mask` is 0 for padding;
+  /// empty: there is none.
+  void encode(std::span<const int32_t> source, std::span<const int32_t> mask = {});
+  /// Runs the prompts (for a decoder behind an encoder: the start ids) from position 0 and gives the logits [rows, V]
+  /// after their last tokens. `pads`: how many of each row's first ids are padding (with left_padded). Throws Error
+  /// when they are empty, longer than the capacity, or have an id outside the vocabulary.
+  std::vector<float> prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads = {});
+  /// Appends one token to each row and gives the logits after it.
+  std::vector<float> decode(std::span<const int32_t> tokens);
+  std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
+  /// Row r goes on from what was row parents[r] (beam search).
+  void reorder(std::span<const int32_t> parents);
   /// The program that decode() replays; nullptr before the first call.
   const Program* decode_program() const { return decode_.get(); }
   const Program* prefill_program() const { return last_prefill_; }
 
  private:
-  std::unique_ptr<Program> make_program(int64_t positions);
+  std::unique_ptr<Program> compile(int64_t positions);
+  void check_tokens(std::span<const int32_t> tokens) const;
   std::vector<float> run(Program& program, std::span<const int32_t> tokens);
 
   Backend& backend_;
   const Model& model_;
-  int64_t capacity_;
+  GeneratorShape shape_;
   int64_t position_ = 0;
   std::vector<ParameterBlock> blocks_;
+  std::vector<std::string> caches_;
   std::shared_ptr<Store> store_;
+  std::vector<int32_t> mask_, pads_, source_mask_;
   std::map<int64_t, std::unique_ptr<Program>> prefills_;  ///< by padded length
   const Program* last_prefill_ = nullptr;
-  std::unique_ptr<Program> decode_;
+  std::unique_ptr<Program> decode_, encoder_, reorder_;
 };
+
+/// Runs `search` to its end, from its prompts on. `pads` as in Generator::prefill; `on_logits` (optional) sees the
+/// logits [rows, V] of every step.
+void run_search(Generator& generator, Search& search, std::span<const int32_t> pads = {},
+                const std::function<void(std::span<const float>)>& on_logits = {});
 
 }  // namespace vkformer

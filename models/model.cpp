@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "models/encoder_decoder/encoder_decoder.h"
 #include "models/gpt2/gpt2.h"
+#include "models/gpt_neox/gpt_neox.h"
 #include "models/llama/llama.h"
 #include "runtime/check.h"
 #include "runtime/random.h"
@@ -16,29 +18,95 @@ int64_t Model::parameter_count() const {
                          [](int64_t sum, const ParameterSpec& p) { return sum + p.shape.elements(); });
 }
 
+namespace {
+
+struct Family {
+  std::vector<std::string_view> types;  ///< model_type values
+  Model (*make)(const JsonObject& config);
+};
+
+const Family families[] = {
+    {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
+    {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
+    {{"llama", "mistral", "qwen2"}, [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
+    {{"vaswani", "marian", "bart"},
+     [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
+};
+
+/// What the file says beside what the model knows (special ids, names of classes) is kept for the file that is written.
+Model with_config(Model model, const JsonObject& config) {
+  nlohmann::json merged = config.value();
+  merged.update(*model.config);
+  merged.erase("dtype");  // the newer name of torch_dtype
+  model.config = std::make_shared<const nlohmann::json>(std::move(merged));
+  return model;
+}
+
+}  // namespace
+
 Model make_model(const JsonObject& config) {
   const std::string type = require_string(config, "model_type");
-  if (type == "gpt2") return make_gpt2(Gpt2Config::from_json(config));
-  if (type == "llama") return make_llama(LlamaConfig::from_json(config));
-  fail("{}: model_type '{}' is not supported; vkformer runs: gpt2, llama", config.name(), type);
+  for (const Family& family : families)
+    if (std::find(family.types.begin(), family.types.end(), type) != family.types.end())
+      return with_config(family.make(config), config);
+  std::string known;
+  for (const Family& family : families)
+    for (std::string_view name : family.types) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+  fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), type, known);
+}
+
+void write_feed(Program& program, const Feed& feed) {
+  for (const auto& [name, values] : feed) program.write(std::string(name), values);
+}
+
+Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
+  const int64_t B = shape.rows, T = shape.positions, S = shape.source_positions;
+  check(B >= 1 && T >= 1 && S >= 0, "a batch of {} x {} positions was asked for; both must be at least 1", B, T);
+  check(model.context == 0 || std::max(T, S) <= model.context,
+        "a context of {} positions was asked for; the model has {}", std::max(T, S), model.context);
+  check(model.has_encoder() == (S > 0), "{} has {} encoder, but the batch has {} source positions", model.family,
+        model.has_encoder() ? "an" : "no", S);
+  const auto integers = [&](const char* name, const Shape& dimensions) {
+    return graph.input(name, dimensions, DType::i32);
+  };
+  Pass pass{.ids = integers("ids", {B, T})};
+  if (S > 0) pass.source = integers("source", {B, S});
+  if (shape.predictions > 0) {
+    pass.mask = integers("mask", {B, T, T});
+    pass.query_mask = integers("query_mask", {B, T, T});
+    pass.predicted = integers("predicted", {B, shape.predictions});
+  } else if (shape.mask) {
+    (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
+  }
+  if (shape.segments) pass.segments = integers("segments", {B, T});
+  return pass;
+}
+
+Value add_logits(Graph& graph, const Model& model, Pass pass) {
+  if (model.has_encoder()) pass.memory = model.encode(graph, pass);
+  return model.head(graph, model.hidden(graph, pass));
 }
 
 std::string block_name(std::string_view what, size_t i) { return fmt::format("{}.{}", what, i); }
 
-std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation) {
+std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation,
+                                             const std::vector<bool>& resting) {
   std::vector<ParameterBlock> blocks;
-  int64_t bytes = 0;
-  for (const ParameterSpec& parameter : parameters) {
-    const int64_t size = align_part(parameter.shape.elements() * size_of(DType::f32));
-    check(static_cast<uint64_t>(size) <= max_allocation,
-          "{} needs {} MiB, one allocation of the device may have {} MiB; use a smaller model", parameter.name,
-          size >> 20, max_allocation >> 20);
-    if (blocks.empty() || static_cast<uint64_t>(bytes + size) > max_allocation) {
-      blocks.emplace_back();
-      bytes = 0;
+  for (const bool trained : {true, false}) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (trained == (!resting.empty() && resting[i])) continue;
+      const int64_t size = align_part(parameters[i].shape.elements() * size_of(DType::f32));
+      check(static_cast<uint64_t>(size) <= max_allocation,
+            "{} needs {} MiB, one allocation of the device may have {} MiB; use a smaller model", parameters[i].name,
+            size >> 20, max_allocation >> 20);
+      if (bytes == 0 || static_cast<uint64_t>(bytes + size) > max_allocation) {
+        blocks.push_back({.parameters = {}, .trained = trained});
+        bytes = 0;
+      }
+      bytes += size;
+      blocks.back().parameters.push_back(&parameters[i]);
     }
-    bytes += size;
-    blocks.back().parameters.push_back(&parameter);
   }
   for (ParameterBlock& block : blocks) {
     std::stable_partition(block.parameters.begin(), block.parameters.end(),
@@ -51,9 +119,11 @@ std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& p
 
 void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks) {
   for (size_t i = 0; i < blocks.size(); ++i) {
+    const bool parameters = what == "parameters";
+    if (!parameters && !blocks[i].trained) continue;
     std::vector<StoreLayout::Part> parts;
     for (const ParameterSpec* parameter : blocks[i].parameters)
-      parts.push_back({what == "parameters" ? parameter->name : fmt::format("{}/{}", what, parameter->name),
+      parts.push_back({parameters ? parameter->name : fmt::format("{}/{}", what, parameter->name),
                        {parameter->shape, DType::f32}});
     layout.add_block(block_name(what, i), parts);
   }
@@ -62,13 +132,18 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
 void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks) {
   add_parameter_blocks(layout, "parameters", blocks);
   std::vector<StoreLayout::Part> constants;
-  for (const ConstantSpec& constant : model.constants)
-    constants.push_back({constant.name, {constant.shape, DType::f32}});
+  for (const ConstantSpec& constant : model.constants) constants.push_back({constant.name, constant.type});
   if (!constants.empty()) layout.add_block("constants", constants);
 }
 
 void write_constants(Store& store, const Model& model) {
-  for (const ConstantSpec& constant : model.constants) store.write(constant.name, constant.values());
+  for (const ConstantSpec& constant : model.constants) {
+    const std::vector<float> values = constant.values();
+    if (constant.type.dtype == DType::i32)
+      store.write(constant.name, std::vector<int32_t>(values.begin(), values.end()));
+    else
+      store.write(constant.name, values);
+  }
 }
 
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed) {

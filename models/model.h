@@ -1,6 +1,6 @@
 #pragma once
-// What tools know of a model family: its parameters as data and one build function. Adding a family is one file with a
-// config struct and that function, and a line in models/model.cpp.
+// What tools know of a model family: its parameters as data and its build functions. Adding a family is one folder with
+// a config struct and those functions, and a line in models/model.cpp.
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -10,55 +10,86 @@
 
 namespace vkformer {
 
-/// One trained tensor, under its Hugging Face name.
+/// One tensor of the model's file, under its Hugging Face name.
 struct ParameterSpec {
   enum class Start : uint8_t { normal, zeros, ones };
+  enum class Training : uint8_t {
+    always,   ///< every loss depends on it
+    reached,  ///< updated only where the loss depends on it (XLNet's mask embedding)
+    never,    ///< loaded and saved as it is (Marian's final_logits_bias)
+  };
   std::string name;
   Shape shape;
   Start start = Start::normal;
   double deviation = 0.02;  ///< of a normal start
+  Training training = Training::always;
   /// Other names under which files may store it: a tied tensor has one for each of its uses.
   std::vector<std::string> other_names = {};
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }
 };
 
-/// A tensor that is computed once and never trained or saved (rotary angles).
+/// A tensor that is computed once and never trained or saved (rotary angles, sinusoids, buckets of distances).
 struct ConstantSpec {
   std::string name;
-  Shape shape;
-  std::function<std::vector<float>()> values;
+  TensorType type;
+  std::function<std::vector<float>()> values;  ///< of an integer tensor: whole numbers
 };
 
-/// A part of the key-value cache: a persistent tensor [B, capacity, columns].
-struct CacheSpec {
-  std::string name;
-  int64_t columns = 0;
-};
-
-/// How one pass through a model runs.
+/// How one pass through a model runs. Optional values may be absent.
 struct Pass {
-  Value ids;             ///< i32 [B, T]
-  Value seed;            ///< i32 [2] {seed, step}: dropout is on; absent: off
-  Value position;        ///< i32 [1]: index of the first of the T positions; absent: 0, and no cache
-  int64_t capacity = 0;  ///< positions the key-value cache holds (with `position`)
+  Value ids = {};       ///< i32 [B, T]; of the decoder where there is an encoder
+  Value mask = {};      ///< optional i32 [B, S]: 0 for keys that nobody may see; XLNet also [B, T, S]
+  Value segments = {};  ///< optional i32 [B, T]: token types; absent: all 0
+  Value seed = {};      ///< optional i32 [2] {seed, step}: dropout is on
+
+  // Over a cache of earlier positions.
+  Value position = {};         ///< optional i32 [1]: where in the cache the first of the T positions goes
+  int64_t capacity = 0;   ///< positions the cache holds: S of the mask
+  Value first_positions = {};  ///< optional i32 [B]: what each row counts its first position as, when that is not `position`
+
+  // Encoder-decoder.
+  Value source = {};       ///< i32 [sources, S]: the encoder's ids
+  Value source_mask = {};  ///< optional i32 [sources, S]
+  Value memory = {};       ///< the encoder's output [sources, S, C]; absent: the decoder reads the cache of remember()
+  int64_t sources = 0, source_capacity = 0;  ///< of that cache; B is a multiple of `sources` (beams lie side by side)
+
+  // XLNet's query stream (two-stream attention).
+  Value predicted = {};   ///< optional i32 [B, P]: index b * T + t of each position t to be predicted
+  Value query_mask = {};  ///< i32 [B, T, T]: which keys the prediction of position t may see
 };
 
-/// A decoder-only language model.
+/// What a model's logits are compared with in training.
+enum class Task : uint8_t {
+  causal,     ///< targets [B, T] are the ids one position further
+  masked,     ///< targets [B, T] belong to their own positions (masked language model, token classes)
+  seq2seq,    ///< as `masked`, of the decoder, whose ids are the targets one position back
+  classify,   ///< targets [B], one class a sequence
+};
+
+/// A model of any family: parameters as data and functions that add its layers to a graph.
 struct Model {
   std::string family;  ///< Hugging Face model_type
-  std::vector<ParameterSpec> parameters;
+  Task task = Task::causal;
+  std::vector<ParameterSpec> parameters = {};
   int64_t vocabulary = 0;
-  int64_t context = 0;  ///< most positions
+  int64_t context = 0;  ///< most positions; 0: no limit
   int64_t layers = 0;
-  std::vector<ConstantSpec> constants;
-  std::vector<CacheSpec> caches;  ///< used by passes with a position
-  /// Hidden states [B, T, C] after the last norm.
-  std::function<Value(Graph&, const Pass&)> hidden;
-  /// Hidden states [.., C] -> logits [.., V].
-  std::function<Value(Graph&, Value)> head;
-  std::shared_ptr<const nlohmann::json> config;  ///< as written to config.json
+  double label_smoothing = 0;  ///< of the training loss
+  std::vector<ConstantSpec> constants = {};
+  /// Encoder-decoder only: pass.source -> memory [sources, S, C].
+  std::function<Value(Graph&, const Pass&)> encode = {};
+  /// Encoder-decoder only: keys and values of pass.memory for every decoder layer, written to the cache.
+  std::function<void(Graph&, const Pass&)> remember = {};
+  /// Hidden states [B, T, C] after the last norm, of the decoder where there is an encoder.
+  std::function<Value(Graph&, const Pass&)> hidden = {};
+  /// Hidden states [.., C] -> logits [.., V]; of a classifier [B, T, C] -> [B, classes].
+  std::function<Value(Graph&, Value)> head = {};
+  std::shared_ptr<const nlohmann::json> config = {};  ///< as written to config.json
 
+  bool has_encoder() const { return static_cast<bool>(encode); }
+  /// It writes text token by token.
+  bool generates() const { return task == Task::causal || task == Task::seq2seq; }
   int64_t parameter_count() const;
 };
 
@@ -66,20 +97,51 @@ struct Model {
 /// allocation.
 Model make_model(const JsonObject& config);
 
+// Batches -----------------------------------------------------------------------------------------------------------
+
+/// Positions of a sequence where neither the model nor the user sets a limit.
+inline constexpr int64_t usual_positions = 512;
+
+/// Sizes of a batch and which optional inputs it has.
+struct BatchShape {
+  int64_t rows = 1;              ///< B
+  int64_t positions = 1;         ///< T, of the decoder where there is an encoder
+  int64_t source_positions = 0;  ///< S of the encoder
+  bool mask = false;             ///< padding: input "mask" [B, T], or "source_mask" [B, S] where there is an encoder
+  bool segments = false;         ///< input "segments" [B, T]
+  int64_t predictions = 0;       ///< P > 0: two-stream attention with "mask" and "query_mask" [B, T, T], "predicted"
+
+  bool operator==(const BatchShape&) const = default;
+};
+
+/// Integers for the inputs of a program, by name.
+using Feed = std::vector<std::pair<std::string_view, std::span<const int32_t>>>;
+void write_feed(Program& program, const Feed& feed);
+
+/// Adds the inputs of a batch: "ids", and "source", "mask", "source_mask", "segments", "query_mask", "predicted" as the
+/// shape asks for them. Throws Error for sizes the model can't take.
+Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape);
+/// Encoder (if any), decoder, head: the logits of a batch.
+Value add_logits(Graph& graph, const Model& model, Pass pass);
+
 // Stores ------------------------------------------------------------------------------------------------------------
 
 /// A block of parameters: decayed ones first, so that AdamW updates it in one launch.
 struct ParameterBlock {
   std::vector<const ParameterSpec*> parameters;
   int64_t decayed_elements = 0;
+  bool trained = true;
 };
 
-/// The model's parameters in as few blocks as the device's largest allocation permits. Names of block i: see
-/// block_name(). Pointers into `parameters`, which must outlive the result.
-std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation);
+/// The parameters in as few blocks as the device's largest allocation permits; those whose entry in `resting` is true
+/// (empty: none is) come in blocks of their own, behind the others. Names of block i: see block_name(). Pointers into
+/// `parameters`, which must outlive the result. Throws Error for a parameter larger than an allocation.
+std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation,
+                                             const std::vector<bool>& resting = {});
 std::string block_name(std::string_view what, size_t i);  ///< "parameters.0"
 
-/// Adds block i of `what` ("parameters" under the tensors' own names; otherwise "what/name") for every block.
+/// Adds block i of `what` ("parameters" under the tensors' own names; otherwise "what/name", and only for trained
+/// blocks).
 void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks);
 
 /// Adds the blocks of the parameters, and the model's constants.

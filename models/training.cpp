@@ -24,20 +24,29 @@ int64_t block_elements(const StoreLayout& layout, size_t i) {
   return layout.find(block_name("parameters", i))->type.elements();
 }
 
-/// Adds the moments' specs, so that they are saved and loaded like parameters.
-std::vector<ParameterSpec> moment_specs(const Model& model) {
+/// Specs of the moments of the trained blocks, so that they are saved and loaded like parameters.
+std::vector<ParameterSpec> moment_specs(const std::vector<ParameterBlock>& blocks) {
   std::vector<ParameterSpec> specs;
   for (std::string_view moment : moments)
-    for (const ParameterSpec& parameter : model.parameters)
-      specs.push_back({fmt::format("{}/{}", moment, parameter.name), parameter.shape});
+    for (const ParameterBlock& block : blocks)
+      for (const ParameterSpec* parameter : block.parameters)
+        if (block.trained) specs.push_back({fmt::format("{}/{}", moment, parameter->name), parameter->shape});
   return specs;
 }
 
-Graph build_evaluation(const Model& model, int64_t batch, int64_t context) {
+Value add_loss(Graph& graph, const Model& model, const Pass& pass) {
+  const Value logits = add_logits(graph, model, pass);
+  const Shape& shape = graph.shape(logits);
+  const Value targets = graph.input("targets", Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - 1))),
+                                    DType::i32);
+  const Value loss = cross_entropy(graph, logits, targets, model.label_smoothing);
+  graph.mark_output(loss, "loss");
+  return loss;
+}
+
+Graph build_evaluation(const Model& model, const BatchShape& shape) {
   Graph graph;
-  const Value ids = graph.input("ids", {batch, context}, DType::i32);
-  const Value targets = graph.input("targets", {batch, context}, DType::i32);
-  graph.mark_output(cross_entropy(graph, model.head(graph, model.hidden(graph, {.ids = ids})), targets), "loss");
+  add_loss(graph, model, add_inputs(graph, model, shape));
   return graph;
 }
 
@@ -52,29 +61,58 @@ double learning_rate_at(const TrainSettings& s, int64_t iteration) {
          0.5 * (1 + std::cos(std::numbers::pi * progress)) * (s.learning_rate - s.min_learning_rate);
 }
 
-TrainingGraph build_loss_and_gradients(const Model& model, const std::vector<ParameterBlock>& blocks, int64_t batch,
-                                       int64_t context) {
+BatchShape causal_batch(const Model& model, const TrainSettings& settings) {
+  check(model.task == Task::causal, "{} is not trained on running text", model.family);
+  return {.rows = settings.batch, .positions = settings.context ? settings.context : model.context};
+}
+
+BatchShape usual_batch(const Model& model, const TrainSettings& settings) {
+  const int64_t context = settings.context > 0 ? settings.context : model.context > 0 ? model.context : usual_positions;
+  return {.rows = settings.batch,
+          .positions = context,
+          .source_positions = model.has_encoder() ? context : 0,
+          .mask = model.task != Task::causal};
+}
+
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape) {
   TrainingGraph built;
   Graph& graph = built.graph;
-  const Value ids = graph.input("ids", {batch, context}, DType::i32);
-  const Value targets = graph.input("targets", {batch, context}, DType::i32);
-  const Value seed = graph.input("seed", {2}, DType::i32);
+  Pass pass = add_inputs(graph, model, shape);
+  pass.seed = graph.input("seed", {2}, DType::i32);
   const Value upstream = graph.input("loss_gradient", {1});
-  built.loss = cross_entropy(graph, model.head(graph, model.hidden(graph, {.ids = ids, .seed = seed})), targets);
-  graph.mark_output(built.loss, "loss");
-  Values parameters;
+  built.loss = add_loss(graph, model, pass);
+  using Training = ParameterSpec::Training;
+  Values trained;
   for (const ParameterSpec& parameter : model.parameters)
-    parameters.push_back(graph.persistent(parameter.name, parameter.shape));
-  built.gradients = differentiate(graph, built.loss, upstream, parameters);
-  for (size_t i = 0; i < parameters.size(); ++i)
-    check(static_cast<bool>(built.gradients[i]), "the loss does not depend on {}", model.parameters[i].name);
-  for (const ParameterBlock& block : blocks) {
-    Values parts;
-    for (const ParameterSpec* parameter : block.parameters)
-      parts.push_back(built.gradients[static_cast<size_t>(parameter - model.parameters.data())]);
-    built.blocks.push_back(join(graph, parts));
+    if (parameter.training != Training::never)
+      trained.push_back(graph.persistent(parameter.name, parameter.shape));
+  const Values gradients = differentiate(graph, built.loss, upstream, trained);
+  size_t next = 0;
+  for (const ParameterSpec& parameter : model.parameters) {
+    built.gradients.push_back(parameter.training == Training::never ? Value{} : gradients[next++]);
+    check(built.gradients.back() || parameter.training != Training::always, "the loss does not depend on {}",
+          parameter.name);
   }
   return built;
+}
+
+std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation) {
+  std::vector<bool> resting;
+  for (Value gradient : gradients) resting.push_back(!gradient);
+  return parameter_blocks(model.parameters, max_allocation, resting);
+}
+
+Values join_gradients(Graph& graph, const Model& model, const std::vector<ParameterBlock>& blocks,
+                      const Values& gradients) {
+  Values joined;
+  for (const ParameterBlock& block : blocks) {
+    if (!block.trained) break;
+    Values parts;
+    for (const ParameterSpec* parameter : block.parameters)
+      parts.push_back(gradients[static_cast<size_t>(parameter - model.parameters.data())]);
+    joined.push_back(join(graph, parts));
+  }
+  return joined;
 }
 
 void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
@@ -83,7 +121,7 @@ void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, cons
   const Value schedule = graph.input("schedule", {3});
   Value norm;
   if (s.clip > 0) graph.mark_output(norm = global_norm(graph, gradients), "norm");
-  for (size_t i = 0; i < blocks.size(); ++i) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
     const Shape shape = graph.shape(gradients[i]);
     adamw(graph, graph.persistent(block_name("parameters", i), shape), gradients[i],
           graph.persistent(block_name(moments[0], i), shape), graph.persistent(block_name(moments[1], i), shape),
@@ -102,41 +140,40 @@ int64_t TrainingPlan::total_bytes() const {
                          [](int64_t sum, const Row& row) { return sum + row.bytes; });
 }
 
-TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const Backend& backend) {
-  const int64_t context = settings.context ? settings.context : model.context;
-  check(context >= 1 && context <= model.context, "a context of {} positions was asked for; the model has {}", context,
-        model.context);
-  check(settings.batch >= 1 && settings.accumulate >= 1, "batch {} and accumulation {} must be at least 1",
-        settings.batch, settings.accumulate);
+TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const BatchShape& shape,
+                           const Backend& backend) {
+  check(settings.accumulate >= 1, "an accumulation of {} micro-batches was asked for; at least 1 is needed",
+        settings.accumulate);
   TrainingPlan plan;
-  plan.blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
+  TrainingGraph training = build_loss_and_gradients(model, shape);
+  plan.blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
+  const Values joined = join_gradients(training.graph, model, plan.blocks, training.gradients);
   add_model(plan.layout, model, plan.blocks);
   const int64_t model_bytes = plan.layout.total_bytes();
   for (std::string_view moment : moments) add_parameter_blocks(plan.layout, moment, plan.blocks);
   const int64_t moment_bytes = plan.layout.total_bytes() - model_bytes;
   plan.rows = {{"parameters and constants", model_bytes}, {"AdamW moments", moment_bytes}};
 
-  TrainingGraph training = build_loss_and_gradients(model, plan.blocks, settings.batch, context);
   if (settings.accumulate == 1) {
-    append_update(training.graph, plan.blocks, training.blocks, settings);
+    append_update(training.graph, plan.blocks, joined, settings);
     plan.programs.emplace_back("step", std::move(training.graph));
   } else {
     Graph update;
     Values sums;
     const Value first = training.graph.input("first", {1}, DType::i32);
-    for (size_t i = 0; i < plan.blocks.size(); ++i) {
+    for (size_t i = 0; i < joined.size(); ++i) {
       const std::string name = block_name("gradient", i);
-      const Shape shape{block_elements(plan.layout, i)};
-      plan.layout.add_block(name, std::vector<StoreLayout::Part>{{name + ".sum", {shape, DType::f32}}});
-      accumulate(training.graph, training.graph.persistent(name, shape), training.blocks[i], first);
-      sums.push_back(update.persistent(name, shape));
+      const Shape block{block_elements(plan.layout, i)};
+      plan.layout.add_block(name, std::vector<StoreLayout::Part>{{name + ".sum", {block, DType::f32}}});
+      accumulate(training.graph, training.graph.persistent(name, block), joined[i], first);
+      sums.push_back(update.persistent(name, block));
     }
     append_update(update, plan.blocks, sums, settings);
     plan.programs.emplace_back("micro-batch", std::move(training.graph));
     plan.programs.emplace_back("update", std::move(update));
     plan.rows.push_back({"gradient sums", moment_bytes / 2});
   }
-  plan.programs.emplace_back("evaluation", build_evaluation(model, settings.batch, context));
+  plan.programs.emplace_back("evaluation", build_evaluation(model, shape));
   for (const auto& [name, graph] : plan.programs) {
     const MemoryPlan memory = backend.plan(graph, plan.layout);
     plan.rows.push_back({name + ": temporaries", memory.arena_bytes()});
@@ -149,8 +186,8 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
   return plan;
 }
 
-Trainer::Trainer(Backend& backend, const Model& model, const TrainSettings& settings)
-    : model_(model), settings_(settings), plan_(plan_training(model_, settings, backend)) {
+Trainer::Trainer(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape)
+    : model_(model), settings_(settings), plan_(plan_training(model_, settings, shape, backend)) {
   store_ = backend.make_store(plan_.layout);
   write_constants(*store_, model_);
   std::vector<std::unique_ptr<Program>> programs;
@@ -161,19 +198,19 @@ Trainer::Trainer(Backend& backend, const Model& model, const TrainSettings& sett
   step_->write("loss_gradient", std::vector<float>{1.0f / static_cast<float>(settings_.accumulate)});
 }
 
-double Trainer::step(int64_t iteration, std::span<const int32_t> ids, std::span<const int32_t> targets) {
+double Trainer::step(int64_t iteration, const Feed& feed) {
   const double t = static_cast<double>(iteration);
   const std::vector<float> schedule = {static_cast<float>(learning_rate_at(settings_, iteration)),
                                        static_cast<float>(1 - std::pow(settings_.beta1, t)),
                                        static_cast<float>(std::sqrt(1 - std::pow(settings_.beta2, t)))};
   Program& updating = update_ ? *update_ : *step_;
   updating.write("schedule", schedule);
-  const size_t share = ids.size() / static_cast<size_t>(settings_.accumulate);
   double loss = 0;
   for (int64_t micro = 0; micro < settings_.accumulate; ++micro) {
-    const size_t at = static_cast<size_t>(micro) * share;
-    step_->write("ids", ids.subspan(at, share));
-    step_->write("targets", targets.subspan(at, share));
+    for (const auto& [name, values] : feed) {
+      const size_t share = values.size() / static_cast<size_t>(settings_.accumulate);
+      step_->write(std::string(name), values.subspan(static_cast<size_t>(micro) * share, share));
+    }
     const int64_t draw = (iteration - 1) * settings_.accumulate + micro;
     step_->write("seed", std::vector<int32_t>{static_cast<int32_t>(settings_.seed), static_cast<int32_t>(draw)});
     if (update_) step_->write("first", std::vector<int32_t>{micro == 0});
@@ -185,9 +222,8 @@ double Trainer::step(int64_t iteration, std::span<const int32_t> ids, std::span<
   return loss / static_cast<double>(settings_.accumulate);
 }
 
-double Trainer::evaluate(std::span<const int32_t> ids, std::span<const int32_t> targets) {
-  evaluation_->write("ids", ids);
-  evaluation_->write("targets", targets);
+double Trainer::evaluate(const Feed& feed) {
+  write_feed(*evaluation_, feed);
   evaluation_->run();
   return static_cast<double>(evaluation_->read("loss")[0]);
 }
@@ -199,12 +235,12 @@ std::vector<std::pair<std::string, const Program*>> Trainer::programs() const {
 
 void Trainer::save(const std::filesystem::path& folder) const {
   save_parameters(*store_, model_.parameters, folder / "model.safetensors");
-  save_parameters(*store_, moment_specs(model_), folder / "optimizer.safetensors");
+  save_parameters(*store_, moment_specs(plan_.blocks), folder / "optimizer.safetensors");
 }
 
 void Trainer::load(const std::filesystem::path& folder) {
   load_parameters(*store_, model_.parameters, folder);
-  load_parameters(*store_, moment_specs(model_), folder / "optimizer.safetensors");
+  load_parameters(*store_, moment_specs(plan_.blocks), folder / "optimizer.safetensors");
 }
 
 }  // namespace vkformer

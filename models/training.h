@@ -1,5 +1,5 @@
 #pragma once
-// Training a decoder-only model: one recorded program does forward, backward, clipping and AdamW; with gradient
+// Training a model of any family: one recorded program does forward, backward, clipping and AdamW; with gradient
 // accumulation one program is replayed for each micro-batch and another updates. All share the parameters of one Store.
 
 #include "models/model.h"
@@ -25,17 +25,26 @@ struct TrainSettings {
 /// Linear warm-up, then cosine from learning_rate to min_learning_rate at `iterations` (nanoGPT's schedule).
 double learning_rate_at(const TrainSettings& settings, int64_t iteration);
 
+/// A batch of a causal language model, as the settings ask for it. Throws Error for other models.
+BatchShape causal_batch(const Model& model, const TrainSettings& settings);
+/// The same for any model: padded sequences unless it is causal, sources as long as targets.
+BatchShape usual_batch(const Model& model, const TrainSettings& settings);
+
 /// A model's loss graph with everything training needs of it.
 struct TrainingGraph {
   Graph graph;
   Value loss;        ///< output "loss" [1]: mean cross-entropy of the batch, targets of -100 ignored
-  Values gradients;  ///< of the model's parameters, in their order
-  Values blocks;     ///< the gradients joined like the parameter blocks
+  Values gradients;  ///< of the model's parameters, in their order; absent where the loss does not reach one
 };
-/// Inputs "ids" and "targets" i32 [B, T], "seed" i32 [2], "loss_gradient" [1] (1 / micro-batches).
-TrainingGraph build_loss_and_gradients(const Model& model, const std::vector<ParameterBlock>& blocks, int64_t batch,
-                                       int64_t context);
-/// Appends clipping (output "norm" [1]) and AdamW (input "schedule" [3]) on the joined gradients.
+/// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension), "seed" i32 [2],
+/// "loss_gradient" [1] (1 / micro-batches).
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape);
+/// Blocks of the parameters that have a gradient, then of those that rest.
+std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation);
+/// The gradients joined like the trained blocks.
+Values join_gradients(Graph& graph, const Model& model, const std::vector<ParameterBlock>& blocks,
+                      const Values& gradients);
+/// Appends clipping (output "norm" [1]) and AdamW (input "schedule" [3]) on the joined gradients of the trained blocks.
 void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
                    const TrainSettings& settings);
 
@@ -54,19 +63,30 @@ struct TrainingPlan {
   int64_t total_bytes() const;
 };
 /// `model` must outlive the plan. Throws Error for settings that can't be.
-TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const Backend& backend);
+TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const BatchShape& shape,
+                           const Backend& backend);
 
 class Trainer {
  public:
   /// Plans, allocates and records. Parameters are zero until initialize() or load().
-  Trainer(Backend& backend, const Model& model, const TrainSettings& settings);
+  Trainer(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape);
+  /// Of a causal language model.
+  Trainer(Backend& backend, const Model& model, const TrainSettings& settings)
+      : Trainer(backend, model, settings, causal_batch(model, settings)) {}
 
-  /// One iteration (1, 2, ...) on accumulate x B x T ids and targets. Gives the mean loss before the update.
-  double step(int64_t iteration, std::span<const int32_t> ids, std::span<const int32_t> targets);
+  /// One iteration (1, 2, ...) on `accumulate` batches, each tensor's one after another: the inputs of add_inputs() and
+  /// "targets". Gives the mean loss before the update.
+  double step(int64_t iteration, const Feed& feed);
+  double step(int64_t iteration, std::span<const int32_t> ids, std::span<const int32_t> targets) {
+    return step(iteration, {{"ids", ids}, {"targets", targets}});
+  }
   /// Norm of the last step's gradient before clipping (0 without clipping).
   double gradient_norm() const { return norm_; }
-  /// Mean loss of B x T ids and targets, without dropout.
-  double evaluate(std::span<const int32_t> ids, std::span<const int32_t> targets);
+  /// Mean loss of one batch, without dropout.
+  double evaluate(const Feed& feed);
+  double evaluate(std::span<const int32_t> ids, std::span<const int32_t> targets) {
+    return evaluate({{"ids", ids}, {"targets", targets}});
+  }
 
   Store& store() { return *store_; }
   const TrainSettings& settings() const { return settings_; }

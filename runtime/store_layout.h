@@ -21,7 +21,7 @@ class StoreLayout {
     TensorType type;
   };
 
-  /// A block of f32 tensors, each starting at a multiple of 16 bytes. The block itself is a flat tensor called `name`.
+  /// A block of tensors, each starting at a multiple of 16 bytes. The block itself is a flat f32 tensor called `name`.
   void add_block(const std::string& name, std::span<const Part> parts);
   /// The entry of that name, or nullptr.
   const Entry* find(const std::string& name) const;

@@ -144,7 +144,7 @@ TEST_CASE("the training plan says what training allocates", "[gpt2][device]") {
   for (int64_t accumulate : {1, 3}) {
     auto backend = make_backend("");
     const TrainSettings settings{.batch = 2, .context = 19, .accumulate = accumulate};
-    const TrainingPlan plan = plan_training(model, settings, *backend);
+    const TrainingPlan plan = plan_training(model, settings, causal_batch(model, settings), *backend);
     CHECK(backend->allocated_bytes() == 0);
     const Trainer trainer(*backend, model, settings);
     CHECK(backend->allocated_bytes() == static_cast<uint64_t>(plan.total_bytes()));

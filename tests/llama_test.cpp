@@ -81,7 +81,8 @@ TEST_CASE("LLaMA decodes token by token what it computes at once", "[llama][devi
                                   .heads = 6,
                                   .kv_heads = 3,
                                   .head_width = 10,
-                                  .attention_bias = true,
+                                  .input_bias = true,
+                                  .output_bias = true,
                                   .tied = true});
   auto backend = make_backend("");
   Generator generator(*backend, model);

@@ -93,15 +93,16 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
   report(
       measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
   {
-    const auto blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
+    TrainingGraph training = build_loss_and_gradients(model, causal_batch(model, settings));
+    const auto blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
+    const Values joined = join_gradients(training.graph, model, blocks, training.gradients);
+    training.graph.mark_output(global_norm(training.graph, joined), "norm");  // keeps all gradients in the program
     StoreLayout layout;
     add_model(layout, model, blocks);
     auto store = backend.make_store(layout);
     write_constants(*store, model);
     initialize(*store, model.parameters, 1);
-    TrainingGraph graph = build_loss_and_gradients(model, blocks, settings.batch, settings.context);
-    graph.graph.mark_output(global_norm(graph.graph, graph.blocks), "norm");  // keeps all gradients in the program
-    auto program = backend.compile(std::move(graph.graph), store);
+    auto program = backend.compile(std::move(training.graph), store);
     program->write("ids", ids);
     program->write("targets", ids);
     program->write("seed", std::vector<int32_t>{0, 0});

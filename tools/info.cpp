@@ -94,35 +94,30 @@ ordered_json memory_of(const std::function<ordered_json()>& rows) {
   }
 }
 
-/// One step of generation, as models/generation.cpp records it.
-Graph decode_graph(const Model& model, int64_t capacity) {
-  Graph graph;
-  const Value ids = graph.input("ids", {1, 1}, DType::i32);
-  const Value position = graph.input("position", {1}, DType::i32);
-  const Value hidden = model.hidden(graph, {.ids = ids, .position = position, .capacity = capacity});
-  graph.mark_output(model.head(graph, hidden), "logits");
-  return graph;
-}
-
-ordered_json inference_rows(const Model& model, int64_t capacity, const Backend* backend) {
-  StoreLayout layout;
+ordered_json inference_rows(const Model& model, int64_t positions, const Backend* backend) {
   const auto blocks = parameter_blocks(model.parameters, backend ? backend->facts().max_allocation : UINT64_MAX);
+  StoreLayout layout;
   add_model(layout, model, blocks);
   ordered_json rows = {{"parameters and constants", layout.total_bytes()}};
-  int64_t cache_bytes = 0;
-  for (const CacheSpec& cache : model.caches) {
-    const TensorType type{{1, capacity, cache.columns}, DType::f32};
-    layout.add_block("block of " + cache.name, std::vector<StoreLayout::Part>{{cache.name, type}});
-    cache_bytes += align_part(type.bytes());
+  if (!model.generates()) {
+    Graph graph;
+    graph.mark_output(add_logits(graph, model, add_inputs(graph, model, {.positions = positions, .mask = true})),
+                      "logits");
+    if (backend)
+      rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
+    return rows;
   }
-  rows[fmt::format("key-value cache of {} positions", capacity)] = cache_bytes;
-  if (backend) rows["temporaries of a token"] = backend->plan(decode_graph(model, capacity), layout).total_bytes();
+  const GenerationPlan plan =
+      plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks);
+  rows[fmt::format("key-value cache of {} positions", positions)] = plan.cache_bytes;
+  if (backend)
+    rows["temporaries of a token"] = backend->plan(build_generation(model, plan.shape, 1), plan.layout).total_bytes();
   return rows;
 }
 
 ordered_json training_rows(const Model& model, const TrainSettings& settings, const Backend& backend) {
   ordered_json rows;
-  for (const TrainingPlan::Row& row : plan_training(model, settings, backend).rows) rows[row.what] = row.bytes;
+  for (const TrainingPlan::Row& row : plan_training(model, settings, usual_batch(model, settings), backend).rows) rows[row.what] = row.bytes;
   return rows;
 }
 
@@ -179,8 +174,8 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
   const Model model = make_model(config);
   out["parameters"] = model.parameter_count();
   if (!folder.empty()) out["skipped"] = Weights(model.parameters, folder).extra();
-  if (flags.context == 0) flags.context = model.context;
-  if (flags.context > model.context)
+  if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
+  if (model.context > 0 && flags.context > model.context)
     throw UsageError(fmt::format("--context {} is beyond the model's {} positions", flags.context, model.context));
   const auto backend = backend_to_plan_for(flags.common);
   out["inference"] = memory_of([&] { return inference_rows(model, flags.context, backend.get()); });

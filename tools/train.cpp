@@ -257,7 +257,7 @@ void train(TrainFlags flags) {
   if (flags.plan && flags.data.empty() && !flags.config.empty()) {
     const Model model = configured_model(flags, flags.bytes ? Vocabulary::bytes().size() : 0);
     const auto backend = open_backend(flags.common);
-    print_dry_run(plan_training(model, flags.settings, *backend), flags, backend->facts());
+    print_dry_run(plan_training(model, flags.settings, causal_batch(model, flags.settings), *backend), flags, backend->facts());
     return;
   }
   if (flags.out.empty() && !flags.plan)
@@ -298,7 +298,7 @@ void train(TrainFlags flags) {
     fmt::print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
                model.parameter_count(), model.vocabulary, data.size());
   {
-    const TrainingPlan plan = plan_training(model, flags.settings, *backend);
+    const TrainingPlan plan = plan_training(model, flags.settings, causal_batch(model, flags.settings), *backend);
     if (flags.plan) return print_dry_run(plan, flags, backend->facts());
     if (talk) print_plan(plan, backend->facts());
     check_fits(plan, backend->facts());

@@ -1,27 +1,14 @@
 #pragma once
-// LLaMA (Touvron et al. 2023) with Hugging Face's config keys and tensor names (linear weights are [out, in]): RMSNorm,
-// rotary positions, SwiGLU, grouped queries.
+// LLaMA (Touvron et al. 2023) and its kin Mistral (sliding window) and Qwen2 (biases of q, k, v), with Hugging Face's
+// config keys and tensor names (linear weights are [out, in]): RMSNorm, rotary positions, SwiGLU, grouped queries.
 
 #include "models/model.h"
+#include "models/rotary.h"
 
 namespace vkformer {
 
-/// Which angles rotary positions use (Hugging Face: rope_parameters, or rope_theta and rope_scaling in older files).
-struct RotaryConfig {
-  enum class Scaling : uint8_t { none, linear, llama3 };
-  double theta = 10000;
-  Scaling scaling = Scaling::none;
-  double factor = 1;
-  double low_frequency_factor = 1, high_frequency_factor = 4;  ///< llama3
-  double original_context = 8192;                              ///< llama3
-
-  /// Radians a position turns pair i of `width` columns by.
-  double frequency(int64_t i, int64_t width) const;
-  /// Row p: width / 2 cosines, then width / 2 sines of position p.
-  std::vector<float> table(int64_t positions, int64_t width) const;
-};
-
 struct LlamaConfig {
+  std::string family = "llama";  ///< or "mistral", "qwen2"
   int64_t vocabulary = 32000;
   int64_t context = 2048;  ///< max_position_embeddings
   int64_t width = 4096;    ///< C, hidden_size
@@ -33,13 +20,17 @@ struct LlamaConfig {
   double epsilon = 1e-6;
   double deviation = 0.02;
   double attention_dropout = 0;
-  bool attention_bias = false, inner_bias = false;
+  bool input_bias = false;   ///< of q, k and v
+  bool output_bias = false;  ///< of the attention's output
+  bool inner_bias = false;   ///< of the feed-forward layers
+  int64_t window = 0;        ///< a position sees itself and the window - 1 before it; 0: all before it
+  int64_t first_window_layer = 0;
   bool tied = false;
   RotaryConfig rotary;
 
   /// Throws Error naming file and key for values that can't be.
   static LlamaConfig from_json(const JsonObject& config);
-  /// What `transformers` loads with LlamaForCausalLM.from_pretrained.
+  /// What `transformers` loads with LlamaForCausalLM (MistralForCausalLM, Qwen2ForCausalLM).from_pretrained.
   nlohmann::json to_json() const;
 };
 

@@ -1,0 +1,51 @@
+#pragma once
+// The original Transformer (Vaswani et al. 2017, "Attention Is All You Need") and the two Hugging Face families with its
+// layers: Marian and BART. They differ in data: names of tensors, where norms stand, positions, activation.
+
+#include "models/model.h"
+#include "shaders/elementwise/elementwise.h"
+
+namespace vkformer {
+
+struct EncoderDecoderConfig {
+  enum class Positions : uint8_t {
+    sinusoidal,  ///< PE[2i] = sin(p / 10000^(2i / C)), PE[2i + 1] = cos of the same
+    halves,      ///< Marian: all sines, then all cosines
+    learned,     ///< BART: a table of each stack, whose first two rows belong to no position
+  };
+  std::string family = "vaswani";  ///< or "marian", "bart"
+  int64_t vocabulary = 0;
+  int64_t context = 1024;
+  int64_t width = 512;  ///< C
+  struct Stack {
+    int64_t layers = 6;
+    int64_t heads = 8;
+    int64_t inner = 2048;  ///< F
+  } encoder, decoder;
+  Positions positions = Positions::sinusoidal;
+  Activation activation = Activation::relu;
+  double epsilon = 1e-5;
+  bool pre_norm = false;         ///< x + f(norm(x)) instead of norm(x + f(x))
+  bool final_norm = false;       ///< one more norm after each stack
+  bool embedding_norm = false;   ///< a norm after the sum of token and position
+  bool scale_embedding = true;   ///< tokens times sqrt(C)
+  bool tied = true;              ///< the head is the token embedding
+  bool logits_bias = false;      ///< final_logits_bias, which is not trained
+  double label_smoothing = 0;
+  double dropout = 0.1;           ///< of embeddings and of each sublayer's result
+  double attention_dropout = 0;   ///< of attention weights
+  double activation_dropout = 0;  ///< inside the feed-forward layers
+  double deviation = 0.02;
+
+  /// Throws Error naming file and key for values that can't be.
+  static EncoderDecoderConfig from_json(const JsonObject& config);
+  /// What `transformers` loads with MarianMTModel or BartForConditionalGeneration; of "vaswani" our own keys.
+  nlohmann::json to_json() const;
+};
+
+/// [positions, width], row-major.
+std::vector<float> sinusoids(int64_t positions, int64_t width, bool halves);
+
+Model make_encoder_decoder(const EncoderDecoderConfig& config);
+
+}  // namespace vkformer

@@ -1,0 +1,106 @@
+#pragma once
+// The layers that families are made of, under the names their files give the tensors. A family's builder is short: it
+// says which layer follows which.
+
+#include "models/model.h"
+#include "shaders/attention/attention.h"
+#include "shaders/elementwise/elementwise.h"
+
+namespace vkformer {
+
+struct LinearOptions {
+  bool bias = true;
+  bool input_major = false;  ///< the weight is stored [in, out], as GPT-2's Conv1D and XLNet do, not [out, in]
+  float scale = 1;           ///< of the product
+  Activation activation = Activation::none;
+  double dropout = 0;   ///< of the result, when the pass draws
+  Value residual = {};  ///< added last
+};
+
+/// The pass that an encoder sees: its source as ids, with the source's mask, and no cache.
+Pass encoder_pass(const Pass& pass);
+
+/// Adds layers to the graph of one pass. Dropout draws count up from `first_stream`: two instances in one graph need
+/// ranges of their own.
+class Layers {
+ public:
+  Layers(Graph& graph, const Pass& pass, int64_t first_stream = 0)
+      : graph_(graph), pass_(pass), streams_(first_stream) {}
+
+  Graph& graph() { return graph_; }
+  const Pass& pass() const { return pass_; }
+  int64_t columns(Value x) const { return graph_.shape(x).columns(); }
+  /// A parameter or constant of the model.
+  Value tensor(const std::string& name, const Shape& shape) { return graph_.persistent(name, shape); }
+
+  /// dropout(activation(scale * x W + b)) + residual, W from NAME.weight, b [out] from NAME.bias.
+  Value linear(Value x, const std::string& name, int64_t out, const LinearOptions& options = {});
+  /// With NAME.weight and NAME.bias [C].
+  Value layer_norm(Value x, const std::string& name, double epsilon);
+  /// With NAME.weight [C].
+  Value rms_norm(Value x, const std::string& name, double epsilon);
+  /// x itself when the pass draws nothing.
+  Value drop(Value x, double probability);
+
+  /// Attention of a sequence to itself: over the pass's cache when it has one, else over the T positions, with the
+  /// pass's mask. `cache` names the cache; k and v lie side by side in one tensor, or in two. Sets position, mask and
+  /// dropout of `options`.
+  Value self_attention(HeadColumns q, HeadColumns k, HeadColumns v, AttentionOptions options, double dropout,
+                       const std::string& cache);
+  /// Attention of the decoder's q [B, T, H * D] to k and v [sources, S, ..] of the encoder's output, with the pass's
+  /// source mask. Rows of one source attend together.
+  Value cross_attention(Value q, Value k, Value v, AttentionOptions options, double dropout);
+  /// What `project` makes of the encoder's output; in a pass without memory what remember() left in the cache NAME.
+  Value remembered(const std::string& name, int64_t columns, const std::function<Value(Value memory)>& project);
+  /// Writes it there.
+  void remember(const std::string& name, Value projected);
+
+ private:
+  Value mask(Value keys);
+  void set_dropout(AttentionOptions& options, double probability);
+
+  Graph& graph_;
+  Pass pass_;
+  int64_t streams_;
+};
+
+/// Appends the parameters that layers read, under the same names.
+class ParameterList {
+ public:
+  explicit ParameterList(double deviation) : deviation_(deviation) {}
+
+  /// NAME, normally distributed; `deviation` 0: the list's.
+  void normal(const std::string& name, const Shape& shape, double deviation = 0) {
+    list_.push_back({name, shape, ParameterSpec::Start::normal, deviation > 0 ? deviation : deviation_});
+  }
+  void zeros(const std::string& name, const Shape& shape) {
+    list_.push_back({name, shape, ParameterSpec::Start::zeros});
+  }
+  void ones(const std::string& name, const Shape& shape) {
+    list_.push_back({name, shape, ParameterSpec::Start::ones});
+  }
+  /// NAME.weight [out, in], and NAME.bias [out] where there is one.
+  void linear(const std::string& name, int64_t in, int64_t out, bool bias = true, double deviation = 0) {
+    normal(name + ".weight", {out, in}, deviation);
+    if (bias) zeros(name + ".bias", {out});
+  }
+  void layer_norm(const std::string& name, int64_t columns) {
+    rms_norm(name, columns);
+    zeros(name + ".bias", {columns});
+  }
+  void rms_norm(const std::string& name, int64_t columns) { ones(name + ".weight", {columns}); }
+  /// The last one appended, to change what is special about it.
+  ParameterSpec& last() { return list_.back(); }
+  std::vector<ParameterSpec> take() { return std::move(list_); }
+
+ private:
+  double deviation_;
+  std::vector<ParameterSpec> list_;
+};
+
+/// The activation that a config calls `name` ("gelu_new", "swish", ..). Throws Error naming file and key.
+Activation activation_of(const JsonObject& config, const char* key, const std::string& fallback);
+/// The name that Hugging Face gives it.
+std::string_view name_of(Activation activation);
+
+}  // namespace vkformer

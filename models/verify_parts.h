@@ -1,0 +1,31 @@
+#pragma once
+// What the parts of `vkformer verify` share; internal to models/verify*.cpp.
+
+#include "models/verify.h"
+#include "runtime/files/safetensors.h"
+
+namespace vkformer {
+
+inline VerifyRow::Verdict verdict(bool passed) {
+  return passed ? VerifyRow::Verdict::passed : VerifyRow::Verdict::failed;
+}
+
+inline std::vector<float> read_floats(const SafetensorsFile& file, const std::string& name) {
+  const TensorEntry& entry = file.require(name);
+  std::vector<float> values(static_cast<size_t>(entry.elements()));
+  file.read_floats(entry, values);
+  return values;
+}
+inline std::vector<int32_t> read_ints(const SafetensorsFile& file, const std::string& name) {
+  const TensorEntry& entry = file.require(name);
+  std::vector<int32_t> values(static_cast<size_t>(entry.elements()));
+  file.read_ints(entry, values);
+  return values;
+}
+
+/// Greedy and beam search of the case, where it has them: ids, logits of every step, scores of the hypotheses.
+void verify_generation(Backend& backend, const std::filesystem::path& folder, const Model& model,
+                       const JsonObject& recorded, const SafetensorsFile& expected,
+                       const std::function<void(const VerifyRow&)>& report);
+
+}  // namespace vkformer
