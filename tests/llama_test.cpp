@@ -32,18 +32,21 @@ std::string message_of(nlohmann::json changes) {
 
 TEST_CASE("the reference agrees with PyTorch on LLaMA", "[llama]") {
   auto backend = make_reference_backend();
-  CHECK(verify_fixture(*backend, "llama") == 36);
+  CHECK(verify_fixture(*backend, "llama") == 37);
 }
 
 TEST_CASE("the device agrees with PyTorch on LLaMA", "[llama][device]") {
   auto backend = make_backend("");
-  CHECK(verify_fixture(*backend, "llama") == 36);
+  CHECK(verify_fixture(*backend, "llama") == 37);
 }
 
 TEST_CASE("the keys of older LLaMA configs mean the same", "[llama]") {
   const Model current = make_model(JsonObject::load(fixture / "config.json"));
   const Model legacy = make_model(JsonObject::load(fixture / "config_legacy.json"));
-  CHECK(*current.config == *legacy.config);
+  const auto meaning = [](const Model& model) {
+    return LlamaConfig::from_json(JsonObject::parse(model.config->dump(), "config.json")).to_json();
+  };
+  CHECK(meaning(current) == meaning(legacy));
   const Model again = make_model(JsonObject::parse(current.config->dump(), "config.json"));
   CHECK(*again.config == *current.config);
 }
