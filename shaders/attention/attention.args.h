@@ -13,13 +13,14 @@ struct AttentionSource {
   Ints position;  ///< cached keys before the first query; read if ATTENTION_POSITION
   Ints seed;      ///< {seed, step}; read if ATTENTION_DROPOUT is not 0
   Ints mask;      ///< read if ATTENTION_MASK is not 0
+  Floats bias;    ///< [B or 1, H, T, S]; read if ATTENTION_BIAS
   int queries;
   int keys;
   int heads;
   int q_stride;
   int k_stride;
   int v_stride;
-  int shift;  ///< query t sees keys s <= t + shift when causal without a position
+  int shift;  ///< query t is at key t + shift, without a position
   int stream;
 };
 
@@ -49,8 +50,9 @@ struct AttentionBackwardArgs {
   AttentionSource source;
   Floats upstream;  ///< [B, T, H * Dv]
   Floats terms;     ///< see AttentionDeltaArgs
-  Floats target;    ///< gradient of q, or of k; placed and strided like its source
+  Floats target;    ///< gradient of q, of k (placed and strided like its source), or of the bias
   Floats target_v;  ///< gradient of v
+  int batches;
 };
 
 struct AttentionMergeArgs {
@@ -75,6 +77,9 @@ VKFORMER_SHARED_END
 #define ATTENTION_DROPOUT 7  /* f32, probability that a weight is dropped */
 #define ATTENTION_FLAGS 8    /* bit o: output o is wanted */
 #define ATTENTION_MASK 9     /* 0: none, 1: [., 1, S], 2: [., T, S] */
-#define ATTENTION_SHARED 10  /* bit 0: all batches have one mask */
-#define ATTENTION_EXTRA 11   /* first of the kernel's own */
+#define ATTENTION_BIAS 10    /* there is a bias input */
+#define ATTENTION_SHARED 11  /* bit 0: all batches have one mask, bit 1: one bias */
+#define ATTENTION_WINDOW 12  /* keys that a query sees up to its own; 0: no such limit */
+#define ATTENTION_SOFTCAP 13 /* f32; 0: none */
+#define ATTENTION_EXTRA 14   /* first of the kernel's own */
 #endif

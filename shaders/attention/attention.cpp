@@ -8,7 +8,7 @@ namespace vkformer {
 
 namespace {
 
-// --- attention: q, k?, v?, position?, seed?, mask? -> result [B, T, H * Dv], log_sum_exp [B, H, T] ---
+// --- attention: q, k?, v?, position?, seed?, mask?, bias? -> result [B, T, H * Dv], log_sum_exp [B, H, T] ---
 
 Types infer(const Node& node) {
   check_attention(node);
@@ -26,7 +26,8 @@ Cost cost(const Node& node) {
           .flops = 2 * problem.visible_pairs() * static_cast<double>(problem.head_width + problem.value_width)};
 }
 
-// --- attention_backward: the same, result, log_sum_exp, upstream -> a gradient for each of q, k, v that is present ---
+// --- attention_backward: the same, result, log_sum_exp, upstream -> a gradient for each of q, k, v, bias that is
+// present ---
 
 Types infer_backward(const Node& node) {
   check_attention(node);
@@ -39,7 +40,7 @@ Types infer_backward(const Node& node) {
         node.in(attention_result).to_string(), node.in(attention_log_sum_exp).to_string(),
         node.in(attention_upstream).to_string(), result.to_string(), log_sum_exp.to_string(), result.to_string());
   Types types;
-  for (size_t i : {attention_q, attention_k, attention_v})
+  for (size_t i : attention_differentiable)
     if (node.has_input(i)) types.push_back(node.input_types[i]);
   return types;
 }
@@ -68,7 +69,7 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
   inputs.insert(inputs.end(), {node.outputs[0], node.outputs[1], upstream[0]});
   const Values of_sources = graph.add(attention_backward_op, std::move(inputs), node.attributes);
   size_t next = 0;
-  for (size_t i : {attention_q, attention_k, attention_v})
+  for (size_t i : attention_differentiable)
     if (node.has_input(i)) gradients[i] = of_sources[next++];
   return gradients;
 }
@@ -130,7 +131,7 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
       k.value == q.value && apart(q, q_width, k, k_width) && !(v_in_k && !apart(q, q_width, v, v_width));
   return graph.apply(attention_op,
                      {q.value, k_in_q ? Value{} : k.value, v_in_k ? Value{} : v.value, options.position,
-                      options.dropout > 0 ? options.seed : Value{}, options.mask},
+                      options.dropout > 0 ? options.seed : Value{}, options.mask, options.bias},
                      {{"heads", static_cast<double>(options.heads)},
                       {"kv_heads", static_cast<double>(kv_heads)},
                       {"head_width", static_cast<double>(options.head_width)},
@@ -139,6 +140,8 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
                       {"causal", options.causal ? 1.0 : 0.0},
                       {"dropout", static_cast<double>(options.dropout)},
                       {"stream", static_cast<double>(options.stream)},
+                      {"window", static_cast<double>(options.window)},
+                      {"softcap", static_cast<double>(options.softcap)},
                       {"q_column", static_cast<double>(q.column)},
                       {"k_column", static_cast<double>(k.column)},
                       {"v_column", static_cast<double>(v.column)}});

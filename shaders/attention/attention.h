@@ -19,10 +19,15 @@ struct AttentionOptions {
   int64_t head_width = 1;   ///< D, of q and k: 1 to 256
   int64_t value_width = 0;  ///< of v; 0: D
   float scale = 0;          ///< of the scores; 0: 1 / sqrt(D)
-  /// Query t sees the keys s <= t + (S - T), or s <= t + position; otherwise it sees all.
+  /// Query t sees the keys s <= t + (S - T), or s <= t + position; otherwise the later ones too.
   bool causal = true;
   /// i32 [1], optional, needs `causal`: cached keys before the first query, when k and v are caches of capacity S.
   Value position = {};
+  int64_t window = 0;  ///< query t sees only the keys s > t + (S - T) - window, or s > t + position - window; 0: all
+  float softcap = 0;   ///< scores stay between -softcap and softcap (Gemma 2); 0: as they are
+  /// f32 [B or 1, H, T, S], optional: added to the scores, after scale and softcap. Batch 1 holds for every batch, and
+  /// gets the sum of their gradients.
+  Value bias = {};
   /// i32 [B or 1, T or 1, S], optional: query t sees key s only where it is not 0 (and the rules above let it):
   /// padding, key lengths, permutations. Batch 1 holds for every batch, one row for every query.
   Value mask = {};
@@ -31,7 +36,10 @@ struct AttentionOptions {
   int64_t stream = 0;  ///< dropout's second key: another one for each use
 };
 
-/// result[b, t, h * Dv + c] = sum over s of softmax_s(scale * q . k) * v, heads side by side: [B, T, H * value_width].
+/// result[b, t, h * Dv + c] = sum over s of softmax_s(score) * v, heads side by side: [B, T, H * value_width], with
+///   score = cap(scale * q . k) + bias,  cap(x) = softcap * tanh(x / softcap), or x without a softcap
+/// over the keys s that query t sees: where p = t + (S - T), or t + position,
+///   s <= p if causal, s > p - window if there is a window, and mask is not 0.
 /// A query that sees no key gives zeros. Where q, k and v lie in one tensor without overlapping (or k and v do), its
 /// gradient is one tensor, written in place by the backward kernels. Throws Error when shapes, columns or options
 /// disagree.

@@ -33,9 +33,10 @@ void main() {
   }
 
   const int from_query = first_query(shift, first);
+  const int to_query = query_end(shift, min(first + key_groups * lanes, args.source.keys) - 1);
   for (int head = key_head * group; head < (key_head + 1) * group; head++) {
     const int head_row = (batch * args.source.heads + head) * args.source.queries;
-    for (int t = from_query; t < args.source.queries; t += query_block) {
+    for (int t = from_query; t < to_query; t += query_block) {
       ELEMENT q[query_block][key_vectors];
       ELEMENT up[query_block][value_vectors];
       float score[key_groups][query_block];
@@ -68,10 +69,12 @@ void main() {
         const float delta = args.terms.v[2 * row + 1];
         const int end = t + i < args.source.queries ? key_end(shift, t + i) : 0;
         [[unroll]] for (int g = 0; g < key_groups; g++) {
-          const bool seen = visible(batch, t + i, key[g], end);
-          const float weight = seen ? exp(score[g][i] - log_sum_exp) : 0;
+          const bool seen = visible(batch, t + i, key[g], shift, end);
+          const float value = score_of(score[g][i], batch, head, t + i, key[g]);
+          const float weight = seen ? exp(value - log_sum_exp) : 0;
           const float keep = dropout > 0 ? kept_one(row, key[g]) : 1;
-          slope[g][i] = weight * ((dropout > 0 ? slope[g][i] * keep : slope[g][i]) - delta);
+          slope[g][i] =
+              weight * ((dropout > 0 ? slope[g][i] * keep : slope[g][i]) - delta) * score_slope(score[g][i]);
           score[g][i] = dropout > 0 ? weight * keep : weight;
         }
       }

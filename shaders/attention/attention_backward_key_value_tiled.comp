@@ -13,6 +13,7 @@ void main() {
   const int v_base = batch * args.source.keys * args.source.v_stride + key_head * value_width;
   const int up_stride = args.source.heads * value_width;
   const int shift = visible_shift();
+  const int to_query = query_end(shift, min(first + tile, args.source.keys) - 1);
 
   float gradient_k[key_chunks][row_count][chunk_count];
   float gradient_v[value_chunks][row_count][chunk_count];
@@ -25,7 +26,7 @@ void main() {
   for (int head = key_head * group; head < (key_head + 1) * group; head++) {
     const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
     const int up_base = batch * args.source.queries * up_stride + head * value_width;
-    for (int t = first_query(shift, first); t < args.source.queries; t += tile) {
+    for (int t = first_query(shift, first); t < to_query; t += tile) {
       float score[row_count][column_count];  // [key][query]
       float slope[row_count][column_count];
       [[unroll]] for (int i = 0; i < row_count; i++)
@@ -52,9 +53,10 @@ void main() {
         const float delta = args.terms.v[2 * row + 1];
         [[unroll]] for (int i = 0; i < row_count; i++) {
           const int key = first + y() + 8 * i;
-          const float weight = visible(batch, query, key, end) ? exp(score[i][j] * scale - log_sum_exp) : 0;
+          const float value = score_of(score[i][j] * scale, batch, head, query, key);
+          const float weight = visible(batch, query, key, shift, end) ? exp(value - log_sum_exp) : 0;
           const float keep = dropout > 0 ? kept_one(row, key) : 1;
-          slope[i][j] = weight * (slope[i][j] * keep - delta);
+          slope[i][j] = weight * (slope[i][j] * keep - delta) * score_slope(score[i][j] * scale);
           weight_tile[y() + 8 * i][x() + 16 * j] = weight * keep;
         }
       }

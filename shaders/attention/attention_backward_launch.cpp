@@ -5,6 +5,28 @@ namespace vkformer {
 
 using namespace attention_launch;
 
+namespace {
+
+void record_bias(Recorder& recorder, const Node& node, const AttentionProblem& problem, AttentionBackwardArgs args) {
+  const Value gradient = node.outputs.back();
+  args.target = recorder.address(gradient);
+  if (!args.target) return;
+  const DeviceFacts& facts = recorder.device();
+  const bool lanes = recorder.candidate() != "tiled";
+  const int64_t query_block = lanes ? 8 : tile, key_block = lanes ? facts.subgroup_size : tile;
+  const uint64_t blocks = uint64_t{groups_for(problem.queries, query_block)} * groups_for(problem.keys, key_block);
+  const int64_t targets = problem.heads * (problem.bias_shared ? 1 : problem.batches);
+  Launch launch = lanes ? lanes_launch(recorder, "attention_backward_bias_lanes",
+                                       constants(problem, facts.subgroup_size, 1, {}), 1, 1, 1)
+                        : threads_launch("attention_backward_bias_tiled",
+                                         constants(problem, tile_threads, 1, {chunk_of(problem, facts)}), 1, 1, 1);
+  launch.groups = spread_groups(facts, blocks * static_cast<uint64_t>(targets));
+  launch.writes = {recorder.region(gradient)};
+  recorder.dispatch(launch, args);
+}
+
+}  // namespace
+
 std::vector<std::string_view> attention_backward_candidates(const Node& node, const DeviceFacts& facts) {
   const AttentionProblem problem(node);
   std::vector<std::string_view> list;
@@ -60,7 +82,8 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
                              .upstream = upstream,
                              .terms = terms,
                              .target = target(problem.q),
-                             .target_v = 0};
+                             .target_v = 0,
+                             .batches = static_cast<int>(problem.batches)};
   if (args.target) {
     const int64_t vectors = vectors_per_group(problem.queries, facts);
     const int64_t key_block = problem.dropout > 0 ? 4 : 2;  // dropout's factors come in fours
@@ -74,6 +97,8 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
     launch.writes = {recorder.region(output_of(problem.q))};
     recorder.dispatch(launch, args);
   }
+
+  if (problem.has_bias) record_bias(recorder, node, problem, args);
 
   args.target = target(problem.k);
   args.target_v = target(problem.v);

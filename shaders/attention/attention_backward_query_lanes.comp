@@ -41,7 +41,8 @@ void main() {
   const int last_query = min(first + query_groups * lanes, args.source.queries) - 1;
   const int block_end = key_end(shift, last_query);
   const int key_head = head / group;
-  for (int s = 0; s < block_end; s += key_block) {
+  // Blocks begin at multiples of their size, as dropout's factors do.
+  for (int s = key_begin(shift, first) / key_block * key_block; s < block_end; s += key_block) {
     ELEMENT k[key_block][key_vectors];
     ELEMENT v[key_block][value_vectors];
     float score[query_groups][key_block];
@@ -71,9 +72,11 @@ void main() {
     [[unroll]] for (int g = 0; g < query_groups; g++) {
       const vec4 keep = dropout > 0 ? kept(row[g], s / 4) : vec4(1);
       [[unroll]] for (int j = 0; j < key_block; j++) {
-        const bool seen = visible(batch, query[g], s + j, end[g]);
-        const float weight = seen ? exp(score[g][j] - log_sum_exp[g]) : 0;
-        slope[g][j] = weight * ((dropout > 0 ? slope[g][j] * keep[j] : slope[g][j]) - delta[g]);
+        const bool seen = visible(batch, query[g], s + j, shift, end[g]);
+        const float value = score_of(score[g][j], batch, head, query[g], s + j);
+        const float weight = seen ? exp(value - log_sum_exp[g]) : 0;
+        slope[g][j] = weight * ((dropout > 0 ? slope[g][j] * keep[j] : slope[g][j]) - delta[g]) *
+                      score_slope(score[g][j]);
       }
     }
     [[unroll]] for (int c = 0; c < head_width; c++) {

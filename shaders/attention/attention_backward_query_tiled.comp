@@ -23,7 +23,7 @@ void main() {
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < chunk_count; j++) gradient[n][i][j] = 0;
 
-  for (int s = 0; s < block_end; s += tile) {
+  for (int s = key_begin(shift, first); s < block_end; s += tile) {
     float score[row_count][column_count];
     float slope[row_count][column_count];
     [[unroll]] for (int i = 0; i < row_count; i++)
@@ -50,9 +50,10 @@ void main() {
       const float delta = args.terms.v[2 * row + 1];
       [[unroll]] for (int j = 0; j < column_count; j++) {
         const int key = s + x() + 16 * j;
-        const float weight = visible(batch, t, key, end) ? exp(score[i][j] * scale - log_sum_exp) : 0;
+        const float value = score_of(score[i][j] * scale, batch, head, t, key);
+        const float weight = visible(batch, t, key, shift, end) ? exp(value - log_sum_exp) : 0;
         const float up = dropout > 0 ? slope[i][j] * kept_one(row, key) : slope[i][j];
-        weight_tile[y() + 8 * i][x() + 16 * j] = weight * (up - delta);
+        weight_tile[y() + 8 * i][x() + 16 * j] = weight * (up - delta) * score_slope(score[i][j] * scale);
       }
     }
     [[unroll]] for (int n = 0; n < key_chunks; n++) {

@@ -9,221 +9,159 @@ namespace {
 
 /// One shape, from which the forward and the backward case are made.
 struct Setting {
-  int64_t B = 1, T = 1, S = 1, heads = 1, kv_heads = 1, D = 1, Dv = 1;
+  struct Sizes {
+    int64_t B = 1, T = 1, S = 1, heads = 1, kv_heads = 1, D = 1, Dv = 1;
+  } sizes = {};
   enum class Layout { separate, packed, packed_kv } layout = Layout::separate;
   int64_t margin = 0;  ///< columns that belong to nobody, before q, k and v
   bool causal = true;
   bool with_position = false;
   double low_position = 0, high_position = 0;
   double dropout = 0;
-  int64_t masks = 0, mask_rows = 0;  ///< shape of the mask; 0: none
-  double mask_high = 1;              ///< 0: it hides everything
   double size = 1;                   ///< q, k and v are in [-size, size]
   double scale = 0;                  ///< 0: 1 / sqrt(D)
+  int64_t masks = 0, mask_rows = 0;  ///< shape of the mask; 0: none
+  double mask_high = 1;              ///< 0: it hides everything
+  int64_t biases = 0;                ///< batches of the bias; 0: none
+  int64_t window = 0;
+  double softcap = 0;
 };
 using Layout = Setting::Layout;
 
 std::vector<Setting> settings() {
   return {
-      {.B = 2, .T = 19, .S = 19, .heads = 2, .kv_heads = 2, .D = 8, .Dv = 8, .layout = Layout::packed},
-      {.T = 5, .S = 5, .heads = 3, .kv_heads = 3, .D = 7, .Dv = 7, .layout = Layout::packed, .margin = 1},
-      {.T = 37, .S = 37, .heads = 1, .kv_heads = 1, .D = 64, .Dv = 64, .layout = Layout::packed},
-      {.T = 70, .S = 70, .heads = 2, .kv_heads = 2, .D = 16, .Dv = 16, .layout = Layout::packed, .size = 4},
+      {.sizes = {2, 19, 19, 2, 2, 8, 8}, .layout = Layout::packed},
+      {.sizes = {1, 5, 5, 3, 3, 7, 7}, .layout = Layout::packed, .margin = 1},
+      {.sizes = {1, 37, 37, 1, 1, 64, 64}, .layout = Layout::packed},
+      {.sizes = {1, 70, 70, 2, 2, 16, 16}, .layout = Layout::packed, .size = 4},
       {},
-      {.T = 11, .S = 23, .heads = 2, .kv_heads = 2, .D = 24, .Dv = 24, .causal = false},
-      {.B = 2,
-       .T = 17,
-       .S = 6,
-       .heads = 2,
-       .kv_heads = 2,
-       .D = 8,
-       .Dv = 4,
-       .layout = Layout::packed_kv,
-       .causal = false},
-      {.T = 33, .S = 33, .heads = 4, .kv_heads = 2, .D = 16, .Dv = 12},
-      {.T = 17, .S = 40, .heads = 3, .kv_heads = 1, .D = 37, .Dv = 5},
-      {.T = 13, .S = 4, .heads = 2, .kv_heads = 1, .D = 6, .Dv = 6},  // the first queries see nothing
-      {.T = 3, .S = 50, .heads = 2, .kv_heads = 2, .D = 64, .Dv = 64, .with_position = true, .high_position = 45},
-      {.B = 2,
-       .T = 2,
-       .S = 70,
-       .heads = 6,
-       .kv_heads = 2,
-       .D = 16,
-       .Dv = 16,
-       .with_position = true,
-       .low_position = 31,
-       .high_position = 68},
-      {.T = 11,
-       .S = 9,
-       .heads = 1,
-       .kv_heads = 1,
-       .D = 4,
-       .Dv = 4,
-       .with_position = true,
-       .low_position = -4,
-       .high_position = -2},
-      {.T = 5,
-       .S = 9,
-       .heads = 1,
-       .kv_heads = 1,
-       .D = 4,
-       .Dv = 4,
-       .with_position = true,
-       .low_position = 60,
-       .high_position = 70},
-      {.S = 300, .heads = 2, .kv_heads = 2, .D = 32, .Dv = 32, .size = 3},
-      {.T = 8, .S = 131, .heads = 2, .kv_heads = 1, .D = 10, .Dv = 130, .causal = false},
-      {.B = 2,
-       .T = 21,
-       .S = 21,
-       .heads = 2,
-       .kv_heads = 2,
-       .D = 16,
-       .Dv = 16,
-       .layout = Layout::packed,
-       .dropout = 0.3},
-      {.T = 9, .S = 13, .heads = 2, .kv_heads = 1, .D = 5, .Dv = 3, .causal = false, .dropout = 0.6},
-      {.T = 20, .S = 20, .heads = 1, .kv_heads = 1, .D = 128, .Dv = 128, .layout = Layout::packed},
-      {.T = 5, .S = 7, .heads = 1, .kv_heads = 1, .D = 256, .Dv = 256},
-      {.T = 6, .S = 35, .heads = 1, .kv_heads = 1, .D = 8, .Dv = 8, .scale = 1},
+      {.sizes = {1, 11, 23, 2, 2, 24, 24}, .causal = false},
+      {.sizes = {2, 17, 6, 2, 2, 8, 4}, .layout = Layout::packed_kv, .causal = false},
+      {.sizes = {1, 33, 33, 4, 2, 16, 12}},
+      {.sizes = {1, 17, 40, 3, 1, 37, 5}},
+      {.sizes = {1, 13, 4, 2, 1, 6, 6}},  // the first queries see nothing
+      {.sizes = {1, 3, 50, 2, 2, 64, 64}, .with_position = true, .high_position = 45},
+      {.sizes = {2, 2, 70, 6, 2, 16, 16}, .with_position = true, .low_position = 31, .high_position = 68},
+      {.sizes = {1, 11, 9, 1, 1, 4, 4}, .with_position = true, .low_position = -4, .high_position = -2},
+      {.sizes = {1, 5, 9, 1, 1, 4, 4}, .with_position = true, .low_position = 60, .high_position = 70},
+      {.sizes = {1, 1, 300, 2, 2, 32, 32}, .size = 3},
+      {.sizes = {1, 8, 131, 2, 1, 10, 130}, .causal = false},
+      {.sizes = {2, 21, 21, 2, 2, 16, 16}, .layout = Layout::packed, .dropout = 0.3},
+      {.sizes = {1, 9, 13, 2, 1, 5, 3}, .causal = false, .dropout = 0.6},
+      {.sizes = {1, 20, 20, 1, 1, 128, 128}, .layout = Layout::packed},
+      {.sizes = {1, 5, 7, 1, 1, 256, 256}},
+      {.sizes = {1, 6, 35, 1, 1, 8, 8}, .scale = 1},
       // Masks: small S hides whole batches, causal ones whole rows and the first keys of a row.
-      {.B = 7, .T = 9, .S = 2, .heads = 2, .kv_heads = 1, .D = 6, .Dv = 4, .causal = false, .masks = 7, .mask_rows = 1},
-      {.B = 3,
-       .T = 37,
-       .S = 37,
-       .heads = 2,
-       .kv_heads = 2,
-       .D = 8,
-       .Dv = 8,
-       .layout = Layout::packed,
-       .masks = 3,
-       .mask_rows = 1},
-      {.B = 2,
-       .T = 70,
-       .S = 70,
-       .heads = 2,
-       .kv_heads = 1,
-       .D = 7,
-       .Dv = 5,
-       .causal = false,
-       .masks = 2,
-       .mask_rows = 70},
-      {.B = 3,
-       .T = 19,
-       .S = 3,
-       .heads = 2,
-       .kv_heads = 2,
-       .D = 4,
-       .Dv = 4,
-       .causal = false,
-       .masks = 1,
-       .mask_rows = 19},
-      {.B = 2,
-       .T = 41,
-       .S = 53,
-       .heads = 2,
-       .kv_heads = 2,
-       .D = 16,
-       .Dv = 16,
-       .dropout = 0.4,
-       .masks = 1,
-       .mask_rows = 41},
-      {.B = 2,
-       .T = 5,
-       .S = 29,
-       .heads = 2,
-       .kv_heads = 1,
-       .D = 8,
-       .Dv = 8,
-       .causal = false,
-       .masks = 1,
-       .mask_rows = 1},
-      {.B = 2,
-       .T = 3,
-       .S = 257,
-       .heads = 4,
-       .kv_heads = 2,
-       .D = 16,
-       .Dv = 16,
+      {.sizes = {7, 9, 2, 2, 1, 6, 4}, .causal = false, .masks = 7, .mask_rows = 1},
+      {.sizes = {3, 37, 37, 2, 2, 8, 8}, .layout = Layout::packed, .masks = 3, .mask_rows = 1},
+      {.sizes = {2, 70, 70, 2, 1, 7, 5}, .causal = false, .masks = 2, .mask_rows = 70},
+      {.sizes = {3, 19, 3, 2, 2, 4, 4}, .causal = false, .masks = 1, .mask_rows = 19},
+      {.sizes = {2, 41, 53, 2, 2, 16, 16}, .dropout = 0.4, .masks = 1, .mask_rows = 41},
+      {.sizes = {2, 5, 29, 2, 1, 8, 8}, .causal = false, .masks = 1, .mask_rows = 1},
+      {.sizes = {2, 3, 257, 4, 2, 16, 16},
        .with_position = true,
        .low_position = 150,
        .high_position = 254,
        .masks = 2,
        .mask_rows = 3},
-      {.B = 11,
-       .T = 1,
-       .S = 129,
-       .heads = 2,
-       .kv_heads = 2,
-       .D = 5,
-       .Dv = 130,
+      {.sizes = {11, 1, 129, 2, 2, 5, 130}, .causal = false, .masks = 11, .mask_rows = 1},
+      {.sizes = {2, 4, 11, 1, 1, 4, 4}, .causal = false, .masks = 2, .mask_rows = 4, .mask_high = 0},
+      {.sizes = {1, 33, 9, 1, 1, 4, 4}, .causal = false, .masks = 1, .mask_rows = 1, .mask_high = 0},
+      // Bias, one for all batches and one each.
+      {.sizes = {3, 19, 19, 2, 2, 8, 8}, .layout = Layout::packed, .causal = false, .biases = 1},
+      {.sizes = {2, 37, 23, 2, 1, 7, 5}, .causal = false, .biases = 2},
+      {.sizes = {2, 33, 33, 4, 2, 16, 12}, .biases = 1},
+      {.sizes = {3, 21, 21, 2, 2, 6, 6},
+       .layout = Layout::packed,
+       .margin = 1,
        .causal = false,
-       .masks = 11,
-       .mask_rows = 1},
-      {.B = 2,
-       .T = 4,
-       .S = 11,
-       .heads = 1,
-       .kv_heads = 1,
-       .D = 4,
-       .Dv = 4,
-       .causal = false,
-       .masks = 2,
-       .mask_rows = 4,
-       .mask_high = 0},
-      {.T = 33,
-       .S = 9,
-       .heads = 1,
-       .kv_heads = 1,
-       .D = 4,
-       .Dv = 4,
-       .causal = false,
-       .masks = 1,
+       .masks = 3,
        .mask_rows = 1,
-       .mask_high = 0},
+       .biases = 3},
+      {.sizes = {2, 5, 140, 2, 2, 24, 24}, .causal = false, .scale = 1, .masks = 2, .mask_rows = 5, .biases = 1},
+      {.sizes = {2, 1, 131, 2, 2, 16, 16},
+       .with_position = true,
+       .low_position = 40,
+       .high_position = 130,
+       .biases = 1},
+      {.sizes = {2, 35, 41, 1, 1, 130, 34}, .causal = false, .dropout = 0.3, .biases = 2},
+      {.sizes = {5, 9, 3, 2, 1, 4, 4}, .causal = false, .masks = 1, .mask_rows = 9, .biases = 1},
+      {.sizes = {1, 1, 1, 1, 1, 1, 1}, .causal = false, .biases = 1},
+      // Windows: below, at and above a block; a window of one key; queries past every key.
+      {.sizes = {2, 70, 70, 2, 1, 8, 8}, .window = 5},
+      {.sizes = {1, 67, 67, 1, 1, 6, 6}, .layout = Layout::packed, .window = 1},
+      {.sizes = {1, 41, 61, 2, 2, 5, 3}, .window = 33},
+      {.sizes = {1, 29, 31, 1, 1, 4, 4}, .causal = false, .window = 7},
+      {.sizes = {1, 23, 23, 1, 1, 4, 4}, .window = 23},
+      {.sizes = {2, 3, 300, 4, 2, 16, 16},
+       .with_position = true,
+       .low_position = 200,
+       .high_position = 290,
+       .window = 70},
+      {.sizes = {1, 4, 50, 2, 2, 8, 8}, .with_position = true, .low_position = 2, .high_position = 40, .window = 1},
+      {.sizes = {1, 7, 9, 1, 1, 4, 4}, .with_position = true, .low_position = 9, .high_position = 14, .window = 6},
+      {.sizes = {2, 43, 43, 2, 2, 8, 8}, .layout = Layout::packed, .dropout = 0.4, .window = 11},
+      {.sizes = {2, 101, 101, 1, 1, 4, 4}, .masks = 2, .mask_rows = 101, .window = 3},
+      {.sizes = {2, 45, 45, 2, 1, 8, 8}, .masks = 2, .mask_rows = 1, .biases = 2, .window = 9},
+      // Softcaps: one that hardly bends, one that saturates.
+      {.sizes = {2, 35, 35, 2, 2, 8, 8}, .layout = Layout::packed, .size = 3, .softcap = 50},
+      {.sizes = {1, 9, 37, 2, 1, 16, 16}, .causal = false, .size = 8, .softcap = 2},
+      {.sizes = {1, 2, 150, 2, 2, 16, 16}, .size = 4, .softcap = 5},
+      {.sizes = {2, 21, 21, 2, 2, 8, 6}, .causal = false, .size = 2, .biases = 1, .softcap = 1.5},
+      {.sizes = {2, 33, 33, 2, 1, 8, 8},
+       .dropout = 0.25,
+       .size = 2,
+       .masks = 2,
+       .mask_rows = 33,
+       .biases = 1,
+       .window = 12,
+       .softcap = 3},
   };
 }
 
 enum class Of { attention, backward, weights };
 
 Case make_case(const Setting& s, Of op) {
-  const int64_t q_width = s.heads * s.D, k_width = s.kv_heads * s.D, v_width = s.kv_heads * s.Dv;
+  const auto [B, T, S, heads, kv_heads, D, Dv] = s.sizes;
+  const int64_t q_width = heads * D, k_width = kv_heads * D, v_width = kv_heads * Dv;
   const int64_t q_column = s.margin;
   const int64_t k_column = s.layout == Layout::packed ? q_column + q_width : s.margin;
   const int64_t v_column = s.layout == Layout::separate ? s.margin : k_column + k_width;
   const auto source = [&](int64_t rows, int64_t columns, bool present) {
-    return CaseInput{.type = {{s.B, rows, columns}}, .low = -s.size, .high = s.size, .absent = !present};
+    return CaseInput{.type = {{B, rows, columns}}, .low = -s.size, .high = s.size, .absent = !present};
   };
   const int64_t q_columns = s.layout == Layout::packed ? v_column + v_width : q_column + q_width;
   const int64_t k_columns = s.layout == Layout::packed_kv ? v_column + v_width : k_column + k_width;
   Case result;
   result.inputs = {
-      source(s.T, q_columns, true),
-      source(s.S, k_columns, s.layout != Layout::packed),
-      source(s.S, v_column + v_width, s.layout == Layout::separate),
+      source(T, q_columns, true),
+      source(S, k_columns, s.layout != Layout::packed),
+      source(S, v_column + v_width, s.layout == Layout::separate),
       {.type = {{1}, DType::i32}, .low = s.low_position, .high = s.high_position, .absent = !s.with_position},
       {.type = {{2}, DType::i32}, .low = 0, .high = 1000, .absent = s.dropout == 0},
-      {.type = {{s.masks, s.mask_rows, s.S}, DType::i32}, .low = 0, .high = s.mask_high, .absent = s.masks == 0}};
-  const CaseInput row{.type = {{s.B, s.T, s.heads * s.Dv}}};
-  const double log_keys = std::log(static_cast<double>(s.S));
-  const CaseInput log_sum_exp{.type = {{s.B, s.heads, s.T}}, .low = log_keys, .high = log_keys + 1};
+      {.type = {{s.masks, s.mask_rows, S}, DType::i32}, .low = 0, .high = s.mask_high, .absent = s.masks == 0},
+      {.type = {{s.biases, heads, T, S}}, .low = -2, .high = 2, .absent = s.biases == 0}};
+  const CaseInput row{.type = {{B, T, heads * Dv}}};
+  const double log_keys = std::log(static_cast<double>(S));
+  const CaseInput log_sum_exp{.type = {{B, heads, T}}, .low = log_keys, .high = log_keys + 1};
   if (op == Of::backward) result.inputs.insert(result.inputs.end(), {row, log_sum_exp, row});
   if (op == Of::weights) result.inputs.push_back(log_sum_exp);
-  result.attributes = {{"heads", static_cast<double>(s.heads)},
-                       {"kv_heads", static_cast<double>(s.kv_heads)},
-                       {"head_width", static_cast<double>(s.D)},
-                       {"value_width", static_cast<double>(s.Dv)},
-                       {"scale", s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<double>(s.D))},
+  result.attributes = {{"heads", static_cast<double>(heads)},
+                       {"kv_heads", static_cast<double>(kv_heads)},
+                       {"head_width", static_cast<double>(D)},
+                       {"value_width", static_cast<double>(Dv)},
+                       {"scale", s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<double>(D))},
                        {"causal", s.causal ? 1.0 : 0.0},
                        {"dropout", s.dropout},
                        {"stream", 5},
+                       {"window", static_cast<double>(s.window)},
+                       {"softcap", s.softcap},
                        {"q_column", static_cast<double>(q_column)},
                        {"k_column", static_cast<double>(k_column)},
                        {"v_column", static_cast<double>(v_column)}};
   // A weight is a sum over head columns, a result a sum over keys (a gradient of a key over queries and heads).
-  const int64_t terms = op == Of::backward ? std::max(s.S, s.T * s.heads / s.kv_heads) : s.S;
-  result.reduction = terms + std::max(s.D, s.Dv);
+  const int64_t terms = op == Of::backward ? std::max(S, T * heads / kv_heads) : S;
+  result.reduction = terms + std::max(D, Dv);
   return result;
 }
 

@@ -5,7 +5,7 @@
 #define ATTENTION_PUSH AttentionArgs
 #include "shaders/attention/attention.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int part_keys = 1 << 30;  // a multiple of the workgroup
-layout(constant_id = ATTENTION_EXTRA + 1) const int parts = 1;  // more than one: write partial results, for attention_decode_merge
+layout(constant_id = ATTENTION_EXTRA + 1) const int parts = 1;  // more than one: results for attention_decode_merge
 layout(constant_id = ATTENTION_EXTRA + 2) const int column_threads = 64;  // a power of two: invocations along a row
 
 const int threads = 128;
@@ -25,9 +25,10 @@ void main() {
   const int q_base = (batch * args.source.queries + t) * args.source.q_stride + head * head_width;
   const int k_base = batch * args.source.keys * args.source.k_stride + head / group * head_width;
   const int v_base = batch * args.source.keys * args.source.v_stride + head / group * value_width;
-  const int row_end = key_end(visible_shift(), t);
-  const int begin = part * part_keys;
-  const int end = parts > 1 ? min(begin + part_keys, row_end) : row_end;
+  const int shift = visible_shift();
+  const int row_end = key_end(shift, t);
+  const int begin = max(part * part_keys, key_begin(shift, t));
+  const int end = parts > 1 ? min((part + 1) * part_keys, row_end) : row_end;
   const int column = id % column_threads;
   const int slice = id / column_threads;
 
@@ -41,7 +42,8 @@ void main() {
     float score = 0;
     const int k_row = k_base + min(s + id, end - 1) * args.source.k_stride;
     for (int c = 0; c < head_width; c++) score += q[c] * args.source.k.v[k_row + c];
-    const bool seen = visible(batch, t, s + id, end);
+    score = score_of(score, batch, head, t, s + id);
+    const bool seen = visible(batch, t, s + id, shift, end);
     partial[id] = seen ? score : lowest;
     barrier();
     for (int n = threads / 2; n > 0; n /= 2) {

@@ -45,7 +45,7 @@ void main() {
   }
 
   const int block_end = end[rows - 1];
-  for (int s = 0; s < block_end; s += lanes) {
+  for (int s = key_begin(shift, first / group); s < block_end; s += lanes) {
     const int key = min(s + lane, block_end - 1);
     const int at = (batch * args.source.keys + key) * args.source.k_stride + key_head * head_width;
     float weight[rows];
@@ -57,8 +57,9 @@ void main() {
           weight[r] += SPREAD(q[r], i * per_element + c) * component(k, c);
     }
     [[unroll]] for (int r = 0; r < rows; r++) {
-      const int t = min(first + r, row_total - 1) / group;
-      const bool seen = visible(batch, t, s + lane, end[r]);
+      const int n = min(first + r, row_total - 1);
+      const bool seen = visible(batch, n / group, s + lane, shift, end[r]);
+      weight[r] = score_of(weight[r], batch, key_head * group + n % group, n / group, s + lane);
       const float larger = max(maximum[r], largest(seen ? weight[r] : lowest));
       const float rescale = exp(maximum[r] - larger);
       weight[r] = seen ? exp(weight[r] - larger) : 0;

@@ -38,7 +38,8 @@ void main() {
   const int last_query = min(first + query_groups * lanes, args.source.queries) - 1;
   const int block_end = key_end(shift, last_query);
   const int key_head = head / group;
-  for (int s = 0; s < block_end; s += key_block) {
+  // Blocks begin at multiples of four, as dropout's factors do.
+  for (int s = key_begin(shift, first) / key_block * key_block; s < block_end; s += key_block) {
     float score[query_groups][key_block];
     {
       ELEMENT k[key_block][key_vectors];
@@ -59,7 +60,10 @@ void main() {
     float rescale[query_groups];
     [[unroll]] for (int g = 0; g < query_groups; g++) {
       bool seen[key_block];
-      [[unroll]] for (int j = 0; j < key_block; j++) seen[j] = visible(batch, query[g], s + j, end[g]);
+      [[unroll]] for (int j = 0; j < key_block; j++) {
+        seen[j] = visible(batch, query[g], s + j, shift, end[g]);
+        score[g][j] = score_of(score[g][j], batch, head, query[g], s + j);
+      }
       float larger = maximum[g];
       [[unroll]] for (int j = 0; j < key_block; j++) larger = seen[j] ? max(larger, score[g][j]) : larger;
       rescale[g] = exp(maximum[g] - larger);

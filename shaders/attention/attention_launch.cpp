@@ -15,6 +15,12 @@ uint32_t constant(int64_t value) { return static_cast<uint32_t>(value); }
 
 bool is_even(const HeadSource& source) { return source.column % 2 == 0 && source.stride % 2 == 0; }
 
+/// 0 where the window hides nothing. Kernels add it to numbers of keys in 32 bits.
+int64_t window_of(const AttentionProblem& problem) {
+  if (!problem.has_position && problem.window >= problem.keys) return 0;
+  return std::min(problem.window, int64_t{1} << 29);
+}
+
 std::string_view variant_of(std::string_view candidate) { return candidate.ends_with("_u64") ? "u64" : "f32"; }
 
 }  // namespace
@@ -50,6 +56,7 @@ AttentionSource source_args(Recorder& recorder, const Node& node, const Attentio
           .position = optional(attention_position),
           .seed = optional(attention_seed),
           .mask = optional(attention_mask),
+          .bias = optional(attention_bias),
           .queries = static_cast<int>(problem.queries),
           .keys = static_cast<int>(problem.keys),
           .heads = static_cast<int>(problem.heads),
@@ -74,7 +81,10 @@ std::vector<uint32_t> constants(const AttentionProblem& problem, uint32_t workgr
                              problem.mask_rows == 0   ? 0u
                              : problem.mask_rows == 1 ? 1u
                                                       : 2u,
-                             problem.mask_shared};
+                             problem.has_bias,
+                             (problem.mask_shared ? 1u : 0u) | (problem.bias_shared ? 2u : 0u),
+                             constant(window_of(problem)),
+                             constant(static_cast<float>(problem.softcap))};
   for (int64_t value : own) list.push_back(constant(value));
   return list;
 }

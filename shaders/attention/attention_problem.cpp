@@ -35,8 +35,12 @@ AttentionProblem::AttentionProblem(const Node& node)
       scale(node.number("scale")),
       causal(node.flag("causal")),
       has_position(node.has_input(attention_position)),
+      has_bias(node.has_input(attention_bias)),
+      bias_shared(has_bias && node.in(attention_bias).rank() == 4 && node.in(attention_bias)[0] == 1),
       dropout(node.number("dropout")),
-      stream(node.integer("stream")) {
+      stream(node.integer("stream")),
+      window(node.integer("window")),
+      softcap(node.number("softcap")) {
   const size_t k_input = node.has_input(attention_k) ? attention_k : attention_q;
   const size_t v_input = node.has_input(attention_v) ? attention_v : k_input;
   const auto source = [&](size_t input, std::string_view column, int64_t width) {
@@ -60,9 +64,16 @@ int64_t AttentionProblem::key_end(int64_t t, int64_t position) const {
   return std::clamp<int64_t>(t + 1 + (has_position ? position : keys - queries), 0, keys);
 }
 
+int64_t AttentionProblem::key_begin(int64_t t, int64_t position) const {
+  if (window == 0) return 0;
+  return std::clamp<int64_t>(t + 1 + (has_position ? position : keys - queries) - window, 0, keys);
+}
+
 double AttentionProblem::visible_pairs() const {
+  const int64_t at = window > 0 ? keys - queries : keys;  // the position at which most keys are seen
   double pairs = 0;
-  for (int64_t t = 0; t < queries; ++t) pairs += static_cast<double>(key_end(t, keys));
+  for (int64_t t = 0; t < queries; ++t)
+    pairs += static_cast<double>(std::max<int64_t>(key_end(t, at) - key_begin(t, at), 0));
   return pairs * static_cast<double>(batches * heads);
 }
 
@@ -100,6 +111,17 @@ void check_attention(const Node& node) {
           problem.queries, problem.keys);
     check(shape.elements() < most_elements, "[{}] the mask {} has 2^31 elements or more", op, shape.to_string());
   }
+  if (problem.has_bias) {
+    const Shape& shape = node.in(attention_bias);
+    const Shape whole{problem.batches, problem.heads, problem.queries, problem.keys};
+    const Shape one{1, problem.heads, problem.queries, problem.keys};
+    check(node.input_types[attention_bias].dtype == DType::f32 && (shape == whole || shape == one),
+          "[{}] bias is {}, it must be f32 {} or {}", op, shape.to_string(), whole.to_string(), one.to_string());
+    check(shape.elements() < most_elements, "[{}] the bias {} has 2^31 elements or more", op, shape.to_string());
+  }
+  check(problem.window >= 0, "[{}] window is {}, it must be at least 0", op, problem.window);
+  check(problem.softcap >= 0 && problem.softcap < 1e30, "[{}] softcap is {}, it must be in [0, 1e30)", op,
+        problem.softcap);
   check(problem.dropout >= 0 && problem.dropout < 1, "[{}] dropout is {}, it must be in [0, 1)", op, problem.dropout);
   check(problem.dropout == 0 || node.has_input(attention_seed), "[{}] dropout needs a seed", op);
   if (node.has_input(attention_seed))

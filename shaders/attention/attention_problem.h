@@ -14,12 +14,15 @@ enum AttentionInput : size_t {
   attention_position,
   attention_seed,
   attention_mask,
+  attention_bias,
   attention_inputs,
   attention_result = attention_inputs,
   attention_log_sum_exp,
   attention_upstream,
   attention_backward_inputs
 };
+/// Those with a gradient: an output of `attention_backward` each, where present.
+constexpr size_t attention_differentiable[] = {attention_q, attention_k, attention_v, attention_bias};
 /// `attention_weights` has those of `attention`, then this.
 constexpr size_t attention_weights_log_sum_exp = attention_inputs;
 
@@ -44,8 +47,12 @@ struct AttentionProblem {
   bool has_position = false;
   int64_t mask_rows = 0;     ///< rows of a batch's mask: T, or 1 for all queries; 0 without a mask
   bool mask_shared = false;  ///< all batches have one mask
+  bool has_bias = false;
+  bool bias_shared = false;  ///< all batches have one bias
   double dropout = 0;
   int64_t stream = 0;
+  int64_t window = 0;
+  double softcap = 0;
   HeadSource q, k, v;
 
   /// Of a node whose types passed check_attention.
@@ -53,7 +60,9 @@ struct AttentionProblem {
 
   int64_t group() const { return heads / kv_heads; }
   int64_t rows() const { return batches * heads * queries; }
-  /// Number of keys that query t sees: keys [0, key_end). `position` is the value of that input, if there is one.
+  /// Query t sees the keys [key_begin, key_end), but for masked ones. `position` is the value of that input, if there
+  /// is one.
+  int64_t key_begin(int64_t t, int64_t position) const;
   int64_t key_end(int64_t t, int64_t position) const;
   /// Pairs of query and key that see each other, for all heads and batches; with a position, the most there can be.
   double visible_pairs() const;

@@ -1,5 +1,5 @@
-// The formulas in double precision: weights = softmax(scale * q k^T over the visible keys), result = (weights * keep)
-// v.
+// The formulas of attention.h in double precision: weights = softmax(score over the visible keys), result = (weights *
+// keep) v.
 #include <algorithm>
 #include <cmath>
 
@@ -38,17 +38,32 @@ struct Sources {
     return ((b * problem.queries + t) * problem.heads + h) * problem.value_width;
   }
   bool visible(int64_t b, int64_t t, int64_t s) const {
-    if (s >= problem.key_end(t, position)) return false;
+    if (s < problem.key_begin(t, position) || s >= problem.key_end(t, position)) return false;
     if (problem.mask_rows == 0) return true;
     const int64_t mask_batch = problem.mask_shared ? 0 : b, mask_row = problem.mask_rows == 1 ? 0 : t;
     return (*in[attention_mask])[(mask_batch * problem.mask_rows + mask_row) * problem.keys + s] != 0;
   }
 
-  double score(int64_t b, int64_t h, int64_t t, int64_t s) const {
+  int64_t bias_at(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    return row(problem.bias_shared ? 0 : b, h, t) * problem.keys + s;
+  }
+
+  double product(int64_t b, int64_t h, int64_t t, int64_t s) const {
     const HostTensor &q = *in[problem.q.input], &k = *in[problem.k.input];
     double sum = 0;
     for (int64_t c = 0; c < problem.head_width; ++c) sum += q[q_at(b, h, t) + c] * k[k_at(b, h, s) + c];
     return problem.scale * sum;
+  }
+  double score(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    double value = product(b, h, t, s);
+    if (problem.softcap > 0) value = problem.softcap * std::tanh(value / problem.softcap);
+    return problem.has_bias ? value + (*in[attention_bias])[bias_at(b, h, t, s)] : value;
+  }
+  /// Derivative of the score by the product.
+  double score_slope(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    if (problem.softcap == 0) return 1;
+    const double capped = std::tanh(product(b, h, t, s) / problem.softcap);
+    return 1 - capped * capped;
   }
   /// Dropout's factor of the weight of key s: 0 or 1 / (1 - dropout).
   double keep(int64_t b, int64_t h, int64_t t, int64_t s) const {
@@ -118,10 +133,12 @@ void attention_backward_reference(const Node& node, Inputs in, Outputs out) {
         of_weight += upstream[at + c] * v[v_at + c];
         dv[v_at + c] += weight * keep * upstream[at + c];
       }
-      const double of_score = problem.scale * weight * (keep * of_weight - delta);
+      const double of_score = weight * (keep * of_weight - delta);
+      if (problem.has_bias) out.back()[sources.bias_at(b, h, t, s)] += of_score;
+      const double of_product = of_score * sources.score_slope(b, h, t, s) * problem.scale;
       for (int64_t c = 0; c < problem.head_width; ++c) {
-        dq[q_at + c] += of_score * k[k_at + c];
-        dk[k_at + c] += of_score * q[q_at + c];
+        dq[q_at + c] += of_product * k[k_at + c];
+        dk[k_at + c] += of_product * q[q_at + c];
       }
     }
   });

@@ -33,12 +33,13 @@ void main() {
   float maximum = lowest;
   float sum = 0;
 
-  for (int s = 0; s < block_end; s += tile) {
+  const int block_begin = key_begin(shift, first);
+  for (int s = block_begin; s < block_end; s += tile) {
     float score[row_count][column_count];
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < column_count; j++) score[i][j] = 0;
     for (int n = 0; n < key_chunks; n++) {
-      if (key_chunks > 1 || s == 0)
+      if (key_chunks > 1 || s == block_begin)
         LOAD_TILE(row_tile, args.source.q, first, args.source.queries, q_base, args.source.q_stride, n, head_width)
       LOAD_TILE(column_tile, args.source.k, s, block_end, k_base, args.source.k_stride, n, head_width)
       barrier();
@@ -49,8 +50,10 @@ void main() {
       const int t = first + y() + 8 * i;
       const int end = key_end(shift, t);
       [[unroll]] for (int j = 0; j < column_count; j++) {
-        const bool seen = visible(batch, t, s + x() + 16 * j, end);
-        weight_tile[y() + 8 * i][x() + 16 * j] = seen ? score[i][j] * scale : lowest;
+        const int key = s + x() + 16 * j;
+        const bool seen = visible(batch, t, key, shift, end);
+        const float value = score_of(score[i][j] * scale, batch, head, t, key);
+        weight_tile[y() + 8 * i][x() + 16 * j] = seen ? value : lowest;
       }
     }
     barrier();

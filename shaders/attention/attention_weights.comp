@@ -18,6 +18,8 @@ void main() {
   const int k_at = (batch * args.source.keys + s) * args.source.k_stride + head / group * head_width;
   float score = 0;
   for (int c = 0; c < head_width; c++) score += args.source.q.v[q_at + c] * args.source.k.v[k_at + c];
-  const bool seen = visible(batch, t, s, key_end(visible_shift(), t));
-  args.weights.v[element] = seen ? exp(score * scale - args.log_sum_exp.v[row]) : 0;
+  const int shift = visible_shift();
+  const bool seen = visible(batch, t, s, shift, key_end(shift, t));
+  score = score_of(score * scale, batch, head, t, s);
+  args.weights.v[element] = seen ? exp(score - args.log_sum_exp.v[row]) : 0;
 }
