@@ -88,7 +88,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   Value hidden = model.hidden(graph, pass);
   hidden = reshape(graph, hidden, {R * positions, graph.shape(hidden).columns()});
   if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {R}, DType::i32));
-  graph.mark_output(model.head(graph, hidden), "logits");
+  graph.mark_output(model.head(graph, pass, hidden), "logits");
   return graph;
 }
 

@@ -84,7 +84,7 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
 
 Value add_logits(Graph& graph, const Model& model, Pass pass) {
   if (model.has_encoder()) pass.memory = model.encode(graph, pass);
-  return model.head(graph, model.hidden(graph, pass));
+  return model.head(graph, pass, model.hidden(graph, pass));
 }
 
 std::string block_name(std::string_view what, size_t i) { return fmt::format("{}.{}", what, i); }

@@ -84,7 +84,7 @@ struct Model {
   /// Hidden states [B, T, C] after the last norm, of the decoder where there is an encoder.
   std::function<Value(Graph&, const Pass&)> hidden = {};
   /// Hidden states [.., C] -> logits [.., V]; of a classifier [B, T, C] -> [B, classes].
-  std::function<Value(Graph&, Value)> head = {};
+  std::function<Value(Graph&, const Pass&, Value hidden)> head = {};
   std::shared_ptr<const nlohmann::json> config = {};  ///< as written to config.json
 
   bool has_encoder() const { return static_cast<bool>(encode); }

@@ -156,7 +156,7 @@ class RecordedCase {
     if (model_.has_encoder()) graph.mark_output(pass.memory = model_.encode(graph, pass), "encoder_last_hidden_state");
     const Value hidden = model_.hidden(graph, pass);
     graph.mark_output(hidden, "last_hidden_state");
-    const Value logits = model_.head(graph, hidden);
+    const Value logits = model_.head(graph, pass, hidden);
     graph.mark_output(logits, "logits");
     const bool pooled = graph.shape(logits).rank() == 2;
     struct Probabilities {

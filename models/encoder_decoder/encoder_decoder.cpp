@@ -261,7 +261,7 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
   model.encode = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, true).encode(); };
   model.remember = [config](Graph& graph, const Pass& pass) { Builder(graph, config, pass, false).remember(); };
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, false).decode(); };
-  model.head = [config](Graph& graph, Value hidden) {
+  model.head = [config](Graph& graph, const Pass&, Value hidden) {
     const Graph::Scope scope(graph, "head");
     const Names& names = names_of(config);
     const Value weight = graph.persistent(weight_of(config.tied ? names.tokens : names.head),

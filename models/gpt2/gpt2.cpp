@@ -148,7 +148,7 @@ Model make_gpt2(const Gpt2Config& config) {
               .layers = config.layers};
   model.config = std::make_shared<const nlohmann::json>(config.to_json());
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
-  model.head = [config](Graph& graph, Value hidden) {
+  model.head = [config](Graph& graph, const Pass&, Value hidden) {
     const Graph::Scope scope(graph, "lm_head");
     const std::string name = config.tied ? "transformer.wte.weight" : "lm_head.weight";
     return matmul(graph, hidden, graph.persistent(name, {config.vocabulary, config.width}), {.transpose_b = true});

@@ -162,7 +162,7 @@ Model make_gpt_neox(const GptNeoxConfig& config) {
                                }});
   model.config = std::make_shared<const nlohmann::json>(config.to_json());
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
-  model.head = [config](Graph& graph, Value hidden) {
+  model.head = [config](Graph& graph, const Pass&, Value hidden) {
     const Graph::Scope scope(graph, "embed_out");
     const std::string name = config.tied ? "gpt_neox.embed_in.weight" : "embed_out.weight";
     return matmul(graph, hidden, graph.persistent(name, {config.vocabulary, config.width}), {.transpose_b = true});

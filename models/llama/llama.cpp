@@ -102,7 +102,7 @@ Model make_llama(const LlamaConfig& config) {
                              }});
   model.config = std::make_shared<const nlohmann::json>(config.to_json());
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
-  model.head = [config](Graph& graph, Value hidden) {
+  model.head = [config](Graph& graph, const Pass&, Value hidden) {
     const Graph::Scope scope(graph, "lm_head");
     const std::string name = config.tied ? "model.embed_tokens.weight" : "lm_head.weight";
     return matmul(graph, hidden, graph.persistent(name, {config.vocabulary, config.width}), {.transpose_b = true});
