@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "models/bert/bert.h"
 #include "models/encoder_decoder/encoder_decoder.h"
 #include "models/gpt2/gpt2.h"
 #include "models/gpt_neox/gpt_neox.h"
@@ -29,6 +30,8 @@ const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
     {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
     {{"llama", "mistral", "qwen2"}, [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
+    {{"bert", "roberta", "distilbert"},
+     [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
 };

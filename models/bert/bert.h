@@ -1,0 +1,48 @@
+#pragma once
+// BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019) and DistilBERT (Sanh et al. 2019): one encoder with norms after
+// each residual, and a head for masked words, for a class of the sequence or for a class of each token. The families
+// differ in data: names of tensors, where positions start, token types, where dropout is.
+
+#include "models/model.h"
+#include "shaders/elementwise/elementwise.h"
+
+namespace vkformer {
+
+struct BertConfig {
+  enum class Head : uint8_t {
+    masked,    ///< ..ForMaskedLM: dense, activation, norm, word embedding, bias
+    sequence,  ///< ..ForSequenceClassification: of the first token
+    tokens,    ///< ..ForTokenClassification
+  };
+  std::string family = "bert";  ///< or "roberta", "distilbert"
+  Head head = Head::masked;
+  int64_t vocabulary = 30522;
+  int64_t context = 512;       ///< positions that a sequence may have
+  int64_t first_position = 0;  ///< row of the position table for the first of them; RoBERTa: padding id + 1
+  int64_t segments = 2;        ///< rows of the token type table; DistilBERT has none: 0
+  int64_t width = 768;         ///< C
+  int64_t layers = 12;
+  int64_t heads = 12;
+  int64_t inner = 3072;  ///< F
+  Activation activation = Activation::gelu;
+  double epsilon = 1e-12;
+  bool tied = true;         ///< the masked head's matrix is the word embedding
+  bool sinusoidal = false;  ///< DistilBERT: positions are sinusoids, never trained
+  double dropout = 0.1;
+  double attention_dropout = 0.1;  ///< of attention weights
+  double head_dropout = 0.1;       ///< of classifiers
+  double deviation = 0.02;
+  std::vector<std::string> classes = {};  ///< their names; of classifiers only
+
+  /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, losses that
+  /// are not a cross-entropy of classes, use as a decoder, relative positions.
+  static BertConfig from_json(const JsonObject& config);
+  /// What `transformers` loads.
+  nlohmann::json to_json() const;
+};
+
+/// Token types are all 0 in a pass without segments. DistilBERT takes no segments: its passes throw Error. The first id
+/// of each row has the first position, so padding belongs behind the tokens.
+Model make_bert(const BertConfig& config);
+
+}  // namespace vkformer

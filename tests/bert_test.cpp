@@ -1,0 +1,235 @@
+// BERT, RoBERTa and DistilBERT as a whole: recorded PyTorch results, dropout, token types, configs.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/bert/bert.h"
+#include "models/training.h"
+#include "runtime/check.h"
+#include "tests/verify_fixture.h"
+
+using namespace vkformer;
+
+namespace {
+
+using Head = BertConfig::Head;
+
+struct Recorded {
+  const char* name;
+  int compared;
+};
+constexpr Recorded recorded[] = {{"bert_cls", 53},       {"bert_mlm", 54},      {"bert_tokens", 35},
+                                 {"roberta_cls", 37},    {"roberta_mlm", 54},   {"roberta_tokens", 35},
+                                 {"distilbert_cls", 36}, {"distilbert_mlm", 53}};
+
+/// Odd sizes.
+BertConfig odd_config(const std::string& family, Head head, double dropout) {
+  BertConfig config{.family = family,
+                    .head = head,
+                    .vocabulary = 29,
+                    .context = 13,
+                    .first_position = family == "roberta" ? 2 : 0,
+                    .segments = family == "distilbert" ? 0 : 3,
+                    .width = 15,
+                    .layers = 2,
+                    .heads = 3,
+                    .inner = 19,
+                    .dropout = dropout,
+                    .attention_dropout = dropout,
+                    .head_dropout = dropout};
+  if (head != Head::masked) config.classes = {"cat", "dog", "owl"};
+  return config;
+}
+
+std::vector<int32_t> some_integers(int64_t count, int64_t below, int64_t step) {
+  std::vector<int32_t> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<int32_t>((i * step + i / 7) % below));
+  return values;
+}
+
+std::vector<double> losses_of(Backend& backend, const Model& model) {
+  constexpr int64_t B = 2, T = 11;
+  Trainer trainer(backend, model, {.batch = B, .context = T, .iterations = 3, .warmup = 0},
+                  {.rows = B, .positions = T, .mask = true});
+  initialize(trainer.store(), model.parameters, 5);
+  const bool one_each = model.task == Task::classify;
+  const auto ids = some_integers(B * T, 29, 5), targets = some_integers(one_each ? B : B * T, 3, 1);
+  std::vector<int32_t> mask(B * T, 1);
+  mask[2 * T - 1] = mask[2 * T - 2] = 0;
+  const Feed feed{{"ids", ids}, {"targets", targets}, {"mask", mask}};
+  std::vector<double> losses;
+  for (int64_t i = 1; i <= 3; ++i) losses.push_back(trainer.step(i, feed));
+  return losses;
+}
+
+std::vector<float> logits_of(Backend& backend, const Model& model, const std::vector<int32_t>& segments) {
+  StoreLayout layout;
+  add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
+  auto store = backend.make_store(layout);
+  write_constants(*store, model);
+  initialize(*store, model.parameters, 5);
+  Graph graph;
+  const Pass pass = add_inputs(graph, model, {.rows = 1, .positions = 7, .segments = !segments.empty()});
+  graph.mark_output(add_logits(graph, model, pass), "logits");
+  auto program = backend.compile(std::move(graph), store);
+  program->write("ids", some_integers(7, 29, 5));
+  if (!segments.empty()) program->write("segments", segments);
+  program->run();
+  return program->read("logits");
+}
+
+std::string message_of(const std::string& family, nlohmann::json changes) {
+  nlohmann::json config = {{"model_type", family}};
+  if (family == "distilbert")
+    config.update({{"architectures", {"DistilBertForMaskedLM"}}, {"dim", 12}, {"n_heads", 3}, {"n_layers", 1}});
+  else
+    config.update({{"architectures", {family == "roberta" ? "RobertaForMaskedLM" : "BertForMaskedLM"}},
+                   {"hidden_size", 12},
+                   {"num_attention_heads", 3},
+                   {"num_hidden_layers", 1}});
+  config.update(changes);
+  try {
+    make_model(JsonObject::parse(config.dump(), "config.json"));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("the reference agrees with PyTorch on BERT, RoBERTa and DistilBERT", "[bert]") {
+  auto backend = make_reference_backend();
+  for (const Recorded& given : recorded) {
+    INFO(given.name);
+    CHECK(verify_fixture(*backend, given.name) == given.compared);
+  }
+}
+
+TEST_CASE("the device agrees with PyTorch on BERT, RoBERTa and DistilBERT", "[bert][device]") {
+  auto backend = make_backend("", {.as_gpu = GENERATE(false, true)});
+  for (const Recorded& given : recorded) {
+    INFO(given.name);
+    CHECK(verify_fixture(*backend, given.name) == given.compared);
+  }
+}
+
+TEST_CASE("training BERT with dropout on the device follows the reference", "[bert][device]") {
+  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert");
+  const auto head = GENERATE(Head::masked, Head::sequence, Head::tokens);
+  const Model model = make_bert(odd_config(family, head, 0.2));
+  auto reference = make_reference_backend();
+  auto device = make_backend("");
+  const auto a = losses_of(*reference, model), b = losses_of(*device, model);
+  for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-4 * a[i]);
+  CHECK(losses_of(*reference, make_bert(odd_config(family, head, 0))) != a);
+}
+
+TEST_CASE("each dropout of BERT changes the loss", "[bert]") {
+  auto backend = make_reference_backend();
+  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert");
+  const BertConfig config = odd_config(family, Head::sequence, 0);
+  const auto plain = losses_of(*backend, make_bert(config));
+  for (double BertConfig::*probability :
+       {&BertConfig::dropout, &BertConfig::attention_dropout, &BertConfig::head_dropout}) {
+    BertConfig changed = config;
+    changed.*probability = 0.3;
+    CHECK(losses_of(*backend, make_bert(changed)) != plain);
+  }
+}
+
+TEST_CASE("absent segments count as token type 0", "[bert]") {
+  auto backend = make_reference_backend();
+  const Model model = make_bert(odd_config("bert", Head::tokens, 0));
+  const auto absent = logits_of(*backend, model, {});
+  CHECK(logits_of(*backend, model, {0, 0, 0, 0, 0, 0, 0}) == absent);
+  CHECK(logits_of(*backend, model, {0, 0, 1, 1, 2, 2, 2}) != absent);
+  CHECK_THROWS_AS(logits_of(*backend, make_bert(odd_config("distilbert", Head::tokens, 0)), {0, 0, 0, 0, 0, 0, 0}),
+                  Error);
+}
+
+TEST_CASE("sinusoidal positions of DistilBERT are computed, not trained", "[bert]") {
+  BertConfig config = odd_config("distilbert", Head::masked, 0);
+  const int64_t learned = make_bert(config).parameter_count();
+  config.sinusoidal = true;
+  const Model model = make_bert(config);
+  CHECK(model.parameter_count() == learned - 13 * 15);
+  REQUIRE(model.constants.size() == 1);
+  const auto table = model.constants[0].values();
+  CHECK(table[15] == static_cast<float>(std::sin(1.0)));
+  CHECK(table[16] == static_cast<float>(std::cos(1.0)));
+  auto backend = make_reference_backend();
+  for (float logit : logits_of(*backend, model, {})) CHECK(std::isfinite(logit));
+}
+
+TEST_CASE("the bias of an untied masked head has two names", "[bert]") {
+  BertConfig config = odd_config("roberta", Head::masked, 0);
+  using Names = std::vector<std::string>;
+  const auto last = [](const BertConfig& c) { return make_bert(c).parameters.back(); };
+  CHECK(last(config).name == "lm_head.bias");
+  CHECK(last(config).other_names == Names{"lm_head.decoder.bias"});
+  config.tied = false;
+  CHECK(last(config).name == "lm_head.decoder.bias");
+  CHECK(last(config).other_names == Names{"lm_head.bias"});
+}
+
+TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
+  const auto says = [](const std::string& family, nlohmann::json changes, const std::string& word) {
+    const std::string text = message_of(family, std::move(changes));
+    INFO(text);
+    CHECK(text.find(word) != std::string::npos);
+    CHECK(text.find("config.json") != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  };
+  const nlohmann::json classifier = {{"architectures", {"BertForSequenceClassification"}}};
+  const auto classify = [&](nlohmann::json changes) {
+    changes.update(classifier);
+    return changes;
+  };
+  for (const char* family : {"bert", "roberta", "distilbert"}) {
+    CHECK(message_of(family, nlohmann::json::object()) == "accepted");
+    says(family, {{"architectures", nullptr}}, "architectures");
+    says(family, {{"architectures", {"BertModel"}}}, "BertModel");
+    says(family, {{"architectures", {"T5ForConditionalGeneration"}}}, "MaskedLM");
+    says(family, {{"vocab_size", 0}}, "vocab_size");
+    says(family, {{"vocab_size", int64_t{1} << 40}}, "vocab_size");
+    says(family, {{"max_position_embeddings", -1}}, "max_position_embeddings");
+    says(family, {{"initializer_range", "wide"}}, "initializer_range");
+  }
+  says("bert", {{"hidden_size", 13}}, "num_attention_heads");
+  says("bert", {{"hidden_size", 2048}, {"num_attention_heads", 1}}, "256");
+  says("bert", {{"num_hidden_layers", 0}}, "num_hidden_layers");
+  says("bert", {{"type_vocab_size", 0}}, "type_vocab_size");
+  says("bert", {{"hidden_act", "mish"}}, "mish");
+  says("bert", {{"layer_norm_eps", -1}}, "layer_norm_eps");
+  says("bert", {{"hidden_dropout_prob", 1.5}}, "hidden_dropout_prob");
+  says("bert", {{"is_decoder", true}}, "is_decoder");
+  says("bert", {{"add_cross_attention", true}}, "add_cross_attention");
+  says("bert", {{"chunk_size_feed_forward", 4}}, "chunk_size_feed_forward");
+  says("bert", {{"position_embedding_type", "relative_key"}}, "relative_key");
+  says("bert", classify({{"id2label", nlohmann::json::object()}}), "id2label");
+  says("bert", classify({{"id2label", {{"0", "no"}, {"2", "yes"}}}}), "id2label");
+  says("bert", classify({{"num_labels", 1}}), "regression");
+  says("bert", classify({{"problem_type", "multi_label_classification"}}), "problem_type");
+  says("roberta", {{"max_position_embeddings", 2}}, "pad_token_id");
+  says("roberta", {{"pad_token_id", -1}}, "pad_token_id");
+  says("distilbert", {{"dim", 13}}, "n_heads");
+  says("distilbert", {{"activation", "mish"}}, "mish");
+  says("distilbert", {{"attention_dropout", 2}}, "attention_dropout");
+}
+
+TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
+  for (const char* family : {"bert", "roberta", "distilbert"})
+    for (const Head head : {Head::masked, Head::sequence, Head::tokens}) {
+      BertConfig config = odd_config(family, head, 0.25);
+      config.tied = head != Head::masked;
+      const Model model = make_bert(config);
+      const Model again = make_model(JsonObject::parse(model.config->dump(), "config.json"));
+      CHECK(*again.config == *model.config);
+      CHECK(again.parameter_count() == model.parameter_count());
+      CHECK(again.context == model.context);
+      CHECK(again.task == model.task);
+    }
+}
