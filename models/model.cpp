@@ -9,6 +9,7 @@
 #include "models/gpt2/gpt2.h"
 #include "models/gpt_neox/gpt_neox.h"
 #include "models/llama/llama.h"
+#include "models/xlnet/xlnet.h"
 #include "runtime/check.h"
 #include "runtime/random.h"
 
@@ -34,6 +35,7 @@ const Family families[] = {
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
+    {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
 };
 
 /// What the file says beside what the model knows (special ids, names of classes) is kept for the file that is written.

@@ -36,6 +36,7 @@ class RecordedCase {
 
   void run() {
     compare_forward();
+    verify_two_stream(backend_, model_, load(), case_, expected_, report_);
     compare_gradients();
     compare_training();
     verify_generation(backend_, folder_, model_, case_, expected_, report_);

@@ -28,4 +28,9 @@ void verify_generation(Backend& backend, const std::filesystem::path& folder, co
                        const JsonObject& recorded, const SafetensorsFile& expected,
                        const std::function<void(const VerifyRow&)>& report);
 
+/// The query stream of the case (XLNet), where it has one: logits and loss of the predicted positions.
+void verify_two_stream(Backend& backend, const Model& model, const std::shared_ptr<Store>& store,
+                       const JsonObject& recorded, const SafetensorsFile& expected,
+                       const std::function<void(const VerifyRow&)>& report);
+
 }  // namespace vkformer
