@@ -79,6 +79,9 @@ class ParameterList {
   void ones(const std::string& name, const Shape& shape) {
     list_.push_back({name, shape, ParameterSpec::Start::ones});
   }
+  void constant(const std::string& name, const Shape& shape, double value) {
+    list_.push_back({name, shape, ParameterSpec::Start::constant, value});
+  }
   /// NAME.weight [out, in], and NAME.bias [out] where there is one.
   void linear(const std::string& name, int64_t in, int64_t out, bool bias = true, double deviation = 0) {
     normal(name + ".weight", {out, in}, deviation);

@@ -9,6 +9,7 @@
 #include "models/gpt2/gpt2.h"
 #include "models/gpt_neox/gpt_neox.h"
 #include "models/llama/llama.h"
+#include "models/t5/t5.h"
 #include "models/xlnet/xlnet.h"
 #include "runtime/check.h"
 #include "runtime/random.h"
@@ -35,6 +36,7 @@ const Family families[] = {
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
+    {{"t5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }},
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
 };
 
@@ -155,8 +157,11 @@ void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint
   for (const ParameterSpec& parameter : parameters) {
     uint32_t stream = 2166136261u;  // FNV-1a of the name
     for (char letter : parameter.name) stream = (stream ^ static_cast<uint8_t>(letter)) * 16777619u;
-    std::vector<float> values(static_cast<size_t>(parameter.shape.elements()),
-                              parameter.start == ParameterSpec::Start::ones ? 1.0f : 0.0f);
+    const auto start = [&]() -> double {
+      if (parameter.start == ParameterSpec::Start::constant) return parameter.deviation;
+      return parameter.start == ParameterSpec::Start::ones ? 1 : 0;
+    };
+    std::vector<float> values(static_cast<size_t>(parameter.shape.elements()), static_cast<float>(start()));
     if (parameter.start == ParameterSpec::Start::normal)
       for (size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));

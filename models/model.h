@@ -12,7 +12,7 @@ namespace vkformer {
 
 /// One tensor of the model's file, under its Hugging Face name.
 struct ParameterSpec {
-  enum class Start : uint8_t { normal, zeros, ones };
+  enum class Start : uint8_t { normal, zeros, ones, constant };
   enum class Training : uint8_t {
     always,   ///< every loss depends on it
     reached,  ///< updated only where the loss depends on it (XLNet's mask embedding)
@@ -21,7 +21,7 @@ struct ParameterSpec {
   std::string name;
   Shape shape;
   Start start = Start::normal;
-  double deviation = 0.02;  ///< of a normal start
+  double deviation = 0.02;  ///< of a normal start; the value of a constant one
   Training training = Training::always;
   /// Other names under which files may store it: a tied tensor has one for each of its uses.
   std::vector<std::string> other_names = {};
