@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/training.h"
+#include "models/verify_ops.h"
 #include "models/verify_parts.h"
 #include "models/weights.h"
 #include "runtime/check.h"
@@ -303,6 +304,7 @@ class RecordedCase {
 void verify_case(Backend& backend, const std::filesystem::path& folder,
                  const std::function<void(const VerifyRow&)>& report) {
   try {
+    if (std::filesystem::exists(folder / "ops.json")) return verify_ops(backend, folder, report);
     RecordedCase(backend, folder, report).run();
   } catch (const std::exception& error) {
     report({.tensor = "(case)", .how = "", .verdict = VerifyRow::Verdict::failed, .note = error.what()});

@@ -121,11 +121,11 @@ void add_conform(CLI::App& app) {
 
 void add_verify(CLI::App& app) {
   auto flags = std::make_shared<VerifyFlags>();
-  CLI::App* command = app.add_subcommand("verify", "compare models with recorded outputs of another implementation");
+  CLI::App* command = app.add_subcommand("verify", "compare models and single ops with recorded outputs of another implementation");
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
-  command->add_option("cases", flags->folders, "case folders")->required();
+  command->add_option("cases", flags->folders, "case folders; format: tests/fixtures/README.md")->required();
   command->callback([flags] { verify(*flags); });
 }
 

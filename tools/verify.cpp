@@ -1,4 +1,4 @@
-// `vkformer verify`: model folders against recorded outputs.
+// `vkformer verify`: models and single ops against recorded outputs.
 
 #include "models/verify.h"
 
