@@ -39,6 +39,22 @@ struct GenerateFlags {
   int64_t tokens = 200;
   int64_t seed = -1;
   SamplingSettings sampling;
+  // Ids instead of text: greedy or beam search.
+  std::vector<std::string> ids;
+  int64_t beams = 1, returned = 1;
+  double length_penalty = 1;
+  bool early_stopping = false;
+  std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
+};
+
+struct LogitsFlags {
+  CommonFlags common;
+  std::string model, ids, out;
+};
+
+struct ConvertFlags {
+  std::string model, out;
+  bool quiet = false;
 };
 
 struct ConformFlags {
@@ -77,6 +93,9 @@ struct BenchFlags {
 
 void train(TrainFlags flags);
 void generate(GenerateFlags flags);
+void generate_ids(const GenerateFlags& flags);
+void logits(const LogitsFlags& flags);
+void convert(const ConvertFlags& flags);
 void conform(const ConformFlags& flags);
 void verify(const VerifyFlags& flags);
 void info(InfoFlags flags);

@@ -81,7 +81,7 @@ void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "write text with a trained model");
   add_common_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder or run folder")->required();
-  command->add_option("-p,--prompt", flags->prompt, "the text to continue")->required();
+  CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt, "the text to continue");
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
@@ -97,7 +97,24 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "of the draws (default: a new one, printed)")
       ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
-  command->callback([flags] { generate(*flags); });
+  command
+      ->add_option("--ids", flags->ids,
+                   "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch; greedy "
+                   "or beam search as generation_config.json says")
+      ->excludes(prompt);
+  command->add_option("--beams", flags->beams, "with --ids: beams of each source")->check(CLI::Range(1, 1024));
+  command->add_option("--return", flags->returned, "with --ids: hypotheses of each source to print")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--length-penalty", flags->length_penalty,
+                      "with --beams: a score is its log-probability / length ^ this");
+  command->add_flag("--early-stopping", flags->early_stopping, "with --beams: end with the first hypotheses");
+  command->callback([flags, command] {
+    for (const CLI::Option* option : command->get_options())
+      if (option->count() > 0) flags->given.insert(option->get_name());
+    if (flags->ids.empty() && !flags->given.contains("--prompt"))
+      throw UsageError("generate needs -p TEXT or --ids IDS");
+    flags->ids.empty() ? generate(*flags) : generate_ids(*flags);
+  });
 }
 
 void add_conform(CLI::App& app) {
@@ -141,6 +158,33 @@ void add_info(CLI::App& app) {
   command->add_option("--batch", flags->batch, "sequences of a training step")->check(positive)->capture_default_str();
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
   command->callback([flags] { info(*flags); });
+}
+
+void add_logits_verb(CLI::App& app) {
+  auto flags = std::make_shared<LogitsFlags>();
+  CLI::App* command = app.add_subcommand("logits", "write a model's logits of given ids to a file");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command
+      ->add_option("--ids", flags->ids,
+                   "safetensors file: input_ids, attention_mask, token_type_ids, decoder_input_ids [batch, positions]")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
+      ->required()
+      ->type_name("FILE");
+  command->callback([flags] { logits(*flags); });
+}
+
+void add_convert(CLI::App& app) {
+  auto flags = std::make_shared<ConvertFlags>();
+  CLI::App* command =
+      app.add_subcommand("convert", "write a model (sharded, f16 or bf16 too) as one folder with f32 weights");
+  command->add_flag("-q,--quiet", flags->quiet, "results only");
+  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("out", flags->out, "new folder")->required();
+  command->callback([flags] { convert(*flags); });
 }
 
 void add_devices(CLI::App& app) {
@@ -202,6 +246,8 @@ int main(int argc, char** argv) {
   vkformer::add_bench(app);
   vkformer::add_verify(app);
   vkformer::add_info(app);
+  vkformer::add_logits_verb(app);
+  vkformer::add_convert(app);
   try {
     const auto verbs = app.get_subcommands(nullptr);
     if (argc > 1 && argv[1][0] != '-' &&

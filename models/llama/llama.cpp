@@ -59,9 +59,10 @@ class Builder {
     const Value q = rotate(layers_.linear(x, name + ".q_proj", heads * D, inputs), heads);
     const Value k = rotate(layers_.linear(x, name + ".k_proj", kv_heads * D, inputs), kv_heads);
     const Value v = layers_.linear(x, name + ".v_proj", kv_heads * D, inputs);
+    const int64_t window = layer >= config_.first_window_layer ? config_.window : 0;
     return layers_.self_attention(
         {q}, {k}, {v},
-        {.heads = heads, .kv_heads = kv_heads, .head_width = D, .causal = true},
+        {.heads = heads, .kv_heads = kv_heads, .head_width = D, .causal = true, .window = window},
         config_.attention_dropout, fmt::format("cache.{}", layer));
   }
 
