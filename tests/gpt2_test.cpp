@@ -1,4 +1,4 @@
-// GPT-2 as a whole: recorded PyTorch results, training, resuming, generating.
+// GPT-2 as a whole: training, resuming, generating.
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "models/gpt2/gpt2.h"
 #include "models/training.h"
 #include "runtime/check.h"
-#include "tests/verify_fixture.h"
 
 using namespace vkformer;
 
@@ -66,21 +65,6 @@ double largest_difference(const Trained& a, const Trained& b) {
 }
 
 }  // namespace
-
-TEST_CASE("the reference agrees with PyTorch", "[gpt2]") {
-  auto backend = make_reference_backend();
-  CHECK(verify_fixture(*backend, "gpt2") == 44);
-}
-
-TEST_CASE("the device agrees with PyTorch", "[gpt2][device]") {
-  auto backend = make_backend("");
-  CHECK(verify_fixture(*backend, "gpt2") == 44);
-}
-
-TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[gpt2][device]") {
-  auto backend = make_backend("", {.as_gpu = true});
-  CHECK(verify_fixture(*backend, "gpt2") == 44);
-}
 
 TEST_CASE("training with dropout on the device follows the reference", "[gpt2][device]") {
   const Model model = odd_model(0.2);

@@ -1,18 +1,16 @@
-// Single operators against recorded results.
+// How recorded operators are compared; the recorded ones themselves are in fixtures_test.cpp.
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/verify.h"
 #include "runtime/files/safetensors.h"
 #include "tests/file_helpers.h"
-#include "tests/verify_fixture.h"
 
 using namespace vkformer;
 
 namespace {
-
-constexpr int compared_outputs = 179;
 
 /// A folder of cases made here.
 class CaseFolder {
@@ -61,21 +59,6 @@ void add_relu(CaseFolder& folder, const std::string& name, float expected) {
 }
 
 }  // namespace
-
-TEST_CASE("the reference agrees with the recorded operators", "[ops]") {
-  auto backend = make_reference_backend();
-  CHECK(verify_fixture(*backend, "ops") == compared_outputs);
-}
-
-TEST_CASE("the device agrees with the recorded operators", "[ops][device]") {
-  auto backend = make_backend("");
-  CHECK(verify_fixture(*backend, "ops") == compared_outputs);
-}
-
-TEST_CASE("the device agrees with the recorded operators when it is treated as a GPU", "[ops][device]") {
-  auto backend = make_backend("", {.as_gpu = true});
-  CHECK(verify_fixture(*backend, "ops") == compared_outputs);
-}
 
 TEST_CASE("a recorded operator that differs fails", "[ops]") {
   CaseFolder folder;

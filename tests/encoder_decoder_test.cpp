@@ -1,0 +1,128 @@
+// The original Transformer, Marian and BART as a whole: dropout, positions, configs.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/encoder_decoder/encoder_decoder.h"
+#include "models/training.h"
+#include "runtime/check.h"
+
+using namespace vkformer;
+
+namespace {
+
+nlohmann::json config_of(const std::string& family, const nlohmann::json& changes) {
+  nlohmann::json config = {{"model_type", family}, {"vocab_size", 29},    {"d_model", 21},
+                           {"encoder_layers", 1},  {"decoder_layers", 2}, {"max_position_embeddings", 23},
+                           {"dropout", 0.2}};
+  if (family == "vaswani")
+    config.update({{"num_heads", 3}, {"d_ff", 26}, {"label_smoothing", 0.1}});
+  else
+    config.update({{"encoder_attention_heads", 3},
+                   {"decoder_attention_heads", 7},
+                   {"encoder_ffn_dim", 26},
+                   {"decoder_ffn_dim", 17},
+                   {"attention_dropout", 0.1},
+                   {"activation_dropout", 0.1}});
+  config.update(changes);
+  return config;
+}
+
+Model model_of(const std::string& family, const nlohmann::json& changes = nlohmann::json::object()) {
+  return make_model(JsonObject::parse(config_of(family, changes).dump(), "config.json"));
+}
+
+std::string message_of(const std::string& family, const nlohmann::json& changes) {
+  try {
+    model_of(family, changes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::vector<int32_t> some_ids(int64_t count, int64_t step) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * step + i / 5) % 29));
+  return ids;
+}
+
+std::vector<double> losses(Backend& backend, const Model& model) {
+  const BatchShape shape{.rows = 2, .positions = 9, .source_positions = 13, .mask = true};
+  Trainer trainer(backend, model, {.batch = 2, .context = 9, .iterations = 3, .warmup = 0}, shape);
+  initialize(trainer.store(), model.parameters, 5);
+  std::vector<int32_t> mask(26, 1);
+  std::fill(mask.end() - 4, mask.end(), 0);
+  std::vector<double> result;
+  for (int64_t i = 1; i <= 3; ++i)
+    result.push_back(trainer.step(i, {{"ids", some_ids(18, 4 + i)},
+                                      {"source", some_ids(26, 6 + i)},
+                                      {"source_mask", mask},
+                                      {"targets", some_ids(18, 5 + i)}}));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("training an encoder-decoder with dropout on the device follows the reference", "[encoder_decoder][device]") {
+  for (const std::string family : {"vaswani", "marian", "bart"})
+    for (const bool pre_norm : {false, true}) {
+      if (pre_norm && family != "vaswani") continue;
+      INFO(family << (pre_norm ? ", norms first" : ""));
+      const Model model = model_of(family, {{"pre_norm", pre_norm}});
+      const auto expected = losses(*make_reference_backend(), model), got = losses(*make_backend(""), model);
+      for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 1e-4 * expected[i]);
+      CHECK(losses(*make_backend(""), model_of(family, {{"dropout", 0}, {"pre_norm", pre_norm}})) != got);
+    }
+}
+
+TEST_CASE("sinusoidal positions are those of the paper, and Marian's", "[encoder_decoder]") {
+  const auto paper = sinusoids(4, 5, false), halves = sinusoids(4, 5, true);
+  const auto angle = [](int64_t p, int64_t i) {
+    return static_cast<double>(p) * std::pow(10000.0, -2.0 * static_cast<double>(i) / 5);
+  };
+  for (int64_t p = 0; p < 4; ++p) {
+    const auto row = static_cast<size_t>(p * 5);
+    CHECK(paper[row + 2] == static_cast<float>(std::sin(angle(p, 1))));
+    CHECK(paper[row + 3] == static_cast<float>(std::cos(angle(p, 1))));
+    CHECK(paper[row + 4] == static_cast<float>(std::sin(angle(p, 2))));
+    CHECK(halves[row + 1] == static_cast<float>(std::sin(angle(p, 1))));
+    CHECK(halves[row + 2] == static_cast<float>(std::sin(angle(p, 2))));
+    CHECK(halves[row + 4] == static_cast<float>(std::cos(angle(p, 1))));
+  }
+}
+
+TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_decoder]") {
+  const auto says = [](const std::string& family, const nlohmann::json& changes, const std::string& word) {
+    const std::string text = message_of(family, changes);
+    INFO(text);
+    CHECK(text.find(word) != std::string::npos);
+    CHECK(text.find("config.json") != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+  };
+  for (const std::string family : {"vaswani", "marian", "bart"}) {
+    CHECK(message_of(family, nlohmann::json::object()) == "accepted");
+    says(family, {{"vocab_size", nullptr}}, "vocab_size");
+    says(family, {{"d_model", 22}}, family == "vaswani" ? "num_heads" : "encoder_attention_heads");
+    says(family, {{"d_model", -21}}, "d_model");
+    says(family, {{"d_model", 1e18}}, "d_model");
+    says(family, {{"decoder_layers", 0}}, "decoder_layers");
+    says(family, {{"dropout", 1.5}}, "dropout");
+    says(family, {{family == "vaswani" ? "activation" : "activation_function", "mish"}}, "mish");
+  }
+  says("vaswani", {{"positions", "learned"}}, "learned");
+  says("marian", {{"decoder_vocab_size", 31}}, "vocabularies");
+  says("marian", {{"share_encoder_decoder_embeddings", false}}, "vocabularies");
+  says("bart", {{"architectures", {"BartForSequenceClassification"}}}, "BartForSequenceClassification");
+}
+
+TEST_CASE("the encoder-decoder config that is written describes the model that was read", "[encoder_decoder]") {
+  for (const std::string family : {"vaswani", "marian", "bart"}) {
+    const Model model = model_of(family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}});
+    const Model again = make_model(JsonObject::parse(model.config->dump(), "config.json"));
+    CHECK(*again.config == *model.config);
+    CHECK(again.parameter_count() == model.parameter_count());
+    CHECK(model.config->at("pad_token_id") == 3);
+  }
+}

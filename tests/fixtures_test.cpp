@@ -1,0 +1,57 @@
+// Every family and every operator against what PyTorch computed: the cases in tests/fixtures.
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <map>
+
+#include "models/verify.h"
+
+using namespace vkformer;
+
+namespace {
+
+/// How many tensors each case compares, so that none is left out unseen.
+const std::map<std::string, int> cases = {
+    {"bart", 84},        {"bert_cls", 53},       {"bert_mlm", 54},
+    {"bert_tokens", 35}, {"distilbert_cls", 36}, {"distilbert_mlm", 53},
+    {"gpt2", 44},        {"gpt2_odd", 31},       {"gpt_neox", 44},
+    {"llama", 37},       {"llama_linear", 34},   {"gpt_neox_sequential", 32},
+    {"marian", 104},     {"mistral", 37},        {"ops", 179},
+    {"qwen2", 42},       {"roberta_cls", 37},    {"roberta_mlm", 54},
+    {"t5", 66},          {"roberta_tokens", 35}, {"t5_v11", 71},
+    {"vaswani", 103},    {"vaswani_prenorm", 107}, {"xlnet", 51},
+    {"xlnet_cls", 35},
+};
+
+void verify_all(Backend& backend) {
+  for (const auto& [name, compared] : cases) {
+    INFO(name);
+    int passed = 0;
+    verify_case(backend, std::filesystem::path(VKFORMER_FIXTURES) / name, [&](const VerifyRow& row) {
+      INFO(row.tensor << " error " << row.error << " tolerance " << row.tolerance << " " << row.note);
+      CHECK(row.verdict != VerifyRow::Verdict::failed);
+      passed += row.verdict == VerifyRow::Verdict::passed;
+    });
+    CHECK(passed == compared);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every recorded case is in the table", "[fixtures]") {
+  size_t folders = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(VKFORMER_FIXTURES))
+    if (entry.is_directory()) {
+      ++folders;
+      CHECK(cases.contains(entry.path().filename().string()));
+    }
+  CHECK(folders == cases.size());
+}
+
+TEST_CASE("the reference agrees with PyTorch", "[fixtures]") { verify_all(*make_reference_backend()); }
+
+TEST_CASE("the device agrees with PyTorch", "[fixtures][device]") { verify_all(*make_backend("")); }
+
+TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[fixtures][device]") {
+  verify_all(*make_backend("", {.as_gpu = true}));
+}

@@ -1,0 +1,72 @@
+// GPT-NeoX as a whole: configs old and new, dropout.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/gpt_neox/gpt_neox.h"
+#include "models/training.h"
+#include "runtime/check.h"
+
+using namespace vkformer;
+
+namespace {
+
+JsonObject config_of(nlohmann::json changes) {
+  nlohmann::json config = {{"model_type", "gpt_neox"}, {"hidden_size", 36},        {"num_attention_heads", 3},
+                           {"num_hidden_layers", 2},   {"intermediate_size", 50},  {"vocab_size", 31},
+                           {"rotary_pct", 0.5},        {"rotary_emb_base", 20000}, {"max_position_embeddings", 19}};
+  config.update(changes);
+  return JsonObject::parse(config.dump(), "config.json");
+}
+
+std::vector<double> losses(Backend& backend, const Model& model) {
+  Trainer trainer(backend, model, {.batch = 2, .context = 17, .iterations = 3, .warmup = 0});
+  initialize(trainer.store(), model.parameters, 5);
+  std::vector<int32_t> ids;
+  for (int32_t i = 0; i < 34; ++i) ids.push_back(i * 7 % 31);
+  std::vector<double> result;
+  for (int64_t i = 1; i <= 3; ++i) result.push_back(trainer.step(i, ids, ids));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("training GPT-NeoX with dropout on the device follows the reference", "[gpt_neox][device]") {
+  const Model model = make_model(config_of({{"hidden_dropout", 0.2}, {"attention_dropout", 0.1}}));
+  const auto expected = losses(*make_reference_backend(), model), got = losses(*make_backend(""), model);
+  for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 1e-4 * expected[i]);
+  CHECK(losses(*make_backend(""), make_model(config_of({{"attention_dropout", 0.1}}))) != got);
+}
+
+TEST_CASE("the keys of older GPT-NeoX configs mean the same", "[gpt_neox]") {
+  const GptNeoxConfig older = GptNeoxConfig::from_json(config_of(nlohmann::json::object()));
+  const GptNeoxConfig newer = GptNeoxConfig::from_json(
+      config_of({{"rotary_pct", nullptr},
+                 {"rotary_emb_base", nullptr},
+                 {"rope_parameters", {{"rope_theta", 20000}, {"partial_rotary_factor", 0.5}}}}));
+  CHECK(older.rotary_width == 6);
+  CHECK(older.to_json() == newer.to_json());
+  const Model model = make_gpt_neox(older);
+  CHECK(GptNeoxConfig::from_json(JsonObject::parse(model.config->dump(), "config.json")).to_json() == *model.config);
+}
+
+TEST_CASE("wrong GPT-NeoX configs name the file and the key", "[gpt_neox]") {
+  const auto says = [](nlohmann::json changes, const std::string& word) {
+    std::string text = "accepted";
+    try {
+      GptNeoxConfig::from_json(config_of(std::move(changes)));
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    INFO(text);
+    CHECK(text.find(word) != std::string::npos);
+    CHECK(text.find("config.json") != std::string::npos);
+  };
+  says({{"num_attention_heads", 5}}, "num_attention_heads");
+  says({{"hidden_size", -36}}, "hidden_size");
+  says({{"rotary_pct", 0.25}}, "rotary_pct");  // three columns: not pairs
+  says({{"rotary_pct", 2}}, "rotary_pct");
+  says({{"hidden_act", "mish"}}, "mish");
+  says({{"num_hidden_layers", 0}}, "num_hidden_layers");
+}
