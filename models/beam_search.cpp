@@ -19,6 +19,15 @@ int64_t longest_of(const std::vector<std::vector<int32_t>>& prompts) {
 
 }  // namespace
 
+void check_prompts(const std::vector<std::vector<int32_t>>& prompts, int64_t vocabulary) {
+  check(!prompts.empty(), "there is no prompt; give at least one");
+  for (const auto& prompt : prompts) {
+    check(!prompt.empty(), "a prompt is empty; give at least one token");
+    for (int32_t id : prompt)
+      check(id >= 0 && id < vocabulary, "token {} is outside the vocabulary of {}", id, vocabulary);
+  }
+}
+
 void log_softmax(std::span<const float> logits, std::span<double> result, size_t row) {
   const double largest = logits.empty() ? impossible : *std::max_element(logits.begin(), logits.end());
   double sum = 0;
@@ -37,19 +46,12 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
       limit_(config.most_new_tokens(longest_of(prompts))),
       rules_(config, longest_of(prompts), vocabulary),
       finished_(prompts.size(), false) {
-  check(!prompts.empty(), "there is no prompt; give at least one");
+  check_prompts(prompts, vocabulary);
   check(limit_ > 0, "max_new_tokens is {}; it must be at least 1", limit_);
   check(config_.num_return_sequences >= 1 && config_.num_return_sequences <= beams,
         "num_return_sequences is {}, but {} beams give at most {}; raise num_beams", config_.num_return_sequences,
         beams, beams);
-  check(config_.padding() < vocabulary, "pad_token_id: token {} is outside the vocabulary of {}", config_.padding(),
-        vocabulary);
-  for (const auto& prompt : prompts) {
-    check(!prompt.empty(), "a prompt is empty; give at least one token");
-    for (int32_t id : prompt)
-      check(id >= 0 && id < vocabulary, "token {} is outside the vocabulary of {}", id, vocabulary);
-    ids_.insert(ids_.end(), beams_, prompt);
-  }
+  for (const auto& prompt : prompts) ids_.insert(ids_.end(), beams_, prompt);
   step_.parents.resize(ids_.size());
   step_.tokens.resize(ids_.size());
 }
@@ -61,7 +63,7 @@ const SearchStep& Search::advance(std::span<const float> logits) {
   ++generated_;
   for (size_t row = 0; row < ids_.size(); ++row) {
     step_.parents[row] = static_cast<int32_t>(row);
-    step_.tokens[row] = config_.padding();
+    step_.tokens[row] = 0;
   }
   const size_t size = beams_ * vocabulary_;
   for (size_t source = 0; source < finished_.size(); ++source)
@@ -83,25 +85,29 @@ std::vector<std::vector<Hypothesis>> Search::results() const {
   return results;
 }
 
-GreedySearch::GreedySearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
-                           int64_t vocabulary)
+PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), 1, vocabulary) {}
 
-void GreedySearch::advance_source(size_t source, std::span<const float> logits) {
+void PlainSearch::advance_source(size_t source, std::span<const float> logits) {
   std::vector<double> scores(logits.begin(), logits.end());
-  check(std::none_of(scores.begin(), scores.end(), [](double score) { return std::isnan(score); }),
+  check(std::all_of(scores.begin(), scores.end(), [](double score) { return score < -impossible; }),
         "the logits of row {} are not finite numbers; the weights may be damaged", source);
   rules_.apply(ids_[source], generated_ - 1, scores);
   const auto best = std::max_element(scores.begin(), scores.end());
   finished_[source] = true;
   if (*best == impossible) return;
-  const auto token = static_cast<int32_t>(best - scores.begin());
+  auto token = static_cast<int32_t>(best - scores.begin());
+  if (config_.do_sample) {
+    const SamplingSettings settings{config_.temperature, config_.top_k, config_.top_p, config_.seed};
+    const uint64_t draw = static_cast<uint64_t>(source) << 32 | static_cast<uint64_t>(generated_ - 1);
+    token = sample(std::vector<float>(scores.begin(), scores.end()), settings, draw);
+  }
   ids_[source].push_back(token);
   step_.tokens[source] = token;
   finished_[source] = config_.ends(token) || generated_ == limit_;
 }
 
-std::vector<Hypothesis> GreedySearch::best_of(size_t source) const { return {{.ids = ids_[source]}}; }
+std::vector<Hypothesis> PlainSearch::best_of(size_t source) const { return {{.ids = ids_[source]}}; }
 
 BeamSearch::BeamSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), config.num_beams, vocabulary),
@@ -189,25 +195,11 @@ std::vector<Hypothesis> BeamSearch::best_of(size_t source) const { return kept_[
 
 std::unique_ptr<Search> make_search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
                                     int64_t vocabulary) {
+  check(!config.do_sample || config.num_beams == 1,
+        "do_sample with num_beams {}: draws from beams are not supported; use one beam, or do not sample",
+        config.num_beams);
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(config, std::move(prompts), vocabulary);
-  return std::make_unique<GreedySearch>(config, std::move(prompts), vocabulary);
-}
-
-std::vector<int32_t> padded_ids(const std::vector<std::vector<Hypothesis>>& results, int32_t padding) {
-  size_t longest = 0, rows = 0;
-  for (const auto& source : results)
-    for (const Hypothesis& hypothesis : source) {
-      longest = std::max(longest, hypothesis.ids.size());
-      ++rows;
-    }
-  std::vector<int32_t> matrix(rows * longest, padding);
-  auto row = matrix.begin();
-  for (const auto& source : results)
-    for (const Hypothesis& hypothesis : source) {
-      std::copy(hypothesis.ids.begin(), hypothesis.ids.end(), row);
-      row += static_cast<std::ptrdiff_t>(longest);
-    }
-  return matrix;
+  return std::make_unique<PlainSearch>(config, std::move(prompts), vocabulary);
 }
 
 }  // namespace vkformer

@@ -1,6 +1,6 @@
 #pragma once
-// Which token comes next for a batch of sequences, and when it is enough: greedy and beam search on the host, with
-// the results of Hugging Face's generate(). Neither knows the model; the caller runs it:
+// Which token comes next for a batch of sequences, and when it is enough: greedy and beam search and draws on the host,
+// with the results of Hugging Face's generate(). Neither knows the model; the caller runs it:
 //
 //   auto search = make_search(config, prompts, vocabulary);
 //   for (logits = model(prompts); !search->done(); logits = model(step.tokens)) {
@@ -11,17 +11,18 @@
 #include <memory>
 
 #include "models/logits_rules.h"
+#include "models/sampling.h"
 
 namespace vkformer {
 
 /// A finished sequence: prompt (or start id) in front, the end id last unless the limit came first; no padding.
 struct Hypothesis {
   std::vector<int32_t> ids;
-  /// Beam search: sum of log-probabilities / (generated tokens, end id included) ^ length_penalty. Greedy: 0.
+  /// Beam search: sum of log-probabilities / (generated tokens, end id included) ^ length_penalty. Otherwise: 0.
   double score = 0;
 };
 
-/// What each row does next. Rows of a source that is finished stay on themselves and get the padding id.
+/// What each row does next. Rows of a source that is finished stay on themselves and get id 0.
 struct SearchStep {
   std::vector<int32_t> parents;  ///< the row of the last step that it continues
   std::vector<int32_t> tokens;   ///< the token it appends
@@ -64,10 +65,11 @@ class Search {
   SearchStep step_;
 };
 
-/// The largest logit, the lower id on a tie. One row a source; one hypothesis.
-class GreedySearch final : public Search {
+/// One row a source, one hypothesis. The largest logit, the lower id on a tie; with do_sample a draw (see sample()), of
+/// another stream for each source, so that a batch changes nothing.
+class PlainSearch final : public Search {
  public:
-  GreedySearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
+  PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
 
  private:
   void advance_source(size_t source, std::span<const float> logits) override;
@@ -80,7 +82,7 @@ class GreedySearch final : public Search {
 /// are hypotheses if they are among the best K; the best K others run on. The K hypotheses with the best scores are
 /// kept. On equal scores the lower beam, then the lower id, then the earlier hypothesis goes first. One thing is
 /// different: Hugging Face gives beams without a possible continuation a score near -1e9 and may return them; here they
-/// are dropped. A source that has no possible continuation left ends as it is, in greedy search too.
+/// are dropped. A source that has no possible continuation left ends as it is, in a plain search too.
 class BeamSearch final : public Search {
  public:
   BeamSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
@@ -102,14 +104,14 @@ class BeamSearch final : public Search {
   std::vector<double> scores_;                 ///< of one row
 };
 
-/// Beam search when num_beams is above 1, else greedy. `prompts`: of each source its prompt or the decoder's start id.
-/// With unequal lengths max_length and min_length count from the longest, as if the others were padded on the left.
-/// Throws Error when there is no prompt, one is empty or has an id outside the vocabulary, when num_return_sequences is
-/// above num_beams, or for ids in `config` that the vocabulary lacks.
+/// Throws Error when there is no prompt, one is empty or has an id outside the vocabulary.
+void check_prompts(const std::vector<std::vector<int32_t>>& prompts, int64_t vocabulary);
+
+/// Beam search when num_beams is above 1, else a plain one. `prompts`: of each source its prompt or the decoder's start
+/// id. With unequal lengths max_length and min_length count from the longest, as if the others were padded on the left.
+/// Throws Error like check_prompts, when num_return_sequences is above num_beams, for draws with beams, and for ids in
+/// `config` that the vocabulary lacks.
 std::unique_ptr<Search> make_search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
                                     int64_t vocabulary);
-
-/// All hypotheses as rows of one matrix [hypotheses, longest], source by source, `padding` behind the shorter ones.
-std::vector<int32_t> padded_ids(const std::vector<std::vector<Hypothesis>>& results, int32_t padding);
 
 }  // namespace vkformer

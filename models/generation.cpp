@@ -2,47 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <numeric>
 
 #include "runtime/check.h"
-#include "runtime/random.h"
 #include "shaders/cache_reorder/cache_reorder.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
 
 namespace vkformer {
-
-int32_t sample(std::span<const float> logits, const SamplingSettings& settings, uint64_t draw) {
-  if (settings.temperature == 0)
-    return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-  // Sorted by logit; the id breaks ties, so that the order is the same everywhere.
-  std::vector<int32_t> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  const auto logit = [&](int32_t id) { return static_cast<double>(logits[static_cast<size_t>(id)]); };
-  std::sort(ids.begin(), ids.end(),
-            [&](int32_t a, int32_t b) { return logit(a) != logit(b) ? logit(a) > logit(b) : a < b; });
-  if (settings.top_k > 0) ids.resize(std::min(ids.size(), static_cast<size_t>(settings.top_k)));
-  std::vector<double> weights;
-  double total = 0;
-  for (int32_t id : ids) {
-    weights.push_back(std::exp((logit(id) - logit(ids[0])) / settings.temperature));
-    total += weights.back();
-  }
-  if (settings.top_p < 1) {
-    // The smallest set of tokens whose probabilities reach top_p.
-    double sum = 0;
-    size_t kept = 0;
-    while (kept < weights.size() && sum < settings.top_p * total) sum += weights[kept++];
-    ids.resize(std::max<size_t>(kept, 1));
-    total = std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(ids.size()), 0.0);
-  }
-  constexpr uint32_t sampling_stream = 0x73616d70;  // apart from the streams of dropout and initialisation
-  double target = uniform(settings.seed, sampling_stream, draw) * total;
-  for (size_t i = 0; i < ids.size(); ++i)
-    if ((target -= weights[i]) < 0) return ids[i];
-  return ids.back();
-}
 
 namespace {
 
@@ -124,9 +91,7 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
 }
 
 Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)
-    : backend_(backend),
-      model_(model),
-      blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
+    : backend_(backend), model_(model), blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
   GenerationPlan plan = plan_generation(model, shape, blocks_);
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
@@ -141,7 +106,8 @@ std::unique_ptr<Program> Generator::compile(int64_t positions) {
 void Generator::encode(std::span<const int32_t> source, std::span<const int32_t> mask) {
   check(model_.has_encoder(), "{} has no encoder", model_.family);
   const auto rows = static_cast<size_t>(shape_.sources), most = static_cast<size_t>(shape_.source_positions);
-  check(!source.empty() && source.size() % rows == 0, "{} ids don't make {} sources of one length", source.size(), rows);
+  check(!source.empty() && source.size() % rows == 0, "{} ids don't make {} sources of one length", source.size(),
+        rows);
   const size_t length = source.size() / rows;
   check(length <= most, "the source has {} tokens, the encoder only {} positions; shorten it", length, most);
   check(mask.empty() || mask.size() == source.size(), "the mask of the source has {} entries, the source {}",
@@ -235,11 +201,71 @@ void Generator::reorder(std::span<const int32_t> parents) {
   // Beams of one prompt have the same padding, so `pads_` and `mask_` stay.
 }
 
-void run_search(Generator& generator, Search& search, std::span<const int32_t> pads,
+namespace {
+
+/// Positions of a model that sets no limit. More would mean a slip of the pen; memory refuses most of them earlier.
+constexpr int64_t unlimited_positions = int64_t{1} << 20;
+
+/// Most tokens to generate, so that they and the prompt have positions.
+int64_t fitting_tokens(const Model& model, const GenerationConfig& config, int64_t prompt) {
+  const int64_t context = model.context > 0 ? model.context : unlimited_positions;
+  check(prompt < context, "the prompt has {} tokens, the model {} positions; shorten it", prompt, context);
+  const int64_t most = config.most_new_tokens(prompt), fitting = context - prompt;
+  check(!config.max_new_tokens || most <= fitting,
+        "{} new tokens were asked for, after the prompt's {} the model has positions for {}", most, prompt, fitting);
+  return std::min(most, fitting);
+}
+
+}  // namespace
+
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given) {
+  check(model.generates(), "this {} model does not write text", model.family);
+  check_prompts(given, model.vocabulary);
+  PreparedSearch prepared;
+  size_t longest = 0, shortest = SIZE_MAX;
+  for (const auto& ids : given) {
+    longest = std::max(longest, ids.size());
+    shortest = std::min(shortest, ids.size());
+  }
+  const auto sources = static_cast<int64_t>(given.size());
+  GeneratorShape& shape = prepared.shape;
+  shape.rows = sources * config.num_beams;
+  if (model.has_encoder()) {
+    check(model.context == 0 || static_cast<int64_t>(longest) <= model.context,
+          "the source has {} tokens, the model {} positions; shorten it", longest, model.context);
+    shape.sources = sources;
+    shape.source_positions = static_cast<int64_t>(longest);
+    for (auto& ids : given) {
+      prepared.mask.insert(prepared.mask.end(), ids.size(), 1);
+      prepared.mask.insert(prepared.mask.end(), longest - ids.size(), 0);
+      ids.resize(longest, 0);
+      prepared.sources.insert(prepared.sources.end(), ids.begin(), ids.end());
+    }
+    given.assign(given.size(), {config.decoder_start()});
+    longest = 1;
+  } else {
+    shape.left_padded = shortest < longest;
+  }
+  config.max_new_tokens = fitting_tokens(model, config, static_cast<int64_t>(longest));
+  shape.capacity = static_cast<int64_t>(longest) + *config.max_new_tokens;
+  prepared.search = make_search(config, std::move(given), model.vocabulary);
+  return prepared;
+}
+
+void run_search(Generator& generator, PreparedSearch& prepared,
                 const std::function<void(std::span<const float>)>& on_logits) {
-  std::vector<int32_t> prompts;
-  for (int64_t row = 0; row < search.rows(); ++row)
-    prompts.insert(prompts.end(), search.ids(row).begin(), search.ids(row).end());
+  Search& search = *prepared.search;
+  if (!prepared.sources.empty()) generator.encode(prepared.sources, prepared.mask);
+  size_t longest = 0;
+  for (int64_t row = 0; row < search.rows(); ++row) longest = std::max(longest, search.ids(row).size());
+  std::vector<int32_t> prompts, pads;
+  for (int64_t row = 0; row < search.rows(); ++row) {
+    const auto ids = search.ids(row);
+    pads.push_back(static_cast<int32_t>(longest - ids.size()));
+    prompts.insert(prompts.end(), longest - ids.size(), 0);
+    prompts.insert(prompts.end(), ids.begin(), ids.end());
+  }
+  if (!prepared.shape.left_padded) pads.clear();
   std::vector<float> logits = generator.prefill(prompts, pads);
   while (true) {
     if (on_logits) on_logits(logits);

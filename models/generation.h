@@ -1,27 +1,16 @@
 #pragma once
-// Text generation: the prompt through one recorded program (prefill), then one token at a time through another (decode),
-// over a key-value cache that stays on the device. With an encoder, that runs once before.
+// Text generation: the prompt through one recorded program (prefill), then one token at a time through another
+// (decode), over a key-value cache that stays on the device. With an encoder, that runs once before.
 
 #include "models/beam_search.h"
 #include "models/model.h"
 
 namespace vkformer {
 
-struct SamplingSettings {
-  double temperature = 1;  ///< 0: greedy
-  int64_t top_k = 0;       ///< 0: off
-  double top_p = 1;        ///< 1: off
-  uint32_t seed = 0;
-};
-
-/// Chooses a token: temperature, then top-k, then top-p (nucleus), then a draw that depends only on (seed, draw).
-/// Greedy takes the largest logit, the lower id on a tie.
-int32_t sample(std::span<const float> logits, const SamplingSettings& settings, uint64_t draw);
-
 /// Sizes of a Generator's caches.
 struct GeneratorShape {
-  int64_t rows = 1;      ///< sequences side by side (prompts times beams)
-  int64_t capacity = 0;  ///< most positions of one, prompt and generated together; 0: the model's context
+  int64_t rows = 1;          ///< sequences side by side (prompts times beams)
+  int64_t capacity = 0;      ///< most positions of one, prompt and generated together; 0: the model's context
   bool left_padded = false;  ///< prompts of unlike lengths are padded on the left
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
@@ -64,9 +53,10 @@ class Generator {
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
   /// Row r goes on from what was row parents[r] (beam search).
   void reorder(std::span<const int32_t> parents);
-  /// The program that decode() replays; nullptr before the first call.
+  /// The programs that decode(), prefill() and encode() replay; nullptr before the first call.
   const Program* decode_program() const { return decode_.get(); }
   const Program* prefill_program() const { return last_prefill_; }
+  const Program* encoder_program() const { return encoder_.get(); }
 
  private:
   std::unique_ptr<Program> compile(int64_t positions);
@@ -86,9 +76,21 @@ class Generator {
   std::unique_ptr<Program> decode_, encoder_, reorder_;
 };
 
-/// Runs `search` to its end, from its prompts on. `pads` as in Generator::prefill; `on_logits` (optional) sees the
-/// logits [rows, V] of every step.
-void run_search(Generator& generator, Search& search, std::span<const int32_t> pads = {},
+/// A search and all that a Generator needs to run it. Nothing of it is on a device.
+struct PreparedSearch {
+  GeneratorShape shape;                ///< for the Generator
+  std::vector<int32_t> sources, mask;  ///< with an encoder: its ids, padded behind their ends, and 0 for padding
+  std::unique_ptr<Search> search;
+};
+
+/// `given`: the ids of each prompt or, with an encoder, of each source; lengths may differ. Where `config` does not ask
+/// for a number of new tokens, sequences end where the model's context ends. Throws Error when the model does not write
+/// text, for prompts, sources or max_new_tokens beyond its context, and like make_search.
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given);
+
+/// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
+/// `on_logits` (optional) sees the logits [rows, V] of every step. `generator` has the prepared shape.
+void run_search(Generator& generator, PreparedSearch& prepared,
                 const std::function<void(std::span<const float>)>& on_logits = {});
 
 }  // namespace vkformer

@@ -17,7 +17,8 @@ enum class EarlyStopping : uint8_t { no, yes, never };
 
 struct GenerationConfig {
   std::optional<int64_t> max_new_tokens;  ///< goes before max_length
-  int64_t max_length = 20;                ///< prompt included; the default, 20, means 20 new tokens
+  int64_t max_length = 20;                ///< prompt included; the default, 20, means that none is given
+  int64_t usual_new_tokens = 20;          ///< where neither is given; no key of the file
   std::optional<int64_t> min_new_tokens;  ///< goes before min_length
   int64_t min_length = 0;                 ///< prompt included
   int64_t num_beams = 1;
@@ -25,35 +26,40 @@ struct GenerationConfig {
   double length_penalty = 1;
   EarlyStopping early_stopping = EarlyStopping::no;
   std::vector<int32_t> eos_token_ids;  ///< any of them ends a sequence
-  std::optional<int32_t> pad_token_id;
   std::optional<int32_t> bos_token_id;
   std::optional<int32_t> decoder_start_token_id;
   std::optional<int32_t> forced_bos_token_id;
   std::vector<int32_t> forced_eos_token_ids;
   std::vector<std::vector<int32_t>> bad_words_ids;
-  int64_t no_repeat_ngram_size = 0;  ///< 0: off
-  double repetition_penalty = 1;     ///< 1: off
+  std::vector<int32_t> suppress_tokens;        ///< never come
+  std::vector<int32_t> begin_suppress_tokens;  ///< don't come first
+  int64_t no_repeat_ngram_size = 0;            ///< 0: off
+  double repetition_penalty = 1;               ///< 1: off
+  bool renormalize_logits = false;  ///< probabilities sum up to 1 again after the rules; only beam search sees it
+  // Draws instead of the likeliest token.
   bool do_sample = false;
-  double temperature = 1;
-  int64_t top_k = 50;
-  double top_p = 1;
+  double temperature = 1;  ///< 0: the likeliest
+  int64_t top_k = 50;      ///< 0: off
+  double top_p = 1;        ///< 1: off
+  uint32_t seed = 0;       ///< no key of the file
 
+  /// Whether max_new_tokens or max_length says how long a sequence may become.
+  bool has_length() const { return max_new_tokens || max_length != GenerationConfig().max_length; }
   /// Most tokens to generate after a prompt (a decoder's start id is a prompt of length 1). Throws Error when
   /// max_length leaves none.
   int64_t most_new_tokens(int64_t prompt_length) const;
   /// Tokens to generate before an end id may come.
   int64_t least_new_tokens(int64_t prompt_length) const;
   bool ends(int32_t token) const;
-  /// What stands behind the end: the pad id, else the first end id, else 0.
-  int32_t padding() const;
   /// The decoder's first id: decoder_start_token_id, else bos_token_id. Throws Error when there is neither.
   int32_t decoder_start() const;
 };
 
 /// Reads generation_config.json of a model folder, or, in an older folder that has none, the same keys of its
-/// config.json. Absent keys keep the value in `defaults` (what the model's family prescribes); unknown keys are
-/// ignored. Throws Error for wrong types and for values outside of what can be meant.
-GenerationConfig load_generation_config(const std::filesystem::path& folder, GenerationConfig defaults = {});
-GenerationConfig parse_generation_config(const JsonObject& json, GenerationConfig defaults = {});
+/// config.json; ids that this lacks are then those of Hugging Face's configuration class. Unknown keys are ignored, and
+/// negative ids are none. Throws Error for wrong types, for values outside of what can be meant, and for keys that
+/// would change the result but are not implemented.
+GenerationConfig load_generation_config(const std::filesystem::path& folder);
+GenerationConfig parse_generation_config(const JsonObject& json);
 
 }  // namespace vkformer

@@ -1,6 +1,7 @@
 #include "models/logits_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "runtime/check.h"
@@ -15,6 +16,19 @@ void force(std::span<const int32_t> ids, std::span<double> scores) {
   for (int32_t id : ids) scores[static_cast<size_t>(id)] = 0;
 }
 
+void ban(std::span<const int32_t> ids, std::span<double> scores) {
+  for (int32_t id : ids) scores[static_cast<size_t>(id)] = banned;
+}
+
+/// Leaves scores alone where everything is banned.
+void renormalize(std::span<double> scores) {
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  if (!std::isfinite(largest)) return;
+  double sum = 0;
+  for (double score : scores) sum += std::exp(score - largest);
+  for (double& score : scores) score -= largest + std::log(sum);
+}
+
 void check_ids(std::string_view key, std::span<const int32_t> ids, int64_t vocabulary) {
   for (int32_t id : ids)
     check(id >= 0 && id < vocabulary, "{}: token {} is outside the vocabulary of {}", key, id, vocabulary);
@@ -27,7 +41,8 @@ LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, 
       prompt_length_(prompt_length),
       most_(config.most_new_tokens(prompt_length)),
       least_(config.least_new_tokens(prompt_length)) {
-  std::erase_if(config_.eos_token_ids, [&](int32_t id) { return id < 0 || id >= vocabulary; });
+  for (auto* ids : {&config_.eos_token_ids, &config_.suppress_tokens, &config_.begin_suppress_tokens})
+    std::erase_if(*ids, [&](int32_t id) { return id < 0 || id >= vocabulary; });
   std::erase_if(config_.bad_words_ids,
                 [&](const std::vector<int32_t>& word) { return word.size() == 1 && config.ends(word[0]); });
   for (const auto& word : config_.bad_words_ids) {
@@ -42,10 +57,13 @@ void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::sp
   if (config_.repetition_penalty != 1) penalize_repetition(ids, scores);
   if (config_.no_repeat_ngram_size > 0) ban_repeated_ngrams(ids, scores);
   ban_bad_words(ids, scores);
-  if (generated < least_)
-    for (int32_t id : config_.eos_token_ids) scores[static_cast<size_t>(id)] = banned;
-  if (config_.forced_bos_token_id && prompt_length_ + generated == 1) force({&*config_.forced_bos_token_id, 1}, scores);
+  if (generated < least_) ban(config_.eos_token_ids, scores);
+  const bool first_forced = config_.forced_bos_token_id && prompt_length_ == 1;
+  if (first_forced && generated == 0) force({&*config_.forced_bos_token_id, 1}, scores);
   if (!config_.forced_eos_token_ids.empty() && generated == most_ - 1) force(config_.forced_eos_token_ids, scores);
+  ban(config_.suppress_tokens, scores);
+  if (generated == (first_forced ? 1 : 0)) ban(config_.begin_suppress_tokens, scores);
+  if (config_.renormalize_logits) renormalize(scores);
 }
 
 void LogitsRules::penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const {

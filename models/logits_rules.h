@@ -13,7 +13,7 @@ namespace vkformer {
 class LogitsRules {
  public:
   /// `prompt_length`: the longest prompt of the batch (1 for a decoder's start id). Throws Error when a banned or
-  /// forced id is outside the vocabulary. An end id outside the vocabulary just never comes.
+  /// forced id is outside the vocabulary. End ids and suppressed ones outside the vocabulary just never come.
   LogitsRules(const GenerationConfig& config, int64_t prompt_length, int64_t vocabulary);
 
   /// Applies, in this order, to the scores [V] of the token that follows `ids` (prompt or start id, then `generated`
@@ -24,9 +24,12 @@ class LogitsRules {
   ///   word. A sequence longer than `ids` is not looked for, even where its last id alone is missing;
   /// - no end id before the least number of new tokens;
   /// - the forced first id after a prompt of one id, with score 0;
-  /// - a forced end id as the last token that the limit allows, with score 0.
-  /// Banned ids get minus infinity; nothing is normalised again. Greedy search gives logits, beam search
-  /// log-probabilities.
+  /// - a forced end id as the last token that the limit allows, with score 0;
+  /// - no suppressed id, forced or not; the ids suppressed at the beginning not as first token, which is the second
+  /// where
+  ///   the first one is forced;
+  /// - with renormalize_logits: log-softmax.
+  /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities.
   void apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const;
 
  private:

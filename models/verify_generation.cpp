@@ -27,13 +27,14 @@ class RecordedGeneration {
     check(shape_.size() == 2 && expected.require(name("attention_mask")).shape == shape_ &&
               sequences_shape_.size() == 2 && sequences_shape_[0] % shape_[0] == 0,
           "{}: prompts, masks and sequences don't fit together", prefix_);
+    given_ = given();
     if (prefix_ != "beam") config_.num_beams = config_.num_return_sequences = 1;
     generate(backend, folder);
   }
 
   /// Ids of a greedy search, up to the end id.
   void compare_ids(const std::function<void(const VerifyRow&)>& report) const {
-    const auto results = search_->results();
+    const auto results = prepared_.search->results();
     int64_t wrong = 0;
     for (size_t row = 0; row < results.size(); ++row) {
       const std::vector<int32_t>& got = results[row][0].ids;
@@ -59,7 +60,7 @@ class RecordedGeneration {
                   .note = {}};
     double worst = 0, largest = 0;
     for (size_t r = 0; r < rows; ++r) {
-      const size_t generated = expected_ids(r).size() - prompt_length();
+      const size_t generated = expected_ids(r).size() - (model_.has_encoder() ? 1 : given_[r].size());
       for (size_t step = 0; step < std::min(generated, steps); ++step)
         for (size_t v = 0; v < vocabulary; ++v) {
           const double reference = static_cast<double>(want[(r * steps + step) * vocabulary + v]);
@@ -76,7 +77,7 @@ class RecordedGeneration {
 
   /// Hypotheses and their scores. After the first, those with scores closer than the tolerance may change places.
   void compare_beams(const std::function<void(const VerifyRow&)>& report) const {
-    const auto results = search_->results();
+    const auto results = prepared_.search->results();
     const std::vector<float> scores = read_floats(expected_, name("scores"));
     const double tolerance = require_number(tolerance_, "beam_score_absolute", 0, 1);
     const auto per_source = static_cast<size_t>(sequences_shape_[0] / shape_[0]);
@@ -113,50 +114,35 @@ class RecordedGeneration {
 
  private:
   std::string name(const char* tensor) const { return prefix_ + "." + tensor; }
-  size_t prompt_length() const { return model_.has_encoder() ? 1 : static_cast<size_t>(shape_[1]); }
 
-  /// Row `row` of the recorded sequences, up to the end id that follows the prompt.
+  /// Row `row` of the recorded sequences without the padding in front, up to the end id that follows the prompt.
   std::vector<int32_t> expected_ids(size_t row) const {
     const auto length = static_cast<size_t>(sequences_shape_[1]);
+    const size_t prompt = model_.has_encoder() ? 1 : static_cast<size_t>(shape_[1]);
     std::vector<int32_t> ids;
-    for (size_t i = 0; i < length; ++i) {
+    for (size_t i = model_.has_encoder() ? 0 : prompt - given_[row].size(); i < length; ++i) {
       ids.push_back(want_[row * length + i]);
-      if (i >= prompt_length() && config_.ends(ids.back())) break;
+      if (i >= prompt && config_.ends(ids.back())) break;
     }
     return ids;
   }
 
-  void generate(Backend& backend, const std::filesystem::path& folder) {
+  /// The recorded prompts or sources without their padding.
+  std::vector<std::vector<int32_t>> given() const {
     const std::vector<int32_t> ids = read_ints(expected_, name("input_ids"));
     const std::vector<int32_t> mask = read_ints(expected_, name("attention_mask"));
-    const int64_t sources = shape_[0], width = shape_[1], beams = config_.num_beams;
-    GeneratorShape sizes{.rows = sources * beams, .capacity = sequences_shape_[1]};
-    std::vector<std::vector<int32_t>> prompts;
-    std::vector<int32_t> pads;
-    for (int64_t row = 0; row < sources; ++row) {
-      const auto begin = static_cast<std::ptrdiff_t>(row * width), end = begin + static_cast<std::ptrdiff_t>(width);
-      if (model_.has_encoder())
-        prompts.push_back({config_.decoder_start()});
-      else
-        prompts.emplace_back(ids.begin() + begin, ids.begin() + end);
-      pads.push_back(static_cast<int32_t>(std::count(mask.begin() + begin, mask.begin() + end, 0)));
-    }
-    if (model_.has_encoder()) {
-      sizes.sources = sources;
-      sizes.source_positions = width;
-    } else {
-      sizes.left_padded = std::any_of(pads.begin(), pads.end(), [](int32_t n) { return n > 0; });
-    }
-    Generator generator(backend, model_, sizes);
+    std::vector<std::vector<int32_t>> rows(static_cast<size_t>(shape_[0]));
+    for (size_t i = 0; i < ids.size(); ++i)
+      if (mask[i] != 0) rows[i / static_cast<size_t>(shape_[1])].push_back(ids[i]);
+    return rows;
+  }
+
+  void generate(Backend& backend, const std::filesystem::path& folder) {
+    prepared_ = prepare_search(model_, config_, given_);
+    Generator generator(backend, model_, prepared_.shape);
     load_parameters(generator.store(), model_.parameters, folder);
-    if (model_.has_encoder()) generator.encode(ids, mask);
-    search_ = make_search(config_, std::move(prompts), model_.vocabulary);
-    std::vector<int32_t> row_pads;
-    if (sizes.left_padded)
-      for (int32_t pad : pads) row_pads.insert(row_pads.end(), static_cast<size_t>(beams), pad);
-    run_search(generator, *search_, row_pads, [&](std::span<const float> logits) {
-      logits_.emplace_back(logits.begin(), logits.end());
-    });
+    run_search(generator, prepared_,
+               [&](std::span<const float> logits) { logits_.emplace_back(logits.begin(), logits.end()); });
   }
 
   const Model& model_;
@@ -166,7 +152,8 @@ class RecordedGeneration {
   GenerationConfig config_;
   std::vector<int64_t> shape_, sequences_shape_;
   std::vector<int32_t> want_;
-  std::unique_ptr<Search> search_;
+  std::vector<std::vector<int32_t>> given_;
+  PreparedSearch prepared_;
   std::vector<std::vector<float>> logits_;  ///< of every step
 };
 

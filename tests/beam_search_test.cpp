@@ -37,7 +37,7 @@ TEST_CASE("log-softmax is exact for large and small logits", "[beam_search]") {
 TEST_CASE("two beams find what greedy misses", "[beam_search]") {
   // 0 ends, 3 starts: after 3 comes 1 or 2; 2 is less likely, but what follows it is certain.
   const Model model = markov({{1, 0, 0, 0}, {.4, .3, .3, 0}, {.9, .05, .05, 0}, {0, .6, .4, 0}});
-  GenerationConfig config{.max_new_tokens = 5, .eos_token_ids = {0}, .pad_token_id = 3};
+  GenerationConfig config{.max_new_tokens = 5, .eos_token_ids = {0}};
   const auto greedy = make_search(config, {{3}}, 4);
   CHECK(run(*greedy, {{3}}, model)[0][0].ids == Ids{3, 1, 0});
   config.num_beams = config.num_return_sequences = 2;
@@ -62,8 +62,7 @@ TEST_CASE("the length penalty decides between short and long", "[beam_search]") 
 TEST_CASE("early stopping takes the first hypotheses, or looks further", "[beam_search]") {
   // 3 starts; 0 ends.
   const Model model = markov({{1, 0, 0, 0}, {.9, .1, 0, 0}, {.01, 0, .99, 0}, {.4, .35, .25, 0}});
-  GenerationConfig config{
-      .max_new_tokens = 3, .num_beams = 2, .num_return_sequences = 2, .eos_token_ids = {0}, .pad_token_id = 3};
+  GenerationConfig config{.max_new_tokens = 3, .num_beams = 2, .num_return_sequences = 2, .eos_token_ids = {0}};
   config.early_stopping = EarlyStopping::yes;
   check_same(search_all(config, {{3}}, 4, model)[0], {{{3, 1, 0}, std::log(.315) / 2}, {{3, 0}, std::log(.4)}});
   config.early_stopping = EarlyStopping::no;  // 2 2 with ln(0.2475) / 2 is better than ln(0.4)
@@ -123,7 +122,7 @@ TEST_CASE("an end id below the best K is no hypothesis", "[beam_search]") {
 TEST_CASE("a finished source waits for the others", "[beam_search]") {
   // After 2 comes the end, after 3 a chain 1 1 1 ... that ends at the limit.
   const Model model = markov({{1, 0, 0, 0}, {0, 1, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}});
-  GenerationConfig config{.max_new_tokens = 3, .eos_token_ids = {0}, .pad_token_id = 2};
+  GenerationConfig config{.max_new_tokens = 3, .eos_token_ids = {0}};
   for (int64_t beams : {1, 2}) {
     config.num_beams = beams;
     const auto search = make_search(config, {{2}, {3}}, 4);
@@ -137,14 +136,13 @@ TEST_CASE("a finished source waits for the others", "[beam_search]") {
     CHECK_FALSE(search->done());
     const SearchStep& step = search->advance(std::vector<float>(logits));
     CHECK(step.parents[0] == 0);
-    CHECK(step.tokens[0] == 2);
+    CHECK(step.tokens[0] == 0);
     CHECK(step.tokens[static_cast<size_t>(beams)] == 1);
     search->advance(logits);
     REQUIRE(search->done());
     const Results results = search->results();
     CHECK(results[0][0].ids == Ids{2, 0});
     CHECK(results[1][0].ids == Ids{3, 1, 1, 1});
-    CHECK(padded_ids(results, 2) == Ids{2, 0, 2, 2, 3, 1, 1, 1});
   }
 }
 
@@ -204,8 +202,7 @@ TEST_CASE("the search equals one written with lists", "[beam_search]") {
                             .num_beams = 1 + static_cast<int64_t>(seed / 3 % 4),
                             .length_penalty = std::vector<double>{1, 0, .6, 2, -1}[seed / 5 % 5],
                             .early_stopping = static_cast<EarlyStopping>(seed % 3),
-                            .eos_token_ids = {1},
-                            .pad_token_id = 0};
+                            .eos_token_ids = {1}};
     config.num_return_sequences = config.num_beams;
     if (seed % 4 == 0) config.eos_token_ids = {1, 5};
     if (seed % 5 == 1) config.min_new_tokens = 3;
@@ -246,6 +243,42 @@ TEST_CASE("greedy takes logits, follows the rules and ends each row for itself",
   }
 }
 
+TEST_CASE("beams add up renormalised scores when they are asked to", "[beam_search]") {
+  // 3 starts; 2 is banned, which leaves 1 two thirds of what may come.
+  const Model model = markov({{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}, {.2, .4, .4, 0}});
+  GenerationConfig config{.max_new_tokens = 2,
+                          .num_beams = 2,
+                          .num_return_sequences = 2,
+                          .length_penalty = 0,
+                          .eos_token_ids = {0},
+                          .bad_words_ids = {{2}}};
+  check_same(search_all(config, {{3}}, 4, model)[0], {{{3, 1, 0}, std::log(.4)}, {{3, 0}, std::log(.2)}});
+  config.renormalize_logits = true;
+  check_same(search_all(config, {{3}}, 4, model)[0], {{{3, 1, 0}, std::log(2. / 3)}, {{3, 0}, std::log(1. / 3)}});
+}
+
+TEST_CASE("draws follow the rules, and a batch does not change them", "[beam_search]") {
+  const Model model = markov(std::vector<std::vector<double>>(4, {.1, .3, .4, .2}));
+  GenerationConfig config{.max_new_tokens = 400, .bad_words_ids = {{1}}, .do_sample = true, .top_k = 2, .seed = 5};
+  const std::vector<Ids> prompts{{3}, {3}};
+  const auto draw = [&](std::vector<Ids> some) {
+    const auto search = make_search(config, some, 4);
+    return run(*search, some, model);
+  };
+  const Results both = draw(prompts);
+  CHECK(both[0][0].ids == draw({{3}})[0][0].ids);
+  CHECK(both[0][0].ids != both[1][0].ids);
+  // 2 and 3 are left, two to one.
+  const auto& ids = both[0][0].ids;
+  const auto twos = std::count(ids.begin(), ids.end(), 2), threes = std::count(ids.begin() + 1, ids.end(), 3);
+  CHECK(twos + threes == 400);
+  CHECK(std::abs(static_cast<double>(twos) - 400 * 2 / 3.) < 40);  // four standard deviations
+  config.seed = 6;
+  CHECK(draw(prompts)[0][0].ids != both[0][0].ids);
+  config.temperature = 0;
+  CHECK(draw(prompts)[0][0].ids == Ids(draw(prompts)[1][0].ids));
+}
+
 TEST_CASE("a search refuses what it cannot run", "[beam_search]") {
   const GenerationConfig config{.max_new_tokens = 1, .num_beams = 2, .eos_token_ids = {0}};
   const auto error = [](const GenerationConfig& c, std::vector<Ids> prompts) {
@@ -256,7 +289,7 @@ TEST_CASE("a search refuses what it cannot run", "[beam_search]") {
   CHECK_THAT(error(config, {{1, 4}}), ContainsSubstring("token 4 is outside the vocabulary of 4"));
   CHECK_THAT(error({.num_beams = 2, .num_return_sequences = 3}, {{1}}),
              ContainsSubstring("num_return_sequences is 3, but 2 beams give at most 2"));
-  CHECK_THAT(error({.pad_token_id = 4}, {{1}}), ContainsSubstring("pad_token_id: token 4"));
+  CHECK_THAT(error({.num_beams = 2, .do_sample = true}, {{1}}), ContainsSubstring("do_sample with num_beams 2"));
   CHECK_THAT(error({.max_new_tokens = 0}, {{1}}), ContainsSubstring("max_new_tokens is 0"));
   for (int64_t beams : {1, 2}) {
     GenerationConfig c = config;
@@ -267,8 +300,10 @@ TEST_CASE("a search refuses what it cannot run", "[beam_search]") {
     std::vector<float> logits(static_cast<size_t>(4 * beams), 1.0f);
     search->advance(logits);
     CHECK_THAT(error_of([&] { search->advance(logits); }), ContainsSubstring("the search is done"));
-    const auto second = make_search(c, {{1}}, 4);
-    logits[2] = std::nanf("");
-    CHECK_THAT(error_of([&] { second->advance(logits); }), ContainsSubstring("the logits of row 0 are not finite"));
+    for (float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+      const auto second = make_search(c, {{1}}, 4);
+      logits[2] = bad;
+      CHECK_THAT(error_of([&] { second->advance(logits); }), ContainsSubstring("the logits of row 0 are not finite"));
+    }
   }
 }

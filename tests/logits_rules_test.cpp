@@ -14,9 +14,7 @@ using namespace vkformer::testing;
 
 namespace {
 
-GenerationConfig parsed(const std::string& text, GenerationConfig defaults = {}) {
-  return parse_generation_config(JsonObject::parse(text, "g.json"), std::move(defaults));
-}
+GenerationConfig parsed(const std::string& text) { return parse_generation_config(JsonObject::parse(text, "g.json")); }
 
 std::string error_of_config(const std::string& text) {
   return error_of([&] { parsed(text); });
@@ -39,8 +37,11 @@ TEST_CASE("generation_config.json is read with Hugging Face's names", "[generati
     "max_new_tokens": 16, "max_length": 512, "min_new_tokens": 2, "min_length": 5, "num_beams": 4,
     "num_return_sequences": 3, "length_penalty": 0.6, "early_stopping": true, "eos_token_id": [2, 7],
     "pad_token_id": 0, "bos_token_id": 1, "decoder_start_token_id": 9, "forced_bos_token_id": 11,
-    "forced_eos_token_id": 2, "bad_words_ids": [[96], [3, 4]], "no_repeat_ngram_size": 3, "repetition_penalty": 1.2,
-    "do_sample": true, "temperature": 0.7, "top_k": 10, "top_p": 0.9, "transformers_version": "5.0", "use_cache": true
+    "forced_eos_token_id": 2, "bad_words_ids": [[96], [3, 4]], "suppress_tokens": [5, 6],
+    "begin_suppress_tokens": [7], "renormalize_logits": true, "no_repeat_ngram_size": 3, "repetition_penalty": 1.2,
+    "do_sample": true, "temperature": 0.7, "top_k": 10, "top_p": 0.9, "transformers_version": "5.0", "use_cache": true,
+    "num_beam_groups": 1, "diversity_penalty": 0.0, "encoder_no_repeat_ngram_size": 0, "typical_p": 1.0,
+    "constraints": null, "force_words_ids": []
   })");
   CHECK(c.max_new_tokens == 16);
   CHECK(c.max_length == 512);
@@ -51,12 +52,14 @@ TEST_CASE("generation_config.json is read with Hugging Face's names", "[generati
   CHECK(c.length_penalty == 0.6);
   CHECK(c.early_stopping == EarlyStopping::yes);
   CHECK(c.eos_token_ids == std::vector<int32_t>{2, 7});
-  CHECK(c.pad_token_id == 0);
   CHECK(c.bos_token_id == 1);
   CHECK(c.decoder_start_token_id == 9);
   CHECK(c.forced_bos_token_id == 11);
   CHECK(c.forced_eos_token_ids == std::vector<int32_t>{2});
   CHECK(c.bad_words_ids == std::vector<std::vector<int32_t>>{{96}, {3, 4}});
+  CHECK(c.suppress_tokens == std::vector<int32_t>{5, 6});
+  CHECK(c.begin_suppress_tokens == std::vector<int32_t>{7});
+  CHECK(c.renormalize_logits);
   CHECK(c.no_repeat_ngram_size == 3);
   CHECK(c.repetition_penalty == 1.2);
   CHECK(c.do_sample);
@@ -65,15 +68,23 @@ TEST_CASE("generation_config.json is read with Hugging Face's names", "[generati
   CHECK(c.top_p == 0.9);
 }
 
-TEST_CASE("absent and null keys keep the defaults", "[generation_config]") {
-  const GenerationConfig c = parsed(R"({"eos_token_id": null, "early_stopping": "never", "pad_token_id": -1})",
-                                    {.eos_token_ids = {1}, .pad_token_id = 5});
-  CHECK(c.eos_token_ids == std::vector<int32_t>{1});
-  CHECK(c.pad_token_id == 5);
+TEST_CASE("absent and null keys keep the defaults, negative ids are none", "[generation_config]") {
+  const GenerationConfig c = parsed(R"({"eos_token_id": null, "early_stopping": "never", "pad_token_id": -1,
+    "bos_token_id": -1, "decoder_start_token_id": -1, "forced_eos_token_id": -1, "suppress_tokens": null, "top_k": -1})");
+  CHECK(c.eos_token_ids.empty());
+  CHECK_FALSE(c.bos_token_id);
+  CHECK_FALSE(c.decoder_start_token_id);
+  CHECK(c.forced_eos_token_ids.empty());
+  CHECK(c.top_k == 0);
+  CHECK(parsed("{}").top_k == 50);
+  CHECK(parsed(R"({"eos_token_id": -1})").eos_token_ids.empty());
+  CHECK(parsed(R"({"eos_token_id": [4, -1, 5]})").eos_token_ids == std::vector<int32_t>{4, 5});
   CHECK(c.early_stopping == EarlyStopping::never);
   CHECK(c.num_beams == 1);
   CHECK(c.length_penalty == 1);
   CHECK_FALSE(c.max_new_tokens);
+  CHECK_FALSE(c.has_length());
+  CHECK_FALSE(c.do_sample);
   CHECK(parsed(R"({"early_stopping": false})").early_stopping == EarlyStopping::no);
   CHECK(parsed(R"({"eos_token_id": 3})").eos_token_ids == std::vector<int32_t>{3});
   CHECK(parsed(R"({"bad_words_ids": []})").bad_words_ids.empty());
@@ -91,6 +102,43 @@ TEST_CASE("an older folder's config.json stands in for generation_config.json", 
   CHECK(load().eos_token_ids.empty());
 }
 
+TEST_CASE("an older config.json has the ids of its class, unless it says otherwise", "[generation_config]") {
+  const TemporaryFolder folder;
+  const auto load = [&](const std::string& text) {
+    put(folder / "config.json", text);
+    return load_generation_config(folder.path());
+  };
+  GenerationConfig c = load(R"({"model_type": "bart"})");
+  CHECK(c.forced_eos_token_ids == std::vector<int32_t>{2});
+  CHECK(c.decoder_start() == 2);
+  CHECK(load(R"({"model_type": "bart", "forced_eos_token_id": null})").forced_eos_token_ids.empty());
+  CHECK(load(R"({"model_type": "bart", "decoder_start_token_id": null})").decoder_start() == 0);
+  c = load(R"({"model_type": "t5"})");
+  CHECK(c.decoder_start() == 0);
+  CHECK(c.eos_token_ids == std::vector<int32_t>{1});
+  c = load(R"({"model_type": "marian", "decoder_start_token_id": 96})");
+  CHECK(c.decoder_start() == 96);
+  CHECK(c.forced_eos_token_ids == std::vector<int32_t>{0});
+  CHECK(load(R"({"model_type": "gpt2"})").eos_token_ids.empty());
+  put(folder / "generation_config.json", "{}");
+  CHECK(load(R"({"model_type": "bart"})").forced_eos_token_ids.empty());
+}
+
+TEST_CASE("what would change the result and is not implemented is refused", "[generation_config]") {
+  for (const char* setting :
+       {R"("num_beam_groups": 2)", R"("diversity_penalty": 0.5)", R"("penalty_alpha": 0.6)",
+        R"("encoder_repetition_penalty": 1.2)", R"("encoder_no_repeat_ngram_size": 3)", R"("guidance_scale": 1.5)",
+        R"("min_p": 0.05)", R"("typical_p": 0.9)", R"("epsilon_cutoff": 1e-4)", R"("eta_cutoff": 1e-4)",
+        R"("constraints": [1])", R"("force_words_ids": [[1]])", R"("sequence_bias": [[[1], 2.5]])",
+        R"("exponential_decay_length_penalty": [3, 1.1])", R"("forced_decoder_ids": [[1, 2]])",
+        R"("stop_strings": "a")", R"("watermarking_config": {"bias": 2})", R"("dola_layers": "low")"}) {
+    const std::string text = setting, key = text.substr(0, text.find(':'));
+    CHECK_THAT(error_of_config("{" + text + "}"), ContainsSubstring("g.json: " + key + " is not supported; remove it"));
+    CHECK(error_of_config("{" + key + ": null}").empty());
+  }
+  CHECK_THAT(error_of_config(R"({"num_beam_groups": 2})"), ContainsSubstring("or set it to 1"));
+}
+
 TEST_CASE("wrong values in generation_config.json give one line", "[generation_config]") {
   CHECK_THAT(error_of_config(R"({"num_beams": 0})"),
              ContainsSubstring("g.json: \"num_beams\" must be an integer from 1"));
@@ -103,7 +151,7 @@ TEST_CASE("wrong values in generation_config.json give one line", "[generation_c
   CHECK_THAT(error_of_config(R"({"early_stopping": "yes"})"),
              ContainsSubstring("\"early_stopping\" must be true, false or \"never\""));
   CHECK_THAT(error_of_config(R"({"early_stopping": 1})"), ContainsSubstring("\"early_stopping\""));
-  for (const char* ids : {"-1", "1.5", "true", "[1, -1]", "[[1]]", "[\"a\"]", "[18446744073709551615]", "[2147483648]"})
+  for (const char* ids : {"-2", "1.5", "true", "[1, -2]", "[[1]]", "[\"a\"]", "[18446744073709551615]", "[2147483648]"})
     CHECK_THAT(error_of_config("{\"eos_token_id\": " + std::string(ids) + "}"), ContainsSubstring("\"eos_token_id\""));
   for (const char* lists : {"1", "[1]", "[[]]", "[[1], [-1]]", "[[1, 2.5]]", "{\"a\": 1}"})
     CHECK_THAT(error_of_config("{\"bad_words_ids\": " + std::string(lists) + "}"),
@@ -113,6 +161,8 @@ TEST_CASE("wrong values in generation_config.json give one line", "[generation_c
 TEST_CASE("lengths count from the prompt", "[generation_config]") {
   CHECK(GenerationConfig().most_new_tokens(1) == 20);
   CHECK(GenerationConfig().most_new_tokens(30) == 20);
+  CHECK(GenerationConfig{.usual_new_tokens = 200}.most_new_tokens(30) == 200);
+  CHECK(GenerationConfig{.max_length = 512, .usual_new_tokens = 200}.most_new_tokens(12) == 500);
   CHECK(GenerationConfig{.max_length = 512}.most_new_tokens(1) == 511);
   CHECK(GenerationConfig{.max_new_tokens = 7, .max_length = 512}.most_new_tokens(600) == 7);
   CHECK_THAT(error_of([] { GenerationConfig{.max_length = 10}.most_new_tokens(10); }),
@@ -120,9 +170,6 @@ TEST_CASE("lengths count from the prompt", "[generation_config]") {
   CHECK(GenerationConfig{.min_length = 5}.least_new_tokens(2) == 3);
   CHECK(GenerationConfig{.min_length = 5}.least_new_tokens(9) == 0);
   CHECK(GenerationConfig{.min_new_tokens = 4, .min_length = 5}.least_new_tokens(9) == 4);
-  CHECK(GenerationConfig{.eos_token_ids = {4, 5}}.padding() == 4);
-  CHECK(GenerationConfig{.eos_token_ids = {4}, .pad_token_id = 0}.padding() == 0);
-  CHECK(GenerationConfig().padding() == 0);
   CHECK(GenerationConfig{.bos_token_id = 3}.decoder_start() == 3);
   CHECK(GenerationConfig{.bos_token_id = 3, .decoder_start_token_id = 0}.decoder_start() == 0);
   CHECK_THAT(error_of([] { GenerationConfig().decoder_start(); }), ContainsSubstring("decoder_start_token_id"));
@@ -186,6 +233,29 @@ TEST_CASE("first and last id can be forced, whatever is banned", "[logits_rules]
   CHECK(ruled(config, {1, 2}, 1, scores) == std::vector<double>{banned, 2, banned, 4});
   CHECK(ruled(config, {1, 2, 3}, 1, scores) == std::vector<double>{0, 0, banned, banned});
   CHECK(ruled(config, {1, 2}, 2, scores) == std::vector<double>{banned, 2, banned, 4});  // a prompt of two ids
+}
+
+TEST_CASE("suppressed ids never come, or not at first", "[logits_rules]") {
+  const std::vector<double> scores{1, 2, 3, 4};
+  GenerationConfig config{.max_new_tokens = 4, .suppress_tokens = {2, 9}, .begin_suppress_tokens = {0, 9}};
+  CHECK(ruled(config, {1, 1}, 2, scores) == std::vector<double>{banned, 2, banned, 4});
+  CHECK(ruled(config, {1, 1, 3}, 2, scores) == std::vector<double>{1, 2, banned, 4});
+  // Behind a forced first id the beginning is one id later.
+  config.forced_bos_token_id = 0;
+  CHECK(ruled(config, {1}, 1, scores) == std::vector<double>{0, banned, banned, banned});
+  CHECK(ruled(config, {1, 0}, 1, scores) == std::vector<double>{banned, 2, banned, 4});
+  CHECK(ruled(config, {1, 0, 1}, 1, scores) == std::vector<double>{1, 2, banned, 4});
+  CHECK(ruled(config, {1, 1}, 2, scores) == std::vector<double>{banned, 2, banned, 4});
+}
+
+TEST_CASE("scores can be renormalised after all other rules", "[logits_rules]") {
+  const GenerationConfig config{.suppress_tokens = {0}, .renormalize_logits = true};
+  const auto scores = ruled(config, {1}, 1, {0, std::log(.1), std::log(.3)});
+  CHECK(scores[0] == banned);
+  CHECK(std::abs(scores[1] - std::log(.25)) < 1e-12);
+  CHECK(std::abs(scores[2] - std::log(.75)) < 1e-12);
+  const GenerationConfig nothing{.suppress_tokens = {0, 1, 2}, .renormalize_logits = true};
+  CHECK(ruled(nothing, {1}, 1, {0, 0, 0}) == std::vector<double>{banned, banned, banned});
 }
 
 TEST_CASE("rules for ids outside the vocabulary are refused", "[logits_rules]") {

@@ -1,8 +1,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
 #include <map>
 
-#include "models/generation.h"
+#include "models/sampling.h"
 #include "models/training.h"
 
 using namespace vkformer;
@@ -42,6 +43,13 @@ TEST_CASE("top-k and top-p drop the tail", "[sampling]") {
   CHECK(draw(logits, {.top_p = 0.65}).size() == 2);
   CHECK(draw(logits, {.top_p = 0.75}).size() == 3);
   CHECK(draw(logits, {.top_p = 0.0}).size() == 1);
+}
+
+TEST_CASE("what is banned is never drawn", "[sampling]") {
+  const float none = -std::numeric_limits<float>::infinity();
+  const auto counts = draw({none, 0, none, 0, none}, {.seed = 2});
+  CHECK(counts.size() == 2);
+  CHECK(counts.at(1) + counts.at(3) == 4000);
 }
 
 TEST_CASE("draws depend on seed and position only", "[sampling]") {

@@ -1,15 +1,16 @@
-// `vkformer generate --ids`: greedy or beam search over token ids, for any family that writes text.
+// `vkformer generate --ids`: greedy or beam search or draws over token ids, for any family that writes text.
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "models/generation.h"
 #include "runtime/check.h"
 #include "tools/commands.h"
 #include "tools/model_folder.h"
+#include "tools/profile.h"
 
 namespace vkformer {
 
@@ -33,15 +34,38 @@ std::vector<int32_t> parse_ids(const std::string& text) {
   return ids;
 }
 
+/// What the folder says, and the command line before it.
 GenerationConfig configured(const GenerateFlags& flags, const std::filesystem::path& folder) {
+  const auto given = [&](const char* name) { return flags.given.contains(name); };
   GenerationConfig config = load_generation_config(folder);
-  if (flags.given.contains("--tokens") || (!config.max_new_tokens && config.max_length == GenerationConfig{}.max_length))
-    config.max_new_tokens = flags.tokens;
-  if (flags.given.contains("--beams")) config.num_beams = flags.beams;
-  if (flags.given.contains("--return")) config.num_return_sequences = flags.returned;
-  if (flags.given.contains("--length-penalty")) config.length_penalty = flags.length_penalty;
-  if (flags.given.contains("--early-stopping")) config.early_stopping = EarlyStopping::yes;
+  config.usual_new_tokens = flags.tokens;
+  if (given("--tokens")) config.max_new_tokens = flags.tokens;
+  if (given("--beams")) config.num_beams = flags.beams;
+  if (given("--return")) config.num_return_sequences = flags.returned;
+  if (given("--length-penalty")) config.length_penalty = flags.length_penalty;
+  if (given("--early-stopping")) config.early_stopping = EarlyStopping::yes;
+  for (const char* flag : {"--temp", "--top-k", "--top-p", "--seed"})
+    config.do_sample = config.do_sample || given(flag);
+  if (given("--temp")) config.temperature = flags.sampling.temperature;
+  if (given("--top-k")) config.top_k = flags.sampling.top_k;
+  if (given("--top-p")) config.top_p = flags.sampling.top_p;
+  if (config.temperature == 0) config.do_sample = false;
+  config.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
   return config;
+}
+
+void print(const std::vector<std::vector<Hypothesis>>& results, bool scores, bool json) {
+  auto rows = nlohmann::json::array();
+  for (size_t source = 0; source < results.size(); ++source)
+    for (const Hypothesis& hypothesis : results[source]) {
+      if (json)
+        rows.push_back({{"source", source}, {"ids", hypothesis.ids}, {"score", hypothesis.score}});
+      else if (scores)
+        fmt::print("{:.4f}  {}\n", hypothesis.score, fmt::join(hypothesis.ids, ","));
+      else
+        fmt::print("{}\n", fmt::join(hypothesis.ids, ","));
+    }
+  if (json) fmt::print("{}\n", rows.dump(1));
 }
 
 }  // namespace
@@ -50,55 +74,25 @@ void generate_ids(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = make_model(JsonObject::load(folder / "config.json"));
   const GenerationConfig config = configured(flags, folder);
-  const Weights weights(model.parameters, folder);
   std::vector<std::vector<int32_t>> given;
-  size_t longest = 0;
-  for (const std::string& text : flags.ids) {
-    given.push_back(parse_ids(text));
-    longest = std::max(longest, given.back().size());
-  }
-  // Sources are padded behind their ends, prompts in front.
-  std::vector<int32_t> padded, mask, pads;
-  for (const auto& ids : given) {
-    const size_t missing = longest - ids.size();
-    for (int64_t beam = 0; beam < config.num_beams; ++beam) pads.push_back(static_cast<int32_t>(missing));
-    padded.insert(padded.end(), ids.begin(), ids.end());
-    padded.insert(padded.end(), missing, 0);
-    mask.insert(mask.end(), ids.size(), 1);
-    mask.insert(mask.end(), missing, 0);
-  }
-  const auto sources = static_cast<int64_t>(given.size());
-  const bool unlike = std::any_of(pads.begin(), pads.end(), [](int32_t n) { return n > 0; });
-  const int64_t prompt = model.has_encoder() ? 1 : static_cast<int64_t>(longest);
-  GeneratorShape shape{.rows = sources * config.num_beams, .capacity = prompt + config.most_new_tokens(prompt)};
-  if (model.has_encoder()) {
-    shape.sources = sources;
-    shape.source_positions = static_cast<int64_t>(longest);
-  } else {
-    shape.left_padded = unlike;
-  }
-  std::vector<std::vector<int32_t>> prompts = given;
-  if (model.has_encoder()) prompts.assign(given.size(), {config.decoder_start()});
-  auto search = make_search(config, std::move(prompts), model.vocabulary);
+  for (const std::string& text : flags.ids) given.push_back(parse_ids(text));
+  PreparedSearch prepared = prepare_search(model, config, std::move(given));
+  const Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);
-  Generator generator(*backend, model, shape);
+  Generator generator(*backend, model, prepared.shape);
   load_weights(weights, generator.store(), flags.common.quiet);
-  if (model.has_encoder()) generator.encode(padded, mask);
-  run_search(generator, *search, shape.left_padded ? std::span<const int32_t>(pads) : std::span<const int32_t>());
+  run_search(generator, prepared);
+  print(prepared.search->results(), config.num_beams > 1, flags.common.json);
+  if (config.do_sample && !flags.common.quiet) fmt::print(stderr, "seed {}\n", config.seed);
 
-  auto rows = nlohmann::json::array();
-  const auto results = search->results();
-  for (size_t source = 0; source < results.size(); ++source)
-    for (const Hypothesis& hypothesis : results[source]) {
-      if (flags.common.json)
-        rows.push_back({{"source", source}, {"ids", hypothesis.ids}, {"score", hypothesis.score}});
-      else if (config.num_beams > 1)
-        fmt::print("{:.4f}  {}\n", hypothesis.score, fmt::join(hypothesis.ids, ","));
-      else
-        fmt::print("{}\n", fmt::join(hypothesis.ids, ","));
-    }
-  if (flags.common.json) fmt::print("{}\n", rows.dump(1));
+  if (flags.common.profile.empty()) return;
+  std::vector<std::pair<std::string, const Program*>> programs;
+  if (generator.encoder_program()) programs.emplace_back("encoder", generator.encoder_program());
+  programs.emplace_back("prefill", generator.prefill_program());
+  if (generator.decode_program()) programs.emplace_back("last decoded token", generator.decode_program());
+  for (const auto& [title, program] : programs) print_profile(*program, title, flags.common.json);
+  write_trace(programs, flags.common.profile);
 }
 
 }  // namespace vkformer

@@ -97,17 +97,25 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "of the draws (default: a new one, printed)")
       ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
-  command
-      ->add_option("--ids", flags->ids,
-                   "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch; greedy "
-                   "or beam search as generation_config.json says")
-      ->excludes(prompt);
-  command->add_option("--beams", flags->beams, "with --ids: beams of each source")->check(CLI::Range(1, 1024));
+  CLI::Option* ids =
+      command
+          ->add_option("--ids", flags->ids,
+                       "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch; "
+                       "searches as generation_config.json says; --temp, --top-k, --top-p or --seed draw")
+          ->excludes(prompt);
+  command->add_option("--beams", flags->beams, "with --ids: beams of each source")
+      ->check(CLI::Range(1, 1024))
+      ->needs(ids);
   command->add_option("--return", flags->returned, "with --ids: hypotheses of each source to print")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--length-penalty", flags->length_penalty,
-                      "with --beams: a score is its log-probability / length ^ this");
-  command->add_flag("--early-stopping", flags->early_stopping, "with --beams: end with the first hypotheses");
+      ->check(CLI::Range(1, 1024))
+      ->needs(ids);
+  command
+      ->add_option("--length-penalty", flags->length_penalty,
+                   "with --beams: a score is its log-probability / length ^ this")
+      ->check(CLI::Range(-100.0, 100.0))
+      ->needs(ids);
+  command->add_flag("--early-stopping", flags->early_stopping, "with --beams: end with the first hypotheses")
+      ->needs(ids);
   command->callback([flags, command] {
     for (const CLI::Option* option : command->get_options())
       if (option->count() > 0) flags->given.insert(option->get_name());
@@ -138,7 +146,8 @@ void add_conform(CLI::App& app) {
 
 void add_verify(CLI::App& app) {
   auto flags = std::make_shared<VerifyFlags>();
-  CLI::App* command = app.add_subcommand("verify", "compare models and single ops with recorded outputs of another implementation");
+  CLI::App* command =
+      app.add_subcommand("verify", "compare models and single ops with recorded outputs of another implementation");
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");

@@ -1,0 +1,109 @@
+// Generating for a batch: unlike lengths, lengths that have no positions, what is refused before there is a device.
+
+#include "models/generation.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <filesystem>
+
+#include "models/weights.h"
+#include "tests/file_helpers.h"
+
+using Catch::Matchers::ContainsSubstring;
+using namespace vkformer;
+using namespace vkformer::testing;
+
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+const std::filesystem::path fixtures = VKFORMER_FIXTURES;
+
+Model fixture(const std::string& name) { return make_model(JsonObject::load(fixtures / name / "config.json")); }
+
+std::vector<std::vector<Hypothesis>> generated(Backend& backend, const std::string& name,
+                                               const GenerationConfig& config, const std::vector<Ids>& given) {
+  const Model model = fixture(name);
+  PreparedSearch prepared = prepare_search(model, config, given);
+  Generator generator(backend, model, prepared.shape);
+  load_parameters(generator.store(), model.parameters, fixtures / name);
+  run_search(generator, prepared);
+  return prepared.search->results();
+}
+
+/// Each row of a batch is what it would be alone.
+void check_batch(Backend& backend, const std::string& name, const std::vector<Ids>& given) {
+  GenerationConfig config = load_generation_config(fixtures / name);
+  config.max_new_tokens = 7;
+  for (const int64_t beams : {1, 3}) {
+    INFO(name << ", " << beams << " beams");
+    config.num_beams = config.num_return_sequences = beams;
+    const auto batch = generated(backend, name, config, given);
+    for (size_t source = 0; source < given.size(); ++source) {
+      const auto alone = generated(backend, name, config, {given[source]})[0];
+      REQUIRE(batch[source].size() == alone.size());
+      for (size_t i = 0; i < alone.size(); ++i) {
+        CHECK(batch[source][i].ids == alone[i].ids);
+        CHECK(std::abs(batch[source][i].score - alone[i].score) < 1e-4);
+      }
+    }
+  }
+}
+
+const std::vector<Ids> unlike{{5, 17, 3}, {9, 4, 7, 8, 20, 11, 30, 31, 32}, {40}};
+
+}  // namespace
+
+TEST_CASE("a batch of prompts of unlike lengths gives what each gives alone", "[generation]") {
+  const auto backend = make_reference_backend();
+  for (const char* name : {"gpt2", "gpt_neox", "llama", "mistral"}) check_batch(*backend, name, unlike);
+}
+
+TEST_CASE("a batch of sources of unlike lengths gives what each gives alone", "[generation]") {
+  const auto backend = make_reference_backend();
+  for (const char* name : {"bart", "marian", "t5", "vaswani"}) check_batch(*backend, name, unlike);
+}
+
+TEST_CASE("a batch on the device gives what each gives alone", "[generation][device]") {
+  const auto backend = make_backend("");
+  for (const char* name : {"gpt2", "t5"}) check_batch(*backend, name, unlike);
+}
+
+TEST_CASE("only sequences that may be cut end with the context", "[generation]") {
+  const Model gpt2 = fixture("gpt2");  // 32 positions
+  const Ids five{1, 2, 3, 4, 5};
+  CHECK(prepare_search(gpt2, {}, {five}).shape.capacity == 25);
+  CHECK(prepare_search(gpt2, {.usual_new_tokens = 200}, {five}).shape.capacity == 32);
+  CHECK(prepare_search(gpt2, {.max_length = 512}, {five, {1}}).shape.capacity == 32);
+  CHECK(prepare_search(gpt2, {.max_new_tokens = 27}, {five}).shape.capacity == 32);
+  const auto error = [](const Model& model, const GenerationConfig& config, const std::vector<Ids>& given) {
+    return error_of([&] { prepare_search(model, config, given); });
+  };
+  CHECK_THAT(error(gpt2, {.max_new_tokens = 28}, {{1}, five}),
+             ContainsSubstring("28 new tokens were asked for, after the prompt's 5 the model has positions for 27"));
+  CHECK_THAT(error(gpt2, {}, {Ids(32, 1)}), ContainsSubstring("the prompt has 32 tokens, the model 32 positions"));
+  const Model bart = fixture("bart");  // 24 positions
+  const GenerationConfig starts{.decoder_start_token_id = 2};
+  CHECK(prepare_search(bart, {.max_length = 100, .decoder_start_token_id = 2}, {Ids(24, 3)}).shape.capacity == 24);
+  CHECK_THAT(error(bart, starts, {Ids(25, 3)}), ContainsSubstring("the source has 25 tokens, the model 24 positions"));
+  CHECK_THAT(error(fixture("t5"), {.max_new_tokens = INT32_MAX, .decoder_start_token_id = 0}, {{1}}),
+             ContainsSubstring("2147483647 new tokens were asked for"));
+}
+
+TEST_CASE("what can't be generated is refused before there is a device", "[generation]") {
+  const auto error = [](const char* name, const std::vector<Ids>& given, const GenerationConfig& config) {
+    const Model model = fixture(name);
+    return error_of([&] { prepare_search(model, config, given); });
+  };
+  CHECK_THAT(error("bert_mlm", {{1}}, {}), ContainsSubstring("this bert model does not write text"));
+  CHECK_THAT(error("xlnet", {{1}}, {}), ContainsSubstring("this xlnet model does not write text"));
+  CHECK_THAT(error("gpt2", {{1, 97}}, {}), ContainsSubstring("token 97 is outside the vocabulary of 97"));
+  CHECK_THAT(error("t5", {{1}, {97}}, {.decoder_start_token_id = 0}),
+             ContainsSubstring("token 97 is outside the vocabulary of 97"));
+  CHECK_THAT(error("t5", {{1}}, {}), ContainsSubstring("decoder_start_token_id"));
+  CHECK_THAT(error("t5", {{1}}, {.decoder_start_token_id = 97}), ContainsSubstring("token 97 is outside"));
+  CHECK_THAT(error("gpt2", {{1}, {}}, {}), ContainsSubstring("a prompt is empty"));
+  CHECK_THAT(error("gpt2", {}, {}), ContainsSubstring("there is no prompt"));
+}
