@@ -11,8 +11,6 @@
 
 namespace vkformer {
 
-namespace {
-
 Graph build_encoder(const Model& model, const GeneratorShape& shape) {
   Graph graph;
   const Shape ids{shape.sources, shape.source_positions};
@@ -23,6 +21,8 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape) {
   model.remember(graph, pass);
   return graph;
 }
+
+namespace {
 
 Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& caches, int64_t rows) {
   Graph graph;

@@ -29,6 +29,8 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks);
 /// One run over the next `positions` tokens of each row.
 Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions);
+/// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
+Graph build_encoder(const Model& model, const GeneratorShape& shape);
 
 /// Runs a model token by token. Prompts are rows x n ids, row after row; so are sources.
 class Generator {

@@ -26,6 +26,8 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 
 }  // namespace
 
+std::string join_names(std::string_view outer, std::string_view inner) { return fmt::format("{}.{}", outer, inner); }
+
 Pass encoder_pass(const Pass& pass) { return {.ids = pass.source, .mask = pass.source_mask, .seed = pass.seed}; }
 
 Value Layers::linear(Value x, const std::string& name, int64_t out, const LinearOptions& options) {

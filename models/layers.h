@@ -17,6 +17,9 @@ struct LinearOptions {
   Value residual = {};  ///< added last
 };
 
+/// "OUTER.INNER"
+std::string join_names(std::string_view outer, std::string_view inner);
+
 /// The pass that an encoder sees: its source as ids, with the source's mask, and no cache.
 Pass encoder_pass(const Pass& pass);
 
@@ -76,9 +79,7 @@ class ParameterList {
   void zeros(const std::string& name, const Shape& shape) {
     list_.push_back({name, shape, ParameterSpec::Start::zeros});
   }
-  void ones(const std::string& name, const Shape& shape) {
-    list_.push_back({name, shape, ParameterSpec::Start::ones});
-  }
+  void ones(const std::string& name, const Shape& shape) { list_.push_back({name, shape, ParameterSpec::Start::ones}); }
   void constant(const std::string& name, const Shape& shape, double value) {
     list_.push_back({name, shape, ParameterSpec::Start::constant, value});
   }

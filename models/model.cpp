@@ -31,7 +31,8 @@ struct Family {
 const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
     {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
-    {{"llama", "mistral", "qwen2"}, [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
+    {{"llama", "mistral", "qwen2"},
+     [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
     {{"bert", "roberta", "distilbert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
@@ -49,17 +50,56 @@ Model with_config(Model model, const JsonObject& config) {
   return model;
 }
 
+/// What no device can hold is refused here, so that nothing behind computes with sizes near 2^63.
+Model of_some_size(Model model, const JsonObject& config) {
+  constexpr int64_t most = int64_t{1} << 42;
+  int64_t rest = most;
+  const auto take = [&](const Shape& shape) {
+    check(shape.elements() <= rest, "{}: its sizes make a model of more than 2^42 parameters and constants",
+          config.name());
+    rest -= shape.elements();
+  };
+  for (const ParameterSpec& parameter : model.parameters) take(parameter.shape);
+  for (const ConstantSpec& constant : model.constants) take(constant.type.shape);
+  return model;
+}
+
 }  // namespace
 
 Model make_model(const JsonObject& config) {
   const std::string type = require_string(config, "model_type");
   for (const Family& family : families)
     if (std::find(family.types.begin(), family.types.end(), type) != family.types.end())
-      return with_config(family.make(config), config);
+      return with_config(of_some_size(family.make(config), config), config);
   std::string known;
   for (const Family& family : families)
     for (std::string_view name : family.types) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), type, known);
+}
+
+void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
+  const auto values_of = [&](std::string_view input) {
+    const auto found = std::find_if(feed.begin(), feed.end(), [&](const auto& entry) { return entry.first == input; });
+    return found == feed.end() ? std::span<const int32_t>() : found->second;
+  };
+  const auto check_below = [&](std::string_view input, const char* what, int64_t limit) {
+    for (int32_t value : values_of(input))
+      check(value >= 0 && value < limit, "{} holds {}; the model has {} {}", input, value, limit, what);
+  };
+  check_below("ids", "ids", model.vocabulary);
+  check_below("source", "ids", model.vocabulary);
+  check_below("segments", "token types", model.segments);
+  if (model.padding < 0) return;
+  const auto ids = values_of("ids"), mask = values_of("mask");
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] != model.padding) continue;
+    const bool last = (i + 1) % static_cast<size_t>(shape.positions) == 0;
+    check(i < mask.size() && mask[i] == 0 && (last || ids[i + 1] == model.padding),
+          "row {} has its padding id {} at position {}, where it is not masked or a token follows; {} counts positions "
+          "over its tokens, so padding must be masked and behind them",
+          i / static_cast<size_t>(shape.positions), model.padding, i % static_cast<size_t>(shape.positions),
+          model.family);
+  }
 }
 
 void write_feed(Program& program, const Feed& feed) {
@@ -85,6 +125,7 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   } else if (shape.mask) {
     (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
   }
+  check(!shape.segments || model.segments > 0, "{} has no token types, but the batch has segments", model.family);
   if (shape.segments) pass.segments = integers("segments", {B, T});
   return pass;
 }
@@ -130,8 +171,8 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
     if (!parameters && !blocks[i].trained) continue;
     std::vector<StoreLayout::Part> parts;
     for (const ParameterSpec* parameter : blocks[i].parameters)
-      parts.push_back({parameters ? parameter->name : fmt::format("{}/{}", what, parameter->name),
-                       {parameter->shape, DType::f32}});
+      parts.push_back(
+          {parameters ? parameter->name : fmt::format("{}/{}", what, parameter->name), {parameter->shape, DType::f32}});
     layout.add_block(block_name(what, i), parts);
   }
 }
@@ -153,20 +194,22 @@ void write_constants(Store& store, const Model& model) {
   }
 }
 
+std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
+  uint32_t stream = 2166136261u;  // FNV-1a of the name
+  for (char letter : parameter.name) stream = (stream ^ static_cast<uint8_t>(letter)) * 16777619u;
+  const auto start = [&]() -> double {
+    if (parameter.start == ParameterSpec::Start::constant) return parameter.deviation;
+    return parameter.start == ParameterSpec::Start::ones ? 1 : 0;
+  };
+  std::vector<float> values(static_cast<size_t>(parameter.shape.elements()), static_cast<float>(start()));
+  if (parameter.start == ParameterSpec::Start::normal)
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
+  return values;
+}
+
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed) {
-  for (const ParameterSpec& parameter : parameters) {
-    uint32_t stream = 2166136261u;  // FNV-1a of the name
-    for (char letter : parameter.name) stream = (stream ^ static_cast<uint8_t>(letter)) * 16777619u;
-    const auto start = [&]() -> double {
-      if (parameter.start == ParameterSpec::Start::constant) return parameter.deviation;
-      return parameter.start == ParameterSpec::Start::ones ? 1 : 0;
-    };
-    std::vector<float> values(static_cast<size_t>(parameter.shape.elements()), static_cast<float>(start()));
-    if (parameter.start == ParameterSpec::Start::normal)
-      for (size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
-    store.write(parameter.name, values);
-  }
+  for (const ParameterSpec& parameter : parameters) store.write(parameter.name, start_values(parameter, seed));
 }
 
 }  // namespace vkformer

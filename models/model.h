@@ -25,6 +25,8 @@ struct ParameterSpec {
   Training training = Training::always;
   /// Other names under which files may store it: a tied tensor has one for each of its uses.
   std::vector<std::string> other_names = {};
+  bool one_tensor = true;  ///< those names mean one tensor: copies in a file must be equal
+  bool optional = false;   ///< files may leave it out: it has its start value then
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }
 };
@@ -44,9 +46,12 @@ struct Pass {
   Value seed = {};      ///< optional i32 [2] {seed, step}: dropout is on
 
   // Over a cache of earlier positions.
-  Value position = {};         ///< optional i32 [1]: where in the cache the first of the T positions goes
-  int64_t capacity = 0;   ///< positions the cache holds: S of the mask
-  Value first_positions = {};  ///< optional i32 [B]: what each row counts its first position as, when that is not `position`
+  Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes
+  int64_t capacity = 0;  ///< positions the cache holds: S of the mask
+  Value first_positions =
+      {};  ///< optional i32 [B]: what each row counts its first position as, when that is not `position`
+  /// Where positions are counted from: absent is 0.
+  Value first() const { return first_positions ? first_positions : position; }
 
   // Encoder-decoder.
   Value source = {};       ///< i32 [sources, S]: the encoder's ids
@@ -61,10 +66,10 @@ struct Pass {
 
 /// What a model's logits are compared with in training.
 enum class Task : uint8_t {
-  causal,     ///< targets [B, T] are the ids one position further
-  masked,     ///< targets [B, T] belong to their own positions (masked language model, token classes)
-  seq2seq,    ///< as `masked`, of the decoder, whose ids are the targets one position back
-  classify,   ///< targets [B], one class a sequence
+  causal,    ///< targets [B, T] are the ids one position further
+  masked,    ///< targets [B, T] belong to their own positions (masked language model, token classes)
+  seq2seq,   ///< as `masked`, of the decoder, whose ids are the targets one position back
+  classify,  ///< targets [B], one class a sequence
 };
 
 /// A model of any family: parameters as data and functions that add its layers to a graph.
@@ -75,7 +80,11 @@ struct Model {
   int64_t vocabulary = 0;
   int64_t context = 0;  ///< most positions; 0: no limit
   int64_t layers = 0;
-  double label_smoothing = 0;  ///< of the training loss
+  int64_t segments = 0;  ///< token types: values of "segments" lie below; 0: it takes no segments
+  /// RoBERTa: the id of padding; -1: none. Positions are counted over the ids that are not padding.
+  int64_t padding = -1;
+  std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
+  double label_smoothing = 0;                  ///< of the training loss
   std::vector<ConstantSpec> constants = {};
   /// Encoder-decoder only: pass.source -> memory [sources, S, C].
   std::function<Value(Graph&, const Pass&)> encode = {};
@@ -118,6 +127,10 @@ struct BatchShape {
 using Feed = std::vector<std::pair<std::string_view, std::span<const int32_t>>>;
 void write_feed(Program& program, const Feed& feed);
 
+/// Throws Error for integers that can't be the inputs of a batch of this shape: ids and token types that the model has
+/// not; in RoBERTa padding that is not masked, or before a token.
+void check_feed(const Model& model, const BatchShape& shape, const Feed& feed);
+
 /// Adds the inputs of a batch: "ids", and "source", "mask", "source_mask", "segments", "query_mask", "predicted" as the
 /// shape asks for them. Throws Error for sizes the model can't take.
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape);
@@ -148,6 +161,8 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
 void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks);
 void write_constants(Store& store, const Model& model);
 
+/// What a parameter starts with.
+std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed);
 /// Fills the parameters with their start values; they depend only on the seed and each tensor's name.
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed);
 

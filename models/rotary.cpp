@@ -8,14 +8,16 @@
 
 namespace vkformer {
 
+JsonObject RotaryConfig::place(const JsonObject& json) {
+  for (const char* key : {"rope_scaling", "rope_parameters"})
+    if (json.has(key)) return require_object(json, key);
+  return json;
+}
+
 RotaryConfig RotaryConfig::from_json(const JsonObject& json, const char* theta_key) {
   RotaryConfig rotary;
-  // transformers 5 keeps all of it in rope_parameters; older files have rope_theta, and rope_scaling or null.
-  const bool current = json.has("rope_parameters");
-  const bool scaled = current || json.has("rope_scaling");
-  const JsonObject scaling = scaled ? require_object(json, current ? "rope_parameters" : "rope_scaling") : json;
-  rotary.theta = number_or(current ? scaling : json, current ? "rope_theta" : theta_key, rotary.theta, 1e-3, 1e12);
-  if (!scaled) return rotary;
+  const JsonObject scaling = place(json);
+  rotary.theta = number_or(scaling, "rope_theta", number_or(json, theta_key, rotary.theta, 1e-3, 1e12), 1e-3, 1e12);
   const std::string type = string_or(scaling, "rope_type", string_or(scaling, "type", "default"));
   if (type == "default") return rotary;
   rotary.factor = require_number(scaling, "factor", 1e-3, 1e6);
@@ -40,10 +42,16 @@ nlohmann::json RotaryConfig::to_json() const {
   if (scaling == RotaryConfig::Scaling::linear) json["rope_type"] = "linear";
   if (scaling == RotaryConfig::Scaling::llama3)
     json.update({{"rope_type", "llama3"},
-                    {"low_freq_factor", low_frequency_factor},
-                    {"high_freq_factor", high_frequency_factor},
-                    {"original_max_position_embeddings", original_context}});
+                 {"low_freq_factor", low_frequency_factor},
+                 {"high_freq_factor", high_frequency_factor},
+                 {"original_max_position_embeddings", original_context}});
   return json;
+}
+
+void RotaryConfig::add_scaling(nlohmann::json& config) const {
+  if (scaling == Scaling::none) return;
+  config["rope_scaling"] = to_json();
+  config["rope_scaling"].erase("rope_theta");
 }
 
 double RotaryConfig::frequency(int64_t i, int64_t width) const {

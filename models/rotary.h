@@ -17,10 +17,14 @@ struct RotaryConfig {
   double low_frequency_factor = 1, high_frequency_factor = 4;  ///< llama3
   double original_context = 8192;                              ///< llama3
 
-  /// Of `rope_parameters`, or in older files the keys `theta_key` and rope_scaling. Throws Error naming file and key.
+  /// The object that holds them: rope_scaling (older files), else rope_parameters (transformers 5), else the config.
+  static JsonObject place(const JsonObject& config);
+  /// Throws Error naming file and key. A base that place() leaves out is that of `theta_key` in the config.
   static RotaryConfig from_json(const JsonObject& config, const char* theta_key = "rope_theta");
   /// What goes under rope_parameters.
   nlohmann::json to_json() const;
+  /// Adds rope_scaling, which older versions of transformers read, where there is a scaling.
+  void add_scaling(nlohmann::json& config) const;
   /// Radians a position turns pair i of `width` columns by.
   double frequency(int64_t i, int64_t width) const;
   /// Row p: width / 2 cosines, then width / 2 sines of position p.

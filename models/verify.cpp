@@ -50,9 +50,7 @@ class RecordedCase {
   const std::vector<int64_t>& shape(const std::string& name) const { return expected_.require(name).shape; }
   double limit(const char* key) const { return require_number(tolerance_, key, 0, 1); }
 
-  void feed(std::string_view name, std::vector<int32_t> values) {
-    inputs_.emplace_back(name, std::move(values));
-  }
+  void feed(std::string_view name, std::vector<int32_t> values) { inputs_.emplace_back(name, std::move(values)); }
   Feed feed() const { return {inputs_.begin(), inputs_.end()}; }
 
   /// The recorded batch as the model's inputs.
@@ -79,6 +77,7 @@ class RecordedCase {
     if (batch_.mask) feed(model_.has_encoder() ? "source_mask" : "mask", mask);
     batch_.segments = has("token_type_ids");
     if (batch_.segments) feed("segments", ints("token_type_ids"));
+    check_feed(model_, batch_, feed());
     feed("targets", targets());
   }
 
@@ -207,8 +206,7 @@ class RecordedCase {
   void compare_gradients() {
     TrainingGraph training = build_loss_and_gradients(model_, batch_);
     for (size_t i = 0; i < training.gradients.size(); ++i)
-      if (training.gradients[i])
-        training.graph.mark_output(training.gradients[i], "grad." + model_.parameters[i].name);
+      if (training.gradients[i]) training.graph.mark_output(training.gradients[i], "grad." + model_.parameters[i].name);
     const Values gradients = training.gradients;
     auto program = backend_.compile(std::move(training.graph), load());
     write_feed(*program, feed());

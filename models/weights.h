@@ -6,7 +6,7 @@
 
 namespace vkformer {
 
-/// Called while parameters are loaded, with the bytes of the files read so far.
+/// Called while parameters are loaded or converted, with the bytes of the files read so far.
 using LoadProgress = std::function<void(uint64_t done)>;
 
 /// A model's parameters found in files and checked, but not read: so that what is wrong with a folder is known before a
@@ -15,23 +15,28 @@ class Weights {
  public:
   /// `path`: a model folder or one safetensors file (see WeightFiles). A parameter may be stored under its name, one of
   /// its other_names, or without the part of its name up to the first dot (bare transformers leave that out). Throws
-  /// Error that lists every tensor that is missing, misshapen or of a type that can't be read.
+  /// Error that lists every tensor that is missing, misshapen or of a type that can't be read, and every tied one of
+  /// which the files have copies that differ.
   Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path);
 
   const WeightFiles& files() const { return files_; }
   /// Tensors of the files that no parameter uses, second copies of tied ones included.
   const std::vector<std::string>& extra() const { return extra_; }
+  /// Optional parameters that the files leave out.
+  const std::vector<std::string>& absent() const { return absent_; }
   /// Writes every parameter into the store, piece by piece: no more than some MiB of the files are in memory at a time.
   void load(Store& store, const LoadProgress& progress = {}) const;
+  /// Writes every parameter in float32 under its own name to one safetensors file; one tensor is in memory at a time.
+  void save(const std::filesystem::path& file, const LoadProgress& progress = {}) const;
 
  private:
   struct Place {
-    const WeightFiles::Tensor* tensor = nullptr;
-    std::string parameter;
+    const WeightFiles::Tensor* tensor = nullptr;  ///< nullptr: the files leave it out
+    ParameterSpec parameter;
   };
   WeightFiles files_;
   std::vector<Place> places_;  ///< in the order of the files
-  std::vector<std::string> extra_;
+  std::vector<std::string> extra_, absent_;
 };
 
 /// Weights(parameters, path).load(store). Returns the extra tensors.

@@ -37,4 +37,11 @@ int64_t StoreLayout::total_bytes() const {
   return std::accumulate(block_bytes_.begin(), block_bytes_.end(), int64_t{0});
 }
 
+void StoreLayout::check_blocks(const DeviceFacts& facts) const {
+  for (size_t i = 0; i < block_bytes_.size(); ++i)
+    check(static_cast<uint64_t>(block_bytes_[i]) <= facts.max_allocation,
+          "{} needs {} MiB, one allocation of {} may have {} MiB; use a smaller model or context", block_names_[i],
+          block_bytes_[i] >> 20, facts.name, facts.max_allocation >> 20);
+}
+
 }  // namespace vkformer

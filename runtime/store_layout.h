@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "runtime/device_facts.h"
 #include "runtime/graph.h"
 
 namespace vkformer {
@@ -30,6 +31,8 @@ class StoreLayout {
   const std::vector<int64_t>& blocks() const { return block_bytes_; }  ///< bytes of each block
   const std::vector<std::string>& block_names() const { return block_names_; }
   int64_t total_bytes() const;
+  /// Throws Error for a block that is larger than one allocation of the device may be.
+  void check_blocks(const DeviceFacts& facts) const;
 
  private:
   std::vector<int64_t> block_bytes_;

@@ -98,6 +98,7 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   const auto blocks = parameter_blocks(model.parameters, backend ? backend->facts().max_allocation : UINT64_MAX);
   StoreLayout layout;
   add_model(layout, model, blocks);
+  if (backend) layout.check_blocks(backend->facts());
   ordered_json rows = {{"parameters and constants", layout.total_bytes()}};
   if (!model.generates()) {
     Graph graph;
@@ -107,17 +108,26 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
       rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
     return rows;
   }
-  const GenerationPlan plan =
-      plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks);
+  const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks);
   rows[fmt::format("key-value cache of {} positions", positions)] = plan.cache_bytes;
-  if (backend)
-    rows["temporaries of a token"] = backend->plan(build_generation(model, plan.shape, 1), plan.layout).total_bytes();
+  if (!backend) return rows;
+  // Each program keeps its temporaries.
+  plan.layout.check_blocks(backend->facts());
+  const auto add_program = [&](const std::string& what, const Graph& graph) {
+    rows["temporaries of " + what] = backend->plan(graph, plan.layout).total_bytes();
+  };
+  if (model.has_encoder())
+    add_program(fmt::format("a source of {} positions", plan.shape.source_positions), build_encoder(model, plan.shape));
+  add_program(fmt::format("a prompt of {} positions", plan.shape.capacity),
+              build_generation(model, plan.shape, plan.shape.capacity));
+  add_program("a token", build_generation(model, plan.shape, 1));
   return rows;
 }
 
 ordered_json training_rows(const Model& model, const TrainSettings& settings, const Backend& backend) {
   ordered_json rows;
-  for (const TrainingPlan::Row& row : plan_training(model, settings, usual_batch(model, settings), backend).rows) rows[row.what] = row.bytes;
+  for (const TrainingPlan::Row& row : plan_training(model, settings, usual_batch(model, settings), backend).rows)
+    rows[row.what] = row.bytes;
   return rows;
 }
 

@@ -36,10 +36,6 @@ struct RecordedIds {
       values.resize(static_cast<size_t>(entry->elements()));
       file.read_ints(*entry, values);
       copies.push_back(TensorSource::of(theirs, entry->shape, std::span<const int32_t>(values)));
-      const bool ids = std::string_view(theirs).ends_with("input_ids");
-      for (int32_t id : values)
-        check(!ids || (id >= 0 && id < model.vocabulary), "{}: {} has the id {}, the vocabulary {} ids", path.string(),
-              theirs, id, model.vocabulary);
       if (std::string_view(ours) == "ids") shape.positions = entry->shape[1];
       if (std::string_view(ours) == "source") shape.source_positions = entry->shape[1];
       shape.rows = entry->shape[0];
@@ -54,6 +50,7 @@ struct RecordedIds {
       check(static_cast<int64_t>(values.size()) == shape.rows * (of_source ? shape.source_positions : shape.positions),
             "{}: its tensors have unlike shapes", path.string());
     }
+    check_feed(model, shape, {inputs.begin(), inputs.end()});
   }
 };
 
@@ -83,25 +80,6 @@ void logits(const LogitsFlags& flags) {
   const std::vector<float> values = program->read("logits");
   batch.copies.push_back(TensorSource::of("logits", shape, std::span<const float>(values)));
   write_safetensors(flags.out, std::move(batch.copies));
-}
-
-void convert(const ConvertFlags& flags) {
-  const auto folder = resolve_model_folder(flags.model);
-  const Model model = make_model(JsonObject::load(folder / "config.json"));
-  const Weights weights(model.parameters, folder);
-  const std::filesystem::path out = flags.out;
-  check(!std::filesystem::exists(out) || std::filesystem::is_empty(out), "'{}' is not empty; give a new folder",
-        out.string());
-  auto backend = make_reference_backend();
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, UINT64_MAX));
-  auto store = backend->make_store(layout);
-  load_weights(weights, *store, flags.quiet);
-  std::filesystem::create_directories(out);
-  save_parameters(*store, model.parameters, out / "model.safetensors");
-  write_json(out / "config.json", *model.config);
-  for (const char* name : {"generation_config.json", "tokenizer.json", "tokenizer_config.json"})
-    if (std::filesystem::exists(folder / name)) std::filesystem::copy_file(folder / name, out / name);
 }
 
 }  // namespace vkformer

@@ -18,13 +18,29 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
   return *latest;
 }
 
-void load_weights(const Weights& weights, Store& store, bool quiet) {
+namespace {
+
+/// Runs `work` with a bar, and says which tensors are not what the config asks for.
+void with_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work) {
   constexpr int64_t mebibyte = 1 << 20;
   constexpr double patience = 0.5;  // seconds
   Progress bar(static_cast<int64_t>(weights.files().bytes()) / mebibyte + 1, quiet, patience);
-  weights.load(store, [&](uint64_t done) { bar.show(static_cast<int64_t>(done) / mebibyte, "MiB of weights"); });
+  work([&](uint64_t done) { bar.show(static_cast<int64_t>(done) / mebibyte, "MiB of weights"); });
   bar.clear();
-  if (!quiet && !weights.extra().empty()) fmt::print(stderr, "{}\n", skipped_line(weights.extra()));
+  if (quiet) return;
+  if (!weights.extra().empty()) fmt::print(stderr, "{}\n", skipped_line(weights.extra()));
+  if (!weights.absent().empty())
+    fmt::print(stderr, "not in the files, so at their start values: {}\n", fmt::join(weights.absent(), ", "));
+}
+
+}  // namespace
+
+void load_weights(const Weights& weights, Store& store, bool quiet) {
+  with_bar(weights, quiet, [&](const LoadProgress& progress) { weights.load(store, progress); });
+}
+
+void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet) {
+  with_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress); });
 }
 
 std::string skipped_line(const std::vector<std::string>& extra) {

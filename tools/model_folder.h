@@ -10,9 +10,11 @@ namespace vkformer {
 /// The folder that holds config.json. Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
-/// Loads a model's parameters, with a bar on a terminal when that takes long. Unless quiet, says on stderr in one line
-/// which tensors of the files are skipped.
+/// Loads a model's parameters, with a bar on a terminal when that takes long. Unless quiet, says on stderr, in a line
+/// each, which tensors of the files are skipped and which parameters they leave out.
 void load_weights(const Weights& weights, Store& store, bool quiet);
+/// The same for Weights::save().
+void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet);
 /// "skipped 2 tensors the model does not use: a, b"; "" when there are none.
 std::string skipped_line(const std::vector<std::string>& extra);
 

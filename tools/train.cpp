@@ -101,8 +101,9 @@ RunState load_state(const std::filesystem::path& folder, TrainFlags& flags) {
 Model configured_model(const TrainFlags& flags, int32_t vocabulary) {
   nlohmann::json config = JsonObject::load(flags.config).value();
   if (vocabulary > 0) config["vocab_size"] = vocabulary;
-  if (flags.dropout >= 0)
-    for (const char* key : {"embd_pdrop", "attn_pdrop", "resid_pdrop"}) config[key] = flags.dropout;
+  Model model = make_model(JsonObject::parse(config.dump(), flags.config));
+  if (flags.dropout < 0) return model;
+  for (const std::string& key : model.dropout_keys) config[key] = flags.dropout;
   return make_model(JsonObject::parse(config.dump(), flags.config));
 }
 
@@ -257,7 +258,8 @@ void train(TrainFlags flags) {
   if (flags.plan && flags.data.empty() && !flags.config.empty()) {
     const Model model = configured_model(flags, flags.bytes ? Vocabulary::bytes().size() : 0);
     const auto backend = open_backend(flags.common);
-    print_dry_run(plan_training(model, flags.settings, causal_batch(model, flags.settings), *backend), flags, backend->facts());
+    print_dry_run(plan_training(model, flags.settings, causal_batch(model, flags.settings), *backend), flags,
+                  backend->facts());
     return;
   }
   if (flags.out.empty() && !flags.plan)

@@ -88,7 +88,6 @@ const Names& names_of(const BertConfig& config) {
 
 constexpr const char* token_classifier = "classifier";
 
-std::string join_names(std::string_view outer, std::string_view inner) { return fmt::format("{}.{}", outer, inner); }
 std::string word_table(const BertConfig& c) { return join_names(names_of(c).embeddings, "word_embeddings.weight"); }
 std::string position_table(const BertConfig& c) {
   return join_names(names_of(c).embeddings, "position_embeddings.weight");
@@ -151,7 +150,6 @@ class Builder {
   Value add_segments(Value x) {
     Graph& graph = layers_.graph();
     const Value segments = layers_.pass().segments;
-    check(!segments || config_.segments > 0, "{} has no token types, but the batch has segments", config_.family);
     if (config_.segments == 0) return x;
     const int64_t C = config_.width;
     const Value table = layers_.tensor(segment_table(config_), {config_.segments, C});
@@ -234,6 +232,7 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
       if (!c.tied) list.normal(decoder_weight(c), {c.vocabulary, c.width});
       list.zeros(decoder_bias(c, c.tied), {c.vocabulary});
       list.last().other_names = {decoder_bias(c, !c.tied)};
+      list.last().one_tensor = c.tied;  // transformers 5 writes both of an untied head and reads DECODER.bias
       break;
     case Head::sequence:
       list.linear(std::string(names.pooler), c.width, c.width);
@@ -252,7 +251,14 @@ Model make_bert(const BertConfig& config) {
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,
-              .layers = config.layers};
+              .layers = config.layers,
+              .segments = config.segments,
+              .padding = config.first_position - 1,
+              .dropout_keys = config.family == "distilbert"
+                                  ? std::vector<std::string>{"dropout", "attention_dropout"}
+                                  : std::vector<std::string>{"hidden_dropout_prob", "attention_probs_dropout_prob"}};
+  if (config.head != Head::masked)
+    model.dropout_keys.push_back(config.family == "distilbert" ? "seq_classif_dropout" : "classifier_dropout");
   if (config.sinusoidal)
     model.constants.push_back({position_table(config), {position_shape(config)}, [config] {
                                  return sinusoids(config.context, config.width, false);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/bert/bert.h"
+#include "models/config_keys.h"
 #include "models/layers.h"
 #include "runtime/check.h"
 
@@ -14,7 +15,7 @@ using Head = BertConfig::Head;
 constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
 constexpr std::array heads{Head::masked, Head::sequence, Head::tokens};
 
-std::string architecture_of(const std::string& family, Head head) {
+std::string name_of_head(const std::string& family, Head head) {
   const char* prefix = family == "distilbert" ? "DistilBert" : family == "roberta" ? "Roberta" : "Bert";
   const char* suffix = head == Head::masked     ? "MaskedLM"
                        : head == Head::sequence ? "SequenceClassification"
@@ -23,27 +24,9 @@ std::string architecture_of(const std::string& family, Head head) {
 }
 
 Head head_of(const JsonObject& json, const std::string& family) {
-  const nlohmann::json given = json.has("architectures") ? json.value()["architectures"] : nlohmann::json();
-  std::string known;
-  for (const Head head : heads) {
-    const std::string name = architecture_of(family, head);
-    if (given.is_array() && given.size() == 1 && given[0] == name) return head;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-  }
-  fail("{}: architectures {} is not supported; of {} vkformer runs {}", json.name(), given.dump(), family, known);
-}
-
-std::vector<std::string> classes_of(const JsonObject& json) {
-  std::vector<std::string> names;
-  if (!json.has("id2label")) {
-    const int64_t count = integer_or(json, "num_labels", 2, 1, most_rows);
-    for (int64_t i = 0; i < count; ++i) names.push_back(fmt::format("LABEL_{}", i));
-    return names;
-  }
-  const JsonObject labels = require_object(json, "id2label");
-  check(!labels.value().empty(), "{}: there are no classes", labels.name());
-  for (size_t i = 0; i < labels.value().size(); ++i) names.push_back(require_string(labels, std::to_string(i)));
-  return names;
+  std::vector<std::string> known;
+  for (const Head head : heads) known.push_back(name_of_head(family, head));
+  return heads[architecture_of(json, known, true)];
 }
 
 /// What else Hugging Face's modules could do with these weights.
@@ -55,13 +38,6 @@ void refuse_options(const JsonObject& json) {
   const std::string positions = string_or(json, "position_embedding_type", "absolute");
   check(positions == "absolute", "{}: position_embedding_type '{}' is not supported; absolute is", json.name(),
         positions);
-}
-
-void check_classes(const JsonObject& json, const BertConfig& c) {
-  const std::string problem = string_or(json, "problem_type", "single_label_classification");
-  check(problem == "single_label_classification",
-        "{}: problem_type '{}' is not supported; single_label_classification is", json.name(), problem);
-  check(c.classes.size() > 1, "{}: id2label has 1 class, which means regression; at least 2 are needed", json.name());
 }
 
 void read_bert(const JsonObject& json, BertConfig& c) {
@@ -143,8 +119,8 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
   else
     read_bert(json, c);
   c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
-  if (c.head != Head::masked) c.classes = classes_of(json);
-  if (c.head == Head::sequence) check_classes(json, c);
+  if (c.head != Head::masked) c.classes = classes_of(json, c.head == Head::sequence ? 2 : 1);
+  if (c.head == Head::sequence) check_problem(json);
   const char* width_key = distilled ? "dim" : "hidden_size";
   const char* heads_key = distilled ? "n_heads" : "num_attention_heads";
   check(c.width % c.heads == 0, "{}: {} {} is not a multiple of {} {}", json.name(), width_key, c.width, heads_key,
@@ -157,7 +133,7 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
 nlohmann::json BertConfig::to_json() const {
   nlohmann::json json = family == "distilbert" ? distilbert_json(*this) : bert_json(*this);
   json.update({{"model_type", family},
-               {"architectures", nlohmann::json::array({architecture_of(family, head)})},
+               {"architectures", nlohmann::json::array({name_of_head(family, head)})},
                {"vocab_size", vocabulary},
                {"tie_word_embeddings", tied},
                {"initializer_range", deviation},

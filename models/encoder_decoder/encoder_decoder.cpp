@@ -65,7 +65,6 @@ constexpr const char* sinusoid_table = "positions.table";
 
 std::string weight_of(std::string_view name) { return fmt::format("{}.weight", name); }
 std::string layer_name(std::string_view stack, int64_t layer) { return fmt::format("{}.layers.{}", stack, layer); }
-std::string join_names(std::string_view outer, std::string_view inner) { return fmt::format("{}.{}", outer, inner); }
 
 /// One pass through a stack in a graph.
 class Builder {
@@ -112,10 +111,9 @@ class Builder {
   Value embed() {
     const Value tokens = layers_.tensor(weight_of(names_.tokens), {config_.vocabulary, config_.width});
     const bool learned = config_.positions == Positions::learned;
-    const Value table =
-        learned ? layers_.tensor(fmt::format("{}.embed_positions.weight", stack_name_),
-                                 {config_.context + learned_offset, config_.width})
-                : layers_.tensor(sinusoid_table, {config_.context, config_.width});
+    const Value table = learned ? layers_.tensor(fmt::format("{}.embed_positions.weight", stack_name_),
+                                                 {config_.context + learned_offset, config_.width})
+                                : layers_.tensor(sinusoid_table, {config_.context, config_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids,
                         {.position_table = table,
                          .position = layers_.pass().position,
@@ -145,8 +143,7 @@ class Builder {
       };
       const Value q = project(names_.query), k = project(names_.key), v = project(names_.value);
       const Graph::Scope scope(layers_.graph(), "self");
-      const Value y =
-          layers_.self_attention({q}, {k}, {v}, heads(causal), config_.attention_dropout, cache);
+      const Value y = layers_.self_attention({q}, {k}, {v}, heads(causal), config_.attention_dropout, cache);
       return layers_.linear(y, join_names(name, names_.output), config_.width,
                             {.dropout = config_.dropout, .residual = rest});
     });
@@ -198,6 +195,11 @@ std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& c) {
   const Names& names = names_of(c);
   ParameterList list(c.deviation);
   list.normal(weight_of(names.tokens), {c.vocabulary, c.width});
+  if (c.family != "vaswani") {
+    for (std::string_view stack : {names.encoder, names.decoder})
+      list.last().other_names.push_back(join_names(stack, "embed_tokens.weight"));
+    if (c.tied) list.last().other_names.push_back(weight_of(names.head));
+  }
   for (const bool encoder : {true, false}) {
     const Stack& stack = encoder ? c.encoder : c.decoder;
     const std::string_view stack_name = encoder ? names.encoder : names.decoder;
@@ -226,6 +228,7 @@ std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& c) {
   if (c.logits_bias) {
     list.zeros("final_logits_bias", {1, c.vocabulary});
     list.last().training = ParameterSpec::Training::never;
+    list.last().optional = true;
   }
   return list.take();
 }
@@ -239,8 +242,8 @@ std::vector<float> sinusoids(int64_t positions, int64_t width, bool halves) {
     for (int64_t c = 0; c < width; ++c) {
       const bool sine = halves ? c < sines : c % 2 == 0;
       const int64_t pair = halves ? (sine ? c : c - sines) : c / 2;
-      const double angle = static_cast<double>(p) *
-                           std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(width));
+      const double angle =
+          static_cast<double>(p) * std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(width));
       table[static_cast<size_t>(p * width + c)] = static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
     }
   return table;
@@ -253,7 +256,10 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
               .vocabulary = config.vocabulary,
               .context = config.context,
               .layers = config.encoder.layers + config.decoder.layers,
+              .dropout_keys = {"dropout"},
               .label_smoothing = config.label_smoothing};
+  if (config.family != "vaswani")
+    model.dropout_keys.insert(model.dropout_keys.end(), {"attention_dropout", "activation_dropout"});
   if (config.positions != Positions::learned)
     model.constants.push_back({sinusoid_table, {{config.context, config.width}}, [config] {
                                  return sinusoids(config.context, config.width, config.positions == Positions::halves);
@@ -264,8 +270,8 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
   model.head = [config](Graph& graph, const Pass&, Value hidden) {
     const Graph::Scope scope(graph, "head");
     const Names& names = names_of(config);
-    const Value weight = graph.persistent(weight_of(config.tied ? names.tokens : names.head),
-                                          {config.vocabulary, config.width});
+    const Value weight =
+        graph.persistent(weight_of(config.tied ? names.tokens : names.head), {config.vocabulary, config.width});
     Value bias;
     if (config.logits_bias)
       bias = reshape(graph, graph.persistent("final_logits_bias", {1, config.vocabulary}), {config.vocabulary});

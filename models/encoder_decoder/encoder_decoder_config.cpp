@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "models/config_keys.h"
 #include "models/encoder_decoder/encoder_decoder.h"
 #include "models/layers.h"
 #include "runtime/check.h"
@@ -13,7 +14,8 @@ using Stack = EncoderDecoderConfig::Stack;
 
 constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000;
 
-void check_stack(const JsonObject& json, const EncoderDecoderConfig& c, const Stack& stack, std::string_view heads_key) {
+void check_stack(const JsonObject& json, const EncoderDecoderConfig& c, const Stack& stack,
+                 std::string_view heads_key) {
   check(c.width % stack.heads == 0, "{}: d_model {} is not a multiple of {} {}", json.name(), c.width, heads_key,
         stack.heads);
   check(c.width / stack.heads <= 256, "{}: heads of width {} (d_model {} / {} {}); at most 256 is supported",
@@ -36,20 +38,14 @@ void read_own(const JsonObject& json, EncoderDecoderConfig& c) {
   c.label_smoothing = number_or(json, "label_smoothing", 0, 0, 1);
   c.dropout = number_or(json, "dropout", c.dropout, 0, 0.99);
   const std::string positions = string_or(json, "positions", "sinusoidal");
-  check(positions.starts_with("sinusoidal"), "{}: positions '{}' are not supported; vaswani knows sinusoidal",
-        json.name(), positions);
+  check(positions == "sinusoidal" || positions.starts_with("sinusoidal,"),
+        "{}: positions '{}' are not supported; vaswani knows sinusoidal", json.name(), positions);
 }
 
 void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
   const bool bart = c.family == "bart";
-  const std::string architecture = bart ? "BartForConditionalGeneration" : "MarianMTModel";
-  if (json.has("architectures")) {
-    const nlohmann::json& given = json.value()["architectures"];
-    check(given.is_array() && given.size() == 1 && (given[0] == architecture || given[0] == "MarianModel" ||
-                                                    given[0] == "BartModel"),
-          "{}: architectures {} is not supported; of {} vkformer runs {}", json.name(), given.dump(), c.family,
-          architecture);
-  }
+  architecture_of(json, bart ? std::vector<std::string>{"BartForConditionalGeneration", "BartModel"}
+                             : std::vector<std::string>{"MarianMTModel", "MarianModel"});
   c.context = integer_or(json, "max_position_embeddings", 1024, 1, most_positions);
   const auto stack = [&](const std::string& side, Stack& s) {
     s.layers = integer_or(json, side + "_layers", 12, 1, most_layers);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/config_keys.h"
 #include "models/layers.h"
 #include "runtime/check.h"
 #include "shaders/embedding/embedding.h"
@@ -25,9 +26,7 @@ class Builder {
     const Pass& pass = layers_.pass();
     const Value tokens = layers_.tensor("transformer.wte.weight", {config_.vocabulary, config_.width});
     const Value positions = layers_.tensor("transformer.wpe.weight", {config_.context, config_.width});
-    Value x = embedding(layers_.graph(), tokens, pass.ids,
-                        {.position_table = positions,
-                         .position = pass.first_positions ? pass.first_positions : pass.position});
+    Value x = embedding(layers_.graph(), tokens, pass.ids, {.position_table = positions, .position = pass.first()});
     x = layers_.drop(x, config_.embedding_dropout);
     for (int64_t layer = 0; layer < config_.layers; ++layer) x = block(x, layer);
     return layers_.layer_norm(x, "transformer.ln_f", config_.epsilon);
@@ -76,6 +75,7 @@ std::vector<ParameterSpec> parameters_of(const Gpt2Config& c) {
   // Projections into the residual stream start smaller, by the number of them (GPT-2 paper, section 2.3).
   const double residual = c.deviation / std::sqrt(2.0 * static_cast<double>(c.layers));
   list.normal("transformer.wte.weight", {c.vocabulary, c.width});
+  if (c.tied) list.last().other_names = {"lm_head.weight"};
   list.normal("transformer.wpe.weight", {c.context, c.width});
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string name = layer_name(i);
@@ -94,6 +94,7 @@ std::vector<ParameterSpec> parameters_of(const Gpt2Config& c) {
 }  // namespace
 
 Gpt2Config Gpt2Config::from_json(const JsonObject& json) {
+  architecture_of(json, {"GPT2LMHeadModel"});
   Gpt2Config c;
   c.vocabulary = integer_or(json, "vocab_size", c.vocabulary, 1, int64_t{1} << 24);
   c.context = integer_or(json, "n_positions", c.context, 1, most_width);
@@ -145,7 +146,8 @@ Model make_gpt2(const Gpt2Config& config) {
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,
-              .layers = config.layers};
+              .layers = config.layers,
+              .dropout_keys = {"embd_pdrop", "attn_pdrop", "resid_pdrop"}};
   model.config = std::make_shared<const nlohmann::json>(config.to_json());
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
   model.head = [config](Graph& graph, const Pass&, Value hidden) {

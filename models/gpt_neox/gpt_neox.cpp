@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/config_keys.h"
 #include "models/layers.h"
 #include "runtime/check.h"
 #include "shaders/embedding/embedding.h"
@@ -38,9 +39,9 @@ class Builder {
     const std::string name = layer_name(layer);
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
     const Value attended = attend(norm(x, name + ".input_layernorm"), name + ".attention", layer);
-    const Value sum = layers_.linear(
-        attended, name + ".attention.dense", config_.width,
-        {.bias = config_.attention_bias, .dropout = config_.hidden_dropout, .residual = x});
+    const Value sum =
+        layers_.linear(attended, name + ".attention.dense", config_.width,
+                       {.bias = config_.attention_bias, .dropout = config_.hidden_dropout, .residual = x});
     const Value input = norm(config_.parallel_residual ? x : sum, name + ".post_attention_layernorm");
     const Value inner =
         layers_.linear(input, name + ".mlp.dense_h_to_4h", config_.inner, {.activation = config_.activation});
@@ -60,10 +61,7 @@ class Builder {
     // The heads of k follow those of q.
     if (config_.rotary_width > 0)
       qkv = rope(layers_.graph(), qkv, layers_.tensor(table_name, {config_.context, config_.rotary_width}),
-                 {.heads = 2 * H,
-                  .head_width = D,
-                  .rotary_width = config_.rotary_width,
-                  .position = pass.first_positions ? pass.first_positions : pass.position});
+                 {.heads = 2 * H, .head_width = D, .rotary_width = config_.rotary_width, .position = pass.first()});
     return layers_.self_attention({qkv, 0}, {qkv, C}, {qkv, 2 * C}, {.heads = H, .head_width = D, .causal = true},
                                   config_.attention_dropout, fmt::format("cache.{}", layer));
   }
@@ -75,6 +73,7 @@ class Builder {
 std::vector<ParameterSpec> parameters_of(const GptNeoxConfig& c) {
   ParameterList list(c.deviation);
   list.normal("gpt_neox.embed_in.weight", {c.vocabulary, c.width});
+  if (c.tied) list.last().other_names = {"embed_out.weight"};
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string name = layer_name(i);
     list.layer_norm(name + ".input_layernorm", c.width);
@@ -92,6 +91,7 @@ std::vector<ParameterSpec> parameters_of(const GptNeoxConfig& c) {
 }  // namespace
 
 GptNeoxConfig GptNeoxConfig::from_json(const JsonObject& json) {
+  architecture_of(json, {"GPTNeoXForCausalLM"});
   GptNeoxConfig c;
   c.vocabulary = integer_or(json, "vocab_size", c.vocabulary, 1, int64_t{1} << 24);
   c.context = integer_or(json, "max_position_embeddings", c.context, 1, int64_t{1} << 24);
@@ -105,14 +105,11 @@ GptNeoxConfig GptNeoxConfig::from_json(const JsonObject& json) {
   check(head_width <= 256, "{}: heads of width {} (hidden_size {} / num_attention_heads {}); at most 256 is supported",
         json.name(), head_width, c.width, c.heads);
   c.rotary = RotaryConfig::from_json(json, "rotary_emb_base");
-  // transformers 5 keeps the share of a head that turns in rope_parameters.
-  const bool current = json.has("rope_parameters");
-  const double share = number_or(current ? require_object(json, "rope_parameters") : json,
-                                 current ? "partial_rotary_factor" : "rotary_pct",
-                                 number_or(json, "rotary_pct", 0.25, 0, 1), 0, 1);
-  c.rotary_width = static_cast<int64_t>(static_cast<double>(head_width) * share);
+  c.rotary_share = number_or(RotaryConfig::place(json), "partial_rotary_factor",
+                             number_or(json, "rotary_pct", c.rotary_share, 0, 1), 0, 1);
+  c.rotary_width = static_cast<int64_t>(static_cast<double>(head_width) * c.rotary_share);
   check(c.rotary_width % 2 == 0, "{}: {} columns of each head turn (rotary_pct {}); rotary positions turn pairs",
-        json.name(), c.rotary_width, share);
+        json.name(), c.rotary_width, c.rotary_share);
   c.activation = activation_of(json, "hidden_act", "gelu");
   c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
   c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
@@ -125,29 +122,30 @@ GptNeoxConfig GptNeoxConfig::from_json(const JsonObject& json) {
 }
 
 nlohmann::json GptNeoxConfig::to_json() const {
-  const double share = static_cast<double>(rotary_width) / (static_cast<double>(width) / static_cast<double>(heads));
   nlohmann::json parameters = rotary.to_json();
-  parameters["partial_rotary_factor"] = share;
-  return {{"model_type", "gpt_neox"},
-          {"architectures", {"GPTNeoXForCausalLM"}},
-          {"vocab_size", vocabulary},
-          {"max_position_embeddings", context},
-          {"hidden_size", width},
-          {"intermediate_size", inner},
-          {"num_hidden_layers", layers},
-          {"num_attention_heads", heads},
-          {"rotary_pct", share},
-          {"rotary_emb_base", rotary.theta},
-          {"rope_parameters", parameters},
-          {"hidden_act", name_of(activation)},
-          {"layer_norm_eps", epsilon},
-          {"initializer_range", deviation},
-          {"attention_dropout", attention_dropout},
-          {"hidden_dropout", hidden_dropout},
-          {"use_parallel_residual", parallel_residual},
-          {"attention_bias", attention_bias},
-          {"tie_word_embeddings", tied},
-          {"torch_dtype", "float32"}};
+  parameters["partial_rotary_factor"] = rotary_share;
+  nlohmann::json json = {{"model_type", "gpt_neox"},
+                         {"architectures", {"GPTNeoXForCausalLM"}},
+                         {"vocab_size", vocabulary},
+                         {"max_position_embeddings", context},
+                         {"hidden_size", width},
+                         {"intermediate_size", inner},
+                         {"num_hidden_layers", layers},
+                         {"num_attention_heads", heads},
+                         {"rotary_pct", rotary_share},
+                         {"rotary_emb_base", rotary.theta},
+                         {"rope_parameters", parameters},
+                         {"hidden_act", name_of(activation)},
+                         {"layer_norm_eps", epsilon},
+                         {"initializer_range", deviation},
+                         {"attention_dropout", attention_dropout},
+                         {"hidden_dropout", hidden_dropout},
+                         {"use_parallel_residual", parallel_residual},
+                         {"attention_bias", attention_bias},
+                         {"tie_word_embeddings", tied},
+                         {"torch_dtype", "float32"}};
+  rotary.add_scaling(json);
+  return json;
 }
 
 Model make_gpt_neox(const GptNeoxConfig& config) {
@@ -155,7 +153,8 @@ Model make_gpt_neox(const GptNeoxConfig& config) {
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,
-              .layers = config.layers};
+              .layers = config.layers,
+              .dropout_keys = {"hidden_dropout", "attention_dropout"}};
   if (config.rotary_width > 0)
     model.constants.push_back({table_name, {{config.context, config.rotary_width}}, [config] {
                                  return config.rotary.table(config.context, config.rotary_width);

@@ -15,7 +15,8 @@ struct GptNeoxConfig {
   int64_t inner = 24576;   ///< F, intermediate_size
   int64_t layers = 44;
   int64_t heads = 64;
-  int64_t rotary_width = 24;  ///< columns of each head that turn
+  double rotary_share = 0.25;  ///< of each head's columns that turn: rotary_pct
+  int64_t rotary_width = 24;   ///< the number of them, rounded down
   Activation activation = Activation::gelu;
   double epsilon = 1e-5;
   double deviation = 0.02;

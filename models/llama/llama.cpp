@@ -32,8 +32,8 @@ class Builder {
   Value block(Value x, int64_t layer) {
     const std::string name = layer_name(layer);
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
-    const Value attended = attend(layers_.rms_norm(x, name + ".input_layernorm", config_.epsilon),
-                                  name + ".self_attn", layer);
+    const Value attended =
+        attend(layers_.rms_norm(x, name + ".input_layernorm", config_.epsilon), name + ".self_attn", layer);
     x = layers_.linear(attended, name + ".self_attn.o_proj", config_.width,
                        {.bias = config_.output_bias, .residual = x});
     const Value normed = layers_.rms_norm(x, name + ".post_attention_layernorm", config_.epsilon);
@@ -50,7 +50,7 @@ class Builder {
                 {.heads = heads,
                  .head_width = config_.head_width,
                  .rotary_width = config_.head_width,
-                 .position = pass.first_positions ? pass.first_positions : pass.position});
+                 .position = pass.first()});
   }
 
   Value attend(Value x, const std::string& name, int64_t layer) {
@@ -61,8 +61,7 @@ class Builder {
     const Value v = layers_.linear(x, name + ".v_proj", kv_heads * D, inputs);
     const int64_t window = layer >= config_.first_window_layer ? config_.window : 0;
     return layers_.self_attention(
-        {q}, {k}, {v},
-        {.heads = heads, .kv_heads = kv_heads, .head_width = D, .causal = true, .window = window},
+        {q}, {k}, {v}, {.heads = heads, .kv_heads = kv_heads, .head_width = D, .causal = true, .window = window},
         config_.attention_dropout, fmt::format("cache.{}", layer));
   }
 
@@ -73,6 +72,7 @@ class Builder {
 std::vector<ParameterSpec> parameters_of(const LlamaConfig& c) {
   ParameterList list(c.deviation);
   list.normal("model.embed_tokens.weight", {c.vocabulary, c.width});
+  if (c.tied) list.last().other_names = {"lm_head.weight"};
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string name = layer_name(i);
     list.rms_norm(name + ".input_layernorm", c.width);
@@ -97,7 +97,8 @@ Model make_llama(const LlamaConfig& config) {
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,
-              .layers = config.layers};
+              .layers = config.layers,
+              .dropout_keys = {"attention_dropout"}};
   model.constants.push_back({std::string(table_name), {{config.context, config.head_width}}, [config] {
                                return config.rotary.table(config.context, config.head_width);
                              }});

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "models/config_keys.h"
 #include "models/llama/llama.h"
 #include "runtime/check.h"
 
@@ -20,11 +21,16 @@ void read_window(const JsonObject& json, LlamaConfig& c) {
   if (c.family == "qwen2") c.first_window_layer = integer_or(json, "max_window_layers", 28, 0, 10000);
 }
 
+std::string architecture_name(const std::string& family) {
+  return family == "mistral" ? "MistralForCausalLM" : family == "qwen2" ? "Qwen2ForCausalLM" : "LlamaForCausalLM";
+}
+
 }  // namespace
 
 LlamaConfig LlamaConfig::from_json(const JsonObject& json) {
   LlamaConfig c;
   c.family = require_string(json, "model_type");
+  architecture_of(json, {architecture_name(c.family)});
   c.vocabulary = integer_or(json, "vocab_size", c.vocabulary, 1, int64_t{1} << 24);
   c.context = integer_or(json, "max_position_embeddings", c.context, 1, int64_t{1} << 24);
   c.width = integer_or(json, "hidden_size", c.width, 1, most_width);
@@ -56,10 +62,8 @@ LlamaConfig LlamaConfig::from_json(const JsonObject& json) {
 }
 
 nlohmann::json LlamaConfig::to_json() const {
-  const nlohmann::json scaling = rotary.to_json();
-  const std::string architecture = family == "mistral" ? "Mistral" : family == "qwen2" ? "Qwen2" : "Llama";
   nlohmann::json json = {{"model_type", family},
-                         {"architectures", {architecture + "ForCausalLM"}},
+                         {"architectures", {architecture_name(family)}},
                          {"vocab_size", vocabulary},
                          {"max_position_embeddings", context},
                          {"hidden_size", width},
@@ -74,7 +78,7 @@ nlohmann::json LlamaConfig::to_json() const {
                          {"attention_dropout", attention_dropout},
                          {"tie_word_embeddings", tied},
                          {"rope_theta", rotary.theta},
-                         {"rope_parameters", scaling},
+                         {"rope_parameters", rotary.to_json()},
                          {"torch_dtype", "float32"}};
   if (family == "llama") {
     json["attention_bias"] = input_bias;
@@ -86,11 +90,7 @@ nlohmann::json LlamaConfig::to_json() const {
     json["sliding_window"] = window;
     json["max_window_layers"] = first_window_layer;
   }
-  // Older versions of transformers read rope_theta and rope_scaling.
-  if (rotary.scaling != RotaryConfig::Scaling::none) {
-    json["rope_scaling"] = scaling;
-    json["rope_scaling"].erase("rope_theta");
-  }
+  rotary.add_scaling(json);
   return json;
 }
 

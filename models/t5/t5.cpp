@@ -196,7 +196,8 @@ Model make_t5(const T5Config& config) {
               .task = Task::seq2seq,
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
-              .layers = config.encoder_layers + config.decoder_layers};
+              .layers = config.encoder_layers + config.decoder_layers,
+              .dropout_keys = {"dropout_rate"}};
   for (const bool encoder : {true, false})
     model.constants.push_back({buckets_name(encoder), {{bucket_count(config, encoder)}, DType::i32}, [config, encoder] {
                                  const auto buckets = t5_buckets(-config.max_distance, last_relative(config, encoder),

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "models/config_keys.h"
 #include "models/layers.h"
 #include "models/t5/t5.h"
 #include "runtime/check.h"
@@ -13,12 +14,7 @@ constexpr int64_t most_width = 1 << 20, most_layers = 10000, most_distance = 1 <
 void check_architecture(const JsonObject& json) {
   check(boolean_or(json, "is_encoder_decoder", true),
         "{}: is_encoder_decoder false is not supported; of t5 vkformer runs T5ForConditionalGeneration", json.name());
-  if (!json.has("architectures")) return;
-  const nlohmann::json& given = json.value()["architectures"];
-  check(given.is_array() && given.size() == 1 &&
-            (given[0] == "T5ForConditionalGeneration" || given[0] == "T5WithLMHeadModel"),
-        "{}: architectures {} is not supported; of t5 vkformer runs T5ForConditionalGeneration", json.name(),
-        given.dump());
+  architecture_of(json, {"T5ForConditionalGeneration", "T5WithLMHeadModel"});
 }
 
 /// "relu", or "gated-silu"; "gated-gelu" is gelu_new. Files also have what follows from it, which then holds.

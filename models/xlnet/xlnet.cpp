@@ -191,6 +191,7 @@ std::vector<ParameterSpec> parameters_of(const XlnetConfig& c) {
   list.normal(mask_name, {1, 1, C});
   list.last().training = Training::reached;  // by the query stream
   list.normal(tokens_name, {c.vocabulary, C});
+  if (c.tied && c.head == XlnetConfig::Head::language_model) list.last().other_names = {"lm_loss.weight"};
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string name = layer_name(i), attention = name + ".rel_attn";
     for (const char* part : {".q", ".k", ".v", ".o", ".r"}) list.normal(attention + part, {C, H, D});
@@ -241,7 +242,11 @@ Model make_xlnet(const XlnetConfig& config) {
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = XlnetConfig::context,
-              .layers = config.layers};
+              .layers = config.layers,
+              .segments = XlnetConfig::segments,
+              .dropout_keys = {"dropout"}};
+  if (classifier)
+    model.dropout_keys.insert(model.dropout_keys.end(), {"summary_first_dropout", "summary_last_dropout"});
   model.constants.push_back(
       {table_name, {{config.width, 2 * XlnetConfig::context}}, [config] { return distance_table(config); }});
   model.config = std::make_shared<const nlohmann::json>(config.to_json());

@@ -35,6 +35,8 @@ struct XlnetConfig {
 
   /// The file sets no limit to the positions of a segment; this is ours: the table of distances is of this length.
   static constexpr int64_t context = 2048;
+  /// Token types need only be told apart, so there may be any number of them.
+  static constexpr int64_t segments = int64_t{1} << 31;
 
   /// Throws Error naming file and key for values that can't be, and for what is not supported: attn_type "uni",
   /// bi_data, same_length, other architectures and summaries.

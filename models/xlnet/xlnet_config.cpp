@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "models/config_keys.h"
 #include "models/layers.h"
 #include "models/xlnet/xlnet.h"
 #include "runtime/check.h"
@@ -11,17 +12,7 @@ namespace {
 using Head = XlnetConfig::Head;
 
 constexpr int64_t most_width = 1 << 20, most_rows = 1 << 24;
-constexpr std::string_view language_model = "XLNetLMHeadModel", classifier = "XLNetForSequenceClassification";
-
-Head head_of(const JsonObject& json) {
-  if (!json.has("architectures")) return Head::language_model;
-  const nlohmann::json& given = json.value()["architectures"];
-  const bool one = given.is_array() && given.size() == 1;
-  if (one && given[0] == language_model) return Head::language_model;
-  if (one && given[0] == classifier) return Head::classifier;
-  fail("{}: architectures {} is not supported; of xlnet vkformer runs {}, {}", json.name(), given.dump(),
-       language_model, classifier);
-}
+constexpr const char *language_model = "XLNetLMHeadModel", *classifier = "XLNetForSequenceClassification";
 
 /// What Hugging Face's modules could do besides. mem_len, reuse_len and use_mems_* only cache earlier segments.
 void refuse_options(const JsonObject& json) {
@@ -31,24 +22,9 @@ void refuse_options(const JsonObject& json) {
     check(!boolean_or(json, key, false), "{}: {} is not supported", json.name(), key);
 }
 
-std::vector<std::string> classes_of(const JsonObject& json) {
-  std::vector<std::string> names;
-  if (json.has("id2label")) {
-    const JsonObject labels = require_object(json, "id2label");
-    for (size_t i = 0; i < labels.value().size(); ++i) names.push_back(require_string(labels, std::to_string(i)));
-  } else {
-    const int64_t count = integer_or(json, "num_labels", 2, 1, most_rows);
-    for (int64_t i = 0; i < count; ++i) names.push_back(fmt::format("LABEL_{}", i));
-  }
-  check(names.size() > 1, "{}: id2label has {} classes; at least 2 are needed", json.name(), names.size());
-  return names;
-}
-
 void read_classifier(const JsonObject& json, XlnetConfig& c) {
-  c.classes = classes_of(json);
-  const std::string problem = string_or(json, "problem_type", "single_label_classification");
-  check(problem == "single_label_classification",
-        "{}: problem_type '{}' is not supported; single_label_classification is", json.name(), problem);
+  c.classes = classes_of(json, 2);
+  check_problem(json);
   const std::string summary = string_or(json, "summary_type", "last");
   check(summary == "last" || summary == "first", "{}: summary_type '{}' is not supported; known are last, first",
         json.name(), summary);
@@ -66,7 +42,7 @@ void read_classifier(const JsonObject& json, XlnetConfig& c) {
 
 XlnetConfig XlnetConfig::from_json(const JsonObject& json) {
   XlnetConfig c;
-  c.head = head_of(json);
+  c.head = architecture_of(json, {language_model, classifier}) == 0 ? Head::language_model : Head::classifier;
   refuse_options(json);
   c.vocabulary = integer_or(json, json.has("vocab_size") ? "vocab_size" : "n_token", c.vocabulary, 1, most_rows);
   c.width = integer_or(json, "d_model", c.width, 1, most_width);

@@ -112,6 +112,7 @@ void VulkanContext::fill(const Buffer& target, uint32_t pattern) {
 
 VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout)
     : Store(store_layout), context_(std::move(context)) {
+  layout().check_blocks(context_->device.facts());
   const auto needed = static_cast<uint64_t>(layout().total_bytes());
   const uint64_t available = context_->device.memory_free();
   check(needed <= available, "parameters and state need {} MiB, {} has {} MiB free; use a smaller model",

@@ -1,0 +1,20 @@
+#pragma once
+// What the configs of several families say in the same way.
+
+#include "runtime/files/json_file.h"
+
+namespace vkformer {
+
+/// Which of `known` the config's `architectures` names: its index. An absent key is the first, unless `required`.
+/// Throws Error naming file and key for any other, several or none.
+size_t architecture_of(const JsonObject& config, const std::vector<std::string>& known, bool required = false);
+
+/// Most classes a classifier may have.
+inline constexpr int64_t most_classes = int64_t{1} << 20;
+/// Names of the classes: those of id2label, or LABEL_0 .. where the config gives only their number, num_labels (2).
+/// Throws Error naming file and key for fewer than `fewest`.
+std::vector<std::string> classes_of(const JsonObject& config, size_t fewest);
+/// Throws Error for a problem_type whose loss is not a cross-entropy of classes.
+void check_problem(const JsonObject& config);
+
+}  // namespace vkformer
