@@ -132,6 +132,35 @@ refuse 1 'names "model-00002-of-00002.safetensors", which is missing' "$vkformer
 index ../odd/model-00001-of-00001.safetensors
 refuse 1 "must be a name in this folder" "$vkformer" info odd
 
+# Converting: the tokenizer's files go along, and what fails leaves nothing behind.
+cp -r "$fixtures/gpt2" source
+touch source/merges.txt source/vocab.json
+accept "$vkformer" convert source converted
+accept "$vkformer" info converted
+[[ -e converted/merges.txt && -e converted/vocab.json && -e converted/model.safetensors ]] ||
+  fail "convert left a file behind: $(ls converted)"
+refuse 1 "not an empty folder" "$vkformer" convert source converted
+mkdir source/tokenizer.json
+refuse 1 "tokenizer.json" "$vkformer" convert source halfway
+[[ -e halfway ]] && fail "a conversion that failed left a folder behind"
+
+# Dropout goes to the family's own keys.
+cat >rotary.json <<'JSON'
+{"model_type": "llama", "max_position_embeddings": 16, "hidden_size": 24, "intermediate_size": 30,
+ "num_hidden_layers": 1, "num_attention_heads": 3}
+JSON
+accept "$vkformer" train rotary.json --data text.txt --out rotary --iterations 1 --batch 2 --dropout 0.25
+grep -q '"attention_dropout": 0.25' rotary/checkpoint-000001/config.json || fail "--dropout did not reach the model"
+grep -q embd_pdrop rotary/checkpoint-000001/config.json && fail "--dropout set another family's key"
+
+# All programs of generation are planned.
+accept "$vkformer" info "$fixtures/bart"
+for what in "a source of 24 positions" "a prompt of 24 positions" "a token"; do
+  grep -q "temporaries of $what  " out || fail "info does not plan $what: $(cat out)"
+done
+sed 's/"num_attention_heads"/"head_dim": 256, "num_attention_heads"/; s/: 16,/: 16777216,/' rotary.json >long.json
+refuse 1 "constants needs 16384 MiB, one allocation\|MiB free" "$vkformer" train long.json --data text.txt --out run --context 16 --quiet
+
 # Texts.
 refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run
 refuse 1 "empty" "$vkformer" train small.json --data empty.txt --out run

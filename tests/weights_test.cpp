@@ -165,8 +165,8 @@ TEST_CASE("a parameter has other names in some files, and the rest is extra", "[
   const auto named = [](const char* name, const std::vector<float>& values) {
     return TensorSource::of(name, {static_cast<int64_t>(values.size())}, values);
   };
-  CHECK(load({named("shared.weight", shared), named("encoder.embed.weight", copy), named("bert.LayerNorm.weight", gain),
-              named("bert.LayerNorm.bias", bias)}) ==
+  CHECK(load({named("shared.weight", shared), named("encoder.embed.weight", shared),
+              named("bert.LayerNorm.weight", gain), named("bert.LayerNorm.bias", bias)}) ==
         std::tuple(shared, 7.0f, 8.0f, std::vector<std::string>{"encoder.embed.weight"}));
   CHECK(load({named("decoder.embed.weight", copy), named("LayerNorm.weight", gain), named("LayerNorm.bias", bias)}) ==
         std::tuple(copy, 7.0f, 8.0f, std::vector<std::string>{}));

@@ -257,7 +257,7 @@ TEST_CASE("wrong XLNet configs name the file and the key", "[xlnet]") {
   says({{"architectures", classifier}, {"summary_type", "mean"}}, "summary_type");
   says({{"architectures", classifier}, {"summary_proj_to_labels", true}}, "summary_proj_to_labels");
   says({{"architectures", classifier}, {"problem_type", "regression"}}, "regression");
-  says({{"architectures", classifier}, {"id2label", {{"0", "only"}}}}, "classes");
+  says({{"architectures", classifier}, {"id2label", {{"0", "only"}}}}, "id2label");
 }
 
 TEST_CASE("the XLNet config that is written describes the model that was read", "[xlnet]") {

@@ -138,7 +138,7 @@ void print_memory(const char* what, const std::string& how, const ordered_json& 
     return print_row(what, fmt::format("{}: impossible: {}", how, memory["impossible"].get<std::string>()));
   print_row(what, fmt::format("{}: {}", how, size_text(memory["total_bytes"])));
   for (const auto& [row, bytes] : memory["rows"].items())
-    fmt::print("{:11} {:<36} {:>12}\n", "", row, size_text(bytes));
+    fmt::print("{:11} {:<42} {:>12}\n", "", row, size_text(bytes));
 }
 
 void print_text(const ordered_json& out, const InfoFlags& flags) {

@@ -112,11 +112,11 @@ void VulkanContext::fill(const Buffer& target, uint32_t pattern) {
 
 VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout)
     : Store(store_layout), context_(std::move(context)) {
-  layout().check_blocks(context_->device.facts());
   const auto needed = static_cast<uint64_t>(layout().total_bytes());
   const uint64_t available = context_->device.memory_free();
   check(needed <= available, "parameters and state need {} MiB, {} has {} MiB free; use a smaller model",
         (needed >> 20) + 1, context_->device.facts().name, available >> 20);
+  layout().check_blocks(context_->device.facts());
   for (int64_t bytes : layout().blocks()) {
     blocks_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device));
     context_->allocated_bytes += static_cast<uint64_t>(bytes);
