@@ -1,6 +1,6 @@
 #pragma once
-// The original Transformer (Vaswani et al. 2017, "Attention Is All You Need") and the two Hugging Face families with its
-// layers: Marian and BART. They differ in data: names of tensors, where norms stand, positions, activation.
+// The original Transformer (Vaswani et al. 2017, "Attention Is All You Need") and the two Hugging Face families with
+// its layers: Marian and BART. They differ in data: names of tensors, where norms stand, positions, activation.
 
 #include "models/model.h"
 #include "shaders/elementwise/elementwise.h"
@@ -25,12 +25,12 @@ struct EncoderDecoderConfig {
   Positions positions = Positions::sinusoidal;
   Activation activation = Activation::relu;
   double epsilon = 1e-5;
-  bool pre_norm = false;         ///< x + f(norm(x)) instead of norm(x + f(x))
-  bool final_norm = false;       ///< one more norm after each stack
-  bool embedding_norm = false;   ///< a norm after the sum of token and position
-  bool scale_embedding = true;   ///< tokens times sqrt(C)
-  bool tied = true;              ///< the head is the token embedding
-  bool logits_bias = false;      ///< final_logits_bias, which is not trained
+  bool pre_norm = false;        ///< x + f(norm(x)) instead of norm(x + f(x))
+  bool final_norm = false;      ///< one more norm after each stack
+  bool embedding_norm = false;  ///< a norm after the sum of token and position
+  bool scale_embedding = true;  ///< tokens times sqrt(C)
+  bool tied = true;             ///< the head is the token embedding
+  bool logits_bias = false;     ///< final_logits_bias, which is not trained
   double label_smoothing = 0;
   double dropout = 0.1;           ///< of embeddings and of each sublayer's result
   double attention_dropout = 0;   ///< of attention weights
