@@ -2,6 +2,7 @@
 // The normalization rules that sentencepiece compiles into its models.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,15 @@ class PrecompiledCharsmap {
  public:
   /// Throws Error when it is not base64 or its parts do not fit.
   explicit PrecompiledCharsmap(std::string_view base64);
+  /// Grapheme clusters shorter than 6 bytes are looked up whole, then, as all others, character by character. What is
+  /// looked up is replaced when an entry is a prefix of it, by the shortest such entry's replacement. Throws Error
+  /// where the trie proves to be damaged.
   std::string normalize(std::string_view text) const;
 
  private:
+  /// What replaces `text`, a cluster or a character.
+  std::optional<std::string_view> replacement(std::string_view text) const;
+
   std::vector<uint32_t> trie_;
   std::string replacements_;  ///< ended by zero bytes
 };
