@@ -23,9 +23,10 @@ const std::map<std::string, int> cases = {
     {"xlnet_cls", 35},
 };
 
-void verify_all(Backend& backend) {
-  for (const auto& [name, compared] : cases) {
+void verify(Backend& backend, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
     INFO(name);
+    const int compared = cases.at(name);
     int passed = 0;
     verify_case(backend, std::filesystem::path(VKFORMER_FIXTURES) / name, [&](const VerifyRow& row) {
       INFO(row.tensor << " error " << row.error << " tolerance " << row.tolerance << " " << row.note);
@@ -34,6 +35,12 @@ void verify_all(Backend& backend) {
     });
     CHECK(passed == compared);
   }
+}
+
+std::vector<std::string> all() {
+  std::vector<std::string> names;
+  for (const auto& [name, compared] : cases) names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -48,10 +55,11 @@ TEST_CASE("every recorded case is in the table", "[fixtures]") {
   CHECK(folders == cases.size());
 }
 
-TEST_CASE("the reference agrees with PyTorch", "[fixtures]") { verify_all(*make_reference_backend()); }
+TEST_CASE("the reference agrees with PyTorch", "[fixtures]") { verify(*make_reference_backend(), all()); }
 
-TEST_CASE("the device agrees with PyTorch", "[fixtures][device]") { verify_all(*make_backend("")); }
+TEST_CASE("the device agrees with PyTorch", "[fixtures][device]") { verify(*make_backend(""), all()); }
 
 TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[fixtures][device]") {
-  verify_all(*make_backend("", {.as_gpu = true}));
+  // One of each kind; conformance runs every kernel of a GPU, and a software driver takes long to compile them.
+  verify(*make_backend("", {.as_gpu = true}), {"gpt2", "t5_v11", "vaswani", "xlnet"});
 }
