@@ -59,6 +59,11 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   return graph;
 }
 
+int64_t padded_prompt(int64_t length, int64_t capacity) {
+  if (length <= 1) return length;
+  return std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(length, 8)))), capacity);
+}
+
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
                                const std::vector<ParameterBlock>& blocks) {
   check(model.generates(), "this {} model does not write text", model.family);
@@ -174,15 +179,14 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::spa
     std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
   }
   position_ = 0;
-  // Powers of two keep the number of recorded programs small.
-  const auto padded = std::min(std::bit_ceil(length > 1 ? std::max<size_t>(length, 8) : 1), capacity);
+  const int64_t padded = padded_prompt(static_cast<int64_t>(length), shape_.capacity);
   if (padded == 1) {
     if (!decode_) decode_ = compile(1);
     last_prefill_ = decode_.get();
     return run(*decode_, prompts);
   }
-  auto& program = prefills_[static_cast<int64_t>(padded)];
-  if (!program) program = compile(static_cast<int64_t>(padded));
+  auto& program = prefills_[padded];
+  if (!program) program = compile(padded);
   last_prefill_ = program.get();
   return run(*program, prompts);
 }

@@ -31,6 +31,8 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
 Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions);
 /// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
 Graph build_encoder(const Model& model, const GeneratorShape& shape);
+/// Positions of the program that runs a prompt of this length: powers of two keep the number of programs small.
+int64_t padded_prompt(int64_t length, int64_t capacity);
 
 /// Runs a model token by token. Prompts are rows x n ids, row after row; so are sources.
 class Generator {

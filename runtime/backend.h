@@ -37,6 +37,7 @@ class Store {
 struct Timing {
   std::string scope;  ///< "h.0.attn"
   std::string_view op, kernel, candidate;
+  int node = -1;     ///< index into the graph's nodes; -1: a copy to the host
   double start = 0;  ///< seconds since the run began
   double seconds = 0;
   Cost cost;
@@ -104,6 +105,13 @@ class Backend {
   /// Plans, allocates and records. Throws Error when it does not fit, naming the biggest items.
   virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store,
                                            const PlanOptions& options = {}) = 0;
+
+  /// Measured choices that plan() and compile() follow from now on; nullptr (at first): the heuristics alone decide.
+  void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }
+  const Tuning* tuning() const { return tuning_.get(); }
+
+ private:
+  std::shared_ptr<const Tuning> tuning_;
 };
 
 /// `device`: "" for the best Vulkan device, "reference" for the CPU, otherwise an index or part of a name.

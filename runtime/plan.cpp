@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/tuning.h"
+
 namespace vkformer {
 
 namespace {
@@ -47,8 +49,11 @@ struct Planner {
       if (!n.op->candidates) continue;
       const auto legal = n.op->candidates(n, facts);
       check(!legal.empty(), "[{}] is not supported on {} for {}", n.op->name, facts.name, n.attributes.to_string());
-      auto forced = std::find(legal.begin(), legal.end(), options.candidate);
-      plan.candidate[static_cast<size_t>(i)] = forced == legal.end() ? legal.front() : *forced;
+      auto chosen = std::find(legal.begin(), legal.end(), options.candidate);
+      if (chosen == legal.end() && options.tuning)
+        if (const Tuning::Choice* measured = options.tuning->find(n))
+          chosen = std::find(legal.begin(), legal.end(), measured->candidate);
+      plan.candidate[static_cast<size_t>(i)] = chosen == legal.end() ? legal.front() : *chosen;
     }
   }
 

@@ -7,12 +7,18 @@
 
 namespace vkformer {
 
+class Tuning;
+
 struct PlanOptions {
   /// Bytes left unused behind every tensor, for sentinels (conformance); no memory is reused then. 0 in
   /// production.
   int64_t guard_bytes = 0;
   /// Forces the kernel of every node for which it is legal (see Recorder).
   std::string candidate = {};
+  /// Measured choices: a legal one goes before the heuristic's. nullptr: those of the backend, if it has any and no
+  /// `candidate` is forced.
+  const Tuning* tuning = nullptr;
+  bool profile = false;  ///< timestamps around every dispatch of this program, as BackendOptions::profile for all
 };
 
 /// A place inside one of the program's areas.

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation.h"
-#include "models/gpt2/gpt2.h"
 #include "models/training.h"
 #include "runtime/check.h"
 #include "shaders/global_norm/global_norm.h"
@@ -15,24 +14,6 @@
 namespace vkformer {
 
 namespace {
-
-/// "4x128x4:65:64", a config.json or a folder.
-Model bench_subject(const std::string& text) {
-  if (std::filesystem::is_directory(text))
-    return make_model(JsonObject::load(resolve_model_folder(text) / "config.json"));
-  if (std::filesystem::exists(text)) return make_model(JsonObject::load(text));
-  long long layers = 0, width = 0, heads = 0, vocabulary = 50257, context = 1024;
-  int used = 0;
-  const int fields = std::sscanf(text.c_str(), "%lldx%lldx%lld%n:%lld%n:%lld%n", &layers, &width, &heads, &used,
-                                 &vocabulary, &used, &context, &used);
-  if (fields < 3 || static_cast<size_t>(used) != text.size())
-    throw UsageError(
-        fmt::format("-m {} is neither a folder, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
-  const nlohmann::json config = {{"model_type", "gpt2"}, {"n_layer", layers},        {"n_embd", width},
-                                 {"n_head", heads},      {"vocab_size", vocabulary}, {"n_positions", context},
-                                 {"embd_pdrop", 0},      {"attn_pdrop", 0},          {"resid_pdrop", 0}};
-  return make_model(JsonObject::parse(config.dump(), text));
-}
 
 struct Row {
   std::string test;
@@ -118,7 +99,7 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
 }  // namespace
 
 void bench_model(const BenchFlags& flags) {
-  const Model model = bench_subject(flags.model);
+  const Model model = model_or_shape(flags.model);
   check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
   auto backend = open_backend(flags.common);
   const double mebibytes = static_cast<double>(model.parameter_count()) * 4 / (1 << 20);

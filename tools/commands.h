@@ -16,10 +16,15 @@ struct CommonFlags {
   std::string profile;
   bool json = false;
   bool quiet = false;
+  /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
+  std::string tuning = "none";
+  bool tune = false;  ///< measure what is missing there before the first run
 };
 
-/// Opens the device and, unless quiet, says on stderr which it is.
-std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options = {});
+/// Opens the device with its measured choices and, unless quiet, says on stderr which it is. `tuning_written`: --tuning
+/// may name a new file.
+std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options = {},
+                                      bool tuning_written = false);
 
 struct TrainFlags {
   CommonFlags common;
@@ -87,8 +92,16 @@ struct BenchFlags {
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
   int64_t batch = 12;
+  bool roof = false;
   std::string output = "md";
   int repetitions = 5;
+};
+
+struct TuneFlags {
+  CommonFlags common;
+  std::string model = "4x128x4:65:64";
+  int64_t batch = 12, context = 0, accumulate = 1;
+  std::vector<int64_t> prompts{64};
 };
 
 void train(TrainFlags flags);
@@ -101,6 +114,8 @@ void verify(const VerifyFlags& flags);
 void info(InfoFlags flags);
 void bench_op(const BenchFlags& flags);
 void bench_model(const BenchFlags& flags);
+void bench_roof(const BenchFlags& flags);
+void tune(const TuneFlags& flags);
 void print_devices(bool json);
 void print_ops(const CommonFlags& flags);
 

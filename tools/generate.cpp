@@ -10,6 +10,7 @@
 #include "tools/model_folder.h"
 #include "tools/profile.h"
 #include "tools/progress.h"
+#include "tools/tune.h"
 
 namespace vkformer {
 
@@ -24,6 +25,10 @@ void generate(GenerateFlags flags) {
   flags.sampling.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
+  tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
+    const auto length = static_cast<int64_t>(prompt.size());
+    tune_generation(*backend, model, {}, std::span(&length, 1), tuning, observer);
+  });
   Generator generator(*backend, model);
   load_weights(weights, generator.store(), flags.common.quiet);
 
@@ -74,10 +79,10 @@ void generate(GenerateFlags flags) {
     fmt::print(stderr, "first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens, seed {})\n", first_token * 1e3,
                speed, generated, flags.sampling.seed);
   if (!flags.common.profile.empty()) {
-    print_profile(*generator.prefill_program(), "prefill", flags.common.json);
+    print_profile(*generator.prefill_program(), "prefill", flags.common.json, roof_of(*backend));
     check(generator.decode_program() != nullptr,
           "nothing was decoded, so there is no profile to write; use -n 2 or more");
-    print_profile(*generator.decode_program(), "last decoded token", flags.common.json);
+    print_profile(*generator.decode_program(), "last decoded token", flags.common.json, roof_of(*backend));
     write_trace({{"prefill", generator.prefill_program()}, {"decode", generator.decode_program()}},
                 flags.common.profile);
   }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -11,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/model_folder.h"
 #include "tools/profile.h"
+#include "tools/tune.h"
 
 namespace vkformer {
 
@@ -80,6 +82,12 @@ void generate_ids(const GenerateFlags& flags) {
   const Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);
+  tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
+    int64_t prompt = 1;
+    for (int64_t row = 0; row < prepared.shape.rows; ++row)
+      prompt = std::max(prompt, static_cast<int64_t>(prepared.search->ids(row).size()));
+    tune_generation(*backend, model, prepared.shape, std::span(&prompt, 1), tuning, observer);
+  });
   Generator generator(*backend, model, prepared.shape);
   load_weights(weights, generator.store(), flags.common.quiet);
   run_search(generator, prepared);
@@ -91,7 +99,7 @@ void generate_ids(const GenerateFlags& flags) {
   if (generator.encoder_program()) programs.emplace_back("encoder", generator.encoder_program());
   programs.emplace_back("prefill", generator.prefill_program());
   if (generator.decode_program()) programs.emplace_back("last decoded token", generator.decode_program());
-  for (const auto& [title, program] : programs) print_profile(*program, title, flags.common.json);
+  for (const auto& [title, program] : programs) print_profile(*program, title, flags.common.json, roof_of(*backend));
   write_trace(programs, flags.common.profile);
 }
 

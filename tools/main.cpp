@@ -19,11 +19,25 @@ void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_flag("-q,--quiet", flags.quiet, "results only");
 }
 
+void add_tuning_flag(CLI::App& command, CommonFlags& flags) {
+  flags.tuning.clear();
+  command
+      .add_option("--tuning", flags.tuning,
+                  "measured choices of kernels (see 'vkformer tune'; default: this device's own); none: heuristics only")
+      ->type_name("FILE");
+}
+
+void add_tune_flags(CLI::App& command, CommonFlags& flags) {
+  add_tuning_flag(command, flags);
+  command.add_flag("--tune", flags.tune, "first measure kernels for nodes that were never measured here, and keep that");
+}
+
 void add_train(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
   CLI::App* command = app.add_subcommand("train", "train a language model on a text file");
   add_common_flags(*command, flags->common);
+  add_tune_flags(*command, flags->common);
   command->add_option("config", flags->config,
                       "the model: a Hugging Face config.json (vocab_size comes from the text)");
   command->add_option("--data", flags->data, "text file")->type_name("FILE");
@@ -80,6 +94,7 @@ void add_generate(CLI::App& app) {
   auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = app.add_subcommand("generate", "write text with a trained model");
   add_common_flags(*command, flags->common);
+  add_tune_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder or run folder")->required();
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt, "the text to continue");
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
@@ -159,6 +174,7 @@ void add_info(CLI::App& app) {
   auto flags = std::make_shared<InfoFlags>();
   CLI::App* command =
       app.add_subcommand("info", "say what a model is, whether it runs here, and what memory that takes");
+  add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -172,6 +188,7 @@ void add_info(CLI::App& app) {
 void add_logits_verb(CLI::App& app) {
   auto flags = std::make_shared<LogitsFlags>();
   CLI::App* command = app.add_subcommand("logits", "write a model's logits of given ids to a file");
+  add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("model", flags->model, "model folder or run folder")->required();
@@ -212,7 +229,8 @@ void add_ops(CLI::App& app) {
 
 void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = app.add_subcommand("bench", "time a model (prompt, generation, training) or, with --op, one op");
+  CLI::App* command = app.add_subcommand("bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
+  add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command
@@ -236,7 +254,34 @@ void add_bench(CLI::App& app) {
                       "with --op: shape of an input, e.g. 8x256x64, 12x64:i32:0:64 or '-' (absent)");
   command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
   command->add_option("--candidate", flags->candidate, "with --op: only this kernel (default: all that are legal)");
-  command->callback([flags] { flags->op.empty() ? bench_model(*flags) : bench_op(*flags); });
+  command->add_flag("--roof", flags->roof,
+                    "measure what the device can do at most, and keep it: profiles then show shares of it");
+  command->callback([flags] {
+    if (flags->roof) return bench_roof(*flags);
+    flags->op.empty() ? bench_model(*flags) : bench_op(*flags);
+  });
+}
+
+void add_tune(CLI::App& app) {
+  auto flags = std::make_shared<TuneFlags>();
+  CLI::App* command = app.add_subcommand(
+      "tune", "measure every kernel that can run a node of a model, and keep the fastest for all later runs");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  add_tuning_flag(*command, flags->common);
+  command->add_option("model", flags->model,
+                      "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
+      ->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")->capture_default_str();
+  command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
+  command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
+  command->add_option("--accumulate", flags->accumulate, "micro-batches of an iteration")
+      ->check(positive)
+      ->capture_default_str();
+  command->callback([flags] { tune(*flags); });
 }
 
 }  // namespace
@@ -253,6 +298,7 @@ int main(int argc, char** argv) {
   vkformer::add_ops(app);
   vkformer::add_conform(app);
   vkformer::add_bench(app);
+  vkformer::add_tune(app);
   vkformer::add_verify(app);
   vkformer::add_info(app);
   vkformer::add_logits_verb(app);

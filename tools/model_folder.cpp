@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/utf8.h"
@@ -16,6 +18,23 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
   const auto latest = latest_checkpoint(given);
   check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
   return *latest;
+}
+
+Model model_or_shape(const std::string& text) {
+  if (std::filesystem::is_directory(text))
+    return make_model(JsonObject::load(resolve_model_folder(text) / "config.json"));
+  if (std::filesystem::exists(text)) return make_model(JsonObject::load(text));
+  long long layers = 0, width = 0, heads = 0, vocabulary = 50257, context = 1024;
+  int used = 0;
+  const int fields = std::sscanf(text.c_str(), "%lldx%lldx%lld%n:%lld%n:%lld%n", &layers, &width, &heads, &used,
+                                 &vocabulary, &used, &context, &used);
+  if (fields < 3 || static_cast<size_t>(used) != text.size())
+    throw UsageError(
+        fmt::format("{} is neither a folder, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
+  const nlohmann::json config = {{"model_type", "gpt2"}, {"n_layer", layers},        {"n_embd", width},
+                                 {"n_head", heads},      {"vocab_size", vocabulary}, {"n_positions", context},
+                                 {"embd_pdrop", 0},      {"attn_pdrop", 0},          {"resid_pdrop", 0}};
+  return make_model(JsonObject::parse(config.dump(), text));
 }
 
 namespace {

@@ -10,6 +10,10 @@ namespace vkformer {
 /// The folder that holds config.json. Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
+/// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as
+/// "4x128x4:65:64" (without dropout). Throws UsageError for anything else.
+Model model_or_shape(const std::string& text);
+
 /// Loads a model's parameters, with a bar on a terminal when that takes long. Unless quiet, says on stderr, in a line
 /// each, which tensors of the files are skipped and which parameters they leave out.
 void load_weights(const Weights& weights, Store& store, bool quiet);

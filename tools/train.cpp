@@ -14,6 +14,7 @@
 #include "tools/profile.h"
 #include "tools/progress.h"
 #include "tools/text_data.h"
+#include "tools/tune.h"
 
 namespace vkformer {
 
@@ -299,8 +300,14 @@ void train(TrainFlags flags) {
   if (talk)
     fmt::print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
                model.parameter_count(), model.vocabulary, data.size());
+  const BatchShape shape = causal_batch(model, flags.settings);
+  if (!flags.plan)
+    tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
+      check_fits(plan_training(model, flags.settings, shape, *backend), backend->facts());
+      tune_training(*backend, model, flags.settings, shape, tuning, observer);
+    });
   {
-    const TrainingPlan plan = plan_training(model, flags.settings, causal_batch(model, flags.settings), *backend);
+    const TrainingPlan plan = plan_training(model, flags.settings, shape, *backend);
     if (flags.plan) return print_dry_run(plan, flags, backend->facts());
     if (talk) print_plan(plan, backend->facts());
     check_fits(plan, backend->facts());
@@ -320,7 +327,8 @@ void train(TrainFlags flags) {
     });
   Run(flags, model, vocabulary, trainer, data, state).train();
   if (!flags.common.profile.empty()) {
-    for (const auto& [name, program] : trainer.programs()) print_profile(*program, "last " + name, flags.common.json);
+    for (const auto& [name, program] : trainer.programs())
+      print_profile(*program, "last " + name, flags.common.json, roof_of(*backend));
     write_trace(trainer.programs(), flags.common.profile);
   }
 }

@@ -20,9 +20,11 @@ class VulkanBackend : public Backend {
     return std::make_shared<VulkanStore>(context_, layout);
   }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
-    return plan_memory(graph, facts(), layout);
+    return plan_memory(graph, facts(), layout, {.tuning = tuning()});
   }
-  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options) override {
+  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& given) override {
+    PlanOptions options = given;
+    if (!options.tuning && options.candidate.empty()) options.tuning = tuning();
     return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options);
   }
 

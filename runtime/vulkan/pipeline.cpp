@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "runtime/check.h"
+#include "runtime/files/user_cache.h"
 #include "runtime/vulkan/embedded_shaders.h"
 
 namespace vkformer {
@@ -16,13 +16,6 @@ const EmbeddedShader* find_shader(std::string_view kernel, std::string_view vari
   for (const EmbeddedShader& shader : embedded_shaders())
     if (shader.kernel == kernel && shader.variant == variant) return &shader;
   return nullptr;
-}
-
-/// $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer; empty when neither variable is set.
-std::filesystem::path cache_directory() {
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return std::filesystem::path(xdg) / "vkformer";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::filesystem::path(home) / ".cache" / "vkformer";
-  return {};
 }
 
 }  // namespace
@@ -39,7 +32,7 @@ PipelineCache::PipelineCache(Device& device) : device_(device) {
                                           .pPushConstantRanges = &range};
   vk_check(vkCreatePipelineLayout(device.handle(), &layout, nullptr, &layout_), "vkCreatePipelineLayout");
   std::string saved;
-  if (const auto directory = cache_directory(); !directory.empty()) {
+  if (const auto directory = user_cache(); !directory.empty()) {
     const DeviceFacts& facts = device.facts();
     file_ = directory / fmt::format("pipelines-{:x}-{:x}-{:x}-{:x}.bin", facts.vendor_id, facts.device_id,
                                     facts.driver_id, facts.driver_version);

@@ -50,7 +50,8 @@ class VulkanProgram : public Program {
       : Program(std::move(graph)),
         context_(std::move(context)),
         store_(std::move(store)),
-        options_(options),
+        guard_bytes_(options.guard_bytes),
+        profile_(options.profile || context_->options.profile),
         plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)) {
     try {
       allocate();
@@ -65,7 +66,7 @@ class VulkanProgram : public Program {
   ~VulkanProgram() override { release(); }
 
   void run() override {
-    if (options_.guard_bytes > 0)
+    if (guard_bytes_ > 0)
       for (const auto& block : arena_) context_->fill(*block, poison);
     const auto start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < segments_.size(); ++i)
@@ -106,6 +107,7 @@ class VulkanProgram : public Program {
         const Node& node = graph_.nodes()[static_cast<size_t>(command.node)];
         timing.scope = node.scope;
         timing.op = node.op->name;
+        timing.node = command.node;
         timing.candidate = plan_.candidate[static_cast<size_t>(command.node)];
       }
       timings.push_back(std::move(timing));
@@ -114,7 +116,7 @@ class VulkanProgram : public Program {
   }
 
   void check_guards() const override {
-    if (options_.guard_bytes == 0) return;
+    if (guard_bytes_ == 0) return;
     const auto at = [&](std::span<const std::byte> bytes, int64_t offset) {
       uint32_t word;
       std::memcpy(&word, bytes.data() + offset, 4);
@@ -127,7 +129,7 @@ class VulkanProgram : public Program {
     }
     const auto inspect = [&](const std::string& name, const Place& place, std::span<const std::byte> bytes,
                              uint32_t expected) {
-      for (int64_t i = place.offset + place.bytes; i < place.offset + place.bytes + options_.guard_bytes; i += 4)
+      for (int64_t i = place.offset + place.bytes; i < place.offset + place.bytes + guard_bytes_; i += 4)
         check(at(bytes, i) == expected, "{} bytes behind {} were overwritten", i - place.offset - place.bytes + 4,
               name);
     };
@@ -209,7 +211,7 @@ class VulkanProgram : public Program {
     const VkDevice device = context_->device.handle();
     const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     vk_check(vkCreateFence(device, &fence, nullptr, &fence_), "vkCreateFence");
-    if (context_->options.profile && context_->device.facts().timestamp_period > 0 && !commands_.empty()) {
+    if (profile_ && context_->device.facts().timestamp_period > 0 && !commands_.empty()) {
       const VkQueryPoolCreateInfo queries{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                           .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                           .queryCount = static_cast<uint32_t>(commands_.size() * 2)};
@@ -346,7 +348,8 @@ class VulkanProgram : public Program {
 
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<VulkanStore> store_;
-  PlanOptions options_;
+  int64_t guard_bytes_;
+  bool profile_;
   MemoryPlan plan_;
   std::vector<std::unique_ptr<Buffer>> arena_;
   std::unique_ptr<Buffer> step_, readback_;

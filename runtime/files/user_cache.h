@@ -1,0 +1,11 @@
+#pragma once
+// Where what can be made again is kept between runs.
+
+#include <filesystem>
+
+namespace vkformer {
+
+/// $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer; empty when neither variable is set. It need not exist yet.
+std::filesystem::path user_cache();
+
+}  // namespace vkformer

@@ -1,0 +1,184 @@
+#include "runtime/tuner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+namespace vkformer {
+
+namespace {
+
+constexpr double drop_above = 1.5;        ///< times the best
+constexpr double heuristic_keeps = 0.03;  ///< must be beaten by this share
+constexpr int passes = 2;                 ///< over the survivors, so that a slow moment does not hit one of them alone
+constexpr int pass_runs = 2;              ///< of one program in one pass, at least
+constexpr double pass_seconds = 0.05;     ///< of its runs, at least
+constexpr int proof_runs = 4;             ///< of the whole program, before and after, at least
+constexpr double proof_seconds = 0.2;     ///< of these, at least
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct Kind {
+  std::string signature;
+  int64_t count = 0;
+  std::vector<std::string_view> candidates;  ///< still in the race; the heuristic's is the first
+  std::vector<double> seconds;               ///< the least seen of each
+
+  size_t best() const {
+    return static_cast<size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  }
+  void drop_losers() {
+    const double limit = drop_above * seconds[best()];
+    for (size_t i = candidates.size(); i-- > 1;)  // the heuristic's time is reported
+      if (seconds[i] > limit) {
+        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
+        seconds.erase(seconds.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+  }
+};
+
+struct Tuner {
+  Backend& backend;
+  const Graph& graph;
+  const std::shared_ptr<Store>& store;
+  const std::function<void(Program&)>& fill;
+  const Tuning& known;
+  std::vector<Kind> kinds = {};
+  std::vector<int> kind_of_node = {};
+
+  void find_kinds() {
+    kind_of_node.assign(graph.nodes().size(), -1);
+    std::map<std::string, int> by_signature;
+    for (int n : live_nodes(graph)) {
+      const Node& node = graph.nodes()[static_cast<size_t>(n)];
+      if (!node.op->candidates || !node.op->record) continue;
+      const auto candidates = node.op->candidates(node, backend.facts());
+      if (candidates.size() < 2) continue;
+      const std::string text = signature(node);
+      if (known.find(text)) continue;
+      const auto [entry, is_new] = by_signature.emplace(text, static_cast<int>(kinds.size()));
+      if (is_new) kinds.push_back({text, 0, candidates, std::vector<double>(candidates.size(), unseen)});
+      ++kinds[static_cast<size_t>(entry->second)].count;
+      kind_of_node[static_cast<size_t>(n)] = entry->second;
+    }
+  }
+
+  int rounds() const {
+    size_t most = 0;
+    for (const Kind& kind : kinds) most = std::max(most, kind.candidates.size());
+    return static_cast<int>(most);
+  }
+
+  /// Every kind with its candidate number `round`, counted round and round.
+  static size_t turn(const Kind& kind, int round) { return static_cast<size_t>(round) % kind.candidates.size(); }
+
+  std::unique_ptr<Program> compile(const Tuning& tuning, bool profile) const {
+    auto program = backend.compile(graph, store, {.tuning = &tuning, .profile = profile});
+    fill(*program);
+    return program;
+  }
+
+  /// Seconds of each kind's fastest node: from the start of its first dispatch to the end of its last.
+  void measure(Program& program, int round) {
+    program.run();
+    std::map<int, std::pair<double, double>> span;
+    for (const Timing& timing : program.timings()) {
+      const auto [entry, is_new] = span.emplace(timing.node, std::pair(timing.start, 0.0));
+      entry->second.second = timing.start + timing.seconds;
+    }
+    for (const auto& [node, times] : span) {
+      const int k = node < 0 ? -1 : kind_of_node[static_cast<size_t>(node)];
+      if (k < 0) continue;
+      Kind& kind = kinds[static_cast<size_t>(k)];
+      double& least = kind.seconds[turn(kind, round)];
+      least = std::min(least, times.second - times.first);
+    }
+  }
+
+  /// The first run compiles what the driver has not compiled yet; it counts for kinds with several nodes.
+  void play(int round, int runs, double seconds) {
+    Tuning tuning = known;
+    for (const Kind& kind : kinds) tuning.set(kind.signature, {std::string(kind.candidates[turn(kind, round)]), 0});
+    const auto program = compile(tuning, true);
+    measure(*program, round);
+    const double start = now();
+    for (int run = 0; run < runs || now() - start < seconds; ++run) measure(*program, round);
+  }
+
+  static constexpr double unseen = std::numeric_limits<double>::infinity();
+};
+
+double least_time(Program& program, double least) {
+  const double start = now();
+  program.run();
+  return std::min(least, now() - start);
+}
+
+}  // namespace
+
+double TunedProgram::predicted_gain() const {
+  double gain = 0;
+  for (const TunedKind& kind : kinds)
+    gain += static_cast<double>(kind.count) * (kind.heuristic_seconds - kind.chosen_seconds);
+  return gain;
+}
+
+TunedProgram tune_program(Backend& backend, const Graph& graph, const std::shared_ptr<Store>& store,
+                          const std::function<void(Program&)>& fill, Tuning& tuning,
+                          const std::function<void(int, int)>& progress) {
+  check(backend.facts().timestamp_period > 0, "{} has no timestamps to tune with; choose another --device",
+        backend.facts().name);
+  Tuner tuner{backend, graph, store, fill, tuning};
+  tuner.find_kinds();
+  TunedProgram result;
+  if (tuner.kinds.empty()) return result;
+  int done = 0, total = (1 + passes) * tuner.rounds();
+  const auto advance = [&] {
+    if (progress) progress(++done, total);
+  };
+  for (int round = 0, end = tuner.rounds(); round < end; ++round, advance()) tuner.play(round, 1, 0);
+  for (Kind& kind : tuner.kinds) kind.drop_losers();
+  total = done + passes * tuner.rounds();
+  for (int pass = 0; pass < passes; ++pass)
+    for (int round = 0, end = tuner.rounds(); round < end; ++round, advance())
+      tuner.play(round, pass_runs, pass_seconds);
+
+  const Tuning before = tuning;
+  bool changed = false;
+  for (const Kind& kind : tuner.kinds) {
+    if (!std::isfinite(kind.seconds[0])) continue;  // it dispatches nothing
+    const size_t best = kind.seconds[kind.best()] < (1 - heuristic_keeps) * kind.seconds[0] ? kind.best() : 0;
+    changed |= best > 0;
+    tuning.set(kind.signature, {std::string(kind.candidates[best]), kind.seconds[best]});
+    result.kinds.push_back({kind.signature, kind.count, std::string(kind.candidates[0]),
+                            std::string(kind.candidates[best]), kind.seconds[0], kind.seconds[best]});
+  }
+  std::stable_sort(result.kinds.begin(), result.kinds.end(), [](const TunedKind& a, const TunedKind& b) {
+    const auto gain = [](const TunedKind& k) {
+      return static_cast<double>(k.count) * (k.heuristic_seconds - k.chosen_seconds);
+    };
+    return gain(a) > gain(b);
+  });
+  if (!changed) return result;
+  // The proof: single nodes may have been lucky, or the new kernels disturb their neighbours.
+  double least[2] = {Tuner::unseen, Tuner::unseen};
+  const auto old_program = tuner.compile(before, false), new_program = tuner.compile(tuning, false);
+  for (int warm_up = 0; warm_up < 3; ++warm_up) {  // after the second run segments may be cut anew
+    old_program->run();
+    new_program->run();
+  }
+  const double start = now();
+  for (int pair = 0; pair < proof_runs || now() - start < proof_seconds; ++pair) {
+    least[0] = least_time(*old_program, least[0]);
+    least[1] = least_time(*new_program, least[1]);
+  }
+  result.seconds_before = least[0];
+  result.seconds_after = least[1];
+  result.kept = least[1] < least[0];
+  if (!result.kept)
+    for (const TunedKind& kind : result.kinds) tuning.set(kind.signature, {kind.heuristic, kind.heuristic_seconds});
+  return result;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,126 @@
+#include "runtime/tuning.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/files/json_file.h"
+#include "runtime/files/user_cache.h"
+#include "runtime/files/utf8.h"
+#include "runtime/vulkan/embedded_shaders.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr int64_t format = 1;
+constexpr size_t size_limit = size_t{16} << 20;
+constexpr uint64_t hash_start = 14695981039346656037ULL;
+
+uint64_t hash_step(uint64_t hash, uint64_t word) { return (hash ^ word) * 1099511628211ULL; }
+
+uint64_t hash_text(uint64_t hash, std::string_view text) {
+  for (char c : text) hash = hash_step(hash, static_cast<uint8_t>(c));
+  return hash_step(hash, 256);
+}
+
+/// Of the SPIR-V inside this binary: measured times belong to these kernels.
+std::string kernels_hash() {
+  static const std::string text = [] {
+    uint64_t hash = hash_start;
+    for (const EmbeddedShader& shader : embedded_shaders()) {
+      hash = hash_text(hash_text(hash, shader.kernel), shader.variant);
+      for (uint32_t word : shader.words) hash = hash_step(hash, word);
+    }
+    return fmt::format("{:016x}", hash);
+  }();
+  return text;
+}
+
+/// What a file must have been measured on, but for the kernels. Of a CPU the number of cores is a part.
+nlohmann::json identity(const DeviceFacts& facts) {
+  return {{"device", printable(facts.name)},        {"driver", printable(facts.driver)},
+          {"driver_version", facts.driver_version}, {"vendor_id", facts.vendor_id},
+          {"device_id", facts.device_id},           {"subgroup_size", facts.subgroup_size},
+          {"kind", static_cast<int>(facts.kind)},   {"threads", facts.is_cpu() ? facts.cpu_threads : 0}};
+}
+
+Tuning parse(const JsonObject& file, const DeviceFacts& facts) {
+  check(require_integer(file, "format", 0, 1 << 20) == format, "{} has another format", file.name());
+  const nlohmann::json expected = identity(facts);
+  for (const auto& [key, value] : expected.items())
+    check(file.has(key) && file.value()[key] == value, "{} was measured on another device or driver ({})", file.name(),
+          key);
+  check(require_string(file, "kernels") == kernels_hash(),
+        "{} was measured with the kernels of another build; `vkformer tune` measures again", file.name());
+  Tuning tuning;
+  constexpr double most = 1e18;
+  if (file.has("roof")) {
+    const JsonObject roof = require_object(file, "roof");
+    tuning.roof =
+        Roof{require_number(roof, "bytes_per_second", 1, most), require_number(roof, "flops_per_second", 1, most)};
+  }
+  const JsonObject choices = require_object(file, "choices");
+  for (const auto& item : choices.value().items()) {
+    const JsonObject choice = require_object(choices, item.key());
+    tuning.set(item.key(), {require_string(choice, "kernel"), require_number(choice, "seconds", 0, most)});
+  }
+  return tuning;
+}
+
+}  // namespace
+
+double share_of_roof(const Roof& roof, const Cost& cost, double seconds) {
+  return std::max(cost.bytes / roof.bytes_per_second, cost.flops / roof.flops_per_second) / seconds;
+}
+
+std::string signature(const Node& node) {
+  std::string text = fmt::format("{} {}", node.op->name, node.attributes.to_string());
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    text += node.has_input(i) ? fmt::format(" {}{}", name_of(node.input_types[i].dtype), node.in(i).to_string()) : " -";
+  text += " ->";
+  for (const TensorType& type : node.output_types)
+    text += fmt::format(" {}{}", name_of(type.dtype), type.shape.to_string());
+  return text;
+}
+
+const Tuning::Choice* Tuning::find(const std::string& signature) const {
+  const auto known = choices_.find(signature);
+  return known == choices_.end() ? nullptr : &known->second;
+}
+
+void Tuning::merge(const Tuning& other) {
+  for (const auto& [signature, choice] : other.choices_) choices_[signature] = choice;
+  if (other.roof) roof = other.roof;
+}
+
+std::filesystem::path Tuning::usual_file(const DeviceFacts& facts) {
+  const auto folder = user_cache();
+  if (folder.empty()) return {};
+  return folder / fmt::format("tuning-{:016x}.json", hash_text(hash_start, identity(facts).dump()));
+}
+
+Tuning Tuning::load(const std::filesystem::path& file, const DeviceFacts& facts, std::string& ignored) {
+  std::error_code none;
+  if (file.empty() || !std::filesystem::exists(file, none)) return {};
+  try {
+    return parse(JsonObject::load(file, size_limit), facts);
+  } catch (const Error& error) {
+    ignored = error.what();
+    return {};
+  }
+}
+
+void Tuning::save(const std::filesystem::path& file, const DeviceFacts& facts) const {
+  nlohmann::json json = identity(facts);
+  json["format"] = format;
+  json["kernels"] = kernels_hash();
+  if (roof) json["roof"] = {{"bytes_per_second", roof->bytes_per_second}, {"flops_per_second", roof->flops_per_second}};
+  json["choices"] = nlohmann::json::object();
+  for (const auto& [key, choice] : choices_)
+    json["choices"][key] = {{"kernel", choice.candidate}, {"seconds", choice.seconds}};
+  std::error_code ignored;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
+  write_json(file, json);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,23 @@
+#ifndef VKFORMER_ROOF_ARGS_H
+#define VKFORMER_ROOF_ARGS_H
+#include "shaders/common/stream.args.h"
+
+VKFORMER_SHARED_BEGIN
+
+struct RoofCopyArgs {
+  FloatQuads x;
+  FloatQuads y;
+  Stream stream;
+};
+
+struct RoofMultiplyAddArgs {
+  FloatQuads x;
+  FloatQuads y;
+  uint rows;
+  uint rounds;  // of 8 steps
+  float factor;
+  float term;
+};
+
+VKFORMER_SHARED_END
+#endif

@@ -1,0 +1,263 @@
+// Measured choices: the file, what plans make of it, and the tuner.
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "models/model_tuner.h"
+#include "runtime/check.h"
+#include "shaders/elementwise/elementwise.h"
+#include "shaders/layer_norm/layer_norm.h"
+#include "shaders/matmul/matmul.h"
+#include "tests/file_helpers.h"
+
+using namespace vkformer;
+using testing::TemporaryFolder;
+
+namespace {
+
+DeviceFacts some_device() {
+  DeviceFacts facts;
+  facts.name = "test device";
+  facts.driver = "test driver 1.2";
+  facts.driver_version = 12;
+  facts.kind = DeviceKind::cpu;
+  facts.subgroup_size = facts.min_subgroup_size = facts.max_subgroup_size = 8;
+  facts.subgroup_shuffle = facts.full_subgroups = facts.int64 = true;
+  facts.max_workgroup_size = 256;
+  facts.max_workgroups[0] = facts.max_workgroups[1] = facts.max_workgroups[2] = 65535;
+  facts.shared_memory = 32768;
+  facts.max_allocation = uint64_t{1} << 30;
+  facts.cpu_threads = 2;
+  return facts;
+}
+
+/// x [37, 65] w [65, 29] -> y; two nodes, both with several candidates everywhere.
+Graph small_graph() {
+  Graph graph;
+  const Value x = graph.input("x", {37, 65});
+  const Value norm = layer_norm(graph, x, graph.input("gain", {65}), {}, 1e-5f);
+  graph.mark_output(matmul(graph, norm, graph.input("w", {65, 29})), "y");
+  return graph;
+}
+
+std::vector<float> ramp(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 97) / 48.5f - 1;
+  return values;
+}
+
+void fill(Program& program) {
+  program.write("x", ramp(37 * 65));
+  program.write("gain", ramp(65));
+  program.write("w", ramp(65 * 29));
+}
+
+std::vector<float> run(Program& program) {
+  fill(program);
+  program.run();
+  return program.read("y");
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return node.op->candidates(node, facts);
+}
+
+Tuning example() {
+  Tuning tuning;
+  tuning.set("matmul f32[8, 64] f32[64, 16] -> f32[8, 16]", {"lanes", 1.5e-3});
+  tuning.set("add f32[8] f32[8] -> f32[8]", {"quads", 0});
+  return tuning;
+}
+
+/// The file of example() with one key changed.
+nlohmann::json changed_file(const std::filesystem::path& file, const std::string& key, const nlohmann::json& value) {
+  example().save(file, some_device());
+  nlohmann::json json = nlohmann::json::parse(testing::get(file));
+  REQUIRE(json.contains(key));
+  json[key] = value;
+  return json;
+}
+
+}  // namespace
+
+TEST_CASE("a signature tells apart what decides the kernel", "[tuning]") {
+  Graph graph;
+  const Value a = graph.input("a", {8, 64}), b = graph.input("b", {64, 16}), bias = graph.input("bias", {16});
+  matmul(graph, a, b);
+  matmul(graph, a, b, {.scale = 2});
+  matmul(graph, a, b, {.bias = bias});
+  matmul(graph, graph.input("c", {9, 64}), b);
+  matmul(graph, graph.input("d", {8, 64}), b);
+  std::vector<std::string> texts;
+  for (const Node& node : graph.nodes()) texts.push_back(signature(node));
+  for (size_t i = 0; i < 4; ++i)
+    for (size_t j = i + 1; j < 4; ++j) CHECK(texts[i] != texts[j]);
+  CHECK(texts[4] == texts[0]);
+}
+
+TEST_CASE("measured choices come back from their file", "[tuning]") {
+  const TemporaryFolder folder;
+  const auto file = folder / "new/tuning.json";
+  Tuning tuning = example();
+  tuning.roof = Roof{1.25e10, 8e10};
+  tuning.save(file, some_device());
+  std::string ignored;
+  const Tuning loaded = Tuning::load(file, some_device(), ignored);
+  CHECK(ignored.empty());
+  CHECK(loaded.size() == 2);
+  const Tuning::Choice* choice = loaded.find("matmul f32[8, 64] f32[64, 16] -> f32[8, 16]");
+  REQUIRE(choice);
+  CHECK(*choice == Tuning::Choice{"lanes", 1.5e-3});
+  CHECK(loaded.roof == tuning.roof);
+  CHECK(loaded.find("sub f32[8] f32[8] -> f32[8]") == nullptr);
+}
+
+TEST_CASE("a file that is not there is no fault", "[tuning]") {
+  const TemporaryFolder folder;
+  std::string ignored;
+  CHECK(Tuning::load(folder / "none.json", some_device(), ignored).size() == 0);
+  CHECK(Tuning::load({}, some_device(), ignored).size() == 0);
+  CHECK(ignored.empty());
+}
+
+TEST_CASE("choices of another device, driver or build are ignored", "[tuning]") {
+  const TemporaryFolder folder;
+  const auto file = folder / "tuning.json";
+  for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{{"device", "other device"},
+                                                                                      {"driver", "other driver"},
+                                                                                      {"driver_version", 13},
+                                                                                      {"threads", 3},
+                                                                                      {"kind", 2},
+                                                                                      {"kernels", "0123456789abcdef"},
+                                                                                      {"format", 2}}) {
+    const nlohmann::json json = changed_file(file, key, value);
+    testing::put(file, json.dump());
+    std::string ignored;
+    INFO(key);
+    CHECK(Tuning::load(file, some_device(), ignored).size() == 0);
+    CHECK(ignored.find("tuning.json") != std::string::npos);
+    CHECK(ignored.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("a damaged file is ignored", "[tuning]") {
+  const TemporaryFolder folder;
+  const auto file = folder / "tuning.json";
+  example().save(file, some_device());
+  const std::string text = testing::get(file);
+  std::vector<std::string> damaged = {"", "[]", "nonsense", text.substr(0, text.size() / 2)};
+  for (const nlohmann::json& choices :
+       {nlohmann::json(), nlohmann::json::array(), nlohmann::json{{"add", 3}}, nlohmann::json{{"add", {{"kernel", 3}}}},
+        nlohmann::json{{"add", {{"kernel", "quads"}, {"seconds", -1}}}}})
+    damaged.push_back(changed_file(file, "choices", choices).dump());
+  for (const std::string& content : damaged) {
+    testing::put(file, content);
+    std::string ignored;
+    INFO(content);
+    CHECK(Tuning::load(file, some_device(), ignored).size() == 0);
+    CHECK(!ignored.empty());
+  }
+}
+
+TEST_CASE("a stored kernel goes before the heuristic's if it is legal", "[tuning]") {
+  const DeviceFacts facts = some_device();
+  const Graph graph = small_graph();
+  const auto legal = candidates(graph.nodes()[1], facts);
+  REQUIRE(legal.size() > 1);
+  const auto planned = [&](const std::string& stored, const std::string& forced = {}) {
+    Tuning tuning;
+    tuning.set(signature(graph.nodes()[1]), {stored, 0});
+    return plan_memory(graph, facts, {}, {.candidate = forced, .tuning = &tuning}).candidate;
+  };
+  CHECK(planned(std::string(legal[1]))[1] == legal[1]);
+  CHECK(planned(std::string(legal[1]))[0] == candidates(graph.nodes()[0], facts)[0]);
+  CHECK(planned("nonsense")[1] == legal[0]);
+  CHECK(planned(std::string(legal[1]), std::string(legal.back()))[1] == legal.back());
+}
+
+TEST_CASE("programs run the backend's measured choices, always with the same bits", "[tuning][device]") {
+  auto backend = make_backend("", {.profile = true});
+  CHECK(backend->tuning() == nullptr);
+  const Graph graph = small_graph();
+  const auto legal = candidates(graph.nodes()[1], backend->facts());
+  REQUIRE(legal.size() > 1);
+  auto tuning = std::make_shared<Tuning>();
+  tuning->set(signature(graph.nodes()[1]), {std::string(legal[1]), 0});
+  backend->set_tuning(tuning);
+  CHECK(backend->plan(graph, {}).candidate[1] == legal[1]);
+  auto program = backend->compile(graph, backend->make_store({}));
+  const auto result = run(*program);
+  for (const Timing& timing : program->timings())
+    if (timing.node == 1) CHECK(timing.candidate == legal[1]);
+  CHECK(program->plan().candidate[1] == legal[1]);
+  CHECK(run(*program) == result);
+  CHECK(run(*backend->compile(graph, backend->make_store({}))) == result);
+  // The same kernel, forced: the choice changes nothing but the kernel.
+  backend->set_tuning(nullptr);
+  CHECK(run(*backend->compile(graph, backend->make_store({}), {.candidate = std::string(legal[1])})) == result);
+  CHECK(backend->compile(graph, backend->make_store({}))->plan().candidate[1] == legal[0]);
+}
+
+TEST_CASE("the tuner chooses a legal kernel for every kind of node, once", "[tuning][device]") {
+  auto backend = make_backend("");
+  const Graph graph = small_graph();
+  Tuning tuning;
+  int last = 0, total = 0;
+  const TunedProgram tuned =
+      tune_program(*backend, graph, backend->make_store({}), fill, tuning, [&](int done, int of) {
+        CHECK(done == last + 1);
+        last = done;
+        total = of;
+      });
+  CHECK(last == total);
+  size_t several = 0;
+  for (const Node& node : graph.nodes()) {
+    const auto legal = candidates(node, backend->facts());
+    if (legal.size() < 2) continue;
+    ++several;
+    const Tuning::Choice* choice = tuning.find(node);
+    REQUIRE(choice);
+    CHECK(std::find(legal.begin(), legal.end(), choice->candidate) != legal.end());
+    CHECK(choice->seconds > 0);
+  }
+  CHECK(several > 0);
+  CHECK(tuned.kinds.size() == several);
+  CHECK(tuning.size() == several);
+  for (const TunedKind& kind : tuned.kinds) CHECK(kind.chosen_seconds <= kind.heuristic_seconds);
+  CHECK(tune_program(*backend, graph, backend->make_store({}), fill, tuning).kinds.empty());
+}
+
+TEST_CASE("the tuner covers training and generation of a model", "[tuning][device]") {
+  auto backend = make_backend("");
+  const Model model = make_model(JsonObject::parse(
+      R"({"model_type": "gpt2", "n_positions": 11, "n_embd": 12, "n_layer": 1, "n_head": 3, "vocab_size": 17})",
+      "test"));
+  const TrainSettings settings{.batch = 2, .accumulate = 2};
+  std::vector<std::string> programs;
+  const TuneObserver observer{
+      .report = [&](const std::string& program, const TunedProgram&) { programs.push_back(program); }};
+  auto tuning = std::make_shared<Tuning>();
+  tune_training(*backend, model, settings, causal_batch(model, settings), *tuning, observer);
+  const std::vector<int64_t> prompts{1, 9};
+  tune_generation(*backend, model, {}, prompts, *tuning, observer);
+  CHECK(programs == std::vector<std::string>{"micro-batch", "update", "evaluation", "prefill of 11", "decode"});
+  // Nothing that these verbs compile is left without a choice.
+  for (const auto& [name, graph] : plan_training(model, settings, causal_batch(model, settings), *backend).programs)
+    for (int n : live_nodes(graph)) {
+      const Node& node = graph.nodes()[static_cast<size_t>(n)];
+      if (node.op->candidates && candidates(node, backend->facts()).size() > 1) CHECK(tuning->find(node) != nullptr);
+    }
+}
+
+TEST_CASE("the reference has no kernels to tune", "[tuning]") {
+  auto backend = make_reference_backend();
+  Tuning tuning;
+  CHECK_THROWS_AS(tune_program(*backend, small_graph(), backend->make_store({}), fill, tuning), Error);
+}
+
+TEST_CASE("a share of the roof is the larger of two ratios", "[tuning]") {
+  const Roof roof{.bytes_per_second = 10, .flops_per_second = 100};
+  CHECK(share_of_roof(roof, {.bytes = 5, .flops = 10}, 1) == 0.5);
+  CHECK(share_of_roof(roof, {.bytes = 5, .flops = 100}, 2) == 0.5);
+}
