@@ -54,6 +54,11 @@ refuse 2 "no op" "$vkformer" conform -o nonsense
 refuse 2 "regular expression" "$vkformer" conform -p '('
 refuse 2 "neither a folder" "$vkformer" bench -m nonsense
 
+# Measured choices.
+refuse 1 "no such file" "${train[@]}" --out run --tuning none.json
+refuse 2 "--tuning none" "${train[@]}" --out run --tuning none --tune
+refuse 1 "timestamps" "${train[@]}" --out run --device reference --tune --tuning new.json
+
 # Devices and memory.
 refuse 1 "no device" "${train[@]}" --out run --device nonsense
 refuse 1 "no Vulkan driver" env VK_DRIVER_FILES=/nonexistent.json VK_ICD_FILENAMES=/nonexistent.json "${train[@]}" --out run

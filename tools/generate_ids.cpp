@@ -2,8 +2,8 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <random>
 
