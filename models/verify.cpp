@@ -297,12 +297,24 @@ class RecordedCase {
   RowMask mask_, source_mask_;  ///< of the rows that `hidden` gives, and of the encoder's
 };
 
+/// A folder of tokenizers: each of them. False when it has none.
+bool verify_tokenizers(const std::filesystem::path& folder, const std::function<void(const VerifyRow&)>& report) {
+  if (!std::filesystem::is_directory(folder)) return false;
+  std::set<std::filesystem::path> kinds;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (holds_tokenizer_case(entry.path())) kinds.insert(entry.path());
+  for (const auto& kind : kinds) verify_tokenizer(kind, kind.filename().string() + ": ", report);
+  return !kinds.empty();
+}
+
 }  // namespace
 
 void verify_case(Backend& backend, const std::filesystem::path& folder,
                  const std::function<void(const VerifyRow&)>& report) {
   try {
     if (std::filesystem::exists(folder / "ops.json")) return verify_ops(backend, folder, report);
+    if (holds_tokenizer_case(folder)) return verify_tokenizer(folder, "", report);
+    if (verify_tokenizers(folder, report)) return;
     RecordedCase(backend, folder, report).run();
   } catch (const std::exception& error) {
     report({.tensor = "(case)", .how = "", .verdict = VerifyRow::Verdict::failed, .note = error.what()});

@@ -33,4 +33,12 @@ void verify_two_stream(Backend& backend, const Model& model, const std::shared_p
                        const JsonObject& recorded, const SafetensorsFile& expected,
                        const std::function<void(const VerifyRow&)>& report);
 
+/// Whether a folder has a tokenizer.json with its cases.json.
+bool holds_tokenizer_case(const std::filesystem::path& folder);
+
+/// Verifies the tokenizer of a folder; calls `report` once for each kind of comparison, whose name starts with
+/// `prefix`. Throws Error when the files can't be read.
+void verify_tokenizer(const std::filesystem::path& folder, const std::string& prefix,
+                      const std::function<void(const VerifyRow&)>& report);
+
 }  // namespace vkformer

@@ -134,6 +134,18 @@ JsonObject require_object(const JsonObject& object, std::string_view key) {
   return {object.file_, &value, fmt::format("{}, {}", object.name(), key)};
 }
 
+std::vector<JsonObject> require_objects(const JsonObject& object, std::string_view key) {
+  const json& value = require_field(object, key);
+  check(value.is_array(), "{}: \"{}\" must be an array [...], not {}", object.name(), key, shown(value));
+  std::vector<JsonObject> objects;
+  for (const json& element : value) {
+    const std::string name = fmt::format("{}, {}[{}]", object.name(), key, objects.size());
+    check(element.is_object(), "{} must be an object {{...}}, not {}", name, shown(element));
+    objects.push_back({object.file_, &element, name});
+  }
+  return objects;
+}
+
 int64_t integer_or(const JsonObject& object, std::string_view key, int64_t otherwise, int64_t min, int64_t max) {
   return object.has(key) ? require_integer(object, key, min, max) : otherwise;
 }

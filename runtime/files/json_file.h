@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace vkformer {
 
@@ -34,6 +35,7 @@ class JsonObject {
 
  private:
   friend JsonObject require_object(const JsonObject&, std::string_view);
+  friend std::vector<JsonObject> require_objects(const JsonObject&, std::string_view);
   JsonObject(std::shared_ptr<const nlohmann::json> file, const nlohmann::json* here, std::string name);
 
   std::shared_ptr<const nlohmann::json> file_;
@@ -48,6 +50,8 @@ double require_number(const JsonObject&, std::string_view key, double min, doubl
 bool require_boolean(const JsonObject&, std::string_view key);
 std::string require_string(const JsonObject&, std::string_view key);
 JsonObject require_object(const JsonObject&, std::string_view key);
+/// An array of objects.
+std::vector<JsonObject> require_objects(const JsonObject&, std::string_view key);
 
 // The same with a value for an absent or null field.
 int64_t integer_or(const JsonObject&, std::string_view key, int64_t otherwise, int64_t min, int64_t max);

@@ -1,0 +1,24 @@
+#pragma once
+// The "decoder" of a tokenizer.json: how tokens become a text.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/files/json_file.h"
+
+namespace vkformer {
+
+/// Gives the pieces that the text is joined from.
+using Decoder = std::function<std::vector<std::string>(std::vector<std::string> tokens)>;
+
+/// From {"type": ...}. Throws Error, naming file and type, where the type is not supported.
+Decoder make_decoder(const JsonObject& object);
+
+/// Valid UTF-8: U+FFFD in place of bytes that are not.
+std::string valid_utf8(std::string_view bytes);
+
+/// The byte of a token such as "<0x0A>", or -1.
+int byte_of_token(std::string_view token);
+
+}  // namespace vkformer

@@ -1,0 +1,144 @@
+// Each post-processor does what the one of that name in the tokenizers library does.
+
+#include "models/text/post_processors.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+void set_type(Encoding& encoding, int32_t type) { encoding.type_ids.assign(encoding.ids.size(), type); }
+
+/// A part of a template: one of the texts, or a special token.
+struct TemplatePart {
+  size_t text = 0;
+  std::string special;  ///< its name, or empty
+  int32_t type = 0;
+};
+
+std::vector<TemplatePart> read_template(const JsonObject& object, const char* key) {
+  std::vector<TemplatePart> parts;
+  for (const JsonObject& part : require_objects(object, key)) {
+    const bool special = part.has("SpecialToken");
+    const JsonObject what = require_object(part, special ? "SpecialToken" : "Sequence");
+    const std::string id = require_string(what, "id");
+    check(special || id == "A" || id == "B", "{}: \"id\" {} is neither A nor B", what.name(), in_quotes(id));
+    parts.push_back({.text = id == "B",
+                     .special = special ? id : "",
+                     .type = static_cast<int32_t>(integer_or(what, "type_id", 0, 0, INT32_MAX))});
+  }
+  return parts;
+}
+
+/// The tokens of each name in "special_tokens".
+std::map<std::string, Encoding> read_special_tokens(const JsonObject& object) {
+  std::map<std::string, Encoding> specials;
+  const JsonObject all = require_object(object, "special_tokens");
+  for (const auto& [name, ignored] : all.value().items()) {
+    const JsonObject special = require_object(all, name);
+    Encoding& encoding = specials[name];
+    const auto &ids = special.value().value("ids", nlohmann::json::array()),
+               &tokens = special.value().value("tokens", nlohmann::json::array());
+    check(ids.is_array() && tokens.is_array() && ids.size() == tokens.size(),
+          "{}: \"ids\" and \"tokens\" must be arrays of one length", special.name());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      check(ids[i].is_number_unsigned() && ids[i] <= INT32_MAX && tokens[i].is_string(),
+            "{}: \"ids\" must hold numbers, \"tokens\" strings", special.name());
+      encoding.ids.push_back(ids[i].get<int32_t>());
+      encoding.tokens.push_back(tokens[i].get<std::string>());
+    }
+  }
+  return specials;
+}
+
+PostProcessor make_template(const JsonObject& object) {
+  const auto single = read_template(object, "single"), pair = read_template(object, "pair");
+  const auto specials = read_special_tokens(object);
+  for (const auto* parts : {&single, &pair})
+    for (const TemplatePart& part : *parts)
+      check(part.special.empty() || specials.contains(part.special), "{}: {} is not among \"special_tokens\"",
+            object.name(), in_quotes(part.special));
+  for (const TemplatePart& part : single)
+    check(part.text == 0, "{}: \"single\" has the text B, which only a pair has", object.name());
+  return [single, pair, specials](const std::vector<Encoding>& texts, bool add_special) {
+    std::vector<Encoding> result;
+    for (const TemplatePart& part : texts.size() > 1 ? pair : single) {
+      if (!part.special.empty() && !add_special) continue;
+      result.push_back(part.special.empty() ? texts.at(part.text) : specials.at(part.special));
+      set_type(result.back(), part.type);
+    }
+    return result;
+  };
+}
+
+/// A special token as BertProcessing and RobertaProcessing have it: ["[CLS]", 101].
+Encoding named_token(const JsonObject& object, const char* key) {
+  const nlohmann::json token = object.value().value(key, nlohmann::json());
+  check(token.is_array() && token.size() == 2 && token[0].is_string() && token[1].is_number_unsigned() &&
+            token[1] <= INT32_MAX,
+        "{}: \"{}\" must be a token and its id", object.name(), key);
+  return {.ids = {token[1].get<int32_t>()}, .type_ids = {0}, .tokens = {token[0].get<std::string>()}};
+}
+
+PostProcessor make_bert(const JsonObject& object) {
+  return [begin = named_token(object, "cls"), end = named_token(object, "sep")](std::vector<Encoding> texts,
+                                                                                bool add_special) {
+    if (!add_special) return texts;
+    std::vector<Encoding> result;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (i == 0) result.push_back(begin);
+      result.push_back(texts[i]);
+      result.push_back(end);
+      set_type(result.back(), static_cast<int32_t>(i));
+    }
+    return result;
+  };
+}
+
+PostProcessor make_roberta(const JsonObject& object) {
+  return [begin = named_token(object, "cls"), end = named_token(object, "sep")](std::vector<Encoding> texts,
+                                                                                bool add_special) {
+    for (Encoding& text : texts) set_type(text, 0);
+    if (!add_special) return texts;
+    std::vector<Encoding> result;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      result.push_back(i == 0 ? begin : end);
+      result.push_back(texts[i]);
+      result.push_back(end);
+    }
+    return result;
+  };
+}
+
+}  // namespace
+
+void Encoding::append(const Encoding& other) {
+  ids.insert(ids.end(), other.ids.begin(), other.ids.end());
+  type_ids.insert(type_ids.end(), other.type_ids.begin(), other.type_ids.end());
+  tokens.insert(tokens.end(), other.tokens.begin(), other.tokens.end());
+}
+
+PostProcessor make_post_processor(const JsonObject& object) {
+  const std::string type = require_string(object, "type");
+  if (type == "Sequence") {
+    std::vector<PostProcessor> steps;
+    for (const JsonObject& step : require_objects(object, "processors")) steps.push_back(make_post_processor(step));
+    return [steps](std::vector<Encoding> texts, bool add_special) {
+      for (const PostProcessor& step : steps) texts = step(std::move(texts), add_special);
+      return texts;
+    };
+  }
+  if (type == "TemplateProcessing") return make_template(object);
+  if (type == "BertProcessing") return make_bert(object);
+  if (type == "RobertaProcessing") return make_roberta(object);
+  // This one changes only where tokens lie in the text, which is not kept here.
+  if (type == "ByteLevel") return [](std::vector<Encoding> texts, bool) { return texts; };
+  fail("{}: post-processors of type {} are not supported", object.name(), in_quotes(type));
+}
+
+}  // namespace vkformer

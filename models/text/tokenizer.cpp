@@ -1,0 +1,146 @@
+#include "models/text/tokenizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+
+/// Old files do not name the type of their model.
+std::string model_type(const JsonObject& model) {
+  if (model.has("type")) return require_string(model, "type");
+  if (model.has("merges")) return "BPE";
+  if (model.has("unk_id")) return "Unigram";
+  return model.has("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
+}
+
+std::unique_ptr<TokenModel> make_model(const JsonObject& tokenizer) {
+  const JsonObject model = require_object(tokenizer, "model");
+  const std::string type = model_type(model);
+  if (type == "BPE") return make_bpe(model);
+  if (type == "WordPiece") return make_word_piece(model);
+  if (type == "Unigram") return make_unigram(model);
+  fail("{}: models of type {} are not supported", model.name(), in_quotes(type));
+}
+
+}  // namespace
+
+Tokenizer Tokenizer::load(const std::filesystem::path& path) { return Tokenizer(JsonObject::load(path)); }
+
+Tokenizer::Tokenizer(const JsonObject& tokenizer) : model_(make_model(tokenizer)) {
+  const auto part = [&](const char* key) { return require_object(tokenizer, key); };
+  if (tokenizer.has("normalizer")) normalizer_ = make_normalizer(part("normalizer"));
+  if (tokenizer.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(part("pre_tokenizer"));
+  if (tokenizer.has("post_processor")) post_processor_ = make_post_processor(part("post_processor"));
+  if (tokenizer.has("decoder")) decoder_ = make_decoder(part("decoder"));
+  added_ = std::make_unique<AddedTokens>(tokenizer, *model_, normalizer_);
+}
+
+Encoding Tokenizer::encode_text(std::string_view text, int32_t type) const {
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Step step = read_utf8(text, at);
+    check(step.valid, "the text is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8", at,
+          static_cast<uint8_t>(text[at]));
+    at += step.length;
+  }
+  Encoding encoding;
+  const auto add = [&](int32_t id, std::string token) {
+    encoding.ids.push_back(id);
+    encoding.type_ids.push_back(type);
+    encoding.tokens.push_back(std::move(token));
+  };
+  const auto add_words = [&](TextPart part) {
+    std::vector<TextPart> words;
+    if (pre_tokenizer_)
+      words = pre_tokenizer_(std::move(part));
+    else
+      words.push_back(std::move(part));
+    for (const TextPart& word : words)
+      for (Token& token : model_->tokenize(word.text)) add(token.id, std::move(token.text));
+  };
+  for (FoundPart& raw : added_->split({std::string(text), true}, false)) {
+    if (raw.token != nullptr) {
+      add(raw.token->id, std::move(raw.part.text));
+      continue;
+    }
+    if (normalizer_) normalizer_(raw.part);
+    for (FoundPart& found : added_->split(raw.part, true))
+      if (found.token != nullptr)
+        add(found.token->id, std::move(found.part.text));
+      else
+        add_words(std::move(found.part));
+  }
+  return encoding;
+}
+
+Encoding Tokenizer::finish(std::vector<Encoding> texts, bool add_special) const {
+  if (post_processor_) texts = post_processor_(std::move(texts), add_special);
+  Encoding all;
+  for (const Encoding& text : texts) all.append(text);
+  return all;
+}
+
+Encoding Tokenizer::encode(std::string_view text, bool add_special) const {
+  return finish({encode_text(text, 0)}, add_special);
+}
+
+Encoding Tokenizer::encode(std::string_view first, std::string_view second, bool add_special) const {
+  return finish({encode_text(first, 0), encode_text(second, 1)}, add_special);
+}
+
+std::optional<std::string_view> Tokenizer::token_of(int32_t id) const {
+  if (const AddedToken* added = added_->find(id)) return added->content;
+  return model_->token_of(id);
+}
+
+int64_t Tokenizer::size() const { return std::max<int64_t>(model_->size(), added_->last_id() + 1); }
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) {
+    const auto token = token_of(id);
+    if (token && !(skip_special && added_->is_special(*token))) tokens.emplace_back(*token);
+  }
+  std::string text;
+  if (decoder_)
+    for (const std::string& piece : decoder_(std::move(tokens))) text += piece;
+  else
+    for (size_t i = 0; i < tokens.size(); ++i) text += (i > 0 ? " " : "") + tokens[i];
+  return text;
+}
+
+TokenStream::TokenStream(const Tokenizer& tokenizer, std::span<const int32_t> before)
+    : tokenizer_(tokenizer), ids_(before.begin(), before.end()), shown_(tokenizer.decode(before).size()) {}
+
+std::string TokenStream::push(int32_t id) {
+  ids_.push_back(id);
+  // Byte tokens become text only once the run of them ends.
+  if (byte_of_token(tokenizer_.token_of(id).value_or("")) >= 0) return {};
+  const std::string text = tokenizer_.decode(ids_);
+  size_t end = text.size();
+  // A character of several tokens shows as U+FFFD until it is complete.
+  while (text.substr(0, end).ends_with(replacement_character)) end -= replacement_character.size();
+  std::string shown = end > shown_ ? text.substr(shown_, end - shown_) : std::string();
+  shown_ = std::max(shown_, end);
+  // Decoding everything again and again would take quadratic time; the last ids tell how the next ones continue.
+  constexpr size_t most = 256, kept = 32;
+  if (ids_.size() > most && shown_ == text.size()) {
+    ids_.erase(ids_.begin(), ids_.end() - kept);
+    shown_ = tokenizer_.decode(ids_).size();
+  }
+  return shown;
+}
+
+std::string TokenStream::finish() {
+  const std::string text = tokenizer_.decode(ids_);
+  std::string rest = shown_ < text.size() ? text.substr(shown_) : std::string();
+  ids_.clear();
+  shown_ = 0;
+  return rest;
+}
+
+}  // namespace vkformer

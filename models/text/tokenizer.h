@@ -1,0 +1,64 @@
+#pragma once
+// Hugging Face tokenizer.json: text to token ids and back, as the tokenizers library does it.
+
+#include <filesystem>
+#include <span>
+
+#include "models/text/added_tokens.h"
+#include "models/text/decoders.h"
+#include "models/text/post_processors.h"
+#include "models/text/pre_tokenizers.h"
+
+namespace vkformer {
+
+/// Immutable once read. The settings "truncation" and "padding" are not applied: nothing is cut or filled up.
+class Tokenizer {
+ public:
+  /// Throws Error, naming file and key, when the file can't be read or has a part that is not supported.
+  static Tokenizer load(const std::filesystem::path& tokenizer_json);
+  explicit Tokenizer(const JsonObject& tokenizer);
+
+  /// A text, or a pair of texts; `add_special`: with the special tokens that the tokenizer puts around them. Special
+  /// tokens that the text itself spells out are always found. Throws Error on a text that is not UTF-8.
+  Encoding encode(std::string_view text, bool add_special = true) const;
+  Encoding encode(std::string_view first, std::string_view second, bool add_special = true) const;
+
+  /// Ids that have no token are left out, as are special tokens where `skip_special` says so. Always UTF-8.
+  std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;
+
+  /// One more than the largest id.
+  int64_t size() const;
+  std::optional<int32_t> id_of(std::string_view token) const { return model_->id_of(token); }
+  /// The token with this id, as the vocabulary has it.
+  std::optional<std::string_view> token_of(int32_t id) const;
+
+ private:
+  Encoding encode_text(std::string_view text, int32_t type) const;
+  Encoding finish(std::vector<Encoding> texts, bool add_special) const;
+
+  std::unique_ptr<TokenModel> model_;
+  Normalizer normalizer_;  ///< empty: none, as the three below
+  PreTokenizer pre_tokenizer_;
+  PostProcessor post_processor_;
+  Decoder decoder_;
+  std::unique_ptr<AddedTokens> added_;  ///< in one place: its parts point into each other
+};
+
+/// Turns ids into text as they come, for a terminal: only what later ids can't change. The pieces joined are the
+/// decoded text of all ids without special tokens.
+class TokenStream {
+ public:
+  /// `tokenizer` must outlive this object. The text of `before`, such as a prompt, is not returned, but what follows is
+  /// decoded as its continuation.
+  explicit TokenStream(const Tokenizer& tokenizer, std::span<const int32_t> before = {});
+  std::string push(int32_t id);
+  /// What was held back.
+  std::string finish();
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::vector<int32_t> ids_;  ///< the last ones
+  size_t shown_ = 0;          ///< bytes of their text that were returned, or belong to earlier ids
+};
+
+}  // namespace vkformer

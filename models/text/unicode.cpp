@@ -1,0 +1,99 @@
+#include "models/text/unicode.h"
+
+#include <unicode/bytestream.h>
+#include <unicode/normalizer2.h>
+#include <unicode/regex.h>
+#include <unicode/uchar.h>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+bool in_categories(char32_t c, uint32_t mask) { return (U_MASK(u_charType(static_cast<UChar32>(c))) & mask) != 0; }
+
+void check_icu(UErrorCode status, std::string_view what) {
+  check(U_SUCCESS(status), "{}: ICU reports {}", what, u_errorName(status));
+}
+
+}  // namespace
+
+std::string normalize(std::string_view text, NormalForm form) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* normalizer = nullptr;
+  switch (form) {
+    case NormalForm::nfc: normalizer = icu::Normalizer2::getNFCInstance(status); break;
+    case NormalForm::nfd: normalizer = icu::Normalizer2::getNFDInstance(status); break;
+    case NormalForm::nfkc: normalizer = icu::Normalizer2::getNFKCInstance(status); break;
+    case NormalForm::nfkd: normalizer = icu::Normalizer2::getNFKDInstance(status); break;
+  }
+  check_icu(status, "normal forms of text");
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr, status);
+  check_icu(status, "normal forms of text");
+  return result;
+}
+
+bool is_white_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)); }
+
+bool is_word_character(char32_t c) {
+  return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_ALPHABETIC) ||
+         u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_JOIN_CONTROL) ||
+         in_categories(c, U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK);
+}
+
+bool is_punctuation(char32_t c) {
+  const bool ascii =
+      (c >= 0x21 && c <= 0x2F) || (c >= 0x3A && c <= 0x40) || (c >= 0x5B && c <= 0x60) || (c >= 0x7B && c <= 0x7E);
+  return ascii || in_categories(c, U_GC_P_MASK);
+}
+
+bool is_numeric(char32_t c) { return in_categories(c, U_GC_N_MASK); }
+bool is_mark(char32_t c) { return in_categories(c, U_GC_M_MASK); }
+bool is_nonspacing_mark(char32_t c) { return in_categories(c, U_GC_MN_MASK); }
+bool is_other(char32_t c) { return in_categories(c, U_GC_C_MASK); }
+
+void append_lower_case(std::string& text, char32_t c) {
+  append_utf8(text, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));
+  // The one character whose lower case has two: i with a dot above it.
+  if (c == 0x130) append_utf8(text, 0x307);
+}
+
+struct Regex::Compiled {
+  std::unique_ptr<icu::RegexPattern> pattern;
+  std::string name;
+};
+
+Regex::Regex(std::string_view expression, std::string name) : compiled_(std::make_unique<Compiled>()) {
+  UErrorCode status = U_ZERO_ERROR;
+  UParseError place;
+  const auto text =
+      icu::UnicodeString::fromUTF8(icu::StringPiece(expression.data(), static_cast<int32_t>(expression.size())));
+  compiled_->pattern.reset(icu::RegexPattern::compile(text, UREGEX_MULTILINE | UREGEX_UNIX_LINES, place, status));
+  check(U_SUCCESS(status), "{}: the regular expression {} can't be compiled ({}, at character {})", name,
+        in_quotes(expression), u_errorName(status), place.offset);
+  compiled_->name = std::move(name);
+}
+
+Regex::~Regex() = default;
+Regex::Regex(Regex&&) noexcept = default;
+Regex& Regex::operator=(Regex&&) noexcept = default;
+
+std::vector<ByteRange> Regex::find_all(std::string_view text) const {
+  UErrorCode status = U_ZERO_ERROR;
+  const std::unique_ptr<icu::RegexMatcher> matcher(compiled_->pattern->matcher(status));
+  UText utf8 = UTEXT_INITIALIZER;
+  utext_openUTF8(&utf8, text.data(), static_cast<int64_t>(text.size()), &status);
+  check_icu(status, compiled_->name);
+  matcher->reset(&utf8);
+  std::vector<ByteRange> matches;
+  while (matcher->find(status))
+    matches.push_back({static_cast<size_t>(matcher->start64(status)), static_cast<size_t>(matcher->end64(status))});
+  utext_close(&utf8);
+  check_icu(status, compiled_->name);
+  return matches;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,61 @@
+#pragma once
+// What tokenizers need of Unicode beyond UTF-8 itself: normal forms, properties of characters, regular expressions.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+enum class NormalForm : uint8_t { nfc, nfd, nfkc, nfkd };
+
+/// A text of valid UTF-8 in a normal form.
+std::string normalize(std::string_view text, NormalForm form);
+
+// Properties, from the character database of the installed ICU.
+bool is_white_space(char32_t c);      ///< White_Space
+bool is_word_character(char32_t c);   ///< \w: letters, marks, decimal digits, connectors
+bool is_punctuation(char32_t c);      ///< categories P*, and all of ASCII that is no letter, digit or blank
+bool is_numeric(char32_t c);          ///< categories N*
+bool is_mark(char32_t c);             ///< categories M*
+bool is_nonspacing_mark(char32_t c);  ///< category Mn
+bool is_other(char32_t c);            ///< categories C*: control, format, private use, unassigned
+
+/// Appends the character in lower case: two characters for U+0130, else one.
+void append_lower_case(std::string& text, char32_t c);
+
+/// Calls action(character, offset, length) for every character of valid UTF-8.
+template <class Action>
+void for_each_character(std::string_view text, const Action& action) {
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Step step = read_utf8(text, at);
+    action(step.code_point, at, step.length);
+    at += step.length;
+  }
+}
+
+struct ByteRange {
+  size_t begin = 0, end = 0;
+};
+
+/// A regular expression as the tokenizers library has them: ^ and $ match at every line, the dot all but line feeds.
+class Regex {
+ public:
+  /// Throws Error, which starts with `name`, for an expression that can't be compiled.
+  Regex(std::string_view expression, std::string name);
+  ~Regex();
+  Regex(Regex&&) noexcept;
+  Regex& operator=(Regex&&) noexcept;
+  /// The matches in valid UTF-8, from left to right. Throws Error when the search needs too much memory.
+  std::vector<ByteRange> find_all(std::string_view text) const;
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace vkformer
