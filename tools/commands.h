@@ -107,6 +107,8 @@ struct TuneFlags {
 void train(TrainFlags flags);
 void generate(GenerateFlags flags);
 void generate_ids(const GenerateFlags& flags);
+/// generate for the text of an encoder-decoder: a search whose result is text.
+void search_text(const GenerateFlags& flags);
 void logits(const LogitsFlags& flags);
 void convert(const ConvertFlags& flags);
 void conform(const ConformFlags& flags);

@@ -4,12 +4,12 @@
 #include <random>
 
 #include "models/generation.h"
-#include "models/text/vocabulary.h"
 #include "runtime/check.h"
 #include "tools/commands.h"
 #include "tools/model_folder.h"
 #include "tools/profile.h"
 #include "tools/progress.h"
+#include "tools/prompt_text.h"
 #include "tools/tune.h"
 
 namespace vkformer {
@@ -17,11 +17,19 @@ namespace vkformer {
 void generate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = make_model(JsonObject::load(folder / "config.json"));
-  const Vocabulary vocabulary = Vocabulary::load(folder / "tokenizer.json");
-  check(vocabulary.size() <= model.vocabulary, "{}: the tokenizer has {} tokens, the model {}", folder.string(),
-        vocabulary.size(), model.vocabulary);
-  std::vector<int32_t> prompt = vocabulary.encode(flags.prompt);
-  check(!prompt.empty(), "the prompt is empty; give at least one character with -p");
+  if (model.has_encoder()) return search_text(flags);
+  for (const char* flag : {"--beams", "--return", "--length-penalty", "--early-stopping"})
+    if (flags.given.contains(flag))
+      throw UsageError(fmt::format("{} needs --ids, or an encoder-decoder model for -p", flag));
+  const PromptText tokenizer(folder);
+  // Ids that no text has (a padded embedding) are never drawn, nor ids that the model does not have.
+  const auto known = static_cast<size_t>(std::min(tokenizer.size(), model.vocabulary));
+  const std::vector<int32_t> prompt = tokenizer.encode(flags.prompt);
+  for (const int32_t id : prompt)
+    check(id < model.vocabulary, "{}: the prompt has token {}, the model knows {}; is the tokenizer another model's?",
+          folder.string(), id, model.vocabulary);
+  GenerationConfig config;
+  if (tokenizer.has_end()) config = load_generation_config(folder);
   flags.sampling.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
@@ -32,7 +40,7 @@ void generate(GenerateFlags flags) {
   Generator generator(*backend, model);
   load_weights(weights, generator.store(), flags.common.quiet);
 
-  StreamDecoder decoder(vocabulary);
+  const auto continuation = tokenizer.stream(prompt);
   std::string text = flags.prompt;
   const auto emit = [&](const std::string& piece) {
     text += piece;
@@ -52,18 +60,17 @@ void generate(GenerateFlags flags) {
   };
   std::vector<float> logits = generator.prefill(recent(generator.capacity()));
   while (generated < flags.tokens) {
-    // Ids that no text has (a padded embedding) are never drawn.
-    const int32_t token = sample(std::span(logits).first(static_cast<size_t>(vocabulary.size())), flags.sampling,
-                                 static_cast<uint64_t>(generated));
+    const int32_t token = sample(std::span(logits).first(known), flags.sampling, static_cast<uint64_t>(generated));
     if (generated++ == 0) first_token = now() - start;
+    if (config.ends(token)) break;
     history.push_back(token);
-    emit(decoder.push(token));
+    emit(continuation(token));
     if (generated == flags.tokens) break;
     logits = generator.position() < generator.capacity()
                  ? generator.decode(token)
                  : generator.prefill(recent(std::max<int64_t>(1, generator.capacity() / 2)));
   }
-  emit(decoder.finish());
+  emit(continuation({}));
   const double rest = now() - start - first_token;
   const double speed = generated > 1 ? static_cast<double>(generated - 1) / rest : 0;
   if (flags.common.json)

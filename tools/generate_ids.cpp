@@ -1,4 +1,5 @@
-// `vkformer generate --ids`: greedy or beam search or draws over token ids, for any family that writes text.
+// `vkformer generate --ids`: greedy or beam search or draws over token ids, for any family that writes text; and the
+// same from text for an encoder's source.
 
 #include <fmt/ranges.h>
 
@@ -12,6 +13,7 @@
 #include "tools/commands.h"
 #include "tools/model_folder.h"
 #include "tools/profile.h"
+#include "tools/prompt_text.h"
 #include "tools/tune.h"
 
 namespace vkformer {
@@ -56,28 +58,28 @@ GenerationConfig configured(const GenerateFlags& flags, const std::filesystem::p
   return config;
 }
 
-void print(const std::vector<std::vector<Hypothesis>>& results, bool scores, bool json) {
+/// As ids or, with a tokenizer, as text.
+void print(const std::vector<std::vector<Hypothesis>>& results, const PromptText* tokenizer, bool scores, bool json) {
   auto rows = nlohmann::json::array();
   for (size_t source = 0; source < results.size(); ++source)
     for (const Hypothesis& hypothesis : results[source]) {
-      if (json)
+      const std::string text =
+          tokenizer ? tokenizer->decode(hypothesis.ids) : fmt::format("{}", fmt::join(hypothesis.ids, ","));
+      if (json) {
         rows.push_back({{"source", source}, {"ids", hypothesis.ids}, {"score", hypothesis.score}});
-      else if (scores)
-        fmt::print("{:.4f}  {}\n", hypothesis.score, fmt::join(hypothesis.ids, ","));
-      else
-        fmt::print("{}\n", fmt::join(hypothesis.ids, ","));
+        if (tokenizer) rows.back()["text"] = text;
+      } else if (scores) {
+        fmt::print("{:.4f}  {}\n", hypothesis.score, text);
+      } else {
+        fmt::print("{}\n", text);
+      }
     }
   if (json) fmt::print("{}\n", rows.dump(1));
 }
 
-}  // namespace
-
-void generate_ids(const GenerateFlags& flags) {
-  const auto folder = resolve_model_folder(flags.model);
-  const Model model = make_model(JsonObject::load(folder / "config.json"));
+void search(const GenerateFlags& flags, const std::filesystem::path& folder, const Model& model,
+            std::vector<std::vector<int32_t>> given, const PromptText* tokenizer) {
   const GenerationConfig config = configured(flags, folder);
-  std::vector<std::vector<int32_t>> given;
-  for (const std::string& text : flags.ids) given.push_back(parse_ids(text));
   PreparedSearch prepared = prepare_search(model, config, std::move(given));
   const Weights weights(model.parameters, folder);
 
@@ -91,7 +93,7 @@ void generate_ids(const GenerateFlags& flags) {
   Generator generator(*backend, model, prepared.shape);
   load_weights(weights, generator.store(), flags.common.quiet);
   run_search(generator, prepared);
-  print(prepared.search->results(), config.num_beams > 1, flags.common.json);
+  print(prepared.search->results(), tokenizer, config.num_beams > 1, flags.common.json);
   if (config.do_sample && !flags.common.quiet) fmt::print(stderr, "seed {}\n", config.seed);
 
   if (flags.common.profile.empty()) return;
@@ -101,6 +103,23 @@ void generate_ids(const GenerateFlags& flags) {
   if (generator.decode_program()) programs.emplace_back("last decoded token", generator.decode_program());
   for (const auto& [title, program] : programs) print_profile(*program, title, flags.common.json, roof_of(*backend));
   write_trace(programs, flags.common.profile);
+}
+
+}  // namespace
+
+void generate_ids(const GenerateFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  std::vector<std::vector<int32_t>> given;
+  for (const std::string& text : flags.ids) given.push_back(parse_ids(text));
+  search(flags, folder, model, std::move(given), nullptr);
+}
+
+void search_text(const GenerateFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  const PromptText tokenizer(folder);
+  search(flags, folder, model, {tokenizer.encode(flags.prompt)}, &tokenizer);
 }
 
 }  // namespace vkformer

@@ -96,7 +96,8 @@ void add_generate(CLI::App& app) {
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder or run folder")->required();
-  CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt, "the text to continue");
+  CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
+                                            "the text to continue, or for an encoder-decoder the source text");
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
@@ -112,25 +113,20 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "of the draws (default: a new one, printed)")
       ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
-  CLI::Option* ids =
-      command
-          ->add_option("--ids", flags->ids,
-                       "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch; "
-                       "searches as generation_config.json says; --temp, --top-k, --top-p or --seed draw")
-          ->excludes(prompt);
-  command->add_option("--beams", flags->beams, "with --ids: beams of each source")
-      ->check(CLI::Range(1, 1024))
-      ->needs(ids);
-  command->add_option("--return", flags->returned, "with --ids: hypotheses of each source to print")
-      ->check(CLI::Range(1, 1024))
-      ->needs(ids);
+  command
+      ->add_option("--ids", flags->ids,
+                   "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch; "
+                   "searches as generation_config.json says; --temp, --top-k, --top-p or --seed draw")
+      ->excludes(prompt);
+  command->add_option("--beams", flags->beams, "with --ids or an encoder: beams of each source")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--return", flags->returned, "with --ids or an encoder: hypotheses of each source to print")
+      ->check(CLI::Range(1, 1024));
   command
       ->add_option("--length-penalty", flags->length_penalty,
                    "with --beams: a score is its log-probability / length ^ this")
-      ->check(CLI::Range(-100.0, 100.0))
-      ->needs(ids);
-  command->add_flag("--early-stopping", flags->early_stopping, "with --beams: end with the first hypotheses")
-      ->needs(ids);
+      ->check(CLI::Range(-100.0, 100.0));
+  command->add_flag("--early-stopping", flags->early_stopping, "with --beams: end with the first hypotheses");
   command->callback([flags, command] {
     for (const CLI::Option* option : command->get_options())
       if (option->count() > 0) flags->given.insert(option->get_name());

@@ -103,13 +103,12 @@ PreTokenizer splitter(Pattern pattern, Behavior behavior, bool invert = false) {
 }
 
 PreTokenizer sequence(std::vector<PreTokenizer> steps) {
-  return [steps = std::move(steps)](TextPart whole) {
-    std::vector<TextPart> parts;
-    if (!whole.text.empty()) parts.push_back(std::move(whole));
+  return [steps = std::move(steps)](const TextPart& whole) {
+    std::vector<TextPart> parts{whole};
     for (const PreTokenizer& step : steps) {
       std::vector<TextPart> next;
-      for (TextPart& part : parts)
-        for (TextPart& piece : step(std::move(part))) next.push_back(std::move(piece));
+      for (const TextPart& part : parts)
+        for (TextPart& piece : step(part)) next.push_back(std::move(piece));
       parts = std::move(next);
     }
     return parts;
@@ -138,8 +137,9 @@ PreTokenizer make_byte_level(const JsonObject& object) {
   Pattern words;
   if (boolean_or(object, "use_regex", true))
     words = regex(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", object);
-  return [prefix, words](TextPart part) {
-    if (prefix && part.text.compare(0, 1, " ") != 0) part.text.insert(0, 1, ' ');
+  return [prefix, words](const TextPart& given) {
+    TextPart part = given;
+    if (prefix && !part.text.starts_with(' ')) part.text.insert(0, 1, ' ');
     std::vector<TextPart> parts;
     if (words)
       parts = split(part, words(part.text), Behavior::isolated);
@@ -154,7 +154,8 @@ PreTokenizer make_metaspace(const JsonObject& object) {
   const std::string mark = require_string(object, "replacement");
   check(!mark.empty(), "{}: \"replacement\" is empty", object.name());
   const bool splits = boolean_or(object, "split", true);
-  return [mark, splits, scheme = prepend_scheme(object)](TextPart part) {
+  return [mark, splits, scheme = prepend_scheme(object)](const TextPart& given) {
+    TextPart part = given;
     const auto find = [](std::string_view text, std::string_view wanted) {
       std::vector<ByteRange> found;
       for (size_t at = text.find(wanted); at != text.npos; at = text.find(wanted, at + wanted.size()))

@@ -6,7 +6,7 @@
 namespace vkformer {
 
 /// Splits a part, and may change its characters. Empty parts are never kept.
-using PreTokenizer = std::function<std::vector<TextPart>(TextPart)>;
+using PreTokenizer = std::function<std::vector<TextPart>(const TextPart&)>;
 
 /// From {"type": ...}. Throws Error, naming file and type, where the type is not supported.
 PreTokenizer make_pre_tokenizer(const JsonObject& object);

@@ -53,13 +53,8 @@ Encoding Tokenizer::encode_text(std::string_view text, int32_t type) const {
     encoding.type_ids.push_back(type);
     encoding.tokens.push_back(std::move(token));
   };
-  const auto add_words = [&](TextPart part) {
-    std::vector<TextPart> words;
-    if (pre_tokenizer_)
-      words = pre_tokenizer_(std::move(part));
-    else
-      words.push_back(std::move(part));
-    for (const TextPart& word : words)
+  const auto add_words = [&](const TextPart& part) {
+    for (const TextPart& word : pre_tokenizer_ ? pre_tokenizer_(part) : std::vector<TextPart>{part})
       for (Token& token : model_->tokenize(word.text)) add(token.id, std::move(token.text));
   };
   for (FoundPart& raw : added_->split({std::string(text), true}, false)) {
@@ -72,7 +67,7 @@ Encoding Tokenizer::encode_text(std::string_view text, int32_t type) const {
       if (found.token != nullptr)
         add(found.token->id, std::move(found.part.text));
       else
-        add_words(std::move(found.part));
+        add_words(found.part);
   }
   return encoding;
 }

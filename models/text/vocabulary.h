@@ -26,6 +26,10 @@ class Vocabulary {
   static Vocabulary bytes();
   /// Reads a tokenizer.json that this class wrote, or that says the same. Throws Error on every other tokenizer.
   static Vocabulary load(const std::filesystem::path& tokenizer_json);
+  /// Whether from() reads a tokenizer.json: its tokens are single symbols and nothing else is done to a text.
+  static bool is_one(const JsonObject& tokenizer);
+  /// The same as load() from the content of the file.
+  static Vocabulary from(const JsonObject& tokenizer);
   /// The same from text; `name` is what errors call it.
   static Vocabulary parse(std::string_view tokenizer_json, const std::string& name);
 
@@ -46,7 +50,6 @@ class Vocabulary {
   void save(const std::filesystem::path& folder) const;
 
  private:
-  static Vocabulary from(const JsonObject& tokenizer);
   Vocabulary(Kind kind, std::vector<std::string> pieces);
 
   Kind kind_;

@@ -84,6 +84,17 @@ Vocabulary Vocabulary::parse(std::string_view text, const std::string& name) {
 
 Vocabulary Vocabulary::load(const std::filesystem::path& path) { return from(JsonObject::load(path)); }
 
+bool Vocabulary::is_one(const JsonObject& tokenizer) {
+  const auto empty = [](const JsonObject& object, const char* key) {
+    return !object.has(key) || object.value()[key].empty();
+  };
+  const std::string pre_tokenizer = type_of(tokenizer, "pre_tokenizer"), decoder = type_of(tokenizer, "decoder");
+  const bool symbols =
+      (pre_tokenizer.empty() && decoder == "Fuse") || (pre_tokenizer == "ByteLevel" && decoder == "ByteLevel");
+  return symbols && empty(tokenizer, "added_tokens") && !tokenizer.has("normalizer") && tokenizer.has("model") &&
+         empty(require_object(tokenizer, "model"), "merges");
+}
+
 Vocabulary Vocabulary::from(const JsonObject& tokenizer) {
   check_model(tokenizer);
   const Kind kind = kind_of(tokenizer);

@@ -1,0 +1,37 @@
+#pragma once
+// The tokenizer.json of a model folder, for text on the command line.
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "models/text/tokenizer.h"
+#include "models/text/vocabulary.h"
+
+namespace vkformer {
+
+/// The characters or bytes of a model trained here, or any tokenizer that is supported.
+class PromptText {
+ public:
+  /// Throws Error when the folder has no tokenizer.json that can be used.
+  explicit PromptText(const std::filesystem::path& folder);
+
+  /// The ids of a prompt, with the special tokens that belong around a text. Throws Error when there are none, and on
+  /// characters that the model does not know.
+  std::vector<int32_t> encode(std::string_view prompt) const;
+  std::string decode(std::span<const int32_t> ids) const;
+  /// One more than the largest id that a text can have.
+  int64_t size() const;
+  /// Whether a text has a token for its end.
+  bool has_end() const { return tokenizer_.has_value(); }
+
+  /// Text piece by piece, as a continuation of `prompt`. Ends with `push({})`.
+  std::function<std::string(std::optional<int32_t>)> stream(std::span<const int32_t> prompt) const;
+
+ private:
+  std::optional<Vocabulary> vocabulary_;
+  std::optional<Tokenizer> tokenizer_;
+};
+
+}  // namespace vkformer
