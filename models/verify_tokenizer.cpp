@@ -75,7 +75,7 @@ void verify_tokenizer(const std::filesystem::path& folder, const std::string& pr
   if (recorded.has("pairs"))
     for (const JsonObject& pair : require_objects(recorded, "pairs")) {
       const json& texts = pair.value().at("text");
-      const Encoding encoding = tokenizer.encode(texts.at(0).get<std::string>(), texts.at(1).get<std::string>());
+      const Encoding encoding = tokenizer.encode_pair(texts.at(0).get<std::string>(), texts.at(1).get<std::string>());
       tally.compare("pairs, ids", encoding.ids, texts, pair.value().at("ids"));
       tally.compare("pairs, type ids", encoding.type_ids, texts, pair.value().at("type_ids"));
     }

@@ -182,6 +182,18 @@ accept "$vkformer" info run
 grep -q "run/checkpoint-000004/model.safetensors" out || fail "info did not find the run's checkpoint: $(cat out)"
 refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt
 accept "$vkformer" generate run -p "the " -n 30 --seed 1
+# An added token takes the text through the general tokenizer, which must not change it.
+cp out plain
+cp -r "run/$(cat run/latest)" tokenized
+sed -i 's/"added_tokens": \[\]/"added_tokens": [{"id": 900, "content": "<end>", "special": true}]/' tokenized/tokenizer.json
+accept "$vkformer" generate tokenized -p "the " -n 30 --seed 1
+cmp -s out plain || fail "the general tokenizer gives another text: $(cat out)"
+refuse 1 "the prompt has token 900" "$vkformer" generate tokenized -p "<end>the "
+# Text through an encoder-decoder.
+cp -r "$fixtures/t5" translated
+cp tokenized/tokenizer.json translated
+accept "$vkformer" generate translated -p "the" -n 5 --beams 2 --json
+grep -q '"text"' out || fail "no text from an encoder-decoder: $(cat out)"
 # Generation from ids: refused before a device is opened.
 ids() {
   refuse "$@"

@@ -59,12 +59,12 @@ AddedTokens::AddedTokens(const JsonObject& tokenizer, const TokenModel& model, c
   }
   // Of equal texts the special one is found.
   for (const bool special : {true, false})
-    for (const auto& [id, token] : by_id_) {
+    for (auto& [id, token] : by_id_) {
       if (token.special != special) continue;
       TextPart text{token.content, true};
       if (token.normalized && normalizer) normalizer(text);
-      if (!text.text.empty())
-        (token.normalized ? normalized_ : raw_)[text.text[0]].emplace_back(text.text, &by_id_.at(id));
+      token.decoded = text.text;
+      if (!text.text.empty()) (token.normalized ? normalized_ : raw_)[text.text[0]].emplace_back(text.text, &token);
     }
   for (Wanted* wanted : {&raw_, &normalized_})
     for (auto& [first, tokens] : *wanted)

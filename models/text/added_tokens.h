@@ -12,6 +12,7 @@ namespace vkformer {
 struct AddedToken {
   int32_t id = 0;
   std::string content;
+  std::string decoded;                  ///< what decoders get: the content, normalized where it is sought so
   bool special = false;                 ///< left out when texts are decoded without special tokens
   bool normalized = false;              ///< sought, normalized, in the normalized text
   bool single_word = false;             ///< no match within a word

@@ -53,7 +53,7 @@ bool is_ideograph(char32_t c) {
 
 void clean(std::string& out, char32_t c) {
   const bool blank = c == '\t' || c == '\n' || c == '\r' || is_white_space(c);
-  if (c == 0 || c == 0xFFFD || (is_other(c) && c != '\t' && c != '\n' && c != '\r')) return;
+  if (c == 0 || c == 0xFFFD || (is_control(c) && c != '\t' && c != '\n' && c != '\r')) return;
   append_utf8(out, blank ? U' ' : c);
 }
 

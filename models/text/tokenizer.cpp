@@ -83,7 +83,7 @@ Encoding Tokenizer::encode(std::string_view text, bool add_special) const {
   return finish({encode_text(text, 0)}, add_special);
 }
 
-Encoding Tokenizer::encode(std::string_view first, std::string_view second, bool add_special) const {
+Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second, bool add_special) const {
   return finish({encode_text(first, 0), encode_text(second, 1)}, add_special);
 }
 
@@ -97,7 +97,8 @@ int64_t Tokenizer::size() const { return std::max<int64_t>(model_->size(), added
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
   std::vector<std::string> tokens;
   for (const int32_t id : ids) {
-    const auto token = token_of(id);
+    const AddedToken* added = added_->find(id);
+    const auto token = added ? std::optional<std::string_view>(added->decoded) : model_->token_of(id);
     if (token && !(skip_special && added_->is_special(*token))) tokens.emplace_back(*token);
   }
   std::string text;

@@ -21,7 +21,7 @@ class Tokenizer {
   /// A text, or a pair of texts; `add_special`: with the special tokens that the tokenizer puts around them. Special
   /// tokens that the text itself spells out are always found. Throws Error on a text that is not UTF-8.
   Encoding encode(std::string_view text, bool add_special = true) const;
-  Encoding encode(std::string_view first, std::string_view second, bool add_special = true) const;
+  Encoding encode_pair(std::string_view first, std::string_view second, bool add_special = true) const;
 
   /// Ids that have no token are left out, as are special tokens where `skip_special` says so. Always UTF-8.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;

@@ -11,6 +11,14 @@ namespace vkformer {
 
 namespace {
 
+/// The categories that BERT's tokenizer sees are those of Unicode 8, to which the tokenizers library keeps: it takes
+/// later characters for unassigned.
+bool in_unicode_8(char32_t c) {
+  UVersionInfo age;
+  u_charAge(static_cast<UChar32>(c), age);
+  return age[0] > 0 && age[0] <= 8;
+}
+
 bool in_categories(char32_t c, uint32_t mask) { return (U_MASK(u_charType(static_cast<UChar32>(c))) & mask) != 0; }
 
 void check_icu(UErrorCode status, std::string_view what) {
@@ -47,13 +55,13 @@ bool is_word_character(char32_t c) {
 bool is_punctuation(char32_t c) {
   const bool ascii =
       (c >= 0x21 && c <= 0x2F) || (c >= 0x3A && c <= 0x40) || (c >= 0x5B && c <= 0x60) || (c >= 0x7B && c <= 0x7E);
-  return ascii || in_categories(c, U_GC_P_MASK);
+  return ascii || (in_categories(c, U_GC_P_MASK) && in_unicode_8(c));
 }
 
 bool is_numeric(char32_t c) { return in_categories(c, U_GC_N_MASK); }
 bool is_mark(char32_t c) { return in_categories(c, U_GC_M_MASK); }
-bool is_nonspacing_mark(char32_t c) { return in_categories(c, U_GC_MN_MASK); }
-bool is_other(char32_t c) { return in_categories(c, U_GC_C_MASK); }
+bool is_nonspacing_mark(char32_t c) { return in_categories(c, U_GC_MN_MASK) && in_unicode_8(c); }
+bool is_control(char32_t c) { return in_categories(c, U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK) && in_unicode_8(c); }
 
 void append_lower_case(std::string& text, char32_t c) {
   append_utf8(text, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));

@@ -19,11 +19,11 @@ std::string normalize(std::string_view text, NormalForm form);
 // Properties, from the character database of the installed ICU.
 bool is_white_space(char32_t c);      ///< White_Space
 bool is_word_character(char32_t c);   ///< \w: letters, marks, decimal digits, connectors
-bool is_punctuation(char32_t c);      ///< categories P*, and all of ASCII that is no letter, digit or blank
+bool is_punctuation(char32_t c);      ///< P* of Unicode 8, and all of ASCII but letters, digits, blanks
 bool is_numeric(char32_t c);          ///< categories N*
 bool is_mark(char32_t c);             ///< categories M*
-bool is_nonspacing_mark(char32_t c);  ///< category Mn
-bool is_other(char32_t c);            ///< categories C*: control, format, private use, unassigned
+bool is_nonspacing_mark(char32_t c);  ///< Mn of Unicode 8
+bool is_control(char32_t c);          ///< Cc, Cf and Co (private use) of Unicode 8
 
 /// Appends the character in lower case: two characters for U+0130, else one.
 void append_lower_case(std::string& text, char32_t c);
