@@ -37,8 +37,8 @@ std::vector<ParameterSpec> moment_specs(const std::vector<ParameterBlock>& block
 Value add_loss(Graph& graph, const Model& model, const Pass& pass) {
   const Value logits = add_logits(graph, model, pass);
   const Shape& shape = graph.shape(logits);
-  const Value targets = graph.input("targets", Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - 1))),
-                                    DType::i32);
+  const Value targets =
+      graph.input("targets", Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - 1))), DType::i32);
   const Value loss = cross_entropy(graph, logits, targets, model.label_smoothing);
   graph.mark_output(loss, "loss");
   return loss;
@@ -84,8 +84,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   using Training = ParameterSpec::Training;
   Values trained;
   for (const ParameterSpec& parameter : model.parameters)
-    if (parameter.training != Training::never)
-      trained.push_back(graph.persistent(parameter.name, parameter.shape));
+    if (parameter.training != Training::never) trained.push_back(graph.persistent(parameter.name, parameter.shape));
   const Values gradients = differentiate(graph, built.loss, upstream, trained);
   size_t next = 0;
   for (const ParameterSpec& parameter : model.parameters) {

@@ -18,8 +18,8 @@ struct VerifyRow {
 };
 
 /// Verifies one case folder, of a model, of single operators where it has an ops.json, of a tokenizer where it has a
-/// tokenizer.json and a cases.json, or of several such tokenizers; calls `report` for every tensor. A case that can't be
-/// run gives one failed row with the reason.
+/// tokenizer.json and a cases.json, or of several such tokenizers; calls `report` for every tensor. A case that can't
+/// be run gives one failed row with the reason.
 void verify_case(Backend& backend, const std::filesystem::path& folder,
                  const std::function<void(const VerifyRow&)>& report);
 

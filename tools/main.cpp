@@ -22,14 +22,16 @@ void add_common_flags(CLI::App& command, CommonFlags& flags) {
 void add_tuning_flag(CLI::App& command, CommonFlags& flags) {
   flags.tuning.clear();
   command
-      .add_option("--tuning", flags.tuning,
-                  "measured choices of kernels (see 'vkformer tune'; default: this device's own); none: heuristics only")
+      .add_option(
+          "--tuning", flags.tuning,
+          "measured choices of kernels (see 'vkformer tune'; default: this device's own); none: heuristics only")
       ->type_name("FILE");
 }
 
 void add_tune_flags(CLI::App& command, CommonFlags& flags) {
   add_tuning_flag(command, flags);
-  command.add_flag("--tune", flags.tune, "first measure kernels for nodes that were never measured here, and keep that");
+  command.add_flag("--tune", flags.tune,
+                   "first measure kernels for nodes that were never measured here, and keep that");
 }
 
 void add_train(CLI::App& app) {
@@ -225,7 +227,8 @@ void add_ops(CLI::App& app) {
 
 void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = app.add_subcommand("bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
+  CLI::App* command = app.add_subcommand(
+      "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -265,8 +268,9 @@ void add_tune(CLI::App& app) {
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   add_tuning_flag(*command, flags->common);
-  command->add_option("model", flags->model,
-                      "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
+  command
+      ->add_option("model", flags->model,
+                   "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")

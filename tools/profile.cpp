@@ -8,8 +8,7 @@
 
 namespace vkformer {
 
-void print_profile(const Program& program, const std::string& title, bool json,
-                   const std::optional<Roof>& roof) {
+void print_profile(const Program& program, const std::string& title, bool json, const std::optional<Roof>& roof) {
   std::FILE* out = json ? stderr : stdout;
   struct Row {
     std::string name;
@@ -38,8 +37,8 @@ void print_profile(const Program& program, const std::string& title, bool json,
   std::vector<Row> rows;
   for (const auto& [name, row] : by_kernel) rows.push_back(row);
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
-  fmt::print(out, "{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8}{} {:>6}\n", title, "kernel (op)", "count",
-             "mean us", "total ms", "GFLOP/s", "GB/s", roof ? "  of roof" : "", "share");
+  fmt::print(out, "{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8}{} {:>6}\n", title, "kernel (op)", "count", "mean us",
+             "total ms", "GFLOP/s", "GB/s", roof ? "  of roof" : "", "share");
   for (const Row& row : rows)
     fmt::print(out, "{:<52} {:>6} {:>10.1f} {:>10.3f} {:>9.2f} {:>8.2f}{} {:>5.1f}%\n", row.name, row.count,
                row.seconds / row.count * 1e6, row.seconds * 1e3, row.cost.flops / row.seconds * 1e-9,

@@ -22,9 +22,9 @@ struct EmbeddingOptions {
 /// table outside [0, P), reads nothing: that table's row counts as zeros, and no gradient flows into it.
 Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& options = {});
 
-/// The way back: y [rows, C], where y[v] is the sum of the rows of x [.., C] whose id is v, in the order of the ids, and
-/// zeros where there is none. ids i32, as many as x has rows; an id outside [0, rows) leaves its row out. Throws Error
-/// when the shapes disagree.
+/// The way back: y [rows, C], where y[v] is the sum of the rows of x [.., C] whose id is v, in the order of the ids,
+/// and zeros where there is none. ids i32, as many as x has rows; an id outside [0, rows) leaves its row out. Throws
+/// Error when the shapes disagree.
 Value scatter_rows(Graph& graph, Value x, Value ids, int64_t rows);
 
 }  // namespace vkformer
