@@ -48,8 +48,8 @@ struct Pass {
   // Over a cache of earlier positions.
   Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes
   int64_t capacity = 0;  ///< positions the cache holds: S of the mask
-  Value first_positions =
-      {};  ///< optional i32 [B]: what each row counts its first position as, when that is not `position`
+  /// Optional i32 [B]: what each row counts its first position as, when that is not `position`.
+  Value first_positions = {};
   /// Where positions are counted from: absent is 0.
   Value first() const { return first_positions ? first_positions : position; }
 

@@ -1,6 +1,7 @@
 #pragma once
-// A model folder against recorded outputs of another implementation (format: tests/fixtures/README.md): logits, loss,
-// every gradient, losses and weights of an AdamW run, greedy generation.
+// Models, operators and tokenizers against recorded outputs of another implementation (format:
+// tests/fixtures/README.md). Of a model: hidden states, logits, attention weights, loss, every gradient, losses and
+// weights of an AdamW run, greedy and beam search.
 
 #include "models/model.h"
 
@@ -12,7 +13,7 @@ struct VerifyRow {
   std::string tensor;
   double error = 0;  ///< in the units of `tolerance`
   double tolerance = 0;
-  std::string how;  ///< "of the largest", "relative", "98 % within", "equal"
+  std::string how;  ///< "of the largest", "relative", "wrong ids"
   Verdict verdict = Verdict::failed;
   std::string note;  ///< why it failed or was skipped
 };
