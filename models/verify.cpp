@@ -108,14 +108,10 @@ class RecordedCase {
       return;
     }
     const size_t columns = mask.empty() ? 1 : want.size() / mask.size();
-    double worst = 0;
-    for (size_t i = 0; i < want.size(); ++i) {
-      if (!mask.empty() && mask[i / columns] == 0) continue;
-      const double difference = std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-      largest = std::max(largest, std::abs(static_cast<double>(want[i])));
-      worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
-    }
-    row.error = largest > 0 ? worst / largest : worst;
+    LargestError error{.largest = largest};
+    for (size_t i = 0; i < want.size(); ++i)
+      if (mask.empty() || mask[i / columns] != 0) error.add(static_cast<double>(got[i]), static_cast<double>(want[i]));
+    row.error = error.relative();
     row.verdict = verdict(row.error <= tolerance);
     report_(row);
   }

@@ -58,19 +58,15 @@ class RecordedGeneration {
                   .tolerance = require_number(tolerance_, "logits_relative_to_max", 0, 1),
                   .how = "of the largest",
                   .note = {}};
-    double worst = 0, largest = 0;
+    LargestError error;
     for (size_t r = 0; r < rows; ++r) {
       const size_t generated = expected_ids(r).size() - (model_.has_encoder() ? 1 : given_[r].size());
       for (size_t step = 0; step < std::min(generated, steps); ++step)
-        for (size_t v = 0; v < vocabulary; ++v) {
-          const double reference = static_cast<double>(want[(r * steps + step) * vocabulary + v]);
-          const double got = step < logits_.size() ? static_cast<double>(logits_[step][r * vocabulary + v]) : NAN;
-          const double difference = std::abs(got - reference);
-          worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
-          largest = std::max(largest, std::abs(reference));
-        }
+        for (size_t v = 0; v < vocabulary; ++v)
+          error.add(step < logits_.size() ? static_cast<double>(logits_[step][r * vocabulary + v]) : NAN,
+                    static_cast<double>(want[(r * steps + step) * vocabulary + v]));
     }
-    row.error = worst / largest;
+    row.error = error.relative();
     row.verdict = verdict(row.error <= row.tolerance);
     report(row);
   }

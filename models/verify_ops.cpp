@@ -149,14 +149,11 @@ VerifyRow compare(const OpCase& recorded, const std::string& output, const std::
   } else if (found->second.size() != want.size()) {
     row.note = fmt::format("{} elements expected, the operator gives {}", want.size(), found->second.size());
   } else {
-    double largest = 0;
-    for (size_t i = 0; i < want.size(); ++i) {
-      const double expected = static_cast<double>(want[i]);
-      const double error = std::abs(static_cast<double>(found->second[i]) - expected);
-      largest = std::max(largest, std::abs(expected));
-      row.error = std::isfinite(error) ? std::max(row.error, error) : INFINITY;
-    }
-    row.tolerance = recorded.relative * largest + recorded.absolute;
+    LargestError error;
+    for (size_t i = 0; i < want.size(); ++i)
+      error.add(static_cast<double>(found->second[i]), static_cast<double>(want[i]));
+    row.error = error.worst;
+    row.tolerance = recorded.relative * error.largest + recorded.absolute;
     row.verdict = verdict(row.error <= row.tolerance);
   }
   return row;

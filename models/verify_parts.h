@@ -1,6 +1,9 @@
 #pragma once
 // What the parts of `vkformer verify` share; internal to models/verify*.cpp.
 
+#include <algorithm>
+#include <cmath>
+
 #include "models/verify.h"
 #include "runtime/files/safetensors.h"
 
@@ -9,6 +12,20 @@ namespace vkformer {
 inline VerifyRow::Verdict verdict(bool passed) {
   return passed ? VerifyRow::Verdict::passed : VerifyRow::Verdict::failed;
 }
+
+/// The largest error of a tensor beside its largest expected magnitude.
+struct LargestError {
+  double worst = 0, largest = 0;
+
+  void add(double got, double expected) {
+    const double difference = std::abs(got - expected);
+    // A comparison with NaN is false: it must not pass for a small error.
+    worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
+    largest = std::max(largest, std::abs(expected));
+  }
+  /// `worst` as a share of `largest`; as it is when all is expected to be zero.
+  double relative() const { return largest > 0 ? worst / largest : worst; }
+};
 
 inline std::vector<float> read_floats(const SafetensorsFile& file, const std::string& name) {
   const TensorEntry& entry = file.require(name);

@@ -75,18 +75,14 @@ void verify_two_stream(Backend& backend, const Model& model, const std::shared_p
   const JsonObject tolerance = require_object(recorded, "tolerance");
   const auto compare = [&](const std::string& name, const char* limit, const char* how) {
     const std::vector<float> want = read_floats(expected, "two_stream." + name), got = program->read(name);
-    double worst = 0, largest = 0;
-    for (size_t i = 0; i < want.size(); ++i) {
-      const double difference = std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-      worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
-      largest = std::max(largest, std::abs(static_cast<double>(want[i])));
-    }
+    LargestError error;
+    for (size_t i = 0; i < want.size(); ++i) error.add(static_cast<double>(got[i]), static_cast<double>(want[i]));
     const double most = require_number(tolerance, limit, 0, 1);
     report({.tensor = "two_stream." + name,
-            .error = worst / largest,
+            .error = error.relative(),
             .tolerance = most,
             .how = how,
-            .verdict = verdict(worst <= most * largest),
+            .verdict = verdict(error.relative() <= most),
             .note = {}});
   };
   compare("logits", "logits_relative_to_max", "of the largest");

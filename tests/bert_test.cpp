@@ -8,6 +8,7 @@
 #include "models/bert/bert.h"
 #include "models/training.h"
 #include "runtime/check.h"
+#include "tests/config_messages.h"
 
 using namespace vkformer;
 
@@ -71,7 +72,7 @@ std::vector<float> logits_of(Backend& backend, const Model& model, const std::ve
   return program->read("logits");
 }
 
-std::string message_of(const std::string& family, nlohmann::json changes) {
+nlohmann::json changed(const std::string& family, const nlohmann::json& changes) {
   nlohmann::json config = {{"model_type", family}};
   if (family == "distilbert")
     config.update({{"architectures", {"DistilBertForMaskedLM"}}, {"dim", 12}, {"n_heads", 3}, {"n_layers", 1}});
@@ -81,12 +82,7 @@ std::string message_of(const std::string& family, nlohmann::json changes) {
                    {"num_attention_heads", 3},
                    {"num_hidden_layers", 1}});
   config.update(changes);
-  try {
-    make_model(JsonObject::parse(config.dump(), "config.json"));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return config;
 }
 
 }  // namespace
@@ -151,12 +147,8 @@ TEST_CASE("the bias of an untied masked head has two names", "[bert]") {
 }
 
 TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
-  const auto says = [](const std::string& family, nlohmann::json changes, const std::string& word) {
-    const std::string text = message_of(family, std::move(changes));
-    INFO(text);
-    CHECK(text.find(word) != std::string::npos);
-    CHECK(text.find("config.json") != std::string::npos);
-    CHECK(text.find('\n') == std::string::npos);
+  const auto says = [](const std::string& family, const nlohmann::json& changes, const std::string& word) {
+    check_refused(changed(family, changes), word);
   };
   const nlohmann::json classifier = {{"architectures", {"BertForSequenceClassification"}}};
   const auto classify = [&](nlohmann::json changes) {
@@ -164,7 +156,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
     return changes;
   };
   for (const char* family : {"bert", "roberta", "distilbert"}) {
-    CHECK(message_of(family, nlohmann::json::object()) == "accepted");
+    CHECK(message_of(changed(family, nlohmann::json::object())) == "accepted");
     says(family, {{"architectures", nullptr}}, "architectures");
     says(family, {{"architectures", {"BertModel"}}}, "BertModel");
     says(family, {{"architectures", {"T5ForConditionalGeneration"}}}, "MaskedLM");
