@@ -74,7 +74,7 @@ BatchShape usual_batch(const Model& model, const TrainSettings& settings) {
           .mask = model.task != Task::causal};
 }
 
-TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape) {
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations) {
   TrainingGraph built;
   Graph& graph = built.graph;
   Pass pass = add_inputs(graph, model, shape);
@@ -85,7 +85,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   Values trained;
   for (const ParameterSpec& parameter : model.parameters)
     if (parameter.training != Training::never) trained.push_back(graph.persistent(parameter.name, parameter.shape));
-  const Values gradients = differentiate(graph, built.loss, upstream, trained);
+  const Values gradients = differentiate(graph, built.loss, upstream, trained, checkpoint_activations);
   size_t next = 0;
   for (const ParameterSpec& parameter : model.parameters) {
     built.gradients.push_back(parameter.training == Training::never ? Value{} : gradients[next++]);
@@ -144,7 +144,7 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
   check(settings.accumulate >= 1, "an accumulation of {} micro-batches was asked for; at least 1 is needed",
         settings.accumulate);
   TrainingPlan plan;
-  TrainingGraph training = build_loss_and_gradients(model, shape);
+  TrainingGraph training = build_loss_and_gradients(model, shape, settings.checkpoint_activations);
   plan.blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
   const Values joined = join_gradients(training.graph, model, plan.blocks, training.gradients);
   add_model(plan.layout, model, plan.blocks);
@@ -178,9 +178,15 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
     plan.rows.push_back({name + ": temporaries", memory.arena_bytes()});
     plan.rows.push_back({name + ": inputs and outputs", memory.step_bytes + memory.readback_bytes});
     if (plan.live_set_bytes == 0) {
+      plan.temporary_bytes = memory.arena_bytes();
       plan.live_set_bytes = memory.live_set_bytes;
       plan.biggest = memory.items;
     }
+  }
+  if (settings.checkpoint_activations) {
+    TrainSettings keeping = settings;
+    keeping.checkpoint_activations = false;
+    plan.saved_bytes = plan_training(model, keeping, shape, backend).temporary_bytes - plan.temporary_bytes;
   }
   return plan;
 }

@@ -18,6 +18,8 @@ struct TrainSettings {
   double weight_decay = 0.1;
   double clip = 1.0;  ///< of the global gradient norm; 0: off
   uint32_t seed = 1337;
+  /// Activations inside layers are computed again in the backward pass instead of kept. Results have the same bits.
+  bool checkpoint_activations = false;
 
   bool operator==(const TrainSettings&) const = default;
 };
@@ -38,7 +40,8 @@ struct TrainingGraph {
 };
 /// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension), "seed" i32 [2],
 /// "loss_gradient" [1] (1 / micro-batches).
-TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape);
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape,
+                                       bool checkpoint_activations = false);
 /// Blocks of the parameters that have a gradient, then of those that rest.
 std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation);
 /// The gradients joined like the trained blocks.
@@ -59,7 +62,9 @@ struct TrainingPlan {
   std::vector<std::pair<std::string, Graph>> programs;  ///< "step" or "micro-batch" and "update"; "evaluation"
   std::vector<Row> rows;
   std::vector<PlannedItem> biggest;  ///< temporaries of the first program
+  int64_t temporary_bytes = 0;       ///< of the first program
   int64_t live_set_bytes = 0;        ///< of the first program: what no plan can go below
+  int64_t saved_bytes = 0;           ///< temporaries more that it would need if it kept all activations
   int64_t total_bytes() const;
 };
 /// `model` must outlive the plan. Throws Error for settings that can't be.

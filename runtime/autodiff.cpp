@@ -1,10 +1,13 @@
 #include "runtime/autodiff.h"
 
+#include <optional>
+
 #include "runtime/op.h"
+#include "runtime/recompute.h"
 
 namespace vkformer {
 
-Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value> wanted) {
+Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value> wanted, bool recompute) {
   const size_t forward_nodes = graph.nodes().size();
   const Op* add_op = find_op("add");
   check(add_op != nullptr, "the registry has no op 'add', which sums gradients");
@@ -20,6 +23,8 @@ Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value
 
   std::vector<Value> gradient_of(graph.value_count());
   gradient_of[static_cast<size_t>(loss.id)] = seed;
+  std::optional<Recomputation> recomputation;
+  if (recompute) recomputation.emplace(graph);
   const std::string outer_scope = graph.scope();
   for (size_t n = forward_nodes; n-- > 0;) {
     const Node node = graph.nodes()[n];  // a copy: the rule appends nodes
@@ -34,7 +39,8 @@ Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value
     check(node.op->gradient != nullptr, "[{}] has no gradient, but the loss depends on a trained tensor through it",
           node.op->name);
     graph.set_scope(node.scope);
-    const Values contributions = node.op->gradient(graph, node, upstream);
+    const Values contributions =
+        node.op->gradient(graph, recomputation ? recomputation->node(graph, n) : node, upstream);
     check(contributions.size() <= node.inputs.size(), "[{}] its gradient rule gives {} gradients for {} inputs",
           node.op->name, contributions.size(), node.inputs.size());
     for (size_t i = 0; i < contributions.size(); ++i) {

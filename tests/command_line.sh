@@ -233,7 +233,9 @@ refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
 refuse 1 "prompt" "$vkformer" generate run -p ""
 refuse 1 "not a folder" "$vkformer" generate nowhere -p "the"
 refuse 2 "--dropout" "$vkformer" train --resume --out run --dropout 0.5
-accept "$vkformer" train --resume --out run --iterations 6
+accept "$vkformer" train --resume --out run --iterations 6 --checkpoint-activations
+grep -q "computing activations again saves" out || fail "the plan does not say what recomputed activations save"
+grep -q '"checkpoint_activations": true' run/checkpoint-000006/state.json || fail "the run forgot --checkpoint-activations"
 [[ $(cat run/latest) == checkpoint-000006 ]] || fail "--iterations did not extend the resumed run"
 before=$(sha256sum <"run/$(cat run/latest)/model.safetensors")
 refuse 1 "diverged" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e38 --quiet

@@ -71,6 +71,8 @@ void add_train(CLI::App& app) {
   command->add_option("--clip", s.clip, "largest gradient norm, 0: off")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command->add_flag("--checkpoint-activations", s.checkpoint_activations,
+                    "compute activations inside layers again for the backward pass: less memory, more time, same bits");
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
   command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")

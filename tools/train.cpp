@@ -39,6 +39,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("weight_decay", s.weight_decay);
   visit("clip", s.clip);
   visit("seed", s.seed);
+  visit("checkpoint_activations", s.checkpoint_activations);
   visit("validation_fraction", f.validation_fraction);
   visit("evaluate_every", f.evaluate_every);
   visit("evaluation_batches", f.evaluation_batches);
@@ -89,7 +90,9 @@ RunState load_state(const std::filesystem::path& folder, TrainFlags& flags) {
   visit_settings(flags, [&](const char* name, auto& value) {
     using T = std::decay_t<decltype(value)>;
     if (flags.given.contains(option_of(name))) return;
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (std::is_same_v<T, bool>)
+      value = boolean_or(settings, name, false);  // runs of earlier versions don't have it
+    else if constexpr (std::is_floating_point_v<T>)
       value = require_number(settings, name, -1e300, 1e300);
     else
       value = static_cast<T>(require_integer(settings, name, 0, int64_t{1} << 40));
@@ -114,6 +117,8 @@ void print_plan(const TrainingPlan& plan, const DeviceFacts& facts) {
   for (const TrainingPlan::Row& row : plan.rows) fmt::print("  {:<34} {:>10.2f} MiB\n", row.what, mebibytes(row.bytes));
   fmt::print("  {:<34} {:>10.2f} MiB, {} bytes (temporaries' live set: {:.2f} MiB)\n", "total",
              mebibytes(plan.total_bytes()), plan.total_bytes(), mebibytes(plan.live_set_bytes));
+  if (plan.saved_bytes > 0)
+    fmt::print("computing activations again saves {:.2f} MiB of temporaries\n", mebibytes(plan.saved_bytes));
   if (facts.memory_total > 0)
     fmt::print("needs {} MiB, {} has {} MiB free\n", (plan.total_bytes() >> 20) + 1, facts.name,
                facts.memory_free >> 20);
@@ -123,7 +128,9 @@ void print_plan(const TrainingPlan& plan, const DeviceFacts& facts) {
 void print_dry_run(const TrainingPlan& plan, const TrainFlags& flags, const DeviceFacts& facts) {
   const size_t most = std::min<size_t>(8, plan.biggest.size());
   if (flags.common.json) {
-    nlohmann::json json = {{"total_bytes", plan.total_bytes()}, {"live_set_bytes", plan.live_set_bytes}};
+    nlohmann::json json = {{"total_bytes", plan.total_bytes()},
+                           {"live_set_bytes", plan.live_set_bytes},
+                           {"saved_bytes", plan.saved_bytes}};
     for (const TrainingPlan::Row& row : plan.rows) json["rows"][row.what] = row.bytes;
     for (size_t i = 0; i < most; ++i) json["biggest"].push_back({plan.biggest[i].name, plan.biggest[i].bytes});
     fmt::print("{}\n", json.dump(1));
@@ -135,15 +142,16 @@ void print_dry_run(const TrainingPlan& plan, const TrainFlags& flags, const Devi
     fmt::print("  {:<52} {:>10.2f} MiB\n", plan.biggest[i].name, mebibytes(plan.biggest[i].bytes));
 }
 
-void check_fits(const TrainingPlan& plan, const DeviceFacts& facts) {
+void check_fits(const TrainingPlan& plan, const TrainFlags& flags, const DeviceFacts& facts) {
   if (facts.memory_total == 0 || static_cast<uint64_t>(plan.total_bytes()) <= facts.memory_free) return;
   std::string biggest;
   for (size_t i = 0; i < std::min<size_t>(3, plan.biggest.size()); ++i)
     biggest += fmt::format("{}{} ({} MiB)", i ? ", " : "", plan.biggest[i].name, plan.biggest[i].bytes >> 20);
   fail(
-      "training needs {} MiB, {} has {} MiB free; the biggest temporaries: {}; use a smaller --batch (with "
+      "training needs {} MiB, {} has {} MiB free; the biggest temporaries: {}; use {}a smaller --batch (with "
       "--accumulate), --context or model",
-      plan.total_bytes() >> 20, facts.name, facts.memory_free >> 20, biggest);
+      plan.total_bytes() >> 20, facts.name, facts.memory_free >> 20, biggest,
+      flags.settings.checkpoint_activations ? "" : "--checkpoint-activations, ");
 }
 
 double validation_loss(Trainer& trainer, const TextData& text, int64_t windows) {
@@ -303,14 +311,14 @@ void train(TrainFlags flags) {
   const BatchShape shape = causal_batch(model, flags.settings);
   if (!flags.plan)
     tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
-      check_fits(plan_training(model, flags.settings, shape, *backend), backend->facts());
+      check_fits(plan_training(model, flags.settings, shape, *backend), flags, backend->facts());
       tune_training(*backend, model, flags.settings, shape, tuning, observer);
     });
   {
     const TrainingPlan plan = plan_training(model, flags.settings, shape, *backend);
     if (flags.plan) return print_dry_run(plan, flags, backend->facts());
     if (talk) print_plan(plan, backend->facts());
-    check_fits(plan, backend->facts());
+    check_fits(plan, flags, backend->facts());
   }
   Trainer trainer(*backend, model, flags.settings);
   if (flags.resume) {
