@@ -101,11 +101,12 @@ Generator::Generator(Backend& backend, const Model& model, const GeneratorShape&
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
   store_ = backend.make_store(plan.layout);
+  workspace_ = backend.make_workspace();
   write_constants(*store_, model);
 }
 
 std::unique_ptr<Program> Generator::compile(int64_t positions) {
-  return backend_.compile(build_generation(model_, shape_, positions), store_);
+  return backend_.compile(build_generation(model_, shape_, positions), store_, {}, workspace_);
 }
 
 void Generator::encode(std::span<const int32_t> source, std::span<const int32_t> mask) {
@@ -125,7 +126,7 @@ void Generator::encode(std::span<const int32_t> source, std::span<const int32_t>
       ids[r * most + i] = source[r * length + i];
       source_mask_[r * most + i] = mask.empty() || mask[r * length + i] != 0;
     }
-  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_), store_);
+  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_), store_, {}, workspace_);
   write_feed(*encoder_, {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
   encoder_->run();
 }
@@ -199,7 +200,8 @@ std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
 }
 
 void Generator::reorder(std::span<const int32_t> parents) {
-  if (!reorder_) reorder_ = backend_.compile(build_reorder(store_->layout(), caches_, shape_.rows), store_);
+  if (!reorder_)
+    reorder_ = backend_.compile(build_reorder(store_->layout(), caches_, shape_.rows), store_, {}, workspace_);
   write_feed(*reorder_, {{"parents", parents}, {"count", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
   reorder_->run();
   // Beams of one prompt have the same padding, so `pads_` and `mask_` stay.

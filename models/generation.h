@@ -74,6 +74,7 @@ class Generator {
   std::vector<ParameterBlock> blocks_;
   std::vector<std::string> caches_;
   std::shared_ptr<Store> store_;
+  std::shared_ptr<Workspace> workspace_;  ///< of all programs
   std::vector<int32_t> mask_, pads_, source_mask_;
   std::map<int64_t, std::unique_ptr<Program>> prefills_;  ///< by padded length
   const Program* last_prefill_ = nullptr;

@@ -173,20 +173,22 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
     plan.rows.push_back({"gradient sums", moment_bytes / 2});
   }
   plan.programs.emplace_back("evaluation", build_evaluation(model, shape));
+  std::vector<int64_t> workspace;
   for (const auto& [name, graph] : plan.programs) {
     const MemoryPlan memory = backend.plan(graph, plan.layout);
-    plan.rows.push_back({name + ": temporaries", memory.arena_bytes()});
-    plan.rows.push_back({name + ": inputs and outputs", memory.step_bytes + memory.readback_bytes});
-    if (plan.live_set_bytes == 0) {
-      plan.temporary_bytes = memory.arena_bytes();
+    if (plan.temporaries.empty()) {
       plan.live_set_bytes = memory.live_set_bytes;
       plan.biggest = memory.items;
     }
+    plan.temporaries.push_back({name, memory.arena_bytes()});
+    widen_blocks(workspace, memory.arena_blocks);
+    plan.rows.push_back({name + ": inputs and outputs", memory.step_bytes + memory.readback_bytes});
   }
+  plan.rows.push_back({"temporaries", std::accumulate(workspace.begin(), workspace.end(), int64_t{0})});
   if (settings.checkpoint_activations) {
     TrainSettings keeping = settings;
     keeping.checkpoint_activations = false;
-    plan.saved_bytes = plan_training(model, keeping, shape, backend).temporary_bytes - plan.temporary_bytes;
+    plan.saved_bytes = plan_training(model, keeping, shape, backend).total_bytes() - plan.total_bytes();
   }
   return plan;
 }
@@ -195,8 +197,9 @@ Trainer::Trainer(Backend& backend, const Model& model, const TrainSettings& sett
     : model_(model), settings_(settings), plan_(plan_training(model_, settings, shape, backend)) {
   store_ = backend.make_store(plan_.layout);
   write_constants(*store_, model_);
+  const auto workspace = backend.make_workspace();
   std::vector<std::unique_ptr<Program>> programs;
-  for (const auto& [name, graph] : plan_.programs) programs.push_back(backend.compile(graph, store_));
+  for (const auto& [name, graph] : plan_.programs) programs.push_back(backend.compile(graph, store_, {}, workspace));
   step_ = std::move(programs[0]);
   if (settings_.accumulate > 1) update_ = std::move(programs[1]);
   evaluation_ = std::move(programs.back());

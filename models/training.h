@@ -2,6 +2,8 @@
 // Training a model of any family: one recorded program does forward, backward, clipping and AdamW; with gradient
 // accumulation one program is replayed for each micro-batch and another updates. All share the parameters of one Store.
 
+#include <optional>
+
 #include "models/model.h"
 
 namespace vkformer {
@@ -61,10 +63,10 @@ struct TrainingPlan {
   StoreLayout layout;
   std::vector<std::pair<std::string, Graph>> programs;  ///< "step" or "micro-batch" and "update"; "evaluation"
   std::vector<Row> rows;
-  std::vector<PlannedItem> biggest;  ///< temporaries of the first program
-  int64_t temporary_bytes = 0;       ///< of the first program
-  int64_t live_set_bytes = 0;        ///< of the first program: what no plan can go below
-  int64_t saved_bytes = 0;           ///< temporaries more that it would need if it kept all activations
+  std::vector<Row> temporaries;        ///< of each program; they share one workspace
+  std::vector<PlannedItem> biggest;    ///< temporaries of the first program
+  int64_t live_set_bytes = 0;          ///< of the first program: what no plan can go below
+  std::optional<int64_t> saved_bytes;  ///< by computing activations again, if they are
   int64_t total_bytes() const;
 };
 /// `model` must outlive the plan. Throws Error for settings that can't be.

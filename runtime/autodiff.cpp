@@ -1,11 +1,31 @@
 #include "runtime/autodiff.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "runtime/op.h"
 #include "runtime/recompute.h"
 
 namespace vkformer {
+
+namespace {
+
+/// total + contribution: by the node that computes the contribution, if its op can add.
+Value sum(Graph& graph, Value total, Value contribution, const Op& add_op) {
+  if (const int producer = graph.info(contribution).producer; producer >= 0) {
+    const Node node = graph.nodes()[static_cast<size_t>(producer)];  // a copy: the graph grows
+    const auto addend = static_cast<size_t>(node.op->addend);
+    if (node.op->addend >= 0 && node.outputs[0] == contribution && !node.has_input(addend)) {
+      Values inputs = node.inputs;
+      inputs.resize(std::max(inputs.size(), addend + 1));
+      inputs[addend] = total;
+      return graph.apply(*node.op, inputs, node.attributes);  // the other node is dead now
+    }
+  }
+  return graph.apply(add_op, {total, contribution});
+}
+
+}  // namespace
 
 Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value> wanted, bool recompute) {
   const size_t forward_nodes = graph.nodes().size();
@@ -49,7 +69,7 @@ Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value
       check(graph.shape(contributions[i]) == node.in(i), "[{}] gradient {} has shape {}, the input {}", node.op->name,
             i, graph.shape(contributions[i]).to_string(), node.in(i).to_string());
       Value& total = gradient_of[static_cast<size_t>(node.inputs[i].id)];
-      total = total ? graph.apply(*add_op, {total, contributions[i]}) : contributions[i];
+      total = total ? sum(graph, total, contributions[i], *add_op) : contributions[i];
     }
   }
   graph.set_scope(outer_scope);

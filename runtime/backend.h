@@ -54,6 +54,17 @@ struct Counters {
   uint64_t segments = 0;             ///< submissions of one run
 };
 
+/// Device memory for the temporaries of programs of which never two run at the same time: as much as the largest needs.
+/// Programs whose memory moves when a larger one is compiled are recorded again at their next run; compile the largest
+/// first where that is known.
+class Workspace {
+ public:
+  Workspace() = default;
+  virtual ~Workspace() = default;
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+};
+
 /// A compiled graph. Write inputs, run, read outputs; as often as wanted.
 class Program {
  public:
@@ -100,11 +111,13 @@ class Backend {
   virtual uint64_t allocated_bytes() const = 0;
   /// Zero-filled tensors. Throws Error when they don't fit.
   virtual std::shared_ptr<Store> make_store(const StoreLayout& layout) = 0;
+  virtual std::shared_ptr<Workspace> make_workspace() = 0;
   /// What compile() would allocate; the reference has no plan to speak of.
   virtual MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const = 0;
-  /// Plans, allocates and records. Throws Error when it does not fit, naming the biggest items.
-  virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store,
-                                           const PlanOptions& options = {}) = 0;
+  /// Plans, allocates and records. Temporaries lie in `workspace`, or (nullptr) in the program's own. Throws Error when
+  /// it does not fit, naming the biggest items.
+  virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options = {},
+                                           std::shared_ptr<Workspace> workspace = nullptr) = 0;
 
   /// Measured choices that plan() and compile() follow from now on; nullptr (at first): the heuristics alone decide.
   void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }

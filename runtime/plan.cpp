@@ -117,23 +117,42 @@ struct Planner {
     return v.producer >= 0 && node(v.producer).outputs.front() == value;
   }
 
+  /// The input whose storage output 0 may have (-1: none).
+  static int reusable_input(const Node& n) {
+    if (n.op->addend >= 0 && n.has_input(static_cast<size_t>(n.op->addend))) return n.op->addend;
+    return n.op->in_place ? 0 : -1;
+  }
+
   void reuse_in_place() {
+    if (options.guard_bytes > 0) return;
     auto lives = lifetimes();
     for (int i : plan.live_nodes) {
       const Node& n = node(i);
-      if (!n.op->in_place || options.guard_bytes > 0) continue;
-      const Value from = n.inputs[0], to = n.outputs[0];
-      Backing& source = backing_of(from);
-      const size_t root = static_cast<size_t>(source.root);
-      const bool legal = backing_of(to).root == to.id && !graph.info(to).output &&
-                         info(source.root).storage == Storage::temporary && !info(source.root).output &&
-                         lives[root].last == i && info(source.root).type.bytes() == graph.info(to).type.bytes();
-      const bool read_twice = std::any_of(n.inputs.begin() + 1, n.inputs.end(),
-                                          [&](Value v) { return v && backing_of(v).root == source.root; });
-      if (!legal || read_twice) continue;
-      lives[root].last = std::max(lives[root].last, lives[static_cast<size_t>(to.id)].last);
-      for (Backing& b : backing)
-        if (b.root == to.id) b.root = static_cast<int>(root);
+      const int reused = reusable_input(n);
+      if (reused < 0) continue;
+      const Value from = n.inputs[static_cast<size_t>(reused)], to = n.outputs[0];
+      const int root = backing_of(from).root;
+      Life& life = lives[static_cast<size_t>(root)];
+      bool legal = info(root).storage == Storage::temporary && !info(root).output && life.last == i &&
+                   info(root).type.bytes() == graph.info(to).type.bytes();
+      for (int k = 0; k < static_cast<int>(n.inputs.size()); ++k) {
+        const Value input = n.inputs[static_cast<size_t>(k)];
+        legal = legal && (k == reused || !input || backing_of(input).root != root);
+      }
+      if (!legal) continue;
+      const Backing target = backing_of(to);
+      if (target.root != to.id) {
+        // The output is a part of a joined block: what it overwrites is computed there, too, unless the whole block
+        // would have to live longer for that.
+        if (info(target.root).storage != Storage::temporary || target.root == root) continue;
+        if (life.first < lives[static_cast<size_t>(target.root)].first) continue;
+        for (Backing& b : backing)
+          if (b.root == root) b = {target.root, target.offset + b.offset};
+      } else if (!graph.info(to).output) {
+        life.last = std::max(life.last, lives[static_cast<size_t>(to.id)].last);
+        for (Backing& b : backing)
+          if (b.root == to.id) b.root = root;
+      }
     }
   }
 
@@ -247,6 +266,11 @@ struct Planner {
 
 int64_t MemoryPlan::arena_bytes() const {
   return std::accumulate(arena_blocks.begin(), arena_blocks.end(), int64_t{0});
+}
+
+void widen_blocks(std::vector<int64_t>& blocks, std::span<const int64_t> needed) {
+  if (blocks.size() < needed.size()) blocks.resize(needed.size());
+  for (size_t i = 0; i < needed.size(); ++i) blocks[i] = std::max(blocks[i], needed[i]);
 }
 
 std::vector<int> live_nodes(const Graph& graph) {

@@ -54,6 +54,9 @@ struct MemoryPlan {
   int64_t total_bytes() const { return arena_bytes() + step_bytes + readback_bytes; }
 };
 
+/// Makes `blocks` hold, one at a time, the temporaries of this plan and whatever they were made for before.
+void widen_blocks(std::vector<int64_t>& blocks, std::span<const int64_t> needed);
+
 /// The nodes that run, in order: those that lead to an output or change a persistent tensor in place.
 std::vector<int> live_nodes(const Graph& graph);
 

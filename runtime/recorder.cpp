@@ -51,7 +51,7 @@ void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t siz
           launch.kernel, launch.groups[axis], axis, facts_.name, facts_.max_workgroups[axis]);
   }
   Command command{.kernel = launch.kernel, .groups = launch.groups};
-  command.pipeline = pipelines_.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
+  command.pipeline = &pipelines_.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
   std::memcpy(command.args.data(), args, size);
   command.args_size = static_cast<uint32_t>(size);
   std::vector<Region> reads = launch.reads, writes = launch.writes;

@@ -25,6 +25,7 @@ struct Launch {
   std::vector<Region> writes = {};
 };
 
+class Pipeline;
 class PipelineCache;
 
 /// Addresses of a planned program: regions by value id (bytes 0: no storage) and workspaces by node index.
@@ -40,7 +41,7 @@ struct Command {
   bool barrier_before = false;
   int node = -1;  ///< index into the graph's nodes
   std::string_view kernel;
-  void* pipeline = nullptr;  ///< VkPipeline
+  const Pipeline* pipeline = nullptr;
   std::array<std::byte, 128> args{};
   uint32_t args_size = 0;
   std::array<uint32_t, 3> groups{};

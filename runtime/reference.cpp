@@ -167,12 +167,14 @@ class ReferenceBackend : public Backend {
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
     return std::make_shared<ReferenceStore>(layout);
   }
+  std::shared_ptr<Workspace> make_workspace() override { return std::make_shared<Workspace>(); }
   MemoryPlan plan(const Graph& graph, const StoreLayout&) const override {
     MemoryPlan plan;
     plan.live_nodes = live_nodes(graph);
     return plan;
   }
-  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions&) override {
+  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions&,
+                                   std::shared_ptr<Workspace>) override {
     return std::make_unique<ReferenceProgram>(std::move(graph), std::move(store));
   }
 

@@ -4,8 +4,11 @@
 #include "runtime/autodiff.h"
 #include "runtime/backend.h"
 #include "runtime/check.h"
+#include "runtime/op.h"
 #include "shaders/elementwise/elementwise.h"
+#include "shaders/embedding/embedding.h"
 #include "shaders/global_norm/global_norm.h"
+#include "shaders/matmul/matmul.h"
 
 using namespace vkformer;
 
@@ -28,6 +31,35 @@ TEST_CASE("gradients of all uses are added", "[autodiff]") {
   const auto dx = program->read("dx");
   CHECK(dx[0] == Catch::Approx(3.5));
   CHECK(dx[1] == Catch::Approx(10 * (3 + 0.8413447 + 0.2419707)));
+}
+
+TEST_CASE("an op with an addend sums gradients itself", "[autodiff]") {
+  // A tied table: looked up, and multiplied with.
+  Graph graph;
+  const Value table = graph.persistent("table", {4, 3}), ids = graph.input("ids", {2}, DType::i32);
+  const Value y = matmul(graph, embedding(graph, table, ids), table, {.transpose_b = true});
+  const Value gradient = differentiate(graph, y, graph.input("upstream", {2, 4}), Values{table})[0];
+  const Node& last = graph.nodes()[static_cast<size_t>(graph.info(gradient).producer)];
+  CHECK(last.op->name == "embedding_backward");
+  REQUIRE(last.has_input(2));
+  const Value head = last.inputs[2];
+  graph.mark_output(gradient, "gradient");
+  int64_t sums = 0;
+  for (int n : live_nodes(graph)) sums += graph.nodes()[static_cast<size_t>(n)].op->name == "add";
+  CHECK(sums == 0);
+  StoreLayout layout;
+  layout.add_block("block", std::vector<StoreLayout::Part>{{"table", {{4, 3}, DType::f32}}});
+  auto backend = make_reference_backend();
+  auto store = backend->make_store(layout);
+  store->write("table", std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1});
+  graph.mark_output(head, "head");
+  auto program = backend->compile(graph, store);
+  program->write("ids", std::vector<int32_t>{1, 3});
+  program->write("upstream", std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  program->run();
+  // head: upstream^T rows; on top of it, in rows 1 and 3, upstream table.
+  CHECK(program->read("head") == std::vector<float>{5, 6, 5, 6, 8, 6, 7, 10, 7, 8, 12, 8});
+  CHECK(program->read("gradient") == std::vector<float>{5, 6, 5, 11, 14, 13, 7, 10, 7, 21, 26, 23});
 }
 
 TEST_CASE("a way through an op without a gradient is an error that names it", "[autodiff]") {

@@ -161,7 +161,7 @@ grep -q embd_pdrop rotary/checkpoint-000001/config.json && fail "--dropout set a
 # All programs of generation are planned.
 accept "$vkformer" info "$fixtures/bart"
 for what in "a source of 24 positions" "a prompt of 24 positions" "a token"; do
-  grep -q "temporaries of $what  " out || fail "info does not plan $what: $(cat out)"
+  grep -q "inputs and outputs of $what  " out || fail "info does not plan $what: $(cat out)"
 done
 sed 's/"num_attention_heads"/"head_dim": 256, "num_attention_heads"/; s/: 16,/: 16777216,/' rotary.json >long.json
 refuse 1 "constants needs 16384 MiB, one allocation\|MiB free" "$vkformer" train long.json --data text.txt --out run --context 16 --quiet

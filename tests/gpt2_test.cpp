@@ -136,6 +136,28 @@ TEST_CASE("the training plan says what training allocates", "[gpt2][device]") {
   }
 }
 
+TEST_CASE("programs of a generator share the memory of their temporaries", "[gpt2][device]") {
+  const Model model = odd_model(0);
+  auto backend = make_backend("");
+  Generator generator(*backend, model);
+  initialize(generator.store(), model.parameters, 5);
+  auto expected = static_cast<uint64_t>(generator.store().layout().total_bytes());
+  const auto ids = some_ids(model.context, model.vocabulary, 11);
+  const auto first = generator.prefill(std::span(ids).first(1));
+  std::vector<int64_t> workspace;
+  for (const int64_t positions : {1, 8, 19}) {
+    const MemoryPlan plan =
+        backend->plan(build_generation(model, generator.shape(), positions), generator.store().layout());
+    widen_blocks(workspace, plan.arena_blocks);
+    expected += static_cast<uint64_t>(plan.step_bytes + plan.readback_bytes);
+  }
+  for (int64_t bytes : workspace) expected += static_cast<uint64_t>(bytes);
+  generator.prefill(std::span(ids).first(8));
+  generator.prefill(ids);
+  CHECK(backend->allocated_bytes() == expected);
+  CHECK(generator.prefill(std::span(ids).first(1)) == first);  // its memory has moved twice since
+}
+
 TEST_CASE("decoding token by token gives the logits of the whole prompt", "[gpt2][device]") {
   const Model model = odd_model(0.1);
   auto backend = make_backend("");

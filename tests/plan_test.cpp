@@ -81,6 +81,25 @@ TEST_CASE("joined parts are computed inside their block", "[plan]") {
   CHECK(plan.values[static_cast<size_t>(x.id)].area == Place::Area::step);  // an input stays where it is
 }
 
+TEST_CASE("what a joined part overwrites is computed inside the block, too", "[plan]") {
+  Graph graph;
+  const Value x = graph.input("x", {5});
+  const Value early = scale(graph, x, 7), first = scale(graph, x, 9);
+  const Value a = scale(graph, x, 2), b = add(graph, a, x), c = scale(graph, x, 3), d = add(graph, c, x);
+  const Value late = add(graph, early, x);
+  graph.mark_output(scale(graph, c, 5), "c is read again");
+  const Value block = join(graph, {first, b, d, late});
+  graph.mark_output(block, "block");
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  const auto offset = [&](Value v) { return plan.values[static_cast<size_t>(v.id)].offset; };
+  CHECK(offset(first) == offset(block));
+  CHECK(offset(a) == offset(b));
+  CHECK(offset(b) == offset(block) + 32);
+  CHECK(offset(d) == offset(block) + 64);
+  CHECK(offset(c) != offset(d));
+  CHECK(offset(early) != offset(late));  // the block would live longer
+}
+
 TEST_CASE("temporaries beyond the largest allocation go to another block", "[plan]") {
   Graph graph;
   const Value x = graph.input("x", {kib});

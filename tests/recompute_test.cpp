@@ -59,8 +59,7 @@ Trained train(Backend& backend, const Model& model, TrainSettings settings, bool
   }
   for (const char* block : {"parameters", "exp_avg", "exp_avg_sq"})
     result.blocks.push_back(trainer.store().read(block_name(block, 0)));
-  result.temporaries = trainer.plan().temporary_bytes;
-  CHECK(trainer.plan().saved_bytes >= 0);
+  result.temporaries = trainer.plan().temporaries.front().bytes;
   return result;
 }
 

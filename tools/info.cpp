@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "models/training.h"
 #include "runtime/check.h"
@@ -111,16 +112,19 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks);
   rows[fmt::format("key-value cache of {} positions", positions)] = plan.cache_bytes;
   if (!backend) return rows;
-  // Each program keeps its temporaries.
   plan.layout.check_blocks(backend->facts());
+  std::vector<int64_t> workspace;  // the programs' temporaries share memory
   const auto add_program = [&](const std::string& what, const Graph& graph) {
-    rows["temporaries of " + what] = backend->plan(graph, plan.layout).total_bytes();
+    const MemoryPlan memory = backend->plan(graph, plan.layout);
+    widen_blocks(workspace, memory.arena_blocks);
+    rows["inputs and outputs of " + what] = memory.step_bytes + memory.readback_bytes;
   };
   if (model.has_encoder())
     add_program(fmt::format("a source of {} positions", plan.shape.source_positions), build_encoder(model, plan.shape));
   add_program(fmt::format("a prompt of {} positions", plan.shape.capacity),
               build_generation(model, plan.shape, plan.shape.capacity));
   add_program("a token", build_generation(model, plan.shape, 1));
+  rows["temporaries"] = std::accumulate(workspace.begin(), workspace.end(), int64_t{0});
   return rows;
 }
 

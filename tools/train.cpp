@@ -115,10 +115,13 @@ double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20);
 
 void print_plan(const TrainingPlan& plan, const DeviceFacts& facts) {
   for (const TrainingPlan::Row& row : plan.rows) fmt::print("  {:<34} {:>10.2f} MiB\n", row.what, mebibytes(row.bytes));
-  fmt::print("  {:<34} {:>10.2f} MiB, {} bytes (temporaries' live set: {:.2f} MiB)\n", "total",
-             mebibytes(plan.total_bytes()), plan.total_bytes(), mebibytes(plan.live_set_bytes));
-  if (plan.saved_bytes > 0)
-    fmt::print("computing activations again saves {:.2f} MiB of temporaries\n", mebibytes(plan.saved_bytes));
+  fmt::print("  {:<34} {:>10.2f} MiB, {} bytes\n", "total", mebibytes(plan.total_bytes()), plan.total_bytes());
+  std::string shares;
+  for (const TrainingPlan::Row& row : plan.temporaries)
+    shares += fmt::format("{}{} {:.2f} MiB", shares.empty() ? "" : ", ", row.what, mebibytes(row.bytes));
+  fmt::print("temporaries, in the same memory: {}; live set of the first: {:.2f} MiB\n", shares,
+             mebibytes(plan.live_set_bytes));
+  if (plan.saved_bytes) fmt::print("computing activations again saves {:.2f} MiB\n", mebibytes(*plan.saved_bytes));
   if (facts.memory_total > 0)
     fmt::print("needs {} MiB, {} has {} MiB free\n", (plan.total_bytes() >> 20) + 1, facts.name,
                facts.memory_free >> 20);
@@ -128,10 +131,10 @@ void print_plan(const TrainingPlan& plan, const DeviceFacts& facts) {
 void print_dry_run(const TrainingPlan& plan, const TrainFlags& flags, const DeviceFacts& facts) {
   const size_t most = std::min<size_t>(8, plan.biggest.size());
   if (flags.common.json) {
-    nlohmann::json json = {{"total_bytes", plan.total_bytes()},
-                           {"live_set_bytes", plan.live_set_bytes},
-                           {"saved_bytes", plan.saved_bytes}};
+    nlohmann::json json = {{"total_bytes", plan.total_bytes()}, {"live_set_bytes", plan.live_set_bytes}};
+    if (plan.saved_bytes) json["saved_bytes"] = *plan.saved_bytes;
     for (const TrainingPlan::Row& row : plan.rows) json["rows"][row.what] = row.bytes;
+    for (const TrainingPlan::Row& row : plan.temporaries) json["temporaries"][row.what] = row.bytes;
     for (size_t i = 0; i < most; ++i) json["biggest"].push_back({plan.biggest[i].name, plan.biggest[i].bytes});
     fmt::print("{}\n", json.dump(1));
     return;

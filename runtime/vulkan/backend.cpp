@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace vkformer {
 
@@ -19,13 +20,16 @@ class VulkanBackend : public Backend {
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
     return std::make_shared<VulkanStore>(context_, layout);
   }
+  std::shared_ptr<Workspace> make_workspace() override { return std::make_shared<VulkanWorkspace>(context_); }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
     return plan_memory(graph, facts(), layout, {.tuning = tuning()});
   }
-  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& given) override {
+  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& given,
+                                   std::shared_ptr<Workspace> workspace) override {
     PlanOptions options = given;
     if (!options.tuning && options.candidate.empty()) options.tuning = tuning();
-    return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options);
+    return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options,
+                               std::static_pointer_cast<VulkanWorkspace>(workspace));
   }
 
  private:
@@ -147,6 +151,30 @@ std::vector<DeviceListing> list_devices() {
   const Instance instance;
   for (const Instance::Entry& entry : instance.devices()) listings.push_back({entry.facts, entry.unusable});
   return listings;
+}
+
+VulkanWorkspace::~VulkanWorkspace() {
+  for (int64_t bytes : sizes_) context_->allocated_bytes -= static_cast<uint64_t>(bytes);
+}
+
+int64_t VulkanWorkspace::growth(std::span<const int64_t> needed) const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < needed.size(); ++i)
+    bytes += std::max<int64_t>(0, needed[i] - (i < sizes_.size() ? sizes_[i] : 0));
+  return bytes;
+}
+
+void VulkanWorkspace::reserve(std::span<const int64_t> needed) {
+  if (sizes_.size() < needed.size()) sizes_.resize(needed.size());
+  blocks_.resize(sizes_.size());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i] <= sizes_[i]) continue;
+    ++version_;
+    blocks_[i].reset();  // first, so that both need not fit
+    context_->allocated_bytes -= static_cast<uint64_t>(std::exchange(sizes_[i], 0));
+    blocks_[i] = context_->allocate(static_cast<uint64_t>(needed[i]), Buffer::Memory::device);
+    context_->allocated_bytes += static_cast<uint64_t>(sizes_[i] = needed[i]);
+  }
 }
 
 }  // namespace vkformer

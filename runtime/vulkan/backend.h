@@ -52,7 +52,28 @@ class VulkanStore : public Store {
   std::vector<std::unique_ptr<Buffer>> blocks_;
 };
 
+class VulkanWorkspace : public Workspace {
+ public:
+  explicit VulkanWorkspace(std::shared_ptr<VulkanContext> context) : context_(std::move(context)) {}
+  ~VulkanWorkspace() override;
+  /// Makes it hold a plan's blocks. Nothing may be running. Throws Error when the device has not that much memory.
+  void reserve(std::span<const int64_t> blocks);
+  /// Bytes that reserve() would allocate beside what it frees.
+  int64_t growth(std::span<const int64_t> blocks) const;
+  const std::vector<std::unique_ptr<Buffer>>& blocks() const { return blocks_; }
+  /// Another number after each reserve() that moved a block.
+  uint64_t version() const { return version_; }
+
+ private:
+  std::shared_ptr<VulkanContext> context_;
+  std::vector<std::unique_ptr<Buffer>> blocks_;
+  std::vector<int64_t> sizes_;  ///< as they were asked for; 0 where there is no block now
+  uint64_t version_ = 0;
+};
+
+/// `workspace`: nullptr for one of its own.
 std::unique_ptr<Program> make_vulkan_program(std::shared_ptr<VulkanContext> context, Graph graph,
-                                             std::shared_ptr<VulkanStore> store, const PlanOptions& options);
+                                             std::shared_ptr<VulkanStore> store, const PlanOptions& options,
+                                             std::shared_ptr<VulkanWorkspace> workspace);
 
 }  // namespace vkformer

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "runtime/check.h"
@@ -47,6 +48,13 @@ PipelineCache::PipelineCache(Device& device) : device_(device) {
 }
 
 PipelineCache::~PipelineCache() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    queue_.clear();
+  }
+  changed_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
   size_t size = 0;
   if (!file_.empty() && !pipelines_.empty() &&
       vkGetPipelineCacheData(device_.handle(), cache_, &size, nullptr) == VK_SUCCESS) {
@@ -63,13 +71,13 @@ PipelineCache::~PipelineCache() {
     else
       std::filesystem::remove(temporary, ignored);
   }
-  for (const auto& [key, pipeline] : pipelines_) vkDestroyPipeline(device_.handle(), pipeline, nullptr);
+  for (VkPipeline pipeline : made_) vkDestroyPipeline(device_.handle(), pipeline, nullptr);
   vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
   vkDestroyPipelineLayout(device_.handle(), layout_, nullptr);
 }
 
-VkPipeline PipelineCache::get(std::string_view kernel, std::string_view variant, std::span<const uint32_t> constants,
-                              uint32_t subgroup_size) {
+const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view variant,
+                                   std::span<const uint32_t> constants, uint32_t subgroup_size) {
   std::string key = fmt::format("{}/{}/{}", kernel, variant, subgroup_size);
   for (uint32_t constant : constants) key += fmt::format(",{}", constant);
   if (auto known = pipelines_.find(key); known != pipelines_.end()) return known->second;
@@ -80,16 +88,48 @@ VkPipeline PipelineCache::get(std::string_view kernel, std::string_view variant,
         variant);
   check(subgroup_size == 0 || device_.facts().full_subgroups, "kernel {} needs full subgroups, which {} can't promise",
         kernel, device_.facts().name);
-  const VkShaderModuleCreateInfo code{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                      .codeSize = shader->words.size_bytes(),
-                                      .pCode = shader->words.data()};
+  std::packaged_task<VkPipeline()> task([this, key, words = shader->words,
+                                         values = std::vector<uint32_t>(constants.begin(), constants.end()),
+                                         subgroup_size] { return make(key, words, values, subgroup_size); });
+  const auto added = pipelines_.emplace(key, task.get_future()).first;
+  enqueue(std::move(task));
+  return added->second;
+}
+
+void PipelineCache::enqueue(std::packaged_task<VkPipeline()> task) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(task));
+  const size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+  if (queue_.size() > idle_ && workers_.size() < most) workers_.emplace_back([this] { work(); });
+  changed_.notify_one();
+}
+
+void PipelineCache::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    --idle_;
+    if (stopping_) return;
+    std::packaged_task<VkPipeline()> task = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    task();
+    lock.lock();
+  }
+}
+
+VkPipeline PipelineCache::make(const std::string& name, std::span<const uint32_t> words,
+                               const std::vector<uint32_t>& constants, uint32_t subgroup_size) {
+  const VkShaderModuleCreateInfo code{
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words.size_bytes(), .pCode = words.data()};
   VkShaderModule module = nullptr;
   vk_check(vkCreateShaderModule(device_.handle(), &code, nullptr, &module), "vkCreateShaderModule");
   std::vector<VkSpecializationMapEntry> entries;
   for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
   const VkSpecializationInfo specialization{.mapEntryCount = static_cast<uint32_t>(entries.size()),
                                             .pMapEntries = entries.data(),
-                                            .dataSize = constants.size_bytes(),
+                                            .dataSize = constants.size() * 4,
                                             .pData = constants.data()};
   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required{
       .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
@@ -112,8 +152,9 @@ VkPipeline PipelineCache::get(std::string_view kernel, std::string_view variant,
   VkPipeline pipeline = nullptr;
   const VkResult result = vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline);
   vkDestroyShaderModule(device_.handle(), module, nullptr);
-  vk_check(result, fmt::format("vkCreateComputePipelines of {}", key).c_str());
-  pipelines_.emplace(std::move(key), pipeline);
+  vk_check(result, fmt::format("vkCreateComputePipelines of {}", name).c_str());
+  const std::lock_guard lock(mutex_);
+  made_.push_back(pipeline);
   return pipeline;
 }
 

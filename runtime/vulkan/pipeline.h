@@ -1,11 +1,16 @@
 #pragma once
-// Compute pipelines by (kernel, variant, specialization constants), made once, with a VkPipelineCache kept between
-// runs.
+// Compute pipelines by (kernel, variant, specialization constants), made once, several at a time, with a
+// VkPipelineCache kept between runs.
 
+#include <condition_variable>
+#include <deque>
 #include <filesystem>
+#include <future>
 #include <map>
+#include <mutex>
 #include <span>
 #include <string_view>
+#include <thread>
 
 #include "runtime/vulkan/device.h"
 
@@ -13,6 +18,17 @@ namespace vkformer {
 
 /// Whether this build embeds the kernel's variant (the installed glslang could compile it).
 bool shader_built(std::string_view kernel, std::string_view variant);
+
+/// A pipeline that may still be being made.
+class Pipeline {
+ public:
+  explicit Pipeline(std::future<VkPipeline> made) : made_(made.share()) {}
+  /// Waits for it. Throws Error when the driver could not make it.
+  VkPipeline handle() const { return made_.get(); }
+
+ private:
+  std::shared_future<VkPipeline> made_;
+};
 
 class PipelineCache {
  public:
@@ -23,19 +39,33 @@ class PipelineCache {
   PipelineCache(const PipelineCache&) = delete;
   PipelineCache& operator=(const PipelineCache&) = delete;
 
-  /// Throws Error when the kernel or variant is unknown or was not built, or the device can't give full subgroups.
-  VkPipeline get(std::string_view kernel, std::string_view variant, std::span<const uint32_t> constants,
-                 uint32_t subgroup_size);
+  /// Begins to make the pipeline unless it is known. Throws Error when the kernel or variant is unknown or was not
+  /// built, or the device can't give full subgroups.
+  const Pipeline& get(std::string_view kernel, std::string_view variant, std::span<const uint32_t> constants,
+                      uint32_t subgroup_size);
   /// The layout every pipeline shares: 128 bytes of push constants, no descriptor sets.
   VkPipelineLayout layout() const { return layout_; }
   size_t size() const { return pipelines_.size(); }
 
  private:
+  VkPipeline make(const std::string& name, std::span<const uint32_t> words, const std::vector<uint32_t>& constants,
+                  uint32_t subgroup_size);
+  void enqueue(std::packaged_task<VkPipeline()> task);
+  void work();
+
   Device& device_;
   VkPipelineLayout layout_ = nullptr;
   VkPipelineCache cache_ = nullptr;
   std::filesystem::path file_;
-  std::map<std::string, VkPipeline> pipelines_;
+  std::map<std::string, Pipeline> pipelines_;
+  std::vector<VkPipeline> made_;
+  // Drivers take milliseconds for each, and a training step needs dozens: all cores make them.
+  std::vector<std::thread> workers_;
+  std::deque<std::packaged_task<VkPipeline()>> queue_;
+  std::mutex mutex_;  ///< of what follows and of queue_ and made_
+  std::condition_variable changed_;
+  size_t idle_ = 0;
+  bool stopping_ = false;
 };
 
 }  // namespace vkformer

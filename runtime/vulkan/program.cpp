@@ -46,17 +46,19 @@ void emit_barrier(VkCommandBuffer commands) {
 class VulkanProgram : public Program {
  public:
   VulkanProgram(std::shared_ptr<VulkanContext> context, Graph graph, std::shared_ptr<VulkanStore> store,
-                const PlanOptions& options)
+                const PlanOptions& options, std::shared_ptr<VulkanWorkspace> workspace)
       : Program(std::move(graph)),
         context_(std::move(context)),
         store_(std::move(store)),
+        workspace_(workspace ? std::move(workspace) : std::make_shared<VulkanWorkspace>(context_)),
         guard_bytes_(options.guard_bytes),
         profile_(options.profile || context_->options.profile),
         plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)) {
     try {
       allocate();
+      const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+      vk_check(vkCreateFence(context_->device.handle(), &fence, nullptr, &fence_), "vkCreateFence");
       record_commands();
-      cut_segments();
     } catch (...) {
       release();
       throw;
@@ -66,8 +68,13 @@ class VulkanProgram : public Program {
   ~VulkanProgram() override { release(); }
 
   void run() override {
+    if (recorded_version_ != workspace_->version()) {  // it has grown for another program
+      workspace_->reserve(plan_.arena_blocks);
+      record_commands();
+    }
+    if (segments_.empty()) cut_segments();  // not before: until then pipelines are being made while the host works
     if (guard_bytes_ > 0)
-      for (const auto& block : arena_) context_->fill(*block, poison);
+      for (const auto& block : workspace_->blocks()) context_->fill(*block, poison);
     const auto start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < segments_.size(); ++i)
       context_->device.submit(segments_[i], i + 1 == segments_.size() ? fence_ : VK_NULL_HANDLE);
@@ -123,7 +130,7 @@ class VulkanProgram : public Program {
       return word;
     };
     std::vector<std::vector<std::byte>> blocks;
-    for (const auto& block : arena_) {
+    for (const auto& block : workspace_->blocks()) {
       blocks.emplace_back(block->size());
       context_->download(*block, 0, blocks.back());
     }
@@ -161,7 +168,8 @@ class VulkanProgram : public Program {
   }
 
   void allocate() {
-    const auto needed = static_cast<uint64_t>(plan_.total_bytes());
+    const auto own = static_cast<uint64_t>(plan_.step_bytes + plan_.readback_bytes);
+    const uint64_t needed = own + static_cast<uint64_t>(workspace_->growth(plan_.arena_blocks));
     const uint64_t available = context_->device.memory_free();
     if (needed > available) {
       std::string biggest;
@@ -170,11 +178,10 @@ class VulkanProgram : public Program {
       fail("temporaries need {} MiB, {} has {} MiB free; biggest: {}; use a smaller batch or context", needed >> 20,
            context_->device.facts().name, available >> 20, biggest);
     }
-    for (int64_t bytes : plan_.arena_blocks)
-      arena_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device));
+    workspace_->reserve(plan_.arena_blocks);
     step_ = context_->allocate(static_cast<uint64_t>(plan_.step_bytes), Buffer::Memory::upload);
     readback_ = context_->allocate(static_cast<uint64_t>(plan_.readback_bytes), Buffer::Memory::readback);
-    context_->allocated_bytes += accounted_ = needed;
+    context_->allocated_bytes += accounted_ = own;
     const std::span<std::byte> step = step_->mapped();
     for (size_t i = 0; i + 4 <= step.size(); i += 4) std::memcpy(step.data() + i, &input_poison, 4);
   }
@@ -183,7 +190,8 @@ class VulkanProgram : public Program {
     const auto offset = static_cast<uint64_t>(place.offset), bytes = static_cast<uint64_t>(place.bytes);
     switch (place.area) {
       case Place::Area::none: return {};
-      case Place::Area::arena: return {arena_[static_cast<size_t>(place.block)]->address() + offset, bytes};
+      case Place::Area::arena:
+        return {workspace_->blocks()[static_cast<size_t>(place.block)]->address() + offset, bytes};
       case Place::Area::step: return {step_->address() + offset, bytes};
       case Place::Area::store: return {store_->block(place.block).address() + offset, bytes};
     }
@@ -208,21 +216,25 @@ class VulkanProgram : public Program {
     counters_.dispatches = commands_.size();
     counters_.barriers = static_cast<uint64_t>(
         std::count_if(commands_.begin(), commands_.end(), [](const Command& c) { return c.barrier_before; }));
-    const VkDevice device = context_->device.handle();
-    const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    vk_check(vkCreateFence(device, &fence, nullptr, &fence_), "vkCreateFence");
-    if (profile_ && context_->device.facts().timestamp_period > 0 && !commands_.empty()) {
-      const VkQueryPoolCreateInfo queries{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                          .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                          .queryCount = static_cast<uint32_t>(commands_.size() * 2)};
-      vk_check(vkCreateQueryPool(device, &queries, nullptr, &queries_), "vkCreateQueryPool");
-    }
+    create_queries();
+    free_segments();
+    recorded_version_ = workspace_->version();
+  }
+
+  void create_queries() {
+    if (queries_ || !profile_ || context_->device.facts().timestamp_period <= 0 || commands_.empty()) return;
+    const VkQueryPoolCreateInfo queries{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                        .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                        .queryCount = static_cast<uint32_t>(commands_.size() * 2)};
+    vk_check(vkCreateQueryPool(context_->device.handle(), &queries, nullptr, &queries_), "vkCreateQueryPool");
   }
 
   // Writes the command buffers: a new one whenever the estimated time of the current one exceeds the budget, and a
   // dispatch that exceeds it alone in several pieces.
   void cut_segments() {
     free_segments();
+    for (const Command& command : commands_)
+      if (command.pipeline) command.pipeline->handle();  // throws before anything is written
     const double budget = context_->options.segment_seconds;
     double time = 0;
     VkCommandBuffer current = begin_segment();
@@ -282,7 +294,7 @@ class VulkanProgram : public Program {
       vkCmdFillBuffer(target, destination, offset, command.target.bytes, command.pattern);
       return;
     }
-    vkCmdBindPipeline(target, VK_PIPELINE_BIND_POINT_COMPUTE, static_cast<VkPipeline>(command.pipeline));
+    vkCmdBindPipeline(target, VK_PIPELINE_BIND_POINT_COMPUTE, command.pipeline->handle());
     vkCmdPushConstants(target, context_->pipelines.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, command.args_size,
                        command.args.data());
     vkCmdDispatchBase(target, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
@@ -292,8 +304,8 @@ class VulkanProgram : public Program {
     const auto inside = [&](const Buffer& buffer) {
       return region.address >= buffer.address() && region.address < buffer.address() + buffer.size();
     };
-    for (const auto& block : arena_)
-      if (inside(*block)) return {block->handle(), region.address - block->address()};
+    for (const auto& block : workspace_->blocks())
+      if (block && inside(*block)) return {block->handle(), region.address - block->address()};
     for (const Buffer* buffer : {step_.get(), readback_.get()})
       if (inside(*buffer)) return {buffer->handle(), region.address - buffer->address()};
     for (size_t i = 0; store_ && i < store_->layout().blocks().size(); ++i) {
@@ -348,26 +360,29 @@ class VulkanProgram : public Program {
 
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<VulkanStore> store_;
+  std::shared_ptr<VulkanWorkspace> workspace_;
   int64_t guard_bytes_;
   bool profile_;
   MemoryPlan plan_;
-  std::vector<std::unique_ptr<Buffer>> arena_;
   std::unique_ptr<Buffer> step_, readback_;
   std::vector<Command> commands_;
   std::vector<VkCommandBuffer> segments_;
   VkQueryPool queries_ = nullptr;
   VkFence fence_ = nullptr;
-  double longest_segment_ = 0;  ///< seconds, estimated when the segments were cut
-  double cut_factor_ = 1;       ///< context_->seconds_per_estimate then
-  uint64_t accounted_ = 0;      ///< bytes in context_->allocated_bytes
+  double longest_segment_ = 0;     ///< seconds, estimated when the segments were cut
+  double cut_factor_ = 1;          ///< context_->seconds_per_estimate then
+  uint64_t accounted_ = 0;         ///< bytes in context_->allocated_bytes
+  uint64_t recorded_version_ = 0;  ///< of the workspace
   Counters counters_;
 };
 
 }  // namespace
 
 std::unique_ptr<Program> make_vulkan_program(std::shared_ptr<VulkanContext> context, Graph graph,
-                                             std::shared_ptr<VulkanStore> store, const PlanOptions& options) {
-  return std::make_unique<VulkanProgram>(std::move(context), std::move(graph), std::move(store), options);
+                                             std::shared_ptr<VulkanStore> store, const PlanOptions& options,
+                                             std::shared_ptr<VulkanWorkspace> workspace) {
+  return std::make_unique<VulkanProgram>(std::move(context), std::move(graph), std::move(store), options,
+                                         std::move(workspace));
 }
 
 }  // namespace vkformer

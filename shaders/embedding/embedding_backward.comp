@@ -3,7 +3,7 @@
 // variant rows_int64: -DBY_TOKEN=false -DINT64
 // variant tokens: -DBY_TOKEN=true
 // variant tokens_int64: -DBY_TOKEN=true -DINT64
-// dtable[v] = sum of scale * upstream[n] over the tokens n whose id is v, in the order of n, without atomics: a
+// dtable[v] += scale * upstream[n] over the tokens n whose id is v, in the order of n, without atomics: a
 // workgroup lists the tokens that carry its id, some at a time, and adds their rows. It stands for a row of the table
 // (cheap for small tables), or for a token, where it stops unless that token is the first with its id (cheap for large
 // ones).

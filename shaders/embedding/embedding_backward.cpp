@@ -42,13 +42,17 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
   return row_candidates(facts, node.out(0).columns(), RowUse::move);
 }
 
-// --- embedding_backward: upstream, ids -> dtable ---
+// --- embedding_backward: upstream, ids, total? -> dtable ---
 
 Types infer_backward(const Node& node) {
   check_ids(node, 1);
   check(node.in(0).rank() >= 1 && node.in(0).rows() == node.in(1).elements(),
         "[embedding_backward] upstream is {}, ids is {}", node.in(0).to_string(), node.in(1).to_string());
-  return {{Shape{node.integer("rows"), node.in(0).columns()}}};
+  const Shape table{node.integer("rows"), node.in(0).columns()};
+  if (node.has_input(2))
+    check(node.in(2) == table, "[embedding_backward] total is {}, dtable {}", node.in(2).to_string(),
+          table.to_string());
+  return {{table}};
 }
 
 // Each workgroup looks through the ids; a workgroup for each token stops early when its id has occurred before.
@@ -68,7 +72,11 @@ void record_backward(Recorder& recorder, const Node& node) {
   const Region dtable = recorder.region(node.outputs[0]);
   check_rows("embedding_backward", rows, columns);
   check_rows("embedding_backward", tokens, columns);
-  recorder.fill(dtable, 0);
+  // The kernel adds to what is there, and touches only rows that occur.
+  if (!node.has_input(2))
+    recorder.fill(dtable, 0);
+  else if (const Region total = recorder.region(node.inputs[2]); total.address != dtable.address)
+    recorder.copy(total, dtable);
   const uint32_t tests =
       std::clamp(2048 / row_lanes(recorder.device(), columns, RowUse::move, recorder.candidate()), 1u, 32u);
   const uint32_t at_once = recorder.device().is_cpu() ? 1 : 4;  // a GPU waits for several rows as long as for one
@@ -84,6 +92,7 @@ void record_backward(Recorder& recorder, const Node& node) {
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
   const int64_t tokens = node.in(1).elements(), columns = node.in(0).columns();
+  for (int64_t i = 0; node.has_input(2) && i < node.out(0).elements(); ++i) out[0][i] = (*in[2])[i];
   for (int64_t n = 0; n < tokens; ++n) {
     const auto id = static_cast<int64_t>((*in[1])[n]);
     if (id < 0 || id >= node.integer("rows")) continue;
@@ -93,16 +102,22 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
 
 // Row n of the upstream went to row ids[n]; its gradient comes back from there.
 Values gradient_backward(Graph& graph, const Node& node, std::span<const Value> upstream) {
-  if (!upstream[0]) return {{}, {}};
+  Values gradients(node.inputs.size());
+  if (!upstream[0]) return gradients;
+  const bool added = node.has_input(2);
   const Shape shape = node.in(0);
   const Value rows = embedding(graph, upstream[0], node.inputs[1], {.scale = node.number("scale")});
-  return {reshape(graph, rows, shape), {}};
+  gradients[0] = reshape(graph, rows, shape);
+  if (added) gradients[2] = upstream[0];
+  return gradients;
 }
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
-  const auto add = [&](int64_t rows, int64_t columns, int64_t tokens, double scale = 1) {
-    list.push_back({.inputs = {{.type = {Shape{tokens, columns}}}, ids_below({tokens}, rows)},
+  const auto add = [&](int64_t rows, int64_t columns, int64_t tokens, double scale = 1, bool total = false) {
+    list.push_back({.inputs = {{.type = {Shape{tokens, columns}}},
+                               ids_below({tokens}, rows),
+                               {.type = {Shape{rows, columns}}, .absent = !total}},
                     .attributes = {{"rows", static_cast<double>(rows)}, {"scale", scale}},
                     .reduction = tokens});
   };
@@ -114,14 +129,19 @@ std::vector<Case> cases_backward() {
   add(13, 130, 101);
   add(29, 514, 31, 22.5);
   add(3, 1031, 11);
+  add(1009, 5, 67, 2, true);
+  add(65, 127, 769, 1, true);
+  add(3, 1031, 11, -1, true);
+  add(1, 1, 1, 1, true);
   add(70001, 2, 13);  // more workgroups than fit along one axis
   return list;
 }
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 4 * (elements + static_cast<double>(node.in(1).elements() + node.out(0).elements())),
-          .flops = elements};
+  // Added to a total, only rows that occur are read and written.
+  const double table = node.has_input(2) ? 2 * elements : static_cast<double>(node.out(0).elements());
+  return {.bytes = 4 * (elements + static_cast<double>(node.in(1).elements()) + table), .flops = elements};
 }
 
 // --- position_backward: upstream, position? -> dtable ---
@@ -196,7 +216,8 @@ const Op embedding_backward_op = {.name = "embedding_backward",
                                   .reference = reference_backward,
                                   .cases = cases_backward,
                                   .cost = cost_backward,
-                                  .candidates = candidates_backward};
+                                  .candidates = candidates_backward,
+                                  .addend = 2};
 
 const Op position_backward_op = {.name = "position_backward",
                                  .infer = infer_position,

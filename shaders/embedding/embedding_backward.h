@@ -5,8 +5,8 @@
 
 namespace vkformer {
 
-/// upstream [.., C], ids i32 [..] -> dtable [rows, C]: dtable[v] = scale * sum of upstream[n] over the tokens n with
-/// ids[n] = v. Attributes: rows, scale.
+/// upstream [.., C], ids i32 [..], total [rows, C] or absent -> dtable [rows, C]: dtable[v] = total[v] + scale * sum of
+/// upstream[n] over the tokens n with ids[n] = v. Attributes: rows, scale.
 extern const Op embedding_backward_op;
 
 /// upstream [.., T, C], position i32 [1], [B] or absent -> dtable [rows, C]: dtable[p] = sum over the batch of
