@@ -12,8 +12,8 @@ namespace vkformer {
 size_t architecture_of(const JsonObject& config, const std::vector<std::string>& known, bool required) {
   if (!required && !config.has("architectures")) return 0;
   const nlohmann::json given = config.has("architectures") ? config.value()["architectures"] : nlohmann::json();
-  if (given.is_array() && given.size() == 1)
-    if (const auto found = std::find(known.begin(), known.end(), given[0]); found != known.end())
+  if (given.is_array() && given.size() == 1 && given[0].is_string())
+    if (const auto found = std::find(known.begin(), known.end(), given[0].get<std::string>()); found != known.end())
       return static_cast<size_t>(found - known.begin());
   fail("{}: architectures {} is not supported; of {} vkformer runs {}", config.name(), given.dump(),
        require_string(config, "model_type"), fmt::join(known, ", "));

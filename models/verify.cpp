@@ -30,7 +30,8 @@ class RecordedCase {
         tolerance_(require_object(case_, "tolerance")),
         expected_(folder / "expected.safetensors"),
         model_(make_model(JsonObject::load(folder / "config.json"))) {
-    for (const auto& name : require_object(case_, "parameters").value().at("gradient_is_zero_in_theory"))
+    const JsonObject parameters = require_object(case_, "parameters");
+    for (const auto& name : parameters.value().at("gradient_is_zero_in_theory"))
       zero_gradients_.insert(name.get<std::string>());
     read_batch();
   }

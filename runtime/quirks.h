@@ -1,6 +1,6 @@
 #pragma once
-// Faults of drivers that kernels work around: the one place where a driver is told by what it is, not by what it
-// offers.
+// Faults and habits of drivers that kernels allow for: the one place where a driver is told by what it is, not by what
+// it offers.
 
 #include "runtime/device_facts.h"
 
@@ -10,5 +10,14 @@ namespace vkformer {
 /// on kernels that store 64-bit words packed from two floats. Probe: subgroup size above 8 on a CPU device. Workaround:
 /// kernels without 64-bit stores.
 inline bool packed_stores_abort(const DeviceFacts& facts) { return facts.is_cpu() && facts.subgroup_size > 8; }
+
+/// lavapipe of Mesa 26 and later loads a value once when it is the same for all lanes of a subgroup, whatever its
+/// address was computed from. Mesa 25 does so only for addresses made of constants and push constants, and loads all
+/// else lane by lane. Not a fault, but it decides which kernels are fast: measured, matrix products that read A in that
+/// way gain a third on Mesa 26 and take twice as long on Mesa 25. No feature tells; the driver's id (VkDriverId 13) and
+/// version do.
+inline bool uniform_loads_are_scalar(const DeviceFacts& facts) {
+  return facts.is_cpu() && facts.driver_id == 13 && (facts.driver_version >> 22) >= 26;
+}
 
 }  // namespace vkformer

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/quirks.h"
 #include "shaders/matmul/matmul.args.h"
 
 namespace vkformer {
@@ -44,31 +45,31 @@ bool lanes_legal(const DeviceFacts& facts) {
 }
 
 /// Nanoseconds for one tile and four values of k, fitted to lavapipe: multiply-adds, 64-bit or 32-bit lane loads.
-double step_time(const LaneTile& tile, uint32_t subgroup, bool pairs_a, bool pairs_b) {
-  const double loads_a = groups_for(tile.rows, subgroup) * (pairs_a ? 2.0 : 4.0);
+/// `loads_a`: of one lane of A for every `subgroup` rows.
+double step_time(const LaneTile& tile, uint32_t subgroup, double loads_a, bool pairs_b) {
   const double loads_b = tile.columns * (pairs_b ? 2.0 : 4.0);
-  return 20 + 0.9 * tile.rows * tile.columns + 7 * (loads_a + loads_b);
+  return 20 + 0.9 * tile.rows * tile.columns + 7 * (groups_for(tile.rows, subgroup) * loads_a + loads_b);
 }
 
 /// The tile that takes the least time by this estimate: sizes that are no multiple of the usual 32 x 64 tile waste less
 /// on another. Every size is one more pipeline to compile, so another one must be worth it.
-LaneTile choose_lane_tile(const MatmulProblem& p, const DeviceFacts& facts, int64_t splits, bool pairs_a,
-                          bool pairs_b) {
+LaneTile choose_lane_tile(const MatmulProblem& p, const DeviceFacts& facts, int64_t splits, uint32_t usual_columns,
+                          double loads_a, bool pairs_b) {
   const uint32_t subgroup = facts.subgroup_size;
   const int64_t threads = facts.cpu_threads;
   const auto time = [&](const LaneTile& tile) {
     const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * splits;
     const double steps = static_cast<double>(p.k) / static_cast<double>(4 * splits);
-    const double one = 200 + 3.0 * tile.rows * tile.columns + steps * step_time(tile, subgroup, pairs_a, pairs_b);
+    const double one = 200 + 3.0 * tile.rows * tile.columns + steps * step_time(tile, subgroup, loads_a, pairs_b);
     return static_cast<double>((count + threads - 1) / threads) * one;
   };
-  LaneTile best{static_cast<uint32_t>(std::min<int64_t>(p.m, 32)), 64 / subgroup};
+  LaneTile best{static_cast<uint32_t>(std::min<int64_t>(p.m, 32)), usual_columns};
   if (p.m > 8) best.rows = (best.rows + 7) / 8 * 8;
   double best_time = 0.95 * time(best);
   const bool even_columns = pairs_b && !p.transpose_b;
   const uint32_t most_rows = best.rows;
   for (uint32_t rows = std::min(most_rows, 8u); rows <= most_rows; rows += 8)
-    for (uint32_t columns = 2; columns <= 80 / subgroup; ++columns) {
+    for (uint32_t columns = 2; columns <= usual_columns * 5 / 4; ++columns) {
       if (even_columns && columns % 2 != 0) continue;
       if (const double t = time({rows, columns}); t < best_time) best_time = t, best = {rows, columns};
     }
@@ -92,7 +93,7 @@ int64_t range_length(const MatmulProblem& p, int64_t splits) { return ((p.k + sp
 
 // --- copying a transposed B whose rows collide in the cache ---
 
-bool pads(std::string_view candidate) { return candidate == "lanes_padded"; }
+bool pads(std::string_view candidate) { return candidate.ends_with("_padded"); }
 
 /// Whole cache lines and one more, so that no power of two remains.
 int64_t padded_stride(const MatmulProblem& p) { return (p.k + 15) / 16 * 16 + 16; }
@@ -119,12 +120,27 @@ Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   const bool pairs_a = work.a_aligned(8), pairs_b = work.b_aligned(8);
   const uint32_t subgroup = facts.subgroup_size;
-  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, pairs_a, pairs_b);
+  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, 64 / subgroup, pairs_a ? 2 : 4, pairs_b);
   const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
   return {.kernel = "matmul_lanes",
           .variant = facts.int64 ? "f32_int64" : "f32",
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, pairs_a,
                         pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0},
+          .groups = spread_groups(facts, static_cast<uint64_t>(count)),
+          .subgroup_size = facts.full_subgroups ? subgroup : 0};
+}
+
+/// 32 rows x 8 columns a lane. Subgroups of 16 are AVX-512's: twice as many registers, for twice the values of k.
+Launch scalar_launch(const DeviceFacts& facts, const Work& work) {
+  const MatmulProblem& p = work.p;
+  const bool quads_a = work.a_aligned(16), pairs_b = work.b_aligned(8);
+  const uint32_t subgroup = facts.subgroup_size, step = subgroup > 8 ? 8 : 4;
+  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, 8, 0, pairs_b);
+  const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
+  return {.kernel = "matmul_scalar",
+          .variant = facts.int64 ? "f32_int64" : "f32",
+          .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, quads_a,
+                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, step},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
@@ -154,6 +170,7 @@ Launch direct_launch(const DeviceFacts& facts, const Work& work) {
 }
 
 Launch launch_of(std::string_view candidate, const DeviceFacts& facts, const Work& work) {
+  if (candidate.starts_with("lanes_scalar")) return scalar_launch(facts, work);
   if (candidate.starts_with("lanes")) return lanes_launch(facts, work);
   if (candidate == "vector") return vector_launch(facts, work);
   if (candidate == "direct") return direct_launch(facts, work);
@@ -175,6 +192,9 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
     add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < facts.cpu_threads, "lanes_split");
+    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts);
+    add(scalar && padding_pays(p), "lanes_scalar_padded");
+    add(scalar, "lanes_scalar");
     add(lanes && facts.int64 && padding_pays(p), "lanes_padded");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
     add(true, "direct");
@@ -194,6 +214,8 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
     add(fits(*tile, facts) && (tile->side == 32 || (p.m > tile->side / 4 && p.n > tile->side / 4)), tile->name);
   add(split && fits(split_tile, facts), "tile64_split");
   add(lanes, "lanes");
+  add(lanes, "lanes_scalar");
+  add(lanes && p.transpose_b, "lanes_scalar_padded");
   add(lanes && p.transpose_b, "lanes_padded");
   add(lanes && split, "lanes_split");
   add(true, "direct");
