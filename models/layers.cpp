@@ -42,9 +42,7 @@ Value Layers::linear(Value x, const std::string& name, int64_t out, const Linear
                           .bias = bias,
                           .activation = options.activation,
                           .residual = drops ? Value{} : options.residual});
-  if (!drops) return y;
-  const Value dropped = drop(y, options.dropout);
-  return options.residual ? add(graph_, dropped, options.residual) : dropped;
+  return drops ? drop(y, options.dropout, options.residual) : y;
 }
 
 Value Layers::layer_norm(Value x, const std::string& name, double epsilon) {
@@ -59,8 +57,9 @@ Value Layers::rms_norm(Value x, const std::string& name, double epsilon) {
   return vkformer::rms_norm(graph_, x, tensor(name + ".weight", {columns(x)}), static_cast<float>(epsilon));
 }
 
-Value Layers::drop(Value x, double probability) {
-  return pass_.seed && probability > 0 ? dropout(graph_, x, probability, pass_.seed, ++streams_) : x;
+Value Layers::drop(Value x, double probability, Value residual) {
+  if (pass_.seed && probability > 0) return dropout(graph_, x, probability, pass_.seed, ++streams_, residual);
+  return residual ? add(graph_, x, residual) : x;
 }
 
 void Layers::set_dropout(AttentionOptions& options, double probability) {

@@ -42,8 +42,8 @@ class Layers {
   Value layer_norm(Value x, const std::string& name, double epsilon);
   /// With NAME.weight [C].
   Value rms_norm(Value x, const std::string& name, double epsilon);
-  /// x itself when the pass draws nothing.
-  Value drop(Value x, double probability);
+  /// x itself when the pass draws nothing; plus the residual, if there is one.
+  Value drop(Value x, double probability, Value residual = {});
 
   /// Attention of a sequence to itself: over the pass's cache when it has one, else over the T positions, with the
   /// pass's mask. `cache` names the cache; k and v lie side by side in one tensor, or in two. Sets position, mask and

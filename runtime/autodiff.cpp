@@ -10,19 +10,17 @@ namespace vkformer {
 
 namespace {
 
-/// total + contribution: by the node that computes the contribution, if its op can add.
-Value sum(Graph& graph, Value total, Value contribution, const Op& add_op) {
-  if (const int producer = graph.info(contribution).producer; producer >= 0) {
-    const Node node = graph.nodes()[static_cast<size_t>(producer)];  // a copy: the graph grows
-    const auto addend = static_cast<size_t>(node.op->addend);
-    if (node.op->addend >= 0 && node.outputs[0] == contribution && !node.has_input(addend)) {
-      Values inputs = node.inputs;
-      inputs.resize(std::max(inputs.size(), addend + 1));
-      inputs[addend] = total;
-      return graph.apply(*node.op, inputs, node.attributes);  // the other node is dead now
-    }
-  }
-  return graph.apply(add_op, {total, contribution});
+/// Whether the node that computes `part` can add `total` itself: nobody else has seen the part, and the total is there.
+bool adds_itself(const Graph& graph, Value total, Value part) {
+  const int producer = graph.info(part).producer;
+  if (producer < 0 || graph.info(total).producer >= producer) return false;
+  const std::vector<Node>& nodes = graph.nodes();
+  const Node& node = nodes[static_cast<size_t>(producer)];
+  const int addend = node.op->addend;
+  if (addend < 0 || node.has_input(static_cast<size_t>(addend)) || node.outputs[0] != part) return false;
+  return std::none_of(nodes.begin() + producer + 1, nodes.end(), [&](const Node& later) {
+    return std::find(later.inputs.begin(), later.inputs.end(), part) != later.inputs.end();
+  });
 }
 
 }  // namespace
@@ -59,8 +57,9 @@ Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value
     check(node.op->gradient != nullptr, "[{}] has no gradient, but the loss depends on a trained tensor through it",
           node.op->name);
     graph.set_scope(node.scope);
-    const Values contributions =
-        node.op->gradient(graph, recomputation ? recomputation->node(graph, n) : node, upstream);
+    const Node seen = recomputation ? recomputation->node(graph, n) : node;
+    const int first_of_rule = static_cast<int>(graph.nodes().size());
+    const Values contributions = node.op->gradient(graph, seen, upstream);
     check(contributions.size() <= node.inputs.size(), "[{}] its gradient rule gives {} gradients for {} inputs",
           node.op->name, contributions.size(), node.inputs.size());
     for (size_t i = 0; i < contributions.size(); ++i) {
@@ -69,7 +68,15 @@ Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value
       check(graph.shape(contributions[i]) == node.in(i), "[{}] gradient {} has shape {}, the input {}", node.op->name,
             i, graph.shape(contributions[i]).to_string(), node.in(i).to_string());
       Value& total = gradient_of[static_cast<size_t>(node.inputs[i].id)];
-      total = total ? sum(graph, total, contributions[i], *add_op) : contributions[i];
+      const Value part = contributions[i];
+      const int producer = graph.info(part).producer;
+      const bool own = producer >= first_of_rule && std::count(contributions.begin(), contributions.end(), part) == 1;
+      if (total && own && adds_itself(graph, total, part)) {
+        graph.supply(producer, static_cast<size_t>(graph.nodes()[static_cast<size_t>(producer)].op->addend), total);
+        total = part;
+      } else {
+        total = total ? graph.apply(*add_op, {total, part}) : part;
+      }
     }
   }
   graph.set_scope(outer_scope);

@@ -58,6 +58,19 @@ Values Graph::add(const Op& op, Values inputs, Attributes attributes) {
   return nodes_.back().outputs;
 }
 
+void Graph::supply(int index, size_t input, Value value) {
+  Node& node = nodes_[static_cast<size_t>(index)];
+  check(!node.has_input(input), "[{}] has an input {} already", node.op->name, input);
+  check(info(value).producer < index, "[{}] runs before its new input {} is computed", node.op->name, input);
+  if (node.inputs.size() <= input) {
+    node.inputs.resize(input + 1);
+    node.input_types.resize(input + 1);
+  }
+  node.inputs[input] = value;
+  node.input_types[input] = info(value).type;
+  node.op->infer(node);
+}
+
 void Graph::mark_output(Value value, const std::string& name) {
   ValueInfo& target = values_[static_cast<size_t>(value.id)];
   check(!by_name_.contains(name) || by_name_[name] == value, "the graph already has a value named '{}'", name);

@@ -84,6 +84,9 @@ class Graph {
   Value apply(const Op& op, Values inputs, Attributes attributes = {}) {
     return add(op, std::move(inputs), std::move(attributes)).front();
   }
+  /// Gives node `node` an optional input that it was added without. Throws what infer throws, and Error when there is
+  /// one already or when the node runs before `value` is computed.
+  void supply(int node, size_t input, Value value);
   /// The host will read `value` after each run, under this name.
   void mark_output(Value value, const std::string& name);
 

@@ -66,10 +66,11 @@ struct Op {
   std::vector<int> aliases = {};
   /// Output 0 may overwrite input 0 when nobody reads input 0 later: every invocation reads only what it writes.
   bool in_place = false;
-  /// An optional input of output 0's type that is added to it (-1: there is none). Gradients of several uses are summed
-  /// that way where the last of them comes from such an op; output 0 may then overwrite this input, which `record` sees
-  /// from their addresses.
+  /// An optional input of output 0's type that is added to it (-1: there is none): autodiff sums the gradients of
+  /// several uses there, where it can, and needs no `add`.
   int addend = -1;
+  /// Output 0 may overwrite the addend, when there is one, instead of input 0; `record` sees it from their addresses.
+  bool addend_in_place = false;
   /// Byte offset inside output 0 at which each input is stored (the join op): the plan puts inputs there directly.
   std::vector<int64_t> (*places)(const Node&) = nullptr;
 };

@@ -119,7 +119,7 @@ struct Planner {
 
   /// The input whose storage output 0 may have (-1: none).
   static int reusable_input(const Node& n) {
-    if (n.op->addend >= 0 && n.has_input(static_cast<size_t>(n.op->addend))) return n.op->addend;
+    if (n.op->addend_in_place && n.has_input(static_cast<size_t>(n.op->addend))) return n.op->addend;
     return n.op->in_place ? 0 : -1;
   }
 

@@ -151,7 +151,7 @@ class Builder {
         config_.dropout, "");
     if (&stream == &query_) y = gather(y);
     const Graph::Scope scope(graph_, "o");
-    return add(graph_, stream.drop(matmul(graph_, y, weight(name + ".o"), {.transpose_b = true}), config_.dropout), x);
+    return stream.drop(matmul(graph_, y, weight(name + ".o"), {.transpose_b = true}), config_.dropout, x);
   }
 
   /// Rows of the predictions [B, P, ..] to their positions in `shape`, where the distances are those of the keys.

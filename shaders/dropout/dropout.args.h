@@ -1,5 +1,6 @@
 #ifndef VKFORMER_DROPOUT_ARGS_H
 #define VKFORMER_DROPOUT_ARGS_H
+// Specialization constant 1: there is a residual.
 #include "shaders/common/stream.args.h"
 
 VKFORMER_SHARED_BEGIN
@@ -7,6 +8,7 @@ VKFORMER_SHARED_BEGIN
 struct DropoutArgs {
   FloatQuads x;
   FloatQuads y;
+  FloatQuads residual;
   Ints seed;  // seed, step
   Stream stream;
   uint key;        // the second half of the generator's key

@@ -1,11 +1,13 @@
 #version 460
 // variant quads:
 // variant words: -DWORDS
-// y = x * scale where a uniform number is at least p, otherwise 0. One Philox call serves four elements.
+// y = x * scale where a uniform number is at least p, otherwise 0, plus the residual. One Philox call serves four elements.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/stream.glsl"
 #include "shaders/common/philox.glsl"
 #include "shaders/dropout/dropout.args.h"
+
+layout(constant_id = 1) const bool ADD = false;
 
 PUSH(DropoutArgs);
 
@@ -15,7 +17,9 @@ void process(uint i, bool whole) {
   uvec4 words = philox4x32_10(uvec4(whole ? i : i / 4, 0, step_number, 0), uvec2(seed, args.key)) >> 8;
   vec4 x = load(args.x, i, whole);
   if (!whole) words.x = words[i % 4];
-  store(args.y, i, whole, mix(vec4(0.0), x * args.scale, greaterThanEqual(words, uvec4(args.threshold))));
+  vec4 y = mix(vec4(0.0), x * args.scale, greaterThanEqual(words, uvec4(args.threshold)));
+  if (ADD) y += load(args.residual, i, whole);
+  store(args.y, i, whole, y);
 }
 
 void main() {

@@ -5,15 +5,19 @@
 #include "runtime/random.h"
 #include "shaders/common/stream.h"
 #include "shaders/dropout/dropout.args.h"
+#include "shaders/elementwise/elementwise.h"
 
 namespace vkformer {
 namespace {
 
 Types infer(const Node& node) {
-  check(node.inputs.size() == 2 && node.has_input(0) && node.has_input(1), "[dropout] takes x and seed");
+  check(node.inputs.size() <= 3 && node.has_input(0) && node.has_input(1), "[dropout] takes x, seed and a residual");
   check(node.input_types[0].dtype == DType::f32, "[dropout] x is {}, not f32", name_of(node.input_types[0].dtype));
   check(node.input_types[1] == TensorType{{2}, DType::i32}, "[dropout] seed is {} {}, not i32 [2]",
         name_of(node.input_types[1].dtype), node.in(1).to_string());
+  if (node.has_input(2))
+    check(node.input_types[2] == node.input_types[0], "[dropout] residual is {} {}, x is {}",
+          name_of(node.input_types[2].dtype), node.in(2).to_string(), node.in(0).to_string());
   const double p = node.number("p");
   check(p >= 0 && p < 1, "[dropout] p = {} is outside 0 <= p < 1", p);
   const int64_t stream = node.integer("stream");
@@ -25,18 +29,21 @@ void record(Recorder& r, const Node& node) {
   const double p = node.number("p");
   const DropoutArgs args{.x = r.address(node.inputs[0]),
                          .y = r.address(node.outputs[0]),
+                         .residual = node.has_input(2) ? r.address(node.inputs[2]) : 0,
                          .seed = r.address(node.inputs[1]),
                          .stream = stream_over(r.device(), node.out(0).elements()),
                          .key = static_cast<uint32_t>(node.integer("stream")),
                          // n 2^-24 >= p for an integer n is n >= ceil(p 2^24), exactly.
                          .threshold = static_cast<uint32_t>(std::ceil(p * 0x1p24)),
                          .scale = static_cast<float>(1 / (1 - p))};
-  r.dispatch(stream_launch(r, "dropout", args.stream), args);
+  r.dispatch(stream_launch(r, "dropout", args.stream, {args.residual != 0}), args);
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
-  if (!upstream[0]) return {{}, {}};
-  return {dropout(graph, upstream[0], node.number("p"), node.inputs[1], node.integer("stream")), {}};
+  if (!upstream[0]) return {};
+  Values gradients{graph.apply(*node.op, {upstream[0], node.inputs[1]}, node.attributes), {}};
+  if (node.has_input(2)) gradients.push_back(upstream[0]);
+  return gradients;
 }
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
@@ -44,10 +51,11 @@ void reference(const Node& node, Inputs inputs, Outputs outputs) {
   const auto seed = static_cast<uint32_t>(static_cast<int64_t>((*inputs[1])[0]));
   const auto step = static_cast<uint32_t>(static_cast<int64_t>((*inputs[1])[1]));
   const auto stream = static_cast<uint32_t>(node.integer("stream"));
+  const HostTensor* residual = inputs.size() > 2 ? inputs[2] : nullptr;
   for (int64_t i = 0; i < node.out(0).elements(); ++i) {
     const std::array<uint32_t, 4> words = philox4x32_10({static_cast<uint32_t>(i / 4), 0, step, 0}, {seed, stream});
     const double u = uniform(words[static_cast<size_t>(i % 4)]);
-    outputs[0][i] = u >= p ? (*inputs[0])[i] / (1 - p) : 0;
+    outputs[0][i] = (u >= p ? (*inputs[0])[i] / (1 - p) : 0) + (residual ? (*residual)[i] : 0);
   }
 }
 
@@ -55,7 +63,9 @@ std::vector<Case> cases() {
   const CaseInput seed{{{2}, DType::i32}, -1e9, 1e9};
   std::vector<Case> cases;
   const auto add = [&](const Shape& shape, double p, double stream) {
-    cases.push_back({.inputs = {{{shape}}, seed}, .attributes = {{"p", p}, {"stream", stream}}});
+    for (const bool adds : {false, true})
+      cases.push_back({.inputs = {{{shape}}, seed, {.type = {shape}, .absent = !adds}},
+                       .attributes = {{"p", p}, {"stream", stream}}});
   };
   for (const Shape& shape : {Shape{1}, Shape{2}, Shape{7}, Shape{2, 4}, Shape{7, 149}, Shape{3, 4271}})
     add(shape, 0.1, 3);
@@ -67,7 +77,7 @@ std::vector<Case> cases() {
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.out(0).elements());
-  return {.bytes = 8 * elements, .flops = elements};
+  return {.bytes = (node.has_input(2) ? 12 : 8) * elements, .flops = elements};
 }
 
 const Op dropout_op = {.name = "dropout",
@@ -78,13 +88,14 @@ const Op dropout_op = {.name = "dropout",
                        .cases = cases,
                        .cost = cost,
                        .candidates = stream_candidates,
-                       .in_place = true};
+                       .in_place = true,
+                       .addend = 2};
 
 }  // namespace
 
-Value dropout(Graph& graph, Value x, double p, Value seed, int64_t stream) {
-  if (p == 0) return x;
-  return graph.apply(dropout_op, {x, seed}, {{"p", p}, {"stream", static_cast<double>(stream)}});
+Value dropout(Graph& graph, Value x, double p, Value seed, int64_t stream, Value residual) {
+  if (p == 0) return residual ? add(graph, x, residual) : x;
+  return graph.apply(dropout_op, {x, seed, residual}, {{"p", p}, {"stream", static_cast<double>(stream)}});
 }
 
 }  // namespace vkformer

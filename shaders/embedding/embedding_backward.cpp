@@ -217,7 +217,8 @@ const Op embedding_backward_op = {.name = "embedding_backward",
                                   .cases = cases_backward,
                                   .cost = cost_backward,
                                   .candidates = candidates_backward,
-                                  .addend = 2};
+                                  .addend = 2,
+                                  .addend_in_place = true};
 
 const Op position_backward_op = {.name = "position_backward",
                                  .infer = infer_position,

@@ -1,6 +1,6 @@
 #ifndef VKFORMER_LAYER_NORM_ARGS_H
 #define VKFORMER_LAYER_NORM_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl; layer_norm only, 5: there is a bias.
+// Specialization constants 0-4: shaders/common/rows.glsl. 5: layer_norm has a bias, layer_norm_backward an addend.
 #include "shaders/common/shared.h"
 
 VKFORMER_SHARED_BEGIN
@@ -24,6 +24,7 @@ struct LayerNormBackwardArgs {
   Floats gain;            // [C]
   Floats mean;            // [rows]
   Floats reciprocal_std;  // [rows]
+  Floats addend;          // [rows, C]
   Floats dx;              // [rows, C], bit 0
   Floats partial_sums;    // [groups, 2, C]: one workgroup's part of dgain, then of dbias; bit 1
   uint rows;

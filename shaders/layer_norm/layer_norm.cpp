@@ -107,7 +107,7 @@ Cost cost(const Node& node) {
   return {.bytes = 4 * (2 * elements + 2 * static_cast<double>(node.in(0).columns())), .flops = 8 * elements};
 }
 
-// --- layer_norm_backward: upstream, x, gain, mean, reciprocal_std -> dx, dgain, dbias ---
+// --- layer_norm_backward: upstream, x, gain, mean, reciprocal_std, addend? -> dx, dgain, dbias ---
 
 Types infer_backward(const Node& node) {
   const Shape& x = node.in(1);
@@ -116,6 +116,8 @@ Types infer_backward(const Node& node) {
   check_vector(node, 2, "gain", x.columns(), "x");
   check_vector(node, 3, "mean", x.rows(), "x");
   check_vector(node, 4, "reciprocal_std", x.rows(), "x");
+  if (node.has_input(5))
+    check(node.in(5) == x, "[layer_norm_backward] addend is {}, x is {}", node.in(5).to_string(), x.to_string());
   return {{x}, {Shape{x.columns()}}, {Shape{x.columns()}}};
 }
 
@@ -135,13 +137,14 @@ void record_backward(Recorder& recorder, const Node& node) {
   const uint32_t per_part = rows_per_part(recorder.device(), rows);
   const int64_t parts = groups_for(rows, per_part);
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
+  const uint64_t addend = node.has_input(5) ? in(5) : 0;
   const Region dx = recorder.region(node.outputs[0]);
   const Region dgain = recorder.region(node.outputs[1]), dbias = recorder.region(node.outputs[2]);
   const uint64_t bytes = static_cast<uint64_t>(columns * size_of(DType::f32));
   Region partial = recorder.scratch_region(0, 2 * bytes * static_cast<uint64_t>(parts));
 
   Launch launch = row_launch(recorder, "layer_norm_backward", RowUse::hold, rows, columns, per_part,
-                             {in(0), in(1), in(2), dx.address, partial.address});
+                             {in(0), in(1), in(2), addend, dx.address, partial.address}, {addend != 0});
   launch.writes = {dx, partial};
   recorder.dispatch(
       launch, LayerNormBackwardArgs{.upstream = in(0),
@@ -149,6 +152,7 @@ void record_backward(Recorder& recorder, const Node& node) {
                                     .gain = in(2),
                                     .mean = in(3),
                                     .reciprocal_std = in(4),
+                                    .addend = addend,
                                     .dx = dx.address,
                                     .partial_sums = partial.address,
                                     .rows = static_cast<uint>(rows),
@@ -179,28 +183,31 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
     }
     for (int64_t c = 0; c < columns; ++c)
       out[0][r * columns + c] =
-          reciprocal_std[r] * (upstream[r * columns + c] * gain[c] - g_mean - normal(c) * gx_mean);
+          reciprocal_std[r] * (upstream[r * columns + c] * gain[c] - g_mean - normal(c) * gx_mean) +
+          (in.size() > 5 && in[5] ? (*in[5])[r * columns + c] : 0);
   }
 }
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
   for (const Shape& x : {Shape{1, 1}, Shape{3, 2}, Shape{2, 3, 5}, Shape{37, 7}, Shape{13, 64}, Shape{67, 130},
-                         Shape{2, 512}, Shape{3, 514}, Shape{3, 1031}, Shape{1031, 6}, Shape{211, 33}}) {
-    list.push_back({.inputs = {{.type = {x}},
-                               {.type = {x}, .low = -2, .high = 2},
-                               {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
-                               {.type = {Shape{x.rows()}}, .low = -0.3, .high = 0.3},
-                               {.type = {Shape{x.rows()}}, .low = 0.5, .high = 1.5}},
-                    .attributes = {},
-                    .reduction = std::max(x.rows(), x.columns())});
-  }
+                         Shape{2, 512}, Shape{3, 514}, Shape{3, 1031}, Shape{1031, 6}, Shape{211, 33}})
+    for (const bool adds : {false, true})
+      list.push_back({.inputs = {{.type = {x}},
+                                 {.type = {x}, .low = -2, .high = 2},
+                                 {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
+                                 {.type = {Shape{x.rows()}}, .low = -0.3, .high = 0.3},
+                                 {.type = {Shape{x.rows()}}, .low = 0.5, .high = 1.5},
+                                 {.type = {x}, .absent = !adds}},
+                      .attributes = {},
+                      .reduction = std::max(x.rows(), x.columns())});
   return list;
 }
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(1).elements());
-  return {.bytes = 4 * (3 * elements + 3 * static_cast<double>(node.in(1).columns())), .flops = 14 * elements};
+  const double matrices = node.has_input(5) ? 4 : 3;
+  return {.bytes = 4 * (matrices * elements + 3 * static_cast<double>(node.in(1).columns())), .flops = 14 * elements};
 }
 
 const Op layer_norm_op = {.name = "layer_norm",
@@ -221,7 +228,8 @@ const Op layer_norm_backward_op = {.name = "layer_norm_backward",
                                    .cost = cost_backward,
                                    .candidates = candidates,
                                    .scratch = scratch_backward,
-                                   .in_place = true};
+                                   .in_place = true,
+                                   .addend = 5};
 
 }  // namespace
 

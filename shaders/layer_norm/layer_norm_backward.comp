@@ -4,12 +4,14 @@
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
 // With x^ = (x - mean) * reciprocal_std and g = upstream * gain, for each row
-//   dx = reciprocal_std * (g - mean of g - x^ * mean of (g x^))
+//   dx = reciprocal_std * (g - mean of g - x^ * mean of (g x^)) + addend
 // and over the workgroup's rows the sums of upstream * x^ (gain) and of upstream (bias), which column_sum adds up.
 // dx may overwrite upstream.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/layer_norm/layer_norm.args.h"
+
+layout(constant_id = 5) const bool ADD = false;
 
 PUSH(LayerNormBackwardArgs);
 
@@ -31,8 +33,11 @@ void take_row(uint row) {
   }
   if ((args.outputs & 1) == 0) return;
   const vec2 means = lanes_sum2(vec2(g_sum.x + g_sum.y, gx_sum.x + gx_sum.y)) / COLUMNS;
-  [[unroll]] for (uint n = 0; n < COUNT; ++n)
-    store2(args.dx, start, n, whole(n), reciprocal_std * (g[n] - means.x - x[n] * means.y));
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) {
+    vec2 dx = reciprocal_std * (g[n] - means.x - x[n] * means.y);
+    if (ADD) dx += load2(args.addend, start, n, whole(n), 0);
+    store2(args.dx, start, n, whole(n), dx);
+  }
 }
 
 void main() {

@@ -152,7 +152,8 @@ const Op matmul_op = {.name = "matmul",
                       .cases = matmul_cases,
                       .cost = cost,
                       .candidates = matmul_candidates,
-                      .scratch = matmul_scratch};
+                      .scratch = matmul_scratch,
+                      .addend = 3};
 
 }  // namespace
 

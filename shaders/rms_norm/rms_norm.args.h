@@ -1,6 +1,6 @@
 #ifndef VKFORMER_RMS_NORM_ARGS_H
 #define VKFORMER_RMS_NORM_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl.
+// Specialization constants 0-4: shaders/common/rows.glsl; rms_norm_backward only, 5: there is an addend.
 #include "shaders/common/shared.h"
 
 VKFORMER_SHARED_BEGIN
@@ -21,6 +21,7 @@ struct RmsNormBackwardArgs {
   Floats x;               // [rows, C]
   Floats gain;            // [C]
   Floats reciprocal_rms;  // [rows]
+  Floats addend;          // [rows, C]
   Floats dx;              // [rows, C], bit 0
   Floats partial_sums;    // [groups, C]: one workgroup's part of dgain, bit 1
   uint rows;

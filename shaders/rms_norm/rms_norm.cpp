@@ -102,7 +102,7 @@ Cost cost(const Node& node) {
   return {.bytes = 4 * (2 * elements + static_cast<double>(node.in(0).columns())), .flops = 4 * elements};
 }
 
-// --- rms_norm_backward: upstream, x, gain, reciprocal_rms -> dx, dgain ---
+// --- rms_norm_backward: upstream, x, gain, reciprocal_rms, addend? -> dx, dgain ---
 
 Types infer_backward(const Node& node) {
   check_matrix(node, 1);
@@ -110,6 +110,7 @@ Types infer_backward(const Node& node) {
   check_input(node, 0, "upstream", 1, x);
   check_input(node, 2, "gain", 1, Shape{x.columns()});
   check_input(node, 3, "reciprocal_rms", 1, Shape{x.rows()});
+  if (node.has_input(4)) check_input(node, 4, "addend", 1, x);
   return {{x}, {Shape{x.columns()}}};
 }
 
@@ -129,16 +130,18 @@ void record_backward(Recorder& recorder, const Node& node) {
   const uint32_t per_part = rows_per_part(recorder.device(), rows);
   const int64_t parts = groups_for(rows, per_part);
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
+  const uint64_t addend = node.has_input(4) ? in(4) : 0;
   const Region dx = recorder.region(node.outputs[0]), dgain = recorder.region(node.outputs[1]);
   const Region partial = recorder.scratch_region(0, static_cast<uint64_t>(parts * columns * size_of(DType::f32)));
 
   Launch launch = row_launch(recorder, "rms_norm_backward", RowUse::hold, rows, columns, per_part,
-                             {in(0), in(1), in(2), dx.address, partial.address});
+                             {in(0), in(1), in(2), addend, dx.address, partial.address}, {addend != 0});
   launch.writes = {dx, partial};
   recorder.dispatch(launch, RmsNormBackwardArgs{.upstream = in(0),
                                                 .x = in(1),
                                                 .gain = in(2),
                                                 .reciprocal_rms = in(3),
+                                                .addend = addend,
                                                 .dx = dx.address,
                                                 .partial_sums = partial.address,
                                                 .rows = static_cast<uint>(rows),
@@ -158,7 +161,8 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
       out[1][c] += dy * normal(c);
     }
     for (int64_t c = 0; c < columns; ++c)
-      out[0][r * columns + c] = reciprocal_rms[r] * (upstream[r * columns + c] * gain[c] - normal(c) * gx_mean);
+      out[0][r * columns + c] = reciprocal_rms[r] * (upstream[r * columns + c] * gain[c] - normal(c) * gx_mean) +
+                                (in.size() > 4 && in[4] ? (*in[4])[r * columns + c] : 0);
   }
 }
 
@@ -166,21 +170,22 @@ std::vector<Case> cases_backward() {
   std::vector<Case> list;
   for (const Shape& x :
        {Shape{1, 1}, Shape{7}, Shape{3, 2}, Shape{2, 3, 5}, Shape{37, 7}, Shape{13, 64}, Shape{67, 130}, Shape{2, 512},
-        Shape{3, 514}, Shape{3, 1031}, Shape{2, 4099}, Shape{1031, 6}, Shape{211, 33}}) {
-    list.push_back({.inputs = {{.type = {x}},
-                               {.type = {x}, .low = -2, .high = 2},
-                               {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
-                               {.type = {Shape{x.rows()}}, .low = 0.5, .high = 1.5}},
-                    .attributes = {},
-                    .reduction = std::max(x.rows(), x.columns())});
-  }
+        Shape{3, 514}, Shape{3, 1031}, Shape{2, 4099}, Shape{1031, 6}, Shape{211, 33}})
+    for (const bool adds : {false, true})
+      list.push_back({.inputs = {{.type = {x}},
+                                 {.type = {x}, .low = -2, .high = 2},
+                                 {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
+                                 {.type = {Shape{x.rows()}}, .low = 0.5, .high = 1.5},
+                                 {.type = {x}, .absent = !adds}},
+                      .attributes = {},
+                      .reduction = std::max(x.rows(), x.columns())});
   return list;
 }
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(1).elements());
   const auto vectors = static_cast<double>(2 * node.in(1).columns() + node.in(1).rows());
-  return {.bytes = 4 * (3 * elements + vectors), .flops = 9 * elements};
+  return {.bytes = 4 * ((node.has_input(4) ? 4 : 3) * elements + vectors), .flops = 9 * elements};
 }
 
 const Op rms_norm_op = {.name = "rms_norm",
@@ -201,7 +206,8 @@ const Op rms_norm_backward_op = {.name = "rms_norm_backward",
                                  .cost = cost_backward,
                                  .candidates = candidates,
                                  .scratch = scratch_backward,
-                                 .in_place = true};
+                                 .in_place = true,
+                                 .addend = 4};
 
 }  // namespace
 

@@ -4,11 +4,13 @@
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
 // With x^ = x * reciprocal_rms and g = upstream * gain, for each row
-//   dx = reciprocal_rms * (g - x^ * mean of (g x^))
+//   dx = reciprocal_rms * (g - x^ * mean of (g x^)) + addend
 // and over the workgroup's rows the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/rms_norm/rms_norm.args.h"
+
+layout(constant_id = 5) const bool ADD = false;
 
 PUSH(RmsNormBackwardArgs);
 
@@ -27,8 +29,11 @@ void take_row(uint row) {
   }
   if ((args.outputs & 1) == 0) return;
   const float gx_mean = lanes_sum(gx_sum.x + gx_sum.y) / COLUMNS;
-  [[unroll]] for (uint n = 0; n < COUNT; ++n)
-    store2(args.dx, start, n, whole(n), reciprocal_rms * (g[n] - x[n] * gx_mean));
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) {
+    vec2 dx = reciprocal_rms * (g[n] - x[n] * gx_mean);
+    if (ADD) dx += load2(args.addend, start, n, whole(n), 0);
+    store2(args.dx, start, n, whole(n), dx);
+  }
 }
 
 void main() {
