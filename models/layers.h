@@ -88,6 +88,15 @@ class ParameterList {
     normal(name + ".weight", {out, in}, deviation);
     if (bias) zeros(name + ".bias", {out});
   }
+  /// Linear layers NAME.PART [out, in] of one input, of which graphs make one under the name `joint`.
+  void joint_linear(const std::string& name, std::string_view joint,
+                    std::initializer_list<std::pair<std::string_view, int64_t>> parts, int64_t in, bool bias = true) {
+    for (const auto& [part, out] : parts) {
+      linear(join_names(name, part), in, out, bias);
+      if (bias) list_.back().joint = join_names(name, joint) + ".bias";
+      list_[list_.size() - (bias ? 2 : 1)].joint = join_names(name, joint) + ".weight";
+    }
+  }
   void layer_norm(const std::string& name, int64_t columns) {
     rms_norm(name, columns);
     zeros(name + ".bias", {columns});

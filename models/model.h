@@ -27,6 +27,9 @@ struct ParameterSpec {
   std::vector<std::string> other_names = {};
   bool one_tensor = true;  ///< those names mean one tensor: copies in a file must be equal
   bool optional = false;   ///< files may leave it out: it has its start value then
+  /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
+  /// train them through it, not alone.
+  std::string joint = {};
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }
 };
@@ -144,11 +147,17 @@ struct ParameterBlock {
   std::vector<const ParameterSpec*> parameters;
   int64_t decayed_elements = 0;
   bool trained = true;
+  /// Parameters i and i + 1 are parts of one joint tensor.
+  bool joins_next(size_t i) const {
+    return i + 1 < parameters.size() && !parameters[i]->joint.empty() &&
+           parameters[i]->joint == parameters[i + 1]->joint;
+  }
 };
 
-/// The parameters in as few blocks as the device's largest allocation permits; those whose entry in `resting` is true
-/// (empty: none is) come in blocks of their own, behind the others. Names of block i: see block_name(). Pointers into
-/// `parameters`, which must outlive the result. Throws Error for a parameter larger than an allocation.
+/// The parameters in as few blocks as the device's largest allocation permits, joint ones together; those whose entry
+/// in `resting` is true (empty: none is) come in blocks of their own, behind the others. Names of block i: see
+/// block_name(). Pointers into `parameters`, which must outlive the result. Throws Error for a (joint) parameter larger
+/// than an allocation.
 std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation,
                                              const std::vector<bool>& resting = {});
 std::string block_name(std::string_view what, size_t i);  ///< "parameters.0"

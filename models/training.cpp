@@ -13,6 +13,8 @@
 #include "shaders/cross_entropy/cross_entropy.h"
 #include "shaders/global_norm/global_norm.h"
 #include "shaders/join/join.h"
+#include "shaders/reshape/reshape.h"
+#include "shaders/slice/slice.h"
 
 namespace vkformer {
 
@@ -32,6 +34,12 @@ std::vector<ParameterSpec> moment_specs(const std::vector<ParameterBlock>& block
       for (const ParameterSpec* parameter : block.parameters)
         if (block.trained) specs.push_back({fmt::format("{}/{}", moment, parameter->name), parameter->shape});
   return specs;
+}
+
+/// Elements `first` .. of a gradient, as a tensor. (Dead unless it is an output.)
+Value part(Graph& graph, Value gradient, int64_t first, const Shape& shape) {
+  const Value flat = reshape(graph, gradient, {1, graph.shape(gradient).elements()});
+  return reshape(graph, slice(graph, flat, first, shape.elements()), shape);
 }
 
 Value add_loss(Graph& graph, const Model& model, const Pass& pass) {
@@ -82,13 +90,27 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   const Value upstream = graph.input("loss_gradient", {1});
   built.loss = add_loss(graph, model, pass);
   using Training = ParameterSpec::Training;
+  std::map<std::string, Value> persistent;
+  for (Value value : graph.persistents()) persistent[graph.info(value).name] = value;
   Values trained;
-  for (const ParameterSpec& parameter : model.parameters)
-    if (parameter.training != Training::never) trained.push_back(graph.persistent(parameter.name, parameter.shape));
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (parameter.training == Training::never) continue;
+    const bool joint = persistent.contains(parameter.joint);
+    check(!joint || !persistent.contains(parameter.name), "{} is read alone and as a part of {}", parameter.name,
+          parameter.joint);
+    trained.push_back(joint ? persistent[parameter.joint] : graph.persistent(parameter.name, parameter.shape));
+  }
   const Values gradients = differentiate(graph, built.loss, upstream, trained, checkpoint_activations);
   size_t next = 0;
+  std::map<std::string, int64_t> taken;  // elements of a joint gradient
   for (const ParameterSpec& parameter : model.parameters) {
-    built.gradients.push_back(parameter.training == Training::never ? Value{} : gradients[next++]);
+    Value gradient = parameter.training == Training::never ? Value{} : gradients[next++];
+    if (gradient && persistent.contains(parameter.joint)) {
+      built.joint[parameter.joint] = gradient;
+      gradient = part(graph, gradient, taken[parameter.joint], parameter.shape);
+      taken[parameter.joint] += parameter.shape.elements();
+    }
+    built.gradients.push_back(gradient);
     check(built.gradients.back() || parameter.training != Training::always, "the loss does not depend on {}",
           parameter.name);
   }
@@ -101,15 +123,18 @@ std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gr
   return parameter_blocks(model.parameters, max_allocation, resting);
 }
 
-Values join_gradients(Graph& graph, const Model& model, const std::vector<ParameterBlock>& blocks,
-                      const Values& gradients) {
+Values join_gradients(TrainingGraph& training, const Model& model, const std::vector<ParameterBlock>& blocks) {
   Values joined;
   for (const ParameterBlock& block : blocks) {
     if (!block.trained) break;
     Values parts;
-    for (const ParameterSpec* parameter : block.parameters)
-      parts.push_back(gradients[static_cast<size_t>(parameter - model.parameters.data())]);
-    joined.push_back(join(graph, parts));
+    for (const ParameterSpec* parameter : block.parameters) {
+      const auto joint = training.joint.find(parameter->joint);
+      const auto index = static_cast<size_t>(parameter - model.parameters.data());
+      const Value gradient = joint == training.joint.end() ? training.gradients[index] : joint->second;
+      if (parts.empty() || parts.back() != gradient) parts.push_back(gradient);
+    }
+    joined.push_back(join(training.graph, parts));
   }
   return joined;
 }
@@ -146,7 +171,7 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
   TrainingPlan plan;
   TrainingGraph training = build_loss_and_gradients(model, shape, settings.checkpoint_activations);
   plan.blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
-  const Values joined = join_gradients(training.graph, model, plan.blocks, training.gradients);
+  const Values joined = join_gradients(training, model, plan.blocks);
   add_model(plan.layout, model, plan.blocks);
   const int64_t model_bytes = plan.layout.total_bytes();
   for (std::string_view moment : moments) add_parameter_blocks(plan.layout, moment, plan.blocks);

@@ -3,6 +3,7 @@
 // accumulation one program is replayed for each micro-batch and another updates. All share the parameters of one Store.
 
 #include <optional>
+#include <map>
 
 #include "models/model.h"
 
@@ -39,6 +40,7 @@ struct TrainingGraph {
   Graph graph;
   Value loss;        ///< output "loss" [1]: mean cross-entropy of the batch, targets of -100 ignored
   Values gradients;  ///< of the model's parameters, in their order; absent where the loss does not reach one
+  std::map<std::string, Value> joint;  ///< gradients of joint tensors, of which those of their parts are copies
 };
 /// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension), "seed" i32 [2],
 /// "loss_gradient" [1] (1 / micro-batches).
@@ -47,8 +49,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 /// Blocks of the parameters that have a gradient, then of those that rest.
 std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation);
 /// The gradients joined like the trained blocks.
-Values join_gradients(Graph& graph, const Model& model, const std::vector<ParameterBlock>& blocks,
-                      const Values& gradients);
+Values join_gradients(TrainingGraph& training, const Model& model, const std::vector<ParameterBlock>& blocks);
 /// Appends clipping (output "norm" [1]) and AdamW (input "schedule" [3]) on the joined gradients of the trained blocks.
 void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
                    const TrainSettings& settings);

@@ -12,12 +12,22 @@ void StoreLayout::add_block(const std::string& name, std::span<const Part> parts
   for (const Part& part : parts) {
     check(entries_.emplace(part.name, Entry{part.type, block, offset}).second,
           "the store already has a tensor named '{}'", part.name);
-    offset += align_part(part.type.bytes());
+    offset += part.type.bytes();
+    if (!part.packed) offset = align_part(offset);
   }
   check(entries_.emplace(name, Entry{{Shape{offset / size_of(DType::f32)}, DType::f32}, block, 0}).second,
         "the store already has a tensor named '{}'", name);
   block_bytes_.push_back(offset);
   block_names_.push_back(name);
+}
+
+void StoreLayout::add_view(const std::string& name, const TensorType& type, const std::string& first) {
+  const Entry* start = find(first);
+  check(start != nullptr, "the store has no tensor '{}'", first);
+  check(start->offset + type.bytes() <= block_bytes_[static_cast<size_t>(start->block)],
+        "'{}' {} does not fit behind '{}'", name, type.shape.to_string(), first);
+  check(entries_.emplace(name, Entry{type, start->block, start->offset}).second,
+        "the store already has a tensor named '{}'", name);
 }
 
 const StoreLayout::Entry* StoreLayout::find(const std::string& name) const {

@@ -20,10 +20,15 @@ class StoreLayout {
   struct Part {
     std::string name;
     TensorType type;
+    bool packed = false;  ///< the next part follows without a gap, wherever that is
   };
 
-  /// A block of tensors, each starting at a multiple of 16 bytes. The block itself is a flat f32 tensor called `name`.
+  /// A block of tensors, each starting at a multiple of 16 bytes unless it follows a packed one. The block itself is a
+  /// flat f32 tensor called `name`.
   void add_block(const std::string& name, std::span<const Part> parts);
+  /// A further name for the storage from the tensor `first` on: neighbours that are packed, as one tensor. Throws Error
+  /// when its block ends before.
+  void add_view(const std::string& name, const TensorType& type, const std::string& first);
   /// The entry of that name, or nullptr.
   const Entry* find(const std::string& name) const;
   /// Throws Error when there is no such tensor or its type differs (the same number of elements is enough).

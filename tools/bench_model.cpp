@@ -76,7 +76,7 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
   {
     TrainingGraph training = build_loss_and_gradients(model, causal_batch(model, settings));
     const auto blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
-    const Values joined = join_gradients(training.graph, model, blocks, training.gradients);
+    const Values joined = join_gradients(training, model, blocks);
     training.graph.mark_output(global_norm(training.graph, joined), "norm");  // keeps all gradients in the program
     StoreLayout layout;
     add_model(layout, model, blocks);

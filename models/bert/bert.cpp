@@ -17,6 +17,8 @@ namespace {
 
 using Head = BertConfig::Head;
 
+constexpr std::string_view qkv = "attention.qkv";  // the joint tensor of the input projections
+
 /// What a family calls its tensors, and what else is its own.
 struct Names {
   std::string_view embeddings, layers;
@@ -159,15 +161,14 @@ class Builder {
   }
 
   Value attend(Value x, const std::string& layer) {
-    const auto project = [&](std::string_view name) {
-      return layers_.linear(x, join_names(layer, name), config_.width);
-    };
-    const Value q = project(names_.query), k = project(names_.key), v = project(names_.value);
+    const int64_t C = config_.width;
+    const Value projected = layers_.linear(x, join_names(layer, qkv), 3 * C);
     const AttentionOptions heads{.heads = config_.heads, .head_width = config_.width / config_.heads, .causal = false};
     Value y;
     {
       const Graph::Scope scope(layers_.graph(), "attention");
-      y = layers_.self_attention({q}, {k}, {v}, heads, config_.attention_dropout, "");
+      y = layers_.self_attention({projected, 0}, {projected, C}, {projected, 2 * C}, heads, config_.attention_dropout,
+                                 "");
     }
     y = layers_.linear(y, join_names(layer, names_.output), config_.width,
                        {.dropout = names_.drops_attention_output ? config_.dropout : 0, .residual = x});
@@ -218,8 +219,8 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   list.layer_norm(embedding_norm(c), c.width);
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string layer = layer_name(c, i);
-    for (std::string_view part : {names.query, names.key, names.value, names.output})
-      list.linear(join_names(layer, part), c.width, c.width);
+    list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
+    list.linear(join_names(layer, names.output), c.width, c.width);
     list.layer_norm(join_names(layer, names.attention_norm), c.width);
     list.linear(join_names(layer, names.inner), c.width, c.inner);
     list.linear(join_names(layer, names.outer), c.inner, c.width);

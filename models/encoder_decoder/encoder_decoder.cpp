@@ -15,6 +15,8 @@ namespace {
 using Positions = EncoderDecoderConfig::Positions;
 using Stack = EncoderDecoderConfig::Stack;
 
+constexpr std::string_view qkv = "qkv";  // the joint tensor of a self-attention's input projections
+
 /// What a family calls its tensors.
 struct Names {
   std::string_view tokens, head, encoder, decoder;
@@ -138,12 +140,11 @@ class Builder {
   Value attend(Value x, const std::string& layer, bool causal, const std::string& cache) {
     return residual(x, join_names(layer, names_.self_norm), [&](Value input, Value rest) {
       const std::string name = join_names(layer, names_.self_attention);
-      const auto project = [&](std::string_view part) {
-        return layers_.linear(input, join_names(name, part), config_.width);
-      };
-      const Value q = project(names_.query), k = project(names_.key), v = project(names_.value);
+      const int64_t C = config_.width;
+      const Value projected = layers_.linear(input, join_names(name, qkv), 3 * C);
       const Graph::Scope scope(layers_.graph(), "self");
-      const Value y = layers_.self_attention({q}, {k}, {v}, heads(causal), config_.attention_dropout, cache);
+      const Value y = layers_.self_attention({projected, 0}, {projected, C}, {projected, 2 * C}, heads(causal),
+                                             config_.attention_dropout, cache);
       return layers_.linear(y, join_names(name, names_.output), config_.width,
                             {.dropout = config_.dropout, .residual = rest});
     });
@@ -206,16 +207,18 @@ std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& c) {
     if (c.positions == Positions::learned)
       list.normal(fmt::format("{}.embed_positions.weight", stack_name), {c.context + learned_offset, c.width});
     if (c.embedding_norm) list.layer_norm(join_names(stack_name, "layernorm_embedding"), c.width);
-    const auto attention = [&](const std::string& name) {
-      for (std::string_view part : {names.query, names.key, names.value, names.output})
-        list.linear(join_names(name, part), c.width, c.width);
-    };
+    const int64_t C = c.width;
+    const auto output = [&](const std::string& name) { list.linear(join_names(name, names.output), C, C); };
     for (int64_t i = 0; i < stack.layers; ++i) {
       const std::string layer = layer_name(stack_name, i);
-      attention(join_names(layer, names.self_attention));
+      const std::string self = join_names(layer, names.self_attention);
+      list.joint_linear(self, qkv, {{names.query, C}, {names.key, C}, {names.value, C}}, C);
+      output(self);
       list.layer_norm(join_names(layer, names.self_norm), c.width);
       if (!encoder) {
-        attention(join_names(layer, names.cross_attention));
+        const std::string cross = join_names(layer, names.cross_attention);
+        for (std::string_view part : {names.query, names.key, names.value}) list.linear(join_names(cross, part), C, C);
+        output(cross);
         list.layer_norm(join_names(layer, names.cross_norm), c.width);
       }
       list.linear(join_names(layer, names.inner), c.width, stack.inner);

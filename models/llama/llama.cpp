@@ -13,6 +13,7 @@ namespace vkformer {
 namespace {
 
 constexpr std::string_view table_name = "rotary.table";
+constexpr std::string_view qkv = "qkv_proj";  // the joint tensor of an attention's input projections
 
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
@@ -55,13 +56,13 @@ class Builder {
 
   Value attend(Value x, const std::string& name, int64_t layer) {
     const int64_t D = config_.head_width, heads = config_.heads, kv_heads = config_.kv_heads;
-    const LinearOptions inputs{.bias = config_.input_bias};
-    const Value q = rotate(layers_.linear(x, name + ".q_proj", heads * D, inputs), heads);
-    const Value k = rotate(layers_.linear(x, name + ".k_proj", kv_heads * D, inputs), kv_heads);
-    const Value v = layers_.linear(x, name + ".v_proj", kv_heads * D, inputs);
+    const Value projected =
+        layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = config_.input_bias});
+    const Value y = rotate(projected, heads + kv_heads);
     const int64_t window = layer >= config_.first_window_layer ? config_.window : 0;
     return layers_.self_attention(
-        {q}, {k}, {v}, {.heads = heads, .kv_heads = kv_heads, .head_width = D, .causal = true, .window = window},
+        {y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D},
+        {.heads = heads, .kv_heads = kv_heads, .head_width = D, .causal = true, .window = window},
         config_.attention_dropout, fmt::format("cache.{}", layer));
   }
 
@@ -76,9 +77,10 @@ std::vector<ParameterSpec> parameters_of(const LlamaConfig& c) {
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string name = layer_name(i);
     list.rms_norm(name + ".input_layernorm", c.width);
-    list.linear(name + ".self_attn.q_proj", c.width, c.heads * c.head_width, c.input_bias);
-    list.linear(name + ".self_attn.k_proj", c.width, c.kv_heads * c.head_width, c.input_bias);
-    list.linear(name + ".self_attn.v_proj", c.width, c.kv_heads * c.head_width, c.input_bias);
+    const int64_t kv_width = c.kv_heads * c.head_width;
+    list.joint_linear(name + ".self_attn", qkv,
+                      {{"q_proj", c.heads * c.head_width}, {"k_proj", kv_width}, {"v_proj", kv_width}}, c.width,
+                      c.input_bias);
     list.linear(name + ".self_attn.o_proj", c.heads * c.head_width, c.width, c.output_bias);
     list.rms_norm(name + ".post_attention_layernorm", c.width);
     list.linear(name + ".mlp.gate_proj", c.width, c.inner, c.inner_bias);
