@@ -2,8 +2,8 @@
 // Training a model of any family: one recorded program does forward, backward, clipping and AdamW; with gradient
 // accumulation one program is replayed for each micro-batch and another updates. All share the parameters of one Store.
 
-#include <optional>
 #include <map>
+#include <optional>
 
 #include "models/model.h"
 
