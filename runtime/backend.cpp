@@ -1,8 +1,31 @@
 #include "runtime/backend.h"
 
 #include "runtime/check.h"
+#include "runtime/half.h"
 
 namespace vkformer {
+
+namespace {
+
+/// Calls use(bytes) with the floats as elements of `dtype`.
+template <class Use>
+void with_elements(DType dtype, std::span<const float> data, Use&& use) {
+  if (!is_half(dtype)) return use(std::as_bytes(data));
+  std::vector<uint16_t> halves(data.size());
+  for (size_t i = 0; i < data.size(); ++i) halves[i] = to_half(dtype, data[i]);
+  use(std::as_bytes(std::span(halves)));
+}
+
+/// fill(bytes) writes elements of `dtype`, which arrive in `data` as floats; integers keep their bits.
+template <class Fill>
+void read_floats(DType dtype, std::span<float> data, Fill&& fill) {
+  if (!is_half(dtype)) return fill(std::as_writable_bytes(data));
+  std::vector<uint16_t> halves(data.size());
+  fill(std::as_writable_bytes(std::span(halves)));
+  for (size_t i = 0; i < data.size(); ++i) data[i] = from_half(dtype, halves[i]);
+}
+
+}  // namespace
 
 std::vector<float> Store::read(const std::string& name) const {
   const StoreLayout::Entry* entry = layout().find(name);
@@ -12,9 +35,18 @@ std::vector<float> Store::read(const std::string& name) const {
   return data;
 }
 
+void Store::read(const std::string& name, std::span<float> data) const {
+  const StoreLayout::Entry* entry = layout().find(name);
+  const DType dtype = entry && is_half(entry->type.dtype) ? entry->type.dtype : DType::f32;
+  const auto& known = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, dtype});
+  read_floats(dtype, data, [&](std::span<std::byte> bytes) { read_elements(known, bytes); });
+}
+
 void Store::write(const std::string& name, std::span<const float> data) {
-  write_elements(layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32}), 0,
-                 std::as_bytes(data));
+  const StoreLayout::Entry* entry = layout().find(name);
+  const DType dtype = entry && is_half(entry->type.dtype) ? entry->type.dtype : DType::f32;
+  const auto& known = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, dtype});
+  with_elements(dtype, data, [&](std::span<const std::byte> bytes) { write_elements(known, 0, bytes); });
 }
 
 void Store::write(const std::string& name, std::span<const int32_t> data) {
@@ -26,11 +58,12 @@ void Store::write_part(const std::string& name, int64_t first, std::span<const f
   const StoreLayout::Entry* entry = layout().find(name);
   check(entry != nullptr, "the store has no tensor '{}'", name);
   const int64_t elements = entry->type.elements();
-  check(entry->type.dtype == DType::f32 && first >= 0 && first <= elements &&
+  check(entry->type.dtype != DType::i32 && first >= 0 && first <= elements &&
             static_cast<int64_t>(data.size()) <= elements - first,
         "tensor '{}' is {} {} in the store; {} floats don't fit behind the first {}", name, name_of(entry->type.dtype),
         entry->type.shape.to_string(), data.size(), first);
-  write_elements(*entry, first, std::as_bytes(data));
+  with_elements(entry->type.dtype, data,
+                [&](std::span<const std::byte> bytes) { write_elements(*entry, first, bytes); });
 }
 
 namespace {
@@ -39,7 +72,8 @@ Value checked_input(const Graph& graph, const std::string& name, DType dtype, si
   const Value value = graph.find(name);
   const ValueInfo& info = graph.info(value);
   check(info.storage == Storage::input, "'{}' is not an input of the program", name);
-  check(info.type.dtype == dtype && info.type.elements() == static_cast<int64_t>(elements),
+  const bool fits = info.type.dtype == dtype || (dtype == DType::f32 && is_half(info.type.dtype));
+  check(fits && info.type.elements() == static_cast<int64_t>(elements),
         "input '{}' is {} {}; it was given {} elements of {}", name, name_of(info.type.dtype),
         info.type.shape.to_string(), elements, name_of(dtype));
   return value;
@@ -48,7 +82,9 @@ Value checked_input(const Graph& graph, const std::string& name, DType dtype, si
 }  // namespace
 
 void Program::write(const std::string& input, std::span<const float> data) {
-  write_bytes(checked_input(graph_, input, DType::f32, data.size()), std::as_bytes(data));
+  const Value value = checked_input(graph_, input, DType::f32, data.size());
+  with_elements(graph_.info(value).type.dtype, data,
+                [&](std::span<const std::byte> bytes) { write_bytes(value, bytes); });
 }
 
 void Program::write(const std::string& input, std::span<const int32_t> data) {
@@ -57,9 +93,10 @@ void Program::write(const std::string& input, std::span<const int32_t> data) {
 
 std::vector<float> Program::read(const std::string& output) const {
   const Value value = graph_.find(output);
-  check(graph_.info(value).output, "'{}' is not an output of the program", output);
-  std::vector<float> data(static_cast<size_t>(graph_.info(value).type.elements()));
-  read_bytes(value, std::as_writable_bytes(std::span(data)));
+  const ValueInfo& info = graph_.info(value);
+  check(info.output, "'{}' is not an output of the program", output);
+  std::vector<float> data(static_cast<size_t>(info.type.elements()));
+  read_floats(info.type.dtype, data, [&](std::span<std::byte> bytes) { read_bytes(value, bytes); });
   return data;
 }
 

@@ -8,7 +8,8 @@
 
 namespace vkformer {
 
-/// Persistent tensors, shared by programs. Data goes in and out as 32-bit elements (floats or integers).
+/// Persistent tensors, shared by programs. Data goes in and out as floats or 32-bit integers; a tensor of 16-bit floats
+/// takes and gives floats, rounded.
 class Store {
  public:
   explicit Store(StoreLayout layout) : layout_(std::move(layout)) {}
@@ -22,12 +23,13 @@ class Store {
   void write(const std::string& name, std::span<const int32_t> data);
   /// Writes the elements from `first` on. Throws Error for an unknown name or elements outside the tensor.
   void write_part(const std::string& name, int64_t first, std::span<const float> data);
-  virtual void read(const std::string& name, std::span<float> data) const = 0;
+  void read(const std::string& name, std::span<float> data) const;
   std::vector<float> read(const std::string& name) const;
 
  protected:
   /// Writes elements of the tensor's type behind its first `first` ones; it has room for them.
   virtual void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) = 0;
+  virtual void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const = 0;
 
  private:
   StoreLayout layout_;
@@ -74,7 +76,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   const Graph& graph() const { return graph_; }
-  /// Sets an input by name. Integers and floats are both 32 bits wide; the element count and type must match.
+  /// Sets an input by name; the element count and type must match. Floats are rounded for an input of 16-bit floats.
   void write(const std::string& input, std::span<const float> data);
   void write(const std::string& input, std::span<const int32_t> data);
   virtual void run() = 0;
@@ -89,6 +91,7 @@ class Program {
   virtual void check_guards() const {}
 
  protected:
+  // In the tensor's own type.
   virtual void write_bytes(Value input, std::span<const std::byte> data) = 0;
   virtual void read_bytes(Value output, std::span<std::byte> data) const = 0;
   Graph graph_;

@@ -47,6 +47,9 @@ Values Graph::add(const Op& op, Values inputs, Attributes attributes) {
             .scope = scope_};
   for (Value input : node.inputs) node.input_types.push_back(input ? info(input).type : TensorType{});
   try {
+    for (const TensorType& type : node.input_types)
+      check(op.takes_half || !is_half(type.dtype), "[{}] does not take {}; cast it to f32", op.name,
+            name_of(type.dtype));
     node.output_types = op.infer(node);
   } catch (const Error& error) {
     throw Error(scope_.empty() ? std::string(error.what()) : fmt::format("{}: {}", scope_, error.what()),

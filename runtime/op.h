@@ -64,6 +64,8 @@ struct Op {
   int64_t (*scratch)(const Node&, const DeviceFacts&, std::string_view candidate) = nullptr;
   /// aliases[o] = i: output o *is* the storage of input i, changed in place (or merely reshaped). -1: its own storage.
   std::vector<int> aliases = {};
+  /// Takes 16-bit floats where its infer() permits them. Others never see one: Graph::add refuses.
+  bool takes_half = false;
   /// Output 0 may overwrite input 0 when nobody reads input 0 later: every invocation reads only what it writes.
   bool in_place = false;
   /// An optional input of output 0's type that is added to it (-1: there is none): autodiff sums the gradients of

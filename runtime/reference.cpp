@@ -5,35 +5,40 @@
 #include <map>
 
 #include "runtime/backend.h"
+#include "runtime/half.h"
 
 namespace vkformer {
 
 namespace {
 
-// Elements cross the interface as 32 bits, as on a device.
+template <class Element>
+Element element_at(std::span<const std::byte> bytes, int64_t i) {
+  Element value;
+  std::memcpy(&value, bytes.data() + i * static_cast<int64_t>(sizeof value), sizeof value);
+  return value;
+}
+
+template <class Element>
+void put_element(std::span<std::byte> bytes, int64_t i, Element value) {
+  std::memcpy(bytes.data() + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
+}
+
+// Elements cross the interface as they lie on a device.
 void widen(const TensorType& type, std::span<const std::byte> bytes, double* out) {
-  for (int64_t i = 0; i < type.elements(); ++i) {
-    if (type.dtype == DType::f32) {
-      float value;
-      std::memcpy(&value, bytes.data() + i * 4, 4);
-      out[i] = static_cast<double>(value);
-    } else {
-      int32_t value;
-      std::memcpy(&value, bytes.data() + i * 4, 4);
-      out[i] = value;
-    }
-  }
+  for (int64_t i = 0; i < type.elements(); ++i)
+    out[i] = type.dtype == DType::i32 ? element_at<int32_t>(bytes, i)
+             : is_half(type.dtype)    ? static_cast<double>(from_half(type.dtype, element_at<uint16_t>(bytes, i)))
+                                      : static_cast<double>(element_at<float>(bytes, i));
 }
 
 void narrow(const TensorType& type, const double* in, std::span<std::byte> bytes) {
   for (int64_t i = 0; i < type.elements(); ++i) {
-    if (type.dtype == DType::f32) {
-      const auto value = static_cast<float>(in[i]);
-      std::memcpy(bytes.data() + i * 4, &value, 4);
-    } else {
-      const auto value = static_cast<int32_t>(in[i]);
-      std::memcpy(bytes.data() + i * 4, &value, 4);
-    }
+    if (type.dtype == DType::i32)
+      put_element(bytes, i, static_cast<int32_t>(in[i]));
+    else if (is_half(type.dtype))
+      put_element(bytes, i, to_half(type.dtype, static_cast<float>(in[i])));
+    else
+      put_element(bytes, i, static_cast<float>(in[i]));
   }
 }
 
@@ -42,14 +47,11 @@ class ReferenceStore : public Store {
   explicit ReferenceStore(const StoreLayout& store_layout) : Store(store_layout) {
     for (int64_t bytes : layout().blocks()) blocks_.emplace_back(static_cast<size_t>(bytes / 4));
   }
-  using Store::read;
-  void read(const std::string& name, std::span<float> data) const override {
-    const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
-    const double* source = const_cast<ReferenceStore*>(this)->at(entry);
-    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(source[i]);
-  }
   double* at(const StoreLayout::Entry& entry) {
-    return blocks_[static_cast<size_t>(entry.block)].data() + entry.offset / 4;
+    if (!is_half(entry.type.dtype)) return blocks_[static_cast<size_t>(entry.block)].data() + entry.offset / 4;
+    std::vector<double>& values = halves_[{entry.block, entry.offset}];
+    values.resize(static_cast<size_t>(entry.type.elements()));
+    return values.data();
   }
 
  protected:
@@ -57,9 +59,14 @@ class ReferenceStore : public Store {
     const auto count = static_cast<int64_t>(data.size()) / size_of(entry.type.dtype);
     widen({Shape{count}, entry.type.dtype}, data, at(entry) + first);
   }
+  void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const override {
+    narrow(entry.type, const_cast<ReferenceStore*>(this)->at(entry), data);
+  }
 
  private:
   std::vector<std::vector<double>> blocks_;
+  /// Tensors of 16-bit floats, by block and offset: as doubles they would not fit into their places.
+  std::map<std::pair<int, int64_t>, std::vector<double>> halves_;
 };
 
 class ReferenceProgram : public Program {
@@ -120,10 +127,10 @@ class ReferenceProgram : public Program {
       // Changes in place go back to the Store, through any number of aliases.
       if (const Value root = persistent_root(current.outputs[o])) {
         const ValueInfo& info = graph_.info(root);
-        // The store holds f32, here as on a device: what is saved is all there is, so a resumed run has the same bits.
+        // The store rounds, here as on a device: what is saved is all there is, so a resumed run has the same bits.
         std::transform(outputs[o].data.begin(), outputs[o].data.end(),
                        store_->at(store_->layout().require(info.name, info.type)),
-                       [](double value) { return static_cast<double>(static_cast<float>(value)); });
+                       [&](double value) { return round_to(info.type.dtype, value); });
       }
       values_[index(current.outputs[o])] = std::move(outputs[o]);
     }

@@ -6,7 +6,10 @@
 
 namespace vkformer {
 
-std::string_view name_of(DType dtype) { return dtype == DType::f32 ? "f32" : "i32"; }
+std::string_view name_of(DType dtype) {
+  constexpr std::string_view names[] = {"f32", "i32", "f16", "bf16"};
+  return names[static_cast<size_t>(dtype)];
+}
 
 Shape::Shape(std::span<const int64_t> dimensions) {
   check(dimensions.size() <= static_cast<size_t>(max_rank), "a tensor has {} dimensions; at most {} are supported",

@@ -14,10 +14,12 @@
 
 namespace vkformer {
 
-enum class DType : uint8_t { f32, i32 };
+/// f16 is IEEE's binary16, bf16 the upper half of an f32. Only ops that say so take them (Op::takes_half).
+enum class DType : uint8_t { f32, i32, f16, bf16 };
 
+constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 /// Bytes of one element.
-constexpr int64_t size_of(DType) { return 4; }
+constexpr int64_t size_of(DType dtype) { return is_half(dtype) ? 2 : 4; }
 std::string_view name_of(DType);
 
 /// Up to six dimensions, row-major, the last one contiguous.
@@ -55,7 +57,8 @@ struct TensorType {
   DType dtype = DType::f32;
 
   int64_t elements() const { return shape.elements(); }
-  int64_t bytes() const { return shape.elements() * size_of(dtype); }
+  /// Of its storage: whole 32-bit words, which kernels read halves by.
+  int64_t bytes() const { return (shape.elements() * size_of(dtype) + 3) / 4 * 4; }
   bool operator==(const TensorType&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/utf8.h"
+#include "runtime/half.h"
 
 namespace vkformer {
 namespace {
@@ -115,20 +116,6 @@ std::span<const std::byte> part_of(const TensorEntry& entry, int64_t first, int6
   return entry.bytes.subspan(static_cast<size_t>(first) * size, static_cast<size_t>(count) * size);
 }
 
-float from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-
-float from_f16(uint16_t bits) {
-  const uint32_t sign = (bits & 0x8000u) << 16;
-  const uint32_t exponent = bits >> 10 & 0x1Fu;
-  const uint32_t fraction = bits & 0x3FFu;
-  if (exponent == 0) {  // zero or subnormal: fraction * 2^-24
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -magnitude : magnitude;
-  }
-  const uint32_t wide_exponent = exponent == 0x1F ? 0xFFu : exponent + 127 - 15;
-  return std::bit_cast<float>(sign | wide_exponent << 23 | fraction << 13);
-}
-
 }  // namespace
 
 std::string_view name_of(FileDType dtype) { return dtype_table[static_cast<size_t>(dtype)].name; }
@@ -216,10 +203,9 @@ void SafetensorsFile::read_floats(const TensorEntry& entry, int64_t first, std::
   const std::span<const std::byte> bytes = part_of(entry, first, static_cast<int64_t>(out.size()));
   if (entry.dtype == FileDType::f32) {
     if (!out.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
-  } else if (entry.dtype == FileDType::f16) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = from_f16(element_at<uint16_t>(bytes, i));
-  } else if (entry.dtype == FileDType::bf16) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = from_bf16(element_at<uint16_t>(bytes, i));
+  } else if (entry.dtype == FileDType::f16 || entry.dtype == FileDType::bf16) {
+    const DType half = entry.dtype == FileDType::f16 ? DType::f16 : DType::bf16;
+    for (size_t i = 0; i < out.size(); ++i) out[i] = from_half(half, element_at<uint16_t>(bytes, i));
   } else {
     fail("{}: tensor {} is {}, not F32, F16 or BF16; convert the file to one of them", name_,
          in_quotes(entry.name, 120), name_of(entry.dtype));

@@ -136,9 +136,8 @@ void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first,
   context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + first * size_of(entry.type.dtype)), data);
 }
 
-void VulkanStore::read(const std::string& name, std::span<float> data) const {
-  const auto& entry = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, DType::f32});
-  context_->download(block(entry.block), static_cast<uint64_t>(entry.offset), std::as_writable_bytes(data));
+void VulkanStore::read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const {
+  context_->download(block(entry.block), static_cast<uint64_t>(entry.offset), data);
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options) {

@@ -40,12 +40,11 @@ class VulkanStore : public Store {
  public:
   VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& layout);
   ~VulkanStore() override;
-  using Store::read;
-  void read(const std::string& name, std::span<float> data) const override;
   const Buffer& block(int index) const { return *blocks_[static_cast<size_t>(index)]; }
 
  protected:
   void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) override;
+  void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const override;
 
  private:
   std::shared_ptr<VulkanContext> context_;

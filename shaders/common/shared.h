@@ -11,6 +11,8 @@ using Floats = uint64_t;      ///< address of f32
 using FloatPairs = uint64_t;  ///< address of f32 read two at a time; must be 8-byte aligned
 using FloatQuads = uint64_t;  ///< address of f32 read four at a time; must be 16-byte aligned
 using Ints = uint64_t;        ///< address of i32
+using Halves = uint64_t;      ///< address of 16-bit floats, read as words of two; must be 4-byte aligned
+using HalfQuads = uint64_t;   ///< address of 16-bit floats read four at a time; must be 8-byte aligned
 }  // namespace vkformer
 #define VKFORMER_SHARED_BEGIN namespace vkformer {
 #define VKFORMER_SHARED_END }
@@ -22,9 +24,12 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Floats { flo
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer FloatPairs { vec2 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer FloatQuads { vec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Ints { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Halves { uint v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer HalfQuads { uvec2 v[]; };
 #define VKFORMER_SHARED_BEGIN
 #define VKFORMER_SHARED_END
 // Push constants: PUSH(LayerNormArgs) makes the fields available as `args.x`.
-#define PUSH(Args) layout(push_constant, scalar) uniform Push { Args args; }
+#define PUSH(Args) \
+  layout(push_constant, scalar) uniform Push { Args args; }
 #endif
 #endif

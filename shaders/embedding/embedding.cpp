@@ -15,6 +15,7 @@ const double* row_of(const HostTensor& data, int64_t index, int64_t columns) {
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  if (const DType table = node.input_types[0].dtype; is_half(table)) return {name_of(table)};
   return row_candidates(facts, node.out(0).columns(), RowUse::move);
 }
 
@@ -24,6 +25,9 @@ Types infer(const Node& node) {
   const Shape &table = node.in(0), &ids = node.in(1);
   check(table.rank() == 2 && table[0] >= 1 && table[1] >= 1, "[embedding] table is {}, needs [V, C]",
         table.to_string());
+  check(node.input_types[0].dtype != DType::i32 && !is_half(node.input_types[2].dtype),
+        "[embedding] table is {}, position_table {}; only the table may have 16-bit floats",
+        name_of(node.input_types[0].dtype), name_of(node.input_types[2].dtype));
   check_ids(node, 1);
   check(ids.rank() < Shape::max_rank, "[embedding] ids is {}, needs fewer dimensions", ids.to_string());
   if (node.has_input(2))
@@ -112,6 +116,12 @@ std::vector<Case> cases() {
   add(257, 2, {1031}, 0, 0);
   add(31, 130, {4, 13}, 13, 4, 2, -0.3);
   add(5, 3, {2, 3, 5}, 7, 6);
+  for (DType half : {DType::f16, DType::bf16}) {
+    add(65, 64, {3, 17}, 0, 0, 0, 8);
+    list.back().inputs[0].type.dtype = half;
+    add(7, 127, {2, 3, 5}, 11, 0, 2);
+    list.back().inputs[0].type.dtype = half;
+  }
   return list;
 }
 
@@ -129,7 +139,8 @@ const Op embedding_op = {.name = "embedding",
                          .reference = reference,
                          .cases = cases,
                          .cost = cost,
-                         .candidates = candidates};
+                         .candidates = candidates,
+                         .takes_half = true};
 
 }  // namespace
 

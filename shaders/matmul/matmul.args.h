@@ -2,7 +2,38 @@
 #define VKFORMER_MATMUL_ARGS_H
 #include "shaders/common/shared.h"
 
+#ifndef __cplusplus
+// In GLSL a kernel's variant says which operands are 16-bit floats; see operands.glsl.
+#ifdef A_HALF
+#define A_ELEMENTS Halves
+#define A_PAIRS Halves
+#define A_QUADS HalfQuads
+#else
+#define A_ELEMENTS Floats
+#define A_PAIRS FloatPairs
+#define A_QUADS FloatQuads
+#endif
+#ifdef B_HALF
+#define B_ELEMENTS Halves
+#define B_PAIRS Halves
+#define B_QUADS HalfQuads
+#else
+#define B_ELEMENTS Floats
+#define B_PAIRS FloatPairs
+#define B_QUADS FloatQuads
+#endif
+#endif
+
 VKFORMER_SHARED_BEGIN
+
+#ifdef __cplusplus
+using A_ELEMENTS = uint64_t;
+using A_PAIRS = uint64_t;
+using A_QUADS = uint64_t;
+using B_ELEMENTS = uint64_t;
+using B_PAIRS = uint64_t;
+using B_QUADS = uint64_t;
+#endif
 
 const uint MATMUL_BIAS = 1;
 const uint MATMUL_PRE_ACTIVATION = 2;
@@ -12,19 +43,21 @@ const uint MATMUL_RESIDUAL = 4;
 /// last. With splits > 1 the sum over K is cut into ranges of k_per_split and `y` receives the raw partial sums
 /// [splits, batch, M, N], which matmul_reduce adds up.
 struct MatmulArgs {
-  Floats a;                      ///< [batch, M, K], or [batch, K, M] when transposed
-  Floats b;                      ///< [batch, K, N], or [batch, N, K] when transposed
-  FloatPairs a_pairs, b_pairs;   ///< the same addresses, read only by kernels told that every row is aligned
-  FloatQuads a_quads, b_quads;
-  Floats y;                      ///< [batch, M, N]
-  Floats pre_activation;         ///< [batch, M, N]
-  Floats bias;                   ///< [N]
-  Floats residual;               ///< [batch, M, N]
+  A_ELEMENTS a;     ///< [batch, M, K], or [batch, K, M] when transposed
+  B_ELEMENTS b;     ///< [batch, K, N], or [batch, N, K] when transposed
+  A_PAIRS a_pairs;  ///< the same addresses, read only by kernels told that every row is aligned
+  B_PAIRS b_pairs;
+  A_QUADS a_quads;
+  B_QUADS b_quads;
+  Floats y;               ///< [batch, M, N]
+  Floats pre_activation;  ///< [batch, M, N]
+  Floats bias;            ///< [N]
+  Floats residual;        ///< [batch, M, N]
   uint m, n, k;
   uint batch;
   uint splits;
   uint k_per_split;  ///< a multiple of 4
-  uint b_stride;     ///< floats from one row of a transposed B to the next; K but for the workspace of matmul_pad
+  uint b_stride;     ///< elements from one row of a transposed B to the next; K but for the workspace of matmul_pad
   float scale;
   uint flags;  ///< MATMUL_*: which of the last three pointers are there
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "shaders/cast/cast.h"
 #include "shaders/column_sum/column_sum.h"
 #include "shaders/matmul/matmul_cases.h"
 #include "shaders/matmul/matmul_kernels.h"
@@ -54,6 +55,12 @@ Types infer(const Node& node) {
     check(!transpose_a || a.rank() == 2, "[matmul] a is {}: transposed with b {} it must have two dimensions",
           a.to_string(), b.to_string());
   const MatmulProblem p = matmul_problem(node);
+  check(p.a_type != DType::i32 && p.b_type != DType::i32 && (!is_half(p.a_type) || p.a_type == p.b_type),
+        "[matmul] a is {}, b is {}; both must be floats, and b what a is when that has 16 bits", name_of(p.a_type),
+        name_of(p.b_type));
+  for (size_t i : {2, 3})
+    check(!node.has_input(i) || node.input_types[i].dtype == DType::f32, "[matmul] {} is {}, it must be f32",
+          i == 2 ? "bias" : "residual", name_of(node.input_types[i].dtype));
   const int64_t k_of_b = join_rows ? b.rows() : transpose_b ? b.columns() : b[-2];
   check(p.k == k_of_b, "[matmul] a is {} and sums over {}, b is {} and sums over {}", a.to_string(), p.k, b.to_string(),
         k_of_b);
@@ -88,15 +95,16 @@ Values gradient(Graph& graph, const Node& original, std::span<const Value> upstr
   const MatmulOptions nn{.scale = p.scale}, nt{.transpose_b = true, .scale = p.scale};
   const MatmulOptions tn{.transpose_a = true, .join_rows = join, .scale = p.scale};
   Values gradients(node.inputs.size());
+  const Value factor = cast(graph, sums, p.a_type);  // products of 16-bit operands have 16-bit ones in their gradients
   if (p.transpose_a) {
-    gradients[0] = matmul(graph, b, sums, nt);
-    gradients[1] = matmul(graph, a, sums, nn);
+    gradients[0] = matmul(graph, b, factor, nt);
+    gradients[1] = matmul(graph, a, factor, nn);
   } else if (p.transpose_b) {
-    gradients[0] = matmul(graph, sums, b, nn);
-    gradients[1] = matmul(graph, sums, a, tn);
+    gradients[0] = matmul(graph, factor, b, nn);
+    gradients[1] = matmul(graph, factor, a, tn);
   } else {
-    gradients[0] = matmul(graph, sums, b, nt);
-    gradients[1] = matmul(graph, a, sums, tn);
+    gradients[0] = matmul(graph, factor, b, nt);
+    gradients[1] = matmul(graph, a, factor, tn);
   }
   if (node.has_input(2)) gradients[2] = column_sum(graph, sums);
   if (node.has_input(3)) gradients[3] = upstream[0];
@@ -140,8 +148,9 @@ Cost cost(const Node& node) {
   const MatmulProblem p = matmul_problem(node);
   const auto batch = static_cast<double>(p.batch), m = static_cast<double>(p.m), n = static_cast<double>(p.n),
              k = static_cast<double>(p.k);
-  const double moved = m * k + k * n + m * n * (node.has_input(3) ? 2 : 1);
-  return {.bytes = batch * moved * static_cast<double>(size_of(DType::f32)), .flops = 2 * batch * m * n * k};
+  const double moved = m * k * static_cast<double>(size_of(p.a_type)) + k * n * static_cast<double>(size_of(p.b_type)) +
+                       m * n * (node.has_input(3) ? 2 : 1) * static_cast<double>(size_of(DType::f32));
+  return {.bytes = batch * moved, .flops = 2 * batch * m * n * k};
 }
 
 const Op matmul_op = {.name = "matmul",
@@ -153,6 +162,7 @@ const Op matmul_op = {.name = "matmul",
                       .cost = cost,
                       .candidates = matmul_candidates,
                       .scratch = matmul_scratch,
+                      .takes_half = true,
                       .addend = 3};
 
 }  // namespace
@@ -161,6 +171,8 @@ MatmulProblem matmul_problem(const Node& node) {
   const Shape &a = node.in(0), &b = node.in(1);
   MatmulProblem p{.transpose_a = flag(node, "transpose_a"),
                   .transpose_b = flag(node, "transpose_b"),
+                  .a_type = node.input_types[0].dtype,
+                  .b_type = node.input_types[1].dtype,
                   .scale = static_cast<float>(attribute(node, "scale", 1)),
                   .activation = static_cast<Activation>(attribute(node, "activation", 0))};
   const bool batched = is_batched(node);

@@ -23,7 +23,10 @@ struct MatmulOptions {
 ///   b [.., K, N]   one product for each index of the leading dimensions, which a [.., M, K] must share: y [.., M, N].
 ///   join_rows      a [.., M], b [.., N] of equal leading dimensions: y [M, N].
 ///
-/// Throws "[matmul] ..." on shapes that do not fit.
+/// b, or a and b, may be f16 or bf16 tensors (one type for both); sums, bias, residual and y are f32 all the same.
+/// Their gradients are products of 16-bit operands, too: the upstream gradient is rounded to a's type.
+///
+/// Throws "[matmul] ..." on shapes and types that do not fit.
 Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options = {});
 
 }  // namespace vkformer

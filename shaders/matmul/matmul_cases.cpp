@@ -83,6 +83,21 @@ std::vector<Case> matmul_cases() {
                              rows < 4 ? 68 : 69, {.bias = rows % 3 == 0}));
   list.push_back(make_case(Layout::nt, {3}, true, 1, 37, 20));
   list.push_back(make_case(Layout::nn, {3}, true, 3, 36, 20, {.activation = Activation::relu, .scale = -1}));
+  // 16-bit operands: b alone as in a weight, or both, in all layouts; odd, and at whole quads.
+  for (DType half : {DType::f16, DType::bf16})
+    for (Layout layout : {Layout::nn, Layout::nt, Layout::tn})
+      for (bool both : {false, true}) {
+        if (!both && layout == Layout::tn) continue;
+        const auto add = [&](int64_t m, int64_t n, int64_t k, const Epilogue& epilogue = {}) {
+          Case c = make_case(layout, {}, false, m, n, k, epilogue);
+          c.inputs[1].type.dtype = half;
+          if (both) c.inputs[0].type.dtype = half;
+          list.push_back(c);
+        };
+        add(35, 41, 37, all_gelu);
+        add(36, 68, 100, {.bias = true});
+        if (!both) add(1, 68, 36);
+      }
   return list;
 }
 

@@ -1,4 +1,9 @@
 #version 460
+// variant f32:
+// variant f32_f16: -DHALF=1 -DB_HALF
+// variant f32_bf16: -DHALF=2 -DB_HALF
+// variant f16: -DHALF=1 -DA_HALF -DB_HALF
+// variant bf16: -DHALF=2 -DA_HALF -DB_HALF
 // Matrix product straight from memory, 4 x 4 outputs an invocation: for drivers whose compilers leave loops and arrays
 // as they are (SwiftShader), and the fallback that is legal everywhere.
 #extension GL_GOOGLE_include_directive : require
@@ -10,6 +15,7 @@ layout(constant_id = 1) const bool TRANSPOSE_A = false;
 layout(constant_id = 2) const bool TRANSPOSE_B = false;
 
 PUSH(MatmulArgs);
+#include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
 
 void store_row(uint base, uint row, uint column, vec4 sums) {
@@ -37,11 +43,11 @@ void main() {
   b_at += product * args.k * args.n;
   vec4 row_0 = vec4(0), row_1 = vec4(0), row_2 = vec4(0), row_3 = vec4(0);
   for (uint k = 0; k < args.k; k++) {
-    const vec4 b = vec4(args.b.v[b_at.x], args.b.v[b_at.y], args.b.v[b_at.z], args.b.v[b_at.w]);
-    row_0 += args.a.v[a_at.x] * b;
-    row_1 += args.a.v[a_at.y] * b;
-    row_2 += args.a.v[a_at.z] * b;
-    row_3 += args.a.v[a_at.w] * b;
+    const vec4 b = vec4(b_one(b_at.x), b_one(b_at.y), b_one(b_at.z), b_one(b_at.w));
+    row_0 += a_one(a_at.x) * b;
+    row_1 += a_one(a_at.y) * b;
+    row_2 += a_one(a_at.z) * b;
+    row_3 += a_one(a_at.w) * b;
     a_at += a_step;
     b_at += b_step;
   }

@@ -99,7 +99,10 @@ bool pads(std::string_view candidate) { return candidate.ends_with("_padded"); }
 int64_t padded_stride(const MatmulProblem& p) { return (p.k + 15) / 16 * 16 + 16; }
 
 /// Whether rows of B lie a multiple of 4 KiB apart and enough rows of A pay for the copy.
-bool padding_pays(const MatmulProblem& p) { return p.transpose_b && p.k % 1024 == 0 && p.m >= 128; }
+bool padding_pays(const MatmulProblem& p) { return p.k % 1024 == 0 && p.m >= 128; }
+
+/// The copy is one of floats.
+bool padding_legal(const MatmulProblem& p) { return p.transpose_b && p.b_type == DType::f32; }
 
 // --- launching ---
 
@@ -108,13 +111,30 @@ struct Work {
   MatmulArgs args;
   uint32_t activation;
 
+  int64_t a_row() const { return p.transpose_a ? p.m : p.k; }
+  int64_t b_row() const { return p.transpose_b ? args.b_stride : p.n; }
   /// Whether every stored row of an operand starts `bytes`-aligned.
-  bool aligned(uint64_t address, int64_t row, uint64_t bytes) const {
-    return address % bytes == 0 && static_cast<uint64_t>(row * float_bytes) % bytes == 0;
+  static bool aligned(uint64_t address, int64_t row, DType dtype, int64_t bytes) {
+    return static_cast<int64_t>(address) % bytes == 0 && row * size_of(dtype) % bytes == 0;
   }
-  bool a_aligned(uint64_t bytes) const { return aligned(args.a, p.transpose_a ? p.m : p.k, bytes); }
-  bool b_aligned(uint64_t bytes) const { return aligned(args.b, p.transpose_b ? args.b_stride : p.n, bytes); }
+  bool a_aligned(int64_t bytes) const { return aligned(args.a, a_row(), p.a_type, bytes); }
+  bool b_aligned(int64_t bytes) const { return aligned(args.b, b_row(), p.b_type, bytes); }
+  /// Whether they start at whole quads of elements.
+  bool a_quads() const { return a_aligned(4 * size_of(p.a_type)); }
+  bool b_quads() const { return b_aligned(4 * size_of(p.b_type)); }
 };
+
+/// The variant that reads these operands: "f32", "f32_f16", "f32_bf16", "f16" or "bf16".
+std::string_view variant_of(const MatmulProblem& p) {
+  if (is_half(p.a_type)) return name_of(p.a_type);
+  return p.b_type == DType::f16 ? "f32_f16" : p.b_type == DType::bf16 ? "f32_bf16" : "f32";
+}
+
+std::string_view long_word_variant_of(const MatmulProblem& p) {
+  for (std::string_view name : {"f32_int64", "f32_f16_int64", "f32_bf16_int64", "f16_int64", "bf16_int64"})
+    if (name.substr(0, name.size() - std::string_view("_int64").size()) == variant_of(p)) return name;
+  fail("[matmul] there is no variant {}", variant_of(p));
+}
 
 Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
@@ -123,7 +143,7 @@ Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
   const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, 64 / subgroup, pairs_a ? 2 : 4, pairs_b);
   const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
   return {.kernel = "matmul_lanes",
-          .variant = facts.int64 ? "f32_int64" : "f32",
+          .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, pairs_a,
                         pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
@@ -133,12 +153,12 @@ Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
 /// 32 rows x 8 columns a lane. Subgroups of 16 are AVX-512's: twice as many registers, for twice the values of k.
 Launch scalar_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
-  const bool quads_a = work.a_aligned(16), pairs_b = work.b_aligned(8);
+  const bool quads_a = work.a_quads(), pairs_b = work.b_aligned(8);
   const uint32_t subgroup = facts.subgroup_size, step = subgroup > 8 ? 8 : 4;
   const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, 8, 0, pairs_b);
   const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
   return {.kernel = "matmul_scalar",
-          .variant = facts.int64 ? "f32_int64" : "f32",
+          .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, quads_a,
                         pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, step},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
@@ -149,22 +169,24 @@ Launch tile_launch(const DeviceFacts& facts, const Work& work, const Tile& tile)
   const MatmulProblem& p = work.p;
   const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
   return {.kernel = "matmul_tile",
+          .variant = variant_of(p),
           .constants = {work.activation, tile.invocations(), tile.side, tile.block, p.transpose_a, p.transpose_b,
-                        p.transpose_a && work.a_aligned(16), !p.transpose_b && work.b_aligned(16)},
+                        p.transpose_a && work.a_quads(), !p.transpose_b && work.b_quads()},
           .groups = spread_groups(facts, static_cast<uint64_t>(count))};
 }
 
 Launch vector_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   return {.kernel = "matmul_vector",
-          .constants = {work.activation, work.args.m, p.transpose_b, p.transpose_b && work.a_aligned(16),
-                        work.b_aligned(16)},
+          .variant = variant_of(p),
+          .constants = {work.activation, work.args.m, p.transpose_b, p.transpose_b && work.a_quads(), work.b_quads()},
           .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, p.m, 32)))};
 }
 
 Launch direct_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   return {.kernel = "matmul_direct",
+          .variant = variant_of(p),
           .constants = {work.activation, p.transpose_a, p.transpose_b},
           .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, 16, 64)))};
 }
@@ -192,10 +214,11 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
     add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < facts.cpu_threads, "lanes_split");
-    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts);
-    add(scalar && padding_pays(p), "lanes_scalar_padded");
+    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts),
+               padded = padding_legal(p) && padding_pays(p);
+    add(scalar && padded, "lanes_scalar_padded");
     add(scalar, "lanes_scalar");
-    add(lanes && facts.int64 && padding_pays(p), "lanes_padded");
+    add(lanes && facts.int64 && padded, "lanes_padded");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
     add(true, "direct");
   }
@@ -215,8 +238,8 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   add(split && fits(split_tile, facts), "tile64_split");
   add(lanes, "lanes");
   add(lanes, "lanes_scalar");
-  add(lanes && p.transpose_b, "lanes_scalar_padded");
-  add(lanes && p.transpose_b, "lanes_padded");
+  add(lanes && padding_legal(p), "lanes_scalar_padded");
+  add(lanes && padding_legal(p), "lanes_padded");
   add(lanes && split, "lanes_split");
   add(true, "direct");
   return names;

@@ -10,6 +10,7 @@ namespace vkformer {
 struct MatmulProblem {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
+  DType a_type = DType::f32, b_type = DType::f32;
   float scale = 1;
   Activation activation = Activation::none;
 };

@@ -1,15 +1,20 @@
 #version 460
 // variant f32:
+// variant f32_f16: -DHALF=1 -DB_HALF
+// variant f32_bf16: -DHALF=2 -DB_HALF
+// variant f16: -DHALF=1 -DA_HALF -DB_HALF
+// variant bf16: -DHALF=2 -DA_HALF -DB_HALF
 // variant f32_int64: -DINT64
+// variant f32_f16_int64: -DHALF=1 -DB_HALF -DINT64
+// variant f32_bf16_int64: -DHALF=2 -DB_HALF -DINT64
+// variant f16_int64: -DHALF=1 -DA_HALF -DB_HALF -DINT64
+// variant bf16_int64: -DHALF=2 -DA_HALF -DB_HALF -DINT64
 // Matrix product for software drivers and other small subgroups. One subgroup owns ROWS x (COLUMNS * SUBGROUP) outputs
 // in registers. Such drivers load lane by lane and never merge neighbouring addresses, so the cheap ways to move data
 // are 64-bit loads (two floats at the price of one) and broadcasts of a loaded vector's lanes: lanes run along the rows
 // when A is loaded and along the columns when B is loaded, and each A value is then broadcast to all lanes.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-#ifdef INT64
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#endif
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/matmul/matmul.args.h"
 
@@ -25,14 +30,8 @@ layout(constant_id = 7) const bool PAIRS_B = false;  // the same of B; without T
 layout(constant_id = 8) const bool ADD_RESIDUAL = false;  // there is a residual and no activation before it
 
 PUSH(MatmulArgs);
+#include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
-
-#ifdef INT64
-layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer LongWords { uint64_t v[]; };
-vec2 load_pair(FloatPairs data, uint index) { return uintBitsToFloat(unpackUint2x32(LongWords(data).v[index])); }
-#else
-vec2 load_pair(FloatPairs data, uint index) { return data.v[index]; }
-#endif
 
 const uint A_UNIT = PAIRS_A ? 2 : 1, B_UNIT = PAIRS_B ? 2 : 1;
 // A lane of B's registers holds neighbouring columns when they were loaded as a pair.
@@ -46,20 +45,32 @@ float c[ROWS * COLUMNS];
 // in pairs if PAIRS_. Rows and columns past the edge are clamped to it; their results are never stored.
 uint a_at[LOADS_PER_TILE], b_at[COLUMNS], a_step, b_step;
 
+// Four values from pair i on. Rows of floats are aligned to pairs, those of halves to quads.
+#ifdef A_HALF
+vec4 a_four(uint i) { return a_quad(i / 2); }
+#else
+vec4 a_four(uint i) { return vec4(a_pair(i), a_pair(i + 1)); }
+#endif
+#ifdef B_HALF
+vec4 b_four(uint i) { return b_quad(i / 2); }
+#else
+vec4 b_four(uint i) { return vec4(b_pair(i), b_pair(i + 1)); }
+#endif
+
 // Adds the products of `steps` (4 or 1) values of k.
 void accumulate(uint k, const uint steps) {
   float b[4 * COLUMNS];  // [step][column]
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     if (PAIRS_B && TRANSPOSE_B && steps == 4) {
-      const vec2 low = load_pair(args.b_pairs, b_at[t] + k / 2), high = load_pair(args.b_pairs, b_at[t] + k / 2 + 1);
-      b[t] = low.x, b[COLUMNS + t] = low.y, b[2 * COLUMNS + t] = high.x, b[3 * COLUMNS + t] = high.y;
+      const vec4 four = b_four(b_at[t] + k / 2);
+      [[unroll]] for (uint h = 0; h < 4; h++) b[h * COLUMNS + t] = four[h];
     } else if (!PAIRED_COLUMNS) {
       [[unroll]] for (uint h = 0; h < steps; h++) {
-        b[h * COLUMNS + t] = args.b.v[b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step)];
+        b[h * COLUMNS + t] = b_one(b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step));
       }
     } else if (t % 2 == 0) {
       [[unroll]] for (uint h = 0; h < steps; h++) {
-        const vec2 pair = load_pair(args.b_pairs, b_at[t] + (k + h) * b_step);
+        const vec2 pair = b_pair(b_at[t] + (k + h) * b_step);
         b[h * COLUMNS + t] = pair.x, b[h * COLUMNS + t + 1] = pair.y;
       }
     }
@@ -67,15 +78,15 @@ void accumulate(uint k, const uint steps) {
   [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
     float a[8];  // [step], or [step][row parity] when two rows come as a pair
     if (PAIRS_A && !TRANSPOSE_A && steps == 4) {
-      const vec2 low = load_pair(args.a_pairs, a_at[g] + k / 2), high = load_pair(args.a_pairs, a_at[g] + k / 2 + 1);
-      a[0] = low.x, a[1] = low.y, a[2] = high.x, a[3] = high.y;
+      const vec4 four = a_four(a_at[g] + k / 2);
+      [[unroll]] for (uint h = 0; h < 4; h++) a[h] = four[h];
     } else if (!PAIRED_ROWS) {
       [[unroll]] for (uint h = 0; h < steps; h++) {
-        a[h] = args.a.v[a_at[g] * A_UNIT + (TRANSPOSE_A ? (k + h) * a_step : k + h)];
+        a[h] = a_one(a_at[g] * A_UNIT + (TRANSPOSE_A ? (k + h) * a_step : k + h));
       }
     } else {
       [[unroll]] for (uint h = 0; h < steps; h++) {
-        const vec2 pair = load_pair(args.a_pairs, a_at[g] + (k + h) * a_step);
+        const vec2 pair = a_pair(a_at[g] + (k + h) * a_step);
         a[2 * h] = pair.x, a[2 * h + 1] = pair.y;
       }
     }

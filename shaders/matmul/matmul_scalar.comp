@@ -1,13 +1,18 @@
 #version 460
 // variant f32:
+// variant f32_f16: -DHALF=1 -DB_HALF
+// variant f32_bf16: -DHALF=2 -DB_HALF
+// variant f16: -DHALF=1 -DA_HALF -DB_HALF
+// variant bf16: -DHALF=2 -DA_HALF -DB_HALF
 // variant f32_int64: -DINT64
+// variant f32_f16_int64: -DHALF=1 -DB_HALF -DINT64
+// variant f32_bf16_int64: -DHALF=2 -DB_HALF -DINT64
+// variant f16_int64: -DHALF=1 -DA_HALF -DB_HALF -DINT64
+// variant bf16_int64: -DHALF=2 -DA_HALF -DB_HALF -DINT64
 // Matrix product for software drivers that load a uniform value once for the whole subgroup, even when its address
 // comes from a loop counter or the workgroup's number. As matmul_lanes, but A is read in that way, four floats at a
 // time, and nothing is broadcast.
 #extension GL_KHR_shader_subgroup_basic : require
-#ifdef INT64
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#endif
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/matmul/matmul.args.h"
 
@@ -18,23 +23,17 @@ layout(constant_id = 2) const uint ROWS = 32;  // with TRANSPOSE_A and QUADS_A a
 layout(constant_id = 3) const uint COLUMNS = 8;  // per lane
 layout(constant_id = 4) const bool TRANSPOSE_A = false;
 layout(constant_id = 5) const bool TRANSPOSE_B = false;
-layout(constant_id = 6) const bool QUADS_A = false;  // the stored rows of A start 16-byte aligned
+layout(constant_id = 6) const bool QUADS_A = false;  // the stored rows of A start at whole quads
 layout(constant_id = 7) const bool PAIRS_B = false;  // of B 8-byte aligned; without TRANSPOSE_B, COLUMNS is even
 layout(constant_id = 8) const bool ADD_RESIDUAL = false;  // there is a residual and no activation before it
 layout(constant_id = 9) const uint STEP = 4;              // values of k at a time, a multiple of 4
 
-
 // Rows at a time: their sums stay in registers while k advances.
 const uint BLOCK = 4;
-PUSH(MatmulArgs);
-#include "shaders/matmul/epilogue.glsl"
 
-#ifdef INT64
-layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer LongWords { uint64_t v[]; };
-vec2 load_pair(FloatPairs data, uint index) { return uintBitsToFloat(unpackUint2x32(LongWords(data).v[index])); }
-#else
-vec2 load_pair(FloatPairs data, uint index) { return data.v[index]; }
-#endif
+PUSH(MatmulArgs);
+#include "shaders/matmul/operands.glsl"
+#include "shaders/matmul/epilogue.glsl"
 
 const uint B_UNIT = PAIRS_B ? 2 : 1;
 // A lane of B's registers holds neighbouring columns when they were loaded as a pair.
@@ -53,12 +52,12 @@ void accumulate(uint k, const uint steps) {
     [[unroll]] for (uint h = 0; h < steps; h++) {
       if (PAIRS_B && TRANSPOSE_B && steps > 1) {
         if (h % 2 != 0) continue;
-        const vec2 pair = load_pair(args.b_pairs, b_at[t] + (k + h) / 2);
+        const vec2 pair = b_pair(b_at[t] + (k + h) / 2);
         b[h * COLUMNS + t] = pair.x, b[(h + 1) * COLUMNS + t] = pair.y;
       } else if (!PAIRED_COLUMNS) {
-        b[h * COLUMNS + t] = args.b.v[b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step)];
+        b[h * COLUMNS + t] = b_one(b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step));
       } else if (t % 2 == 0) {
-        const vec2 pair = load_pair(args.b_pairs, b_at[t] + (k + h) * b_step);
+        const vec2 pair = b_pair(b_at[t] + (k + h) * b_step);
         b[h * COLUMNS + t] = pair.x, b[h * COLUMNS + t + 1] = pair.y;
       }
     }
@@ -71,14 +70,14 @@ void accumulate(uint k, const uint steps) {
       [[unroll]] for (uint h = 0; h < steps; h++) {
         if (QUADS_A && TRANSPOSE_A) {
           if (i % 4 != 0) continue;
-          const vec4 quad = args.a_quads.v[(a_first + (k + h) * args.m + min(row, args.m - 4)) / 4];
+          const vec4 quad = a_quad((a_first + (k + h) * args.m + min(row, args.m - 4)) / 4);
           [[unroll]] for (uint j = 0; j < 4; j++) a[(i + j) * STEP + h] = quad[j];
         } else if (QUADS_A && steps > 1) {
           if (h % 4 != 0) continue;
-          const vec4 quad = args.a_quads.v[(a_first + row * args.k + k + h) / 4];
+          const vec4 quad = a_quad((a_first + row * args.k + k + h) / 4);
           [[unroll]] for (uint j = 0; j < 4; j++) a[i * STEP + h + j] = quad[j];
         } else {
-          a[i * STEP + h] = args.a.v[a_first + (TRANSPOSE_A ? (k + h) * args.m + row : row * args.k + k + h)];
+          a[i * STEP + h] = a_one(a_first + (TRANSPOSE_A ? (k + h) * args.m + row : row * args.k + k + h));
         }
       }
     }

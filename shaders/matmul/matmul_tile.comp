@@ -1,4 +1,9 @@
 #version 460
+// variant f32:
+// variant f32_f16: -DHALF=1 -DB_HALF
+// variant f32_bf16: -DHALF=2 -DB_HALF
+// variant f16: -DHALF=1 -DA_HALF -DB_HALF
+// variant bf16: -DHALF=2 -DA_HALF -DB_HALF
 // Matrix product for GPUs: a workgroup owns a TILE x TILE block of outputs, walks K in slices staged through shared
 // memory, and each invocation keeps 4 x 4 (BLOCK 1) or 8 x 8 (BLOCK 2) outputs in registers. The next slice is loaded
 // into registers while the current one is multiplied. Needs no subgroup operations.
@@ -12,10 +17,11 @@ layout(constant_id = 2) const uint TILE = 64;
 layout(constant_id = 3) const uint BLOCK = 1;
 layout(constant_id = 4) const bool TRANSPOSE_A = false;
 layout(constant_id = 5) const bool TRANSPOSE_B = false;
-layout(constant_id = 6) const bool ALIGNED_A = false;  // stored rows of A start 16-byte aligned; used if TRANSPOSE_A
+layout(constant_id = 6) const bool ALIGNED_A = false;  // stored rows of A start at whole quads; used if TRANSPOSE_A
 layout(constant_id = 7) const bool ALIGNED_B = false;  // the same of B; used without TRANSPOSE_B
 
 PUSH(MatmulArgs);
+#include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
 
 const uint SLICE = 16;           // values of k staged at a time
@@ -30,14 +36,14 @@ shared vec4 slice_b[SLICE * STRIDE];  // [k][columns / 4]
 float load_a(uint base, uint row, uint k, uint end) {
   const bool inside = row < args.m && k < end;
   const uint index = base + (TRANSPOSE_A ? k * args.m + row : row * args.k + k);
-  const float value = args.a.v[inside ? index : 0];
+  const float value = a_one(inside ? index : 0);
   return inside ? value : 0.0;
 }
 
 float load_b(uint base, uint column, uint k, uint end) {
   const bool inside = column < args.n && k < end;
   const uint index = base + (TRANSPOSE_B ? column * args.k + k : k * args.n + column);
-  const float value = args.b.v[inside ? index : 0];
+  const float value = b_one(inside ? index : 0);
   return inside ? value : 0.0;
 }
 
@@ -53,7 +59,7 @@ vec4 load_quad_a(uint i, uint base, uint first, uint k, uint end) {
   k += at.x;
   if (TRANSPOSE_A && ALIGNED_A) {
     const bool inside = row < args.m && k < end;
-    const vec4 quad = args.a_quads.v[inside ? (base + k * args.m + row) / 4 : 0];
+    const vec4 quad = a_quad(inside ? (base + k * args.m + row) / 4 : 0);
     return inside ? quad : vec4(0);
   }
   return vec4(load_a(base, row, k, end), load_a(base, row + 1, k, end), load_a(base, row + 2, k, end),
@@ -66,7 +72,7 @@ vec4 load_quad_b(uint i, uint base, uint first, uint k, uint end) {
   k += at.x;
   if (!TRANSPOSE_B && ALIGNED_B) {
     const bool inside = column < args.n && k < end;
-    const vec4 quad = args.b_quads.v[inside ? (base + k * args.n + column) / 4 : 0];
+    const vec4 quad = b_quad(inside ? (base + k * args.n + column) / 4 : 0);
     return inside ? quad : vec4(0);
   }
   return vec4(load_b(base, column, k, end), load_b(base, column + 1, k, end), load_b(base, column + 2, k, end),

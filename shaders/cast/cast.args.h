@@ -1,0 +1,16 @@
+#ifndef VKFORMER_CAST_ARGS_H
+#define VKFORMER_CAST_ARGS_H
+// Specialization constant 1: to 16 bits (otherwise from them).
+#include "shaders/common/stream.args.h"
+
+VKFORMER_SHARED_BEGIN
+
+struct CastArgs {
+  FloatQuads wide;
+  Halves half_words;
+  HalfQuads half_quads;  // the same address
+  Stream stream;
+};
+
+VKFORMER_SHARED_END
+#endif

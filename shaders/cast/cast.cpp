@@ -1,0 +1,81 @@
+#include "shaders/cast/cast.h"
+
+#include "runtime/half.h"
+#include "shaders/cast/cast.args.h"
+#include "shaders/common/stream.h"
+
+namespace vkformer {
+
+namespace {
+
+DType target_of(const Node& node) { return static_cast<DType>(node.integer("dtype")); }
+
+Types infer(const Node& node) {
+  const DType from = node.input_types[0].dtype, to = target_of(node);
+  check((from == DType::f32) != (to == DType::f32) && from != DType::i32 && to != DType::i32,
+        "[cast] from {} to {}: it goes from f32 to f16 or bf16, or back", name_of(from), name_of(to));
+  return {{node.in(0), to}};
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  std::vector<std::string_view> names;
+  const bool f16 = target_of(node) == DType::f16 || node.input_types[0].dtype == DType::f16;
+  for (std::string_view access : stream_candidates(node, facts)) {
+    if (access == "quads") names.push_back(f16 ? "f16_quads" : "bf16_quads");
+    if (access == "words") names.push_back(f16 ? "f16_words" : "bf16_words");
+  }
+  return names;
+}
+
+void record(Recorder& r, const Node& node) {
+  const bool to_half = is_half(target_of(node));
+  const uint64_t x = r.address(node.inputs[0]), y = r.address(node.outputs[0]);
+  const CastArgs args{.wide = to_half ? x : y,
+                      .half_words = to_half ? y : x,
+                      .half_quads = to_half ? y : x,
+                      .stream = stream_over(r.device(), node.out(0).elements())};
+  r.dispatch(stream_launch(r, "cast", args.stream, {to_half}), args);
+}
+
+// The rounding counts as the identity (the straight-through estimator).
+Values gradient(Graph&, const Node&, std::span<const Value> upstream) { return {upstream[0]}; }
+
+void reference(const Node& node, Inputs inputs, Outputs outputs) {
+  for (int64_t i = 0; i < node.out(0).elements(); ++i) outputs[0][i] = round_to(target_of(node), (*inputs[0])[i]);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const Shape& shape : {Shape{1}, Shape{2}, Shape{3}, Shape{2, 4}, Shape{7, 149}, Shape{4099}, Shape{3, 4271}})
+    for (DType half : {DType::f16, DType::bf16}) {
+      // Finite differences of a rounding say nothing: x is data. Its range reaches the f16s below 2^-14.
+      list.push_back({.inputs = {{.type = {shape}, .low = -1e-3, .high = 2, .constant = true}},
+                      .attributes = {{"dtype", static_cast<double>(half)}}});
+      list.push_back({.inputs = {{.type = {shape, half}, .low = -2, .high = 2}},
+                      .attributes = {{"dtype", static_cast<double>(DType::f32)}}});
+    }
+  return list;
+}
+
+Cost cost(const Node& node) { return {.bytes = 6 * static_cast<double>(node.out(0).elements()), .flops = 0}; }
+
+const Op cast_op = {.name = "cast",
+                    .infer = infer,
+                    .record = record,
+                    .gradient = gradient,
+                    .reference = reference,
+                    .cases = cases,
+                    .cost = cost,
+                    .candidates = candidates,
+                    .takes_half = true};
+
+}  // namespace
+
+Value cast(Graph& graph, Value x, DType dtype) {
+  if (graph.info(x).type.dtype == dtype) return x;
+  return graph.add(cast_op, {x}, {{"dtype", static_cast<double>(dtype)}})[0];
+}
+
+}  // namespace vkformer
+
+VKFORMER_OPS(cast, &vkformer::cast_op)

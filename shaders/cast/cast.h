@@ -1,0 +1,13 @@
+#pragma once
+// Between f32 and the 16-bit floats.
+
+#include "runtime/op.h"
+
+namespace vkformer {
+
+/// x in another type: f32 to f16 or bf16 (rounded to nearest), or one of those to f32 (exact). x itself when it has
+/// that type. Gradients pass as they are, in f32. Throws "[cast] ..." for integers and from one 16-bit type to the
+/// other.
+Value cast(Graph& graph, Value x, DType dtype);
+
+}  // namespace vkformer

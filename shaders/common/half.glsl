@@ -1,0 +1,29 @@
+#ifndef VKFORMER_HALF_GLSL
+#define VKFORMER_HALF_GLSL
+// 16-bit floats in 32-bit words, two to a word, the first one in the lower half: no device feature is needed for that.
+// HALF says which ones: HALF_F16 or HALF_BF16.
+#include "shaders/common/shared.h"
+
+#define HALF_F16 1
+#define HALF_BF16 2
+
+#if HALF == HALF_F16
+vec2 unpack_halves(uint word) { return unpackHalf2x16(word); }
+uint pack_halves(vec2 pair) { return packHalf2x16(pair); }
+#else
+vec2 unpack_halves(uint word) { return uintBitsToFloat(uvec2(word << 16, word & 0xffff0000u)); }
+// The upper half of an f32, rounded to nearest, ties to even; NaN must not round up to infinity.
+uint pack_halves(vec2 pair) {
+  const uvec2 bits = floatBitsToUint(pair);
+  const uvec2 rounded = bits + 0x7fffu + (bits >> 16 & 1u);
+  const uvec2 kept = mix(rounded, bits | 0x400000u, greaterThan(bits & 0x7fffffffu, uvec2(0x7f800000u))) >> 16;
+  return kept.x | kept.y << 16;
+}
+#endif
+
+float half_at(Halves data, uint i) {
+  const vec2 pair = unpack_halves(data.v[i / 2]);
+  return i % 2 == 0 ? pair.x : pair.y;
+}
+vec4 half_quad(uvec2 words) { return vec4(unpack_halves(words.x), unpack_halves(words.y)); }
+#endif
