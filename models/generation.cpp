@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "models/precision.h"
 #include "runtime/check.h"
 #include "shaders/cache_reorder/cache_reorder.h"
 #include "shaders/embedding/embedding.h"
@@ -19,7 +20,7 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape) {
   pass.position = graph.input("position", {1}, DType::i32);
   pass.memory = model.encode(graph, pass);
   model.remember(graph, pass);
-  return graph;
+  return with_stored_types(std::move(graph), model);
 }
 
 namespace {
@@ -56,7 +57,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   hidden = reshape(graph, hidden, {R * positions, graph.shape(hidden).columns()});
   if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {R}, DType::i32));
   graph.mark_output(model.head(graph, pass, hidden), "logits");
-  return graph;
+  return with_stored_types(std::move(graph), model);
 }
 
 int64_t padded_prompt(int64_t length, int64_t capacity) {

@@ -161,7 +161,7 @@ std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& p
       std::vector<const ParameterSpec*> run;
       for (size_t i = begin; i < end; ++i) {
         if (trained == (!resting.empty() && resting[i])) continue;
-        size += align_part(parameters[i].shape.elements() * size_of(DType::f32));
+        size += align_part(TensorType{parameters[i].shape, parameters[i].dtype}.bytes());
         run.push_back(&parameters[i]);
       }
       if (run.empty()) continue;
@@ -195,7 +195,7 @@ void add_joint_views(StoreLayout& layout, const ParameterBlock& block) {
     if (first.joint.empty()) continue;
     std::vector<int64_t> dimensions(first.shape.dimensions().begin(), first.shape.dimensions().end());
     for (; block.joins_next(i); ++i) dimensions[0] += block.parameters[i + 1]->shape[0];
-    layout.add_view(first.joint, {Shape(dimensions), DType::f32}, first.name);
+    layout.add_view(first.joint, {Shape(dimensions), first.dtype}, first.name);
   }
 }
 
@@ -209,7 +209,7 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
     for (size_t k = 0; k < blocks[i].parameters.size(); ++k) {
       const ParameterSpec& parameter = *blocks[i].parameters[k];
       parts.push_back({parameters ? parameter.name : fmt::format("{}/{}", what, parameter.name),
-                       {parameter.shape, DType::f32},
+                       {parameter.shape, parameter.dtype},
                        blocks[i].joins_next(k)});
     }
     layout.add_block(block_name(what, i), parts);

@@ -30,6 +30,7 @@ struct ParameterSpec {
   /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
   /// train them through it, not alone.
   std::string joint = {};
+  DType dtype = DType::f32;  ///< of the store's copy, see store_weights_as(); training needs f32
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }
 };

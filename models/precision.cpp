@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
-#include "runtime/op.h"
+#include "models/generation.h"
+#include "runtime/check.h"
 #include "shaders/cast/cast.h"
 
 namespace vkformer {
@@ -43,6 +45,10 @@ class Rewriter {
   Rewritten result_;
 };
 
+const std::string& name_in_graphs(const ParameterSpec& parameter) {
+  return parameter.joint.empty() ? parameter.name : parameter.joint;
+}
+
 DType same_dtype(const ValueInfo& info) { return info.type.dtype; }
 
 }  // namespace
@@ -61,23 +67,36 @@ Rewritten with_half_products(const Graph& graph, DType dtype) {
   return Rewriter(graph, same_dtype, before).take();
 }
 
-std::set<std::string> product_weights(const Graph& graph) {
-  std::set<std::string> names, others;
-  for (const Node& node : graph.nodes())
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!node.inputs[i]) continue;
-      const ValueInfo& info = graph.info(node.inputs[i]);
-      if (info.storage != Storage::persistent || info.type.dtype != DType::f32) continue;
-      const bool weight = (node.op->name == "matmul" && i == 1) || (node.op->name == "embedding" && i == 0);
-      (weight ? names : others).insert(info.name);
-    }
-  for (const std::string& name : others) names.erase(name);
-  return names;
+void store_weights_as(Model& model, DType dtype) {
+  std::set<std::string> weights, others;
+  const auto visit = [&](const Graph& graph) {
+    for (const Node& node : graph.nodes())
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!node.inputs[i] || graph.info(node.inputs[i]).storage != Storage::persistent) continue;
+        const bool weight = (node.op->name == "matmul" && i == 1) || (node.op->name == "embedding" && i == 0);
+        (weight ? weights : others).insert(graph.info(node.inputs[i]).name);
+      }
+  };
+  check(model.generates(), "this {} model does not write text; only then weights may be {}", model.family,
+        name_of(dtype));
+  const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
+  visit(build_generation(model, smallest, 1));
+  if (model.has_encoder()) visit(build_encoder(model, smallest));
+  for (ParameterSpec& parameter : model.parameters)
+    if (const std::string& name = name_in_graphs(parameter); weights.contains(name) && !others.contains(name))
+      parameter.dtype = dtype;
 }
 
-Rewritten with_half_weights(const Graph& graph, const std::set<std::string>& names, DType dtype) {
-  const auto dtype_of = [&](const ValueInfo& info) { return names.contains(info.name) ? dtype : info.type.dtype; };
-  return Rewriter(graph, dtype_of, [](Graph&, const Node&, Values&) {}).take();
+Graph with_stored_types(Graph graph, const Model& model) {
+  std::map<std::string, DType> types;
+  for (const ParameterSpec& parameter : model.parameters)
+    if (parameter.dtype != DType::f32) types[name_in_graphs(parameter)] = parameter.dtype;
+  if (types.empty()) return graph;
+  const auto dtype_of = [&](const ValueInfo& info) {
+    const auto known = types.find(info.name);
+    return known == types.end() ? info.type.dtype : known->second;
+  };
+  return Rewriter(graph, dtype_of, [](Graph&, const Node&, Values&) {}).take().graph;
 }
 
 }  // namespace vkformer

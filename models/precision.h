@@ -1,9 +1,7 @@
 #pragma once
 // 16-bit floats in a model's graph: rewrites of the whole graph, so that no family knows of them.
 
-#include <set>
-
-#include "runtime/graph.h"
+#include "models/model.h"
 
 namespace vkformer {
 
@@ -18,10 +16,11 @@ struct Rewritten {
 /// the f32 parameters are f32 (mixed precision, as PyTorch's autocast does it).
 Rewritten with_half_products(const Graph& graph, DType dtype);
 
-/// The persistent matrices that `graph` reads only as weights of products and as embedding tables.
-std::set<std::string> product_weights(const Graph& graph);
+/// Gives the parameters that a text generator reads only as weights of products and as embedding tables the type
+/// `dtype`; others, like norms, stay f32. Throws Error for a model that does not write text.
+void store_weights_as(Model& model, DType dtype);
 
-/// The persistent tensors named in `names` become tensors of `dtype`.
-Rewritten with_half_weights(const Graph& graph, const std::set<std::string>& names, DType dtype);
+/// A graph of that model as its family builds it, reading the parameters in the types they are stored in.
+Graph with_stored_types(Graph graph, const Model& model);
 
 }  // namespace vkformer

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "models/precision.h"
 #include "models/weights.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
@@ -52,10 +53,10 @@ Value add_loss(Graph& graph, const Model& model, const Pass& pass) {
   return loss;
 }
 
-Graph build_evaluation(const Model& model, const BatchShape& shape) {
+Graph build_evaluation(const Model& model, const BatchShape& shape, DType products) {
   Graph graph;
   add_loss(graph, model, add_inputs(graph, model, shape));
-  return graph;
+  return is_half(products) ? with_half_products(graph, products).graph : graph;
 }
 
 }  // namespace
@@ -82,13 +83,20 @@ BatchShape usual_batch(const Model& model, const TrainSettings& settings) {
           .mask = model.task != Task::causal};
 }
 
-TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations) {
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
+                                       DType products) {
   TrainingGraph built;
   Graph& graph = built.graph;
   Pass pass = add_inputs(graph, model, shape);
   pass.seed = graph.input("seed", {2}, DType::i32);
-  const Value upstream = graph.input("loss_gradient", {1});
+  Value upstream = graph.input("loss_gradient", {1});
   built.loss = add_loss(graph, model, pass);
+  if (is_half(products)) {
+    Rewritten rewritten = with_half_products(graph, products);
+    upstream = rewritten.values[static_cast<size_t>(upstream.id)];
+    built.loss = rewritten.values[static_cast<size_t>(built.loss.id)];
+    graph = std::move(rewritten.graph);
+  }
   using Training = ParameterSpec::Training;
   std::map<std::string, Value> persistent;
   for (Value value : graph.persistents()) persistent[graph.info(value).name] = value;
@@ -169,7 +177,7 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
   check(settings.accumulate >= 1, "an accumulation of {} micro-batches was asked for; at least 1 is needed",
         settings.accumulate);
   TrainingPlan plan;
-  TrainingGraph training = build_loss_and_gradients(model, shape, settings.checkpoint_activations);
+  TrainingGraph training = build_loss_and_gradients(model, shape, settings.checkpoint_activations, settings.products);
   plan.blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
   const Values joined = join_gradients(training, model, plan.blocks);
   add_model(plan.layout, model, plan.blocks);
@@ -197,7 +205,7 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
     plan.programs.emplace_back("update", std::move(update));
     plan.rows.push_back({"gradient sums", moment_bytes / 2});
   }
-  plan.programs.emplace_back("evaluation", build_evaluation(model, shape));
+  plan.programs.emplace_back("evaluation", build_evaluation(model, shape, settings.products));
   std::vector<int64_t> workspace;
   for (const auto& [name, graph] : plan.programs) {
     const MemoryPlan memory = backend.plan(graph, plan.layout);

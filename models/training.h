@@ -23,6 +23,9 @@ struct TrainSettings {
   uint32_t seed = 1337;
   /// Activations inside layers are computed again in the backward pass instead of kept. Results have the same bits.
   bool checkpoint_activations = false;
+  /// f16 or bf16: operands of matrix products are rounded to it (mixed precision); parameters, sums, gradients and
+  /// AdamW stay f32.
+  DType products = DType::f32;
 
   bool operator==(const TrainSettings&) const = default;
 };
@@ -44,8 +47,8 @@ struct TrainingGraph {
 };
 /// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension), "seed" i32 [2],
 /// "loss_gradient" [1] (1 / micro-batches).
-TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape,
-                                       bool checkpoint_activations = false);
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations = false,
+                                       DType products = DType::f32);
 /// Blocks of the parameters that have a gradient, then of those that rest.
 std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation);
 /// The gradients joined like the trained blocks.

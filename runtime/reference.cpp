@@ -49,9 +49,9 @@ class ReferenceStore : public Store {
   }
   double* at(const StoreLayout::Entry& entry) {
     if (!is_half(entry.type.dtype)) return blocks_[static_cast<size_t>(entry.block)].data() + entry.offset / 4;
-    std::vector<double>& values = halves_[{entry.block, entry.offset}];
-    values.resize(static_cast<size_t>(entry.type.elements()));
-    return values.data();
+    std::vector<double>& values = halves_[entry.block];
+    values.resize(static_cast<size_t>(layout().blocks()[static_cast<size_t>(entry.block)] / 2));
+    return values.data() + entry.offset / 2;
   }
 
  protected:
@@ -65,8 +65,8 @@ class ReferenceStore : public Store {
 
  private:
   std::vector<std::vector<double>> blocks_;
-  /// Tensors of 16-bit floats, by block and offset: as doubles they would not fit into their places.
-  std::map<std::pair<int, int64_t>, std::vector<double>> halves_;
+  /// The tensors of 16-bit floats, by block: there is an element in every two bytes, not in every four.
+  std::map<int, std::vector<double>> halves_;
 };
 
 class ReferenceProgram : public Program {

@@ -12,7 +12,7 @@ void StoreLayout::add_block(const std::string& name, std::span<const Part> parts
   for (const Part& part : parts) {
     check(entries_.emplace(part.name, Entry{part.type, block, offset}).second,
           "the store already has a tensor named '{}'", part.name);
-    offset += part.type.bytes();
+    offset += part.type.elements() * size_of(part.type.dtype);
     if (!part.packed) offset = align_part(offset);
   }
   check(entries_.emplace(name, Entry{{Shape{offset / size_of(DType::f32)}, DType::f32}, block, 0}).second,

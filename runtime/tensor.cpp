@@ -11,6 +11,12 @@ std::string_view name_of(DType dtype) {
   return names[static_cast<size_t>(dtype)];
 }
 
+DType float_type(std::string_view name) {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16})
+    if (name_of(dtype) == name) return dtype;
+  fail("'{}' is no type of floats; there are f32, f16 and bf16", name);
+}
+
 Shape::Shape(std::span<const int64_t> dimensions) {
   check(dimensions.size() <= static_cast<size_t>(max_rank), "a tensor has {} dimensions; at most {} are supported",
         dimensions.size(), max_rank);

@@ -21,6 +21,8 @@ constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DTy
 /// Bytes of one element.
 constexpr int64_t size_of(DType dtype) { return is_half(dtype) ? 2 : 4; }
 std::string_view name_of(DType);
+/// The float type of that name. Throws Error for other names.
+DType float_type(std::string_view name);
 
 /// Up to six dimensions, row-major, the last one contiguous.
 class Shape {

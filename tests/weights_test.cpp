@@ -49,9 +49,7 @@ std::shared_ptr<Store> store_for(Backend& backend, const std::vector<ParameterSp
 /// Keeps nothing, but notes how much it was given at a time.
 class CountingStore : public Store {
  public:
-  using Store::read;
   using Store::Store;
-  void read(const std::string&, std::span<float>) const override {}
   size_t largest = 0, total = 0;  ///< bytes
 
  protected:
@@ -59,6 +57,7 @@ class CountingStore : public Store {
     largest = std::max(largest, data.size());
     total += data.size();
   }
+  void read_elements(const StoreLayout::Entry&, std::span<std::byte>) const override {}
 };
 
 /// Pages of files and of shared memory that this process has mapped, in KiB.

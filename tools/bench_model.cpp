@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation.h"
+#include "models/precision.h"
 #include "models/training.h"
 #include "runtime/check.h"
 #include "shaders/global_norm/global_norm.h"
@@ -65,7 +66,7 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
 
 void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,
                     const std::function<void(const Row&)>& report) {
-  const TrainSettings settings{.batch = flags.batch, .context = model.context};
+  const TrainSettings settings{.batch = flags.batch, .context = model.context, .products = float_type(flags.dtype)};
   const int64_t tokens = settings.batch * settings.context;
   const auto ids = some_ids(tokens, model.vocabulary);
   const std::string size = fmt::format("B{} T{}", settings.batch, settings.context);
@@ -74,7 +75,7 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
   report(
       measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
   {
-    TrainingGraph training = build_loss_and_gradients(model, causal_batch(model, settings));
+    TrainingGraph training = build_loss_and_gradients(model, causal_batch(model, settings), false, settings.products);
     const auto blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
     const Values joined = join_gradients(training, model, blocks);
     training.graph.mark_output(global_norm(training.graph, joined), "norm");  // keeps all gradients in the program
@@ -100,6 +101,7 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
 
 void bench_model(const BenchFlags& flags) {
   const Model model = model_or_shape(flags.model);
+  const DType dtype = float_type(flags.dtype);
   check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
   auto backend = open_backend(flags.common);
   const double mebibytes = static_cast<double>(model.parameter_count()) * 4 / (1 << 20);
@@ -115,6 +117,7 @@ void bench_model(const BenchFlags& flags) {
   const auto report = [&](const Row& row) {
     if (json)
       rows.push_back({{"model", flags.model},
+                      {"dtype", flags.dtype},
                       {"parameters", model.parameter_count()},
                       {"device", backend->facts().name},
                       {"driver", backend->facts().driver},
@@ -124,11 +127,14 @@ void bench_model(const BenchFlags& flags) {
                       {"best_seconds", row.best_seconds}});
     else
       fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n",
-                 model.family + " " + flags.model, size, parameters, backend->facts().name, row.test,
-                 fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
+                 fmt::format("{} {} {}", model.family, flags.model, flags.dtype), size, parameters,
+                 backend->facts().name, row.test, fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation),
+                 row.best_seconds * 1e3);
     std::fflush(stdout);
   };
-  bench_generation(flags, *backend, model, report);
+  Model stored = model;
+  if (is_half(dtype)) store_weights_as(stored, dtype);
+  bench_generation(flags, *backend, stored, report);
   if (flags.batch > 0) bench_training(flags, *backend, model, report);
   if (json) fmt::print("{}\n", rows.dump(1));
 }

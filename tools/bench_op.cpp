@@ -39,7 +39,8 @@ CaseInput parse_input(const std::string& text) {
   } catch (const std::logic_error&) {
     throw UsageError(fmt::format("--input {} is not a shape like 8x256x64 or 8x256:i32:0:64", text));
   }
-  input.type = {Shape(dimensions), parts.size() > 1 && parts[1] == "i32" ? DType::i32 : DType::f32};
+  input.type = {Shape(dimensions)};
+  if (parts.size() > 1) input.type.dtype = parts[1] == "i32" ? DType::i32 : float_type(parts[1]);
   return input;
 }
 

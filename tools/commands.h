@@ -30,6 +30,7 @@ struct TrainFlags {
   CommonFlags common;
   std::string config, data, out;
   TrainSettings settings;
+  std::string dtype = "f32";
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
@@ -41,6 +42,7 @@ struct TrainFlags {
 struct GenerateFlags {
   CommonFlags common;
   std::string model, prompt;
+  std::string dtype = "f32";
   int64_t tokens = 200;
   int64_t seed = -1;
   SamplingSettings sampling;
@@ -91,6 +93,7 @@ struct BenchFlags {
   // A model.
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
+  std::string dtype = "f32";
   int64_t batch = 12;
   bool roof = false;
   std::string output = "md";
@@ -100,6 +103,7 @@ struct BenchFlags {
 struct TuneFlags {
   CommonFlags common;
   std::string model = "4x128x4:65:64";
+  std::string dtype = "f32";
   int64_t batch = 12, context = 0, accumulate = 1;
   std::vector<int64_t> prompts{64};
 };

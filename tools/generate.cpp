@@ -16,7 +16,7 @@ namespace vkformer {
 
 void generate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  const Model model = model_to_generate(folder, flags.dtype);
   if (model.has_encoder()) return search_text(flags);
   for (const char* flag : {"--beams", "--return", "--length-penalty", "--early-stopping"})
     if (flags.given.contains(flag))

@@ -109,7 +109,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, con
 
 void generate_ids(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  const Model model = model_to_generate(folder, flags.dtype);
   std::vector<std::vector<int32_t>> given;
   for (const std::string& text : flags.ids) given.push_back(parse_ids(text));
   search(flags, folder, model, std::move(given), nullptr);
@@ -117,7 +117,7 @@ void generate_ids(const GenerateFlags& flags) {
 
 void search_text(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  const Model model = model_to_generate(folder, flags.dtype);
   const PromptText tokenizer(folder);
   search(flags, folder, model, {tokenizer.encode(flags.prompt)}, &tokenizer);
 }

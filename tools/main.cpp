@@ -28,6 +28,10 @@ void add_tuning_flag(CLI::App& command, CommonFlags& flags) {
       ->type_name("FILE");
 }
 
+void add_dtype(CLI::App& command, std::string& dtype, const char* help) {
+  command.add_option("--dtype", dtype, help)->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
+}
+
 void add_tune_flags(CLI::App& command, CommonFlags& flags) {
   add_tuning_flag(command, flags);
   command.add_flag("--tune", flags.tune,
@@ -73,6 +77,8 @@ void add_train(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--checkpoint-activations", s.checkpoint_activations,
                     "compute activations inside layers again for the backward pass: less memory, more time, same bits");
+  add_dtype(*command, flags->dtype,
+            "bf16: operands of matrix products are rounded to it (mixed precision); all else stays f32");
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
   command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")
@@ -102,6 +108,7 @@ void add_generate(CLI::App& app) {
   command->add_option("model", flags->model, "model folder or run folder")->required();
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
                                             "the text to continue, or for an encoder-decoder the source text");
+  add_dtype(*command, flags->dtype, "of the weights in the device's memory");
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
@@ -244,6 +251,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->capture_default_str();
+  add_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -252,7 +260,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--op", flags->op, "time this op instead of a model");
   command->add_option("--input", flags->inputs,
-                      "with --op: shape of an input, e.g. 8x256x64, 12x64:i32:0:64 or '-' (absent)");
+                      "with --op: shape of an input, e.g. 8x256x64, 8x256x64:bf16, 12x64:i32:0:64 or '-' (absent)");
   command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
   command->add_option("--candidate", flags->candidate, "with --op: only this kernel (default: all that are legal)");
   command->add_flag("--roof", flags->roof,
@@ -278,6 +286,7 @@ void add_tune(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  add_dtype(*command, flags->dtype, "as for generate and train");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
   command->add_option("--accumulate", flags->accumulate, "micro-batches of an iteration")

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/precision.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/utf8.h"
@@ -18,6 +19,12 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
   const auto latest = latest_checkpoint(given);
   check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
   return *latest;
+}
+
+Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype) {
+  Model model = make_model(JsonObject::load(folder / "config.json"));
+  if (is_half(float_type(dtype))) store_weights_as(model, float_type(dtype));
+  return model;
 }
 
 Model model_or_shape(const std::string& text) {

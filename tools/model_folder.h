@@ -10,6 +10,9 @@ namespace vkformer {
 /// The folder that holds config.json. Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
+/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "bf16").
+Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype);
+
 /// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as
 /// "4x128x4:65:64" (without dropout). Throws UsageError for anything else.
 Model model_or_shape(const std::string& text);

@@ -40,6 +40,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("clip", s.clip);
   visit("seed", s.seed);
   visit("checkpoint_activations", s.checkpoint_activations);
+  visit("dtype", f.dtype);
   visit("validation_fraction", f.validation_fraction);
   visit("evaluate_every", f.evaluate_every);
   visit("evaluation_batches", f.evaluation_batches);
@@ -92,6 +93,8 @@ RunState load_state(const std::filesystem::path& folder, TrainFlags& flags) {
     if (flags.given.contains(option_of(name))) return;
     if constexpr (std::is_same_v<T, bool>)
       value = boolean_or(settings, name, false);  // runs of earlier versions don't have it
+    else if constexpr (std::is_same_v<T, std::string>)
+      value = string_or(settings, name, value);
     else if constexpr (std::is_floating_point_v<T>)
       value = require_number(settings, name, -1e300, 1e300);
     else
@@ -311,6 +314,9 @@ void train(TrainFlags flags) {
   if (talk)
     fmt::print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
                model.parameter_count(), model.vocabulary, data.size());
+  flags.settings.products = float_type(flags.dtype);
+  if (flags.settings.products == DType::f16)
+    throw UsageError("train --dtype f16 would need its loss scaled against underflow; use bf16 or f32");
   const BatchShape shape = causal_batch(model, flags.settings);
   if (!flags.plan)
     tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {

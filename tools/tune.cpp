@@ -2,6 +2,7 @@
 
 #include "tools/tune.h"
 
+#include "models/precision.h"
 #include "runtime/files/utf8.h"
 #include "tools/model_folder.h"
 #include "tools/progress.h"
@@ -44,9 +45,9 @@ class Watch {
 
 /// Without attributes: "matmul f32[12, 64, 128] f32[128, 384] ...".
 std::string short_name(const std::string& signature) {
-  const size_t types = signature.find("32[");
-  if (types == std::string::npos) return signature;
-  return printable(signature.substr(0, signature.find(' ')) + " " + signature.substr(types - 1), 90);
+  const size_t bracket = signature.find('[');
+  if (bracket == std::string::npos) return signature;
+  return printable(signature.substr(0, signature.find(' ')) + signature.substr(signature.rfind(' ', bracket)), 90);
 }
 
 void print_program(const std::string& name, const TunedProgram& tuned) {
@@ -112,6 +113,7 @@ std::optional<Roof> roof_of(const Backend& backend) { return backend.tuning() ? 
 
 void tune(const TuneFlags& flags) {
   const Model model = model_or_shape(flags.model);
+  const DType dtype = float_type(flags.dtype);
   auto backend = open_backend(flags.common, {}, true);
   const auto file = tuning_file(flags.common, backend->facts());
   Watch watch(flags.common.quiet);
@@ -127,11 +129,15 @@ void tune(const TuneFlags& flags) {
     keep_tuning(*backend, flags.common, measured);  // what was measured stays, even if this is interrupted
   });
   if (flags.batch > 0) {
-    TrainSettings settings{.batch = flags.batch, .context = flags.context, .accumulate = flags.accumulate};
+    TrainSettings settings{
+        .batch = flags.batch, .context = flags.context, .accumulate = flags.accumulate, .products = dtype};
     tune_training(*backend, model, settings, usual_batch(model, settings), measured, observer);
   }
-  if (model.generates())
-    tune_generation(*backend, model, {.capacity = flags.context}, flags.prompts, measured, observer);
+  if (model.generates()) {
+    Model stored = model;
+    if (is_half(dtype)) store_weights_as(stored, dtype);
+    tune_generation(*backend, stored, {.capacity = flags.context}, flags.prompts, measured, observer);
+  }
   fmt::print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(),
              gain * 1e3);
   if (after > 0) fmt::print("programs that changed: {:.3f} ms before, {:.3f} ms tuned; ", before * 1e3, after * 1e3);

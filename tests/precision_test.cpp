@@ -1,0 +1,138 @@
+// 16-bit floats: rounding, weights stored in them, products of them in training.
+
+#include "models/precision.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/generation.h"
+#include "models/training.h"
+#include "runtime/autodiff.h"
+#include "runtime/check.h"
+#include "runtime/half.h"
+#include "shaders/cast/cast.h"
+#include "shaders/elementwise/elementwise.h"
+#include "shaders/matmul/matmul.h"
+
+using namespace vkformer;
+
+namespace {
+
+Model model_of(const nlohmann::json& config) { return make_model(JsonObject::parse(config.dump(), "config.json")); }
+
+const nlohmann::json gpt2 = {{"model_type", "gpt2"}, {"n_embd", 24}, {"n_head", 3},      {"n_layer", 2},
+                             {"vocab_size", 23},     {"n_ctx", 16},  {"n_positions", 16}};
+const nlohmann::json llama = {
+    {"model_type", "llama"},  {"hidden_size", 24},       {"num_attention_heads", 4}, {"num_key_value_heads", 2},
+    {"num_hidden_layers", 2}, {"intermediate_size", 37}, {"vocab_size", 23},         {"max_position_embeddings", 16}};
+const nlohmann::json t5 = {{"model_type", "t5"}, {"vocab_size", 23}, {"d_model", 19},  {"d_kv", 7},
+                           {"num_heads", 3},     {"d_ff", 22},       {"num_layers", 2}};
+
+const std::vector<int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6};
+
+std::vector<float> logits_of(Backend& backend, const Model& model, const Store* rounded) {
+  Generator generator(backend, model, {.capacity = 12, .source_positions = model.has_encoder() ? 12 : 0});
+  initialize(generator.store(), model.parameters, 7);
+  if (rounded)
+    for (const ParameterSpec& parameter : model.parameters)
+      generator.store().write(parameter.name, rounded->read(parameter.name));
+  if (model.has_encoder()) generator.encode(ids);
+  std::vector<float> all = generator.prefill(ids);
+  for (int32_t token : {7, 11}) {
+    const auto next = generator.decode(token);
+    all.insert(all.end(), next.begin(), next.end());
+  }
+  return all;
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(a[i] - b[i])));
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("floats round to the nearest 16-bit float, ties to even", "[precision]") {
+  CHECK(to_half(DType::f16, 1.0f) == 0x3C00);
+  CHECK(to_half(DType::f16, -2.0f) == 0xC000);
+  CHECK(to_half(DType::f16, 1.0f + 0x1p-11f) == 0x3C00);      // a tie: down to even
+  CHECK(to_half(DType::f16, 1.0f + 3 * 0x1p-11f) == 0x3C02);  // a tie: up to even
+  CHECK(to_half(DType::f16, 1.0f + 0x1.01p-11f) == 0x3C01);   // past the tie
+  CHECK(to_half(DType::f16, 65504.0f) == 0x7BFF);
+  CHECK(to_half(DType::f16, 65519.0f) == 0x7BFF);
+  CHECK(to_half(DType::f16, 65520.0f) == 0x7C00);  // infinity
+  CHECK(to_half(DType::f16, 0x1p-24f) == 1);       // the smallest
+  CHECK(to_half(DType::f16, 0x1p-25f) == 0);       // a tie with zero
+  CHECK(to_half(DType::f16, 0x1.8p-25f) == 1);
+  CHECK(to_half(DType::f16, 0x1.ffcp-15f) == 0x3FF + 1);  // rounds up to the smallest normal one
+  CHECK(to_half(DType::bf16, 1.0f) == 0x3F80);
+  CHECK(to_half(DType::bf16, 1.0f + 0x1p-8f) == 0x3F80);
+  CHECK(to_half(DType::bf16, 1.0f + 3 * 0x1p-8f) == 0x3F82);
+  CHECK(to_half(DType::bf16, 3.4e38f) == 0x7F80);
+  CHECK(std::isnan(from_half(DType::f16, to_half(DType::f16, NAN))));
+  CHECK(std::isnan(from_half(DType::bf16, to_half(DType::bf16, NAN))));
+  for (DType dtype : {DType::f16, DType::bf16})  // every one that is a number survives
+    for (uint32_t bits = 0; bits < 0x10000; ++bits)
+      if (const float value = from_half(dtype, static_cast<uint16_t>(bits)); !std::isnan(value))
+        CHECK(to_half(dtype, value) == bits);
+}
+
+TEST_CASE("gradients pass a cast as they are", "[precision]") {
+  Graph graph;
+  const Value x = graph.input("x", {5}), upstream = graph.input("upstream", {5});
+  const Value y = cast(graph, cast(graph, x, DType::bf16), DType::f32);
+  CHECK(differentiate(graph, scale(graph, y, 3), upstream, Values{x})[0]);
+  CHECK(cast(graph, x, DType::f32) == x);
+  CHECK_THROWS_AS(cast(graph, cast(graph, x, DType::bf16), DType::f16), Error);
+}
+
+TEST_CASE("ops that do not take 16-bit floats say so", "[precision]") {
+  Graph graph;
+  const Value half = graph.input("x", {4, 4}, DType::f16), other = graph.input("y", {4, 4}, DType::bf16);
+  CHECK_THROWS_AS(scale(graph, half, 2), Error);
+  CHECK_THROWS_AS(matmul(graph, half, other), Error);
+  CHECK_THROWS_AS(matmul(graph, half, graph.input("z", {4, 4})), Error);
+}
+
+TEST_CASE("weights stored in 16 bits compute what the same numbers in f32 do", "[precision][device]") {
+  for (const char* device : {"reference", ""})
+    for (const nlohmann::json& config : {gpt2, llama, t5})
+      for (DType dtype : {DType::f16, DType::bf16}) {
+        auto backend = make_backend(device);
+        Model model = model_of(config), stored = model;
+        store_weights_as(stored, dtype);
+        Generator rounded(*backend, stored, {.capacity = 1, .source_positions = stored.has_encoder() ? 1 : 0});
+        initialize(rounded.store(), stored.parameters, 7);
+        int64_t halves = 0;
+        for (const ParameterSpec& parameter : stored.parameters) halves += is_half(parameter.dtype);
+        CHECK(halves > 4);
+        CHECK(rounded.store().layout().total_bytes() < 0.8 * static_cast<double>(4 * model.parameter_count()));
+        const auto got = logits_of(*backend, stored, nullptr), same = logits_of(*backend, model, &rounded.store());
+        CHECK(largest_difference(got, same) < 2e-6);
+        CHECK(largest_difference(got, logits_of(*backend, model, nullptr)) > 0);
+      }
+}
+
+TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[precision][device]") {
+  for (const nlohmann::json& config : {gpt2, llama}) {
+    const Model model = model_of(config);
+    const auto losses = [&](const char* device, DType products) {
+      auto backend = make_backend(device);
+      Trainer trainer(*backend, model,
+                      {.batch = 2, .context = 4, .learning_rate = 3e-3, .warmup = 0, .products = products});
+      initialize(trainer.store(), model.parameters, 7);
+      std::vector<float> all;
+      for (int64_t i = 1; i <= 12; ++i) all.push_back(static_cast<float>(trainer.step(i, ids, ids)));
+      all.push_back(static_cast<float>(trainer.evaluate(ids, ids)));
+      return all;
+    };
+    const auto full = losses("", DType::f32), mixed = losses("", DType::bf16);
+    CHECK(mixed.back() < 0.9f * mixed.front());
+    CHECK(largest_difference(full, mixed) > 0);
+    CHECK(largest_difference(full, mixed) < 0.05);
+    CHECK(largest_difference(mixed, losses("reference", DType::bf16)) < 2e-3);
+  }
+}
