@@ -150,9 +150,10 @@ Values join_gradients(TrainingGraph& training, const Model& model, const std::ve
 void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
                    const TrainSettings& s) {
   const Graph::Scope scope(graph, "optimizer");
-  const Value schedule = graph.input("schedule", {3});
+  const bool scaled = s.products == DType::f16;
+  const Value schedule = graph.input("schedule", {scaled ? 4 : 3});
   Value norm;
-  if (s.clip > 0) graph.mark_output(norm = global_norm(graph, gradients), "norm");
+  if (s.clip > 0 || scaled) graph.mark_output(norm = global_norm(graph, gradients), "norm");
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Shape shape = graph.shape(gradients[i]);
     adamw(graph, graph.persistent(block_name("parameters", i), shape), gradients[i],
@@ -163,7 +164,8 @@ void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, cons
            .epsilon = s.epsilon,
            .weight_decay = s.weight_decay,
            .decayed_elements = blocks[i].decayed_elements,
-           .clip_norm = s.clip});
+           .clip_norm = s.clip,
+           .scaled = scaled});
   }
 }
 
@@ -236,16 +238,34 @@ Trainer::Trainer(Backend& backend, const Model& model, const TrainSettings& sett
   step_ = std::move(programs[0]);
   if (settings_.accumulate > 1) update_ = std::move(programs[1]);
   evaluation_ = std::move(programs.back());
-  step_->write("loss_gradient", std::vector<float>{1.0f / static_cast<float>(settings_.accumulate)});
+  if (settings_.products == DType::f16) scale_ = settings_.loss_scale;
 }
 
 double Trainer::step(int64_t iteration, const Feed& feed) {
+  const bool scaled = settings_.products == DType::f16;
   const double t = static_cast<double>(iteration);
-  const std::vector<float> schedule = {static_cast<float>(learning_rate_at(settings_, iteration)),
-                                       static_cast<float>(1 - std::pow(settings_.beta1, t)),
-                                       static_cast<float>(std::sqrt(1 - std::pow(settings_.beta2, t)))};
+  std::vector<float> schedule = {static_cast<float>(learning_rate_at(settings_, iteration)),
+                                 static_cast<float>(1 - std::pow(settings_.beta1, t)),
+                                 static_cast<float>(std::sqrt(1 - std::pow(settings_.beta2, t)))};
+  if (scaled) schedule.push_back(0);
   Program& updating = update_ ? *update_ : *step_;
-  updating.write("schedule", schedule);
+  for (;;) {
+    if (scaled) schedule[3] = static_cast<float>(1 / scale_);
+    updating.write("schedule", schedule);
+    const double loss = run_batches(iteration, feed);
+    if (settings_.clip > 0 || scaled) norm_ = static_cast<double>(updating.read("norm")[0]) / scale_;
+    // Overflows of 16-bit floats change nothing, and the iteration begins again. Below a scale of 1 it is no overflow.
+    if (!scaled || std::isfinite(norm_) || !std::isfinite(loss) || scale_ < 1) {
+      if (scaled && iteration % 2000 == 0) scale_ *= 2;
+      return loss;
+    }
+    scale_ /= 2;
+  }
+}
+
+double Trainer::run_batches(int64_t iteration, const Feed& feed) {
+  step_->write("loss_gradient",
+               std::vector<float>{static_cast<float>(scale_ / static_cast<double>(settings_.accumulate))});
   double loss = 0;
   for (int64_t micro = 0; micro < settings_.accumulate; ++micro) {
     for (const auto& [name, values] : feed) {
@@ -259,7 +279,6 @@ double Trainer::step(int64_t iteration, const Feed& feed) {
     loss += static_cast<double>(step_->read("loss")[0]);
   }
   if (update_) update_->run();
-  if (settings_.clip > 0) norm_ = static_cast<double>(updating.read("norm")[0]);
   return loss / static_cast<double>(settings_.accumulate);
 }
 

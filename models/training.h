@@ -26,6 +26,9 @@ struct TrainSettings {
   /// f16 or bf16: operands of matrix products are rounded to it (mixed precision); parameters, sums, gradients and
   /// AdamW stay f32.
   DType products = DType::f32;
+  /// With f16 products the loss is scaled so that small gradients do not vanish. It starts with this scale, doubles
+  /// every 2000 iterations, and halves when a gradient overflows; that iteration is then repeated.
+  double loss_scale = 65536;
 
   bool operator==(const TrainSettings&) const = default;
 };
@@ -93,6 +96,8 @@ class Trainer {
   }
   /// Norm of the last step's gradient before clipping (0 without clipping).
   double gradient_norm() const { return norm_; }
+  /// What the loss of the next iteration is scaled by: 1 unless products are f16.
+  double loss_scale() const { return scale_; }
   /// Mean loss of one batch, without dropout.
   double evaluate(const Feed& feed);
   double evaluate(std::span<const int32_t> ids, std::span<const int32_t> targets) {
@@ -114,7 +119,9 @@ class Trainer {
   TrainingPlan plan_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<Program> step_, update_, evaluation_;
+  double run_batches(int64_t iteration, const Feed& feed);
   double norm_ = 0;
+  double scale_ = 1;
 };
 
 }  // namespace vkformer

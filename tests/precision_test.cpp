@@ -129,10 +129,38 @@ TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[pre
       all.push_back(static_cast<float>(trainer.evaluate(ids, ids)));
       return all;
     };
-    const auto full = losses("", DType::f32), mixed = losses("", DType::bf16);
-    CHECK(mixed.back() < 0.9f * mixed.front());
-    CHECK(largest_difference(full, mixed) > 0);
-    CHECK(largest_difference(full, mixed) < 0.05);
-    CHECK(largest_difference(mixed, losses("reference", DType::bf16)) < 2e-3);
+    const auto full = losses("", DType::f32);
+    for (DType products : {DType::f16, DType::bf16}) {
+      const auto mixed = losses("", products);
+      CHECK(mixed.back() < 0.9f * mixed.front());
+      CHECK(largest_difference(full, mixed) > 0);
+      CHECK(largest_difference(full, mixed) < (products == DType::f16 ? 0.01 : 0.05));
+      CHECK(largest_difference(mixed, losses("reference", products)) < 2e-3);
+    }
   }
+}
+
+TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale", "[precision][device]") {
+  const Model model = model_of(gpt2);
+  for (const char* device : {"reference", ""})
+    for (int64_t accumulate : {1, 2}) {
+      auto backend = make_backend(device);
+      const auto train = [&](double scale) {
+        const TrainSettings settings{.batch = accumulate == 1 ? 2 : 1,
+                                     .context = 4,
+                                     .accumulate = accumulate,
+                                     .warmup = 0,
+                                     .products = DType::f16,
+                                     .loss_scale = scale};
+        Trainer trainer(*backend, model, settings);
+        initialize(trainer.store(), model.parameters, 7);
+        std::vector<float> losses;
+        for (int64_t i = 1; i <= 3; ++i) losses.push_back(static_cast<float>(trainer.step(i, ids, ids)));
+        losses.push_back(static_cast<float>(trainer.gradient_norm()));
+        CHECK(trainer.loss_scale() < 0x1p24);
+        CHECK(trainer.loss_scale() >= 0x1p10);
+        return losses;
+      };
+      CHECK(largest_difference(train(0x1p40), train(0x1p12)) < 1e-3);
+    }
 }

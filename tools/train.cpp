@@ -41,6 +41,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("seed", s.seed);
   visit("checkpoint_activations", s.checkpoint_activations);
   visit("dtype", f.dtype);
+  visit("loss_scale", s.loss_scale);
   visit("validation_fraction", f.validation_fraction);
   visit("evaluate_every", f.evaluate_every);
   visit("evaluation_batches", f.evaluation_batches);
@@ -62,6 +63,7 @@ struct RunState {
 
 void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState& state, const Model& model,
                      const Vocabulary& vocabulary, const Trainer& trainer) {
+  if (flags.settings.products == DType::f16) flags.settings.loss_scale = trainer.loss_scale();
   writer.commit(state.iteration, [&](const std::filesystem::path& folder) {
     write_json(folder / "config.json", *model.config);
     vocabulary.save(folder);
@@ -96,7 +98,7 @@ RunState load_state(const std::filesystem::path& folder, TrainFlags& flags) {
     else if constexpr (std::is_same_v<T, std::string>)
       value = string_or(settings, name, value);
     else if constexpr (std::is_floating_point_v<T>)
-      value = require_number(settings, name, -1e300, 1e300);
+      value = settings.has(name) ? require_number(settings, name, -1e300, 1e300) : value;
     else
       value = static_cast<T>(require_integer(settings, name, 0, int64_t{1} << 40));
   });
@@ -315,8 +317,6 @@ void train(TrainFlags flags) {
     fmt::print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
                model.parameter_count(), model.vocabulary, data.size());
   flags.settings.products = float_type(flags.dtype);
-  if (flags.settings.products == DType::f16)
-    throw UsageError("train --dtype f16 would need its loss scaled against underflow; use bf16 or f32");
   const BatchShape shape = causal_batch(model, flags.settings);
   if (!flags.plan)
     tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {

@@ -4,13 +4,14 @@
 
 VKFORMER_SHARED_BEGIN
 
-// Specialization constants, 1: the gradient is clipped by the norm; 2: decay is added to the gradient.
+// Specialization constants, 1: the gradient is clipped by the norm; 2: decay is added to the gradient; 3: the gradient
+// is that of a scaled loss.
 struct AdamWArgs {
   FloatQuads parameters;
   FloatQuads gradient;
   FloatQuads moment1;
   FloatQuads moment2;
-  Floats schedule;  // learning rate, 1 - beta1^t, sqrt(1 - beta2^t)
+  Floats schedule;  // learning rate, 1 - beta1^t, sqrt(1 - beta2^t), and of a scaled loss 1 / scale
   Floats norm;
   Stream stream;
   uint decayed;

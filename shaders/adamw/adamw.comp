@@ -8,6 +8,7 @@
 
 layout(constant_id = 1) const bool CLIP = false;
 layout(constant_id = 2) const bool DECAY_GRADIENT = false;
+layout(constant_id = 3) const bool SCALED = false;
 PUSH(AdamWArgs);
 
 float keep;  // 1 - learning rate * weight decay
@@ -39,10 +40,13 @@ void main() {
   keep = 1.0 - learning_rate * args.weight_decay;
   step_size = learning_rate / args.schedule.v[1];
   root_correction = args.schedule.v[2];
-  gradient_factor = 1.0;
+  const float unscale = SCALED ? args.schedule.v[3] : 1.0;
+  // An overflow in 16-bit floats: the host will try again with a smaller scale.
+  if (SCALED && !(args.norm.v[0] <= 3.4e38)) return;
+  gradient_factor = unscale;
   if (CLIP) {
-    float factor = args.clip_norm / (args.norm.v[0] + 1e-6);
-    gradient_factor = factor > 1.0 ? 1.0 : factor;  // NaN stays NaN
+    float factor = args.clip_norm / (args.norm.v[0] * unscale + 1e-6);
+    gradient_factor = factor > 1.0 ? unscale : factor * unscale;  // NaN stays NaN
   }
   STREAM(process)
 }

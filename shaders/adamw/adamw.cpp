@@ -11,7 +11,7 @@ namespace {
 enum : size_t { parameters_input, gradient_input, moment1_input, moment2_input, schedule_input, norm_input };
 
 Types infer(const Node& node) {
-  const bool clips = node.number("clip_norm") > 0;
+  const bool scaled = node.flag("scaled"), clips = node.number("clip_norm") > 0 || scaled;
   check(node.inputs.size() == 6, "[adamw] takes parameters, gradient, two moments, schedule and norm");
   const char* names[] = {"parameters", "gradient", "moment1", "moment2", "schedule", "norm"};
   for (size_t i = 0; i < 6; ++i) {
@@ -22,7 +22,8 @@ Types infer(const Node& node) {
   for (const size_t i : {gradient_input, moment1_input, moment2_input})
     check(node.in(i).elements() == node.in(0).elements(), "[adamw] {} {} and parameters {} differ in size", names[i],
           node.in(i).to_string(), node.in(0).to_string());
-  check(node.in(schedule_input) == Shape{3}, "[adamw] schedule is {}, not [3]", node.in(schedule_input).to_string());
+  check(node.in(schedule_input) == Shape{scaled ? 4 : 3}, "[adamw] schedule is {}, not [{}]",
+        node.in(schedule_input).to_string(), scaled ? 4 : 3);
   check(!clips || node.in(norm_input) == Shape{1}, "[adamw] norm is {}, not [1]",
         clips ? node.in(norm_input).to_string() : "");
   const int64_t decayed = node.integer("decayed_elements");
@@ -38,7 +39,7 @@ void record(Recorder& r, const Node& node) {
                        .moment1 = r.address(node.inputs[moment1_input]),
                        .moment2 = r.address(node.inputs[moment2_input]),
                        .schedule = r.address(node.inputs[schedule_input]),
-                       .norm = clips ? r.address(node.inputs[norm_input]) : 0,
+                       .norm = node.has_input(norm_input) ? r.address(node.inputs[norm_input]) : 0,
                        .stream = stream_over(r.device(), node.out(0).elements()),
                        .decayed = static_cast<uint32_t>(node.integer("decayed_elements")),
                        .beta1_rest = static_cast<float>(1 - node.number("beta1")),
@@ -47,13 +48,16 @@ void record(Recorder& r, const Node& node) {
                        .epsilon = static_cast<float>(node.number("epsilon")),
                        .weight_decay = static_cast<float>(node.number("weight_decay")),
                        .clip_norm = static_cast<float>(node.number("clip_norm"))};
-  r.dispatch(stream_launch(r, "adamw", args.stream, {clips, node.flag("decay_gradient")}), args);
+  r.dispatch(stream_launch(r, "adamw", args.stream, {clips, node.flag("decay_gradient"), node.flag("scaled")}), args);
 }
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
   const HostTensor& schedule = *inputs[schedule_input];
   const double beta1 = node.number("beta1"), beta2 = node.number("beta2"), clip = node.number("clip_norm");
-  const double factor = clip > 0 ? std::min(1.0, clip / ((*inputs[norm_input])[0] + 1e-6)) : 1;
+  const double unscale = node.flag("scaled") ? schedule[3] : 1;
+  const double norm = inputs[norm_input] ? unscale * (*inputs[norm_input])[0] : 0;
+  if (node.flag("scaled") && !std::isfinite(norm)) return;  // outputs start as what they change
+  const double factor = unscale * (clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1);
   for (int64_t i = 0; i < node.out(0).elements(); ++i) {
     double g = factor * (*inputs[gradient_input])[i];
     double p = (*inputs[parameters_input])[i];
@@ -78,6 +82,7 @@ Attributes attributes_of(const AdamWOptions& options) {
           {"weight_decay", options.weight_decay},
           {"decayed_elements", static_cast<double>(options.decayed_elements)},
           {"decay_gradient", options.decay_gradient ? 1.0 : 0.0},
+          {"scaled", options.scaled ? 1.0 : 0.0},
           {"clip_norm", options.clip_norm}};
 }
 
@@ -90,8 +95,8 @@ std::vector<Case> cases() {
                                 {type},
                                 {{Shape{shape.elements()}}},
                                 {type, 0.01, 1},
-                                {{{3}}, 0.1, 1},
-                                {{{1}}, 2, 3, options.clip_norm == 0}},
+                                {{{options.scaled ? 4 : 3}}, 0.1, 1},
+                                {{{1}}, 2, 3, options.clip_norm == 0 && !options.scaled}},
                      .attributes = attributes_of(options)});
   };
   add({1}, {.decayed_elements = 1});
@@ -102,6 +107,8 @@ std::vector<Case> cases() {
   add({2, 3}, {.decayed_elements = 5, .decay_gradient = true});
   add({7, 149}, {.beta2 = 0.999, .decayed_elements = 1001, .decay_gradient = true, .clip_norm = 1});
   add({3, 4271}, {.decayed_elements = 8191, .clip_norm = 1});
+  add({7, 149}, {.decayed_elements = 1001, .clip_norm = 0.1, .scaled = true});
+  add({7, 149}, {.decayed_elements = 1001, .scaled = true});
   return cases;
 }
 
