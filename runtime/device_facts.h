@@ -2,11 +2,18 @@
 // What kernels may depend on: plain facts of one Vulkan device, without vulkan.h.
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace vkformer {
 
 enum class DeviceKind : uint8_t { cpu, integrated, discrete, other };
+
+/// The sizes of one product on matrix cores, computed by a subgroup together: c[m, n] += a[m, k] b[k, n].
+struct MatrixShape {
+  uint32_t m = 0, n = 0, k = 0;
+};
 
 struct DeviceFacts {
   std::string name;
@@ -34,11 +41,18 @@ struct DeviceFacts {
   bool bfloat16 = false;
   bool integer_dot = false;
   bool cooperative_matrix = false;
+  /// Products of f16 operands summed in f32 that the device offers on matrix cores, where this build has kernels for
+  /// them.
+  std::vector<MatrixShape> matrix_shapes;
+  /// Whether they compute what they should: tried when first asked, since some drivers offer what they get wrong. Not
+  /// set: they do.
+  std::function<bool()> matrix_check;
   float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
   uint32_t cpu_threads = 1;     ///< cores of the host: what a CPU device computes with
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
+  bool has_matrix_cores() const { return !matrix_shapes.empty() && (!matrix_check || matrix_check()); }
 };
 
 }  // namespace vkformer

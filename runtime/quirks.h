@@ -20,4 +20,9 @@ inline bool uniform_loads_are_scalar(const DeviceFacts& facts) {
   return facts.is_cpu() && facts.driver_id == 13 && (facts.driver_version >> 22) >= 26;
 }
 
+/// Mesa 26.1 lavapipe at 512 bits offers the matrix products of 256 bits, 8 x 8 x 8, but lowers them as if they were as
+/// wide as its vectors, and crashes while it compiles them. Probe: subgroup size above 8 on a CPU device. Workaround:
+/// no matrix products.
+inline bool matrix_products_crash(const DeviceFacts& facts) { return facts.is_cpu() && facts.subgroup_size > 8; }
+
 }  // namespace vkformer

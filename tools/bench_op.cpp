@@ -87,10 +87,10 @@ void bench_op(const BenchFlags& flags) {
       continue;
     }
     const StoreLayout::Part& part = parts[next++];
-    if (input.type.dtype == DType::f32) {
+    if (input.type.dtype != DType::i32) {
       const HostTensor tensor = random_tensor(input, next);
       store->write(part.name, std::vector<float>(tensor.data.begin(), tensor.data.end()));
-      inputs.push_back(graph.persistent(part.name, input.type.shape));
+      inputs.push_back(graph.persistent(part.name, input.type.shape, input.type.dtype));
     } else {
       inputs.push_back(graph.input(part.name, input.type.shape, DType::i32));
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/vulkan/embedded_shaders.h"
+#include "shaders/matmul/matmul.h"
 #include "shaders/roof/roof.h"
 #include "tools/tune.h"
 
@@ -66,6 +68,40 @@ double multiply_add_rate(Backend& backend, int repetitions) {
   }
 }
 
+/// Of f16 products summed in f32, by the best of the matmul kernels for matrix cores: what they reach, not a bound.
+double matrix_rate(Backend& backend, int repetitions) {
+  const DeviceFacts& facts = backend.facts();
+  constexpr double enough = 0.02;
+  for (int64_t side = 512;; side *= 2) {
+    const TensorType type{Shape{side, side}, DType::f16};
+    StoreLayout layout;
+    layout.add_block("operands", std::vector<StoreLayout::Part>{{"a", type}, {"b", type}});
+    const auto store = backend.make_store(layout);
+    std::vector<float> values(static_cast<size_t>(side * side));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97) / 97;
+    for (const char* name : {"a", "b"}) store->write(name, values);
+    Graph graph;
+    const Value a = graph.persistent("a", type.shape, type.dtype), b = graph.persistent("b", type.shape, type.dtype);
+    graph.mark_output(matmul(graph, a, b), "y");
+    const Node& node = graph.nodes().front();
+    double least = 1e30;
+    for (std::string_view candidate : node.op->candidates(node, facts))
+      if (candidate.starts_with("matrix")) {
+        const auto program = backend.compile(graph, store, {.candidate = std::string(candidate)});
+        least = std::min(least, least_seconds(*program, repetitions));
+      }
+    const bool room = 16 * side * side <= static_cast<int64_t>(facts.max_allocation);
+    if (least > enough || side >= 8192 || !room) return node.op->cost(node).flops / least;
+  }
+}
+
+/// Why there is no such rate; empty: there is.
+std::string no_matrix_rate(const DeviceFacts& facts) {
+  if (!facts.cooperative_matrix) return "the device has none";
+  if (!built_with("cooperative_matrix")) return "no matrix-core kernels in this build";
+  return facts.has_matrix_cores() ? "" : "the device offers no f16 products that these kernels can use";
+}
+
 }  // namespace
 
 void bench_roof(const BenchFlags& flags) {
@@ -82,13 +118,18 @@ void bench_roof(const BenchFlags& flags) {
     if (!json) fmt::print("{:<40} {:>12.2f} GB/s\n", "copy, " + what, rate * 1e-9);
   }
   out["multiply_add_f32"] = roof.flops_per_second = multiply_add_rate(*backend, flags.repetitions);
-  if (json)
-    fmt::print("{}\n", out.dump(1));
-  else
-    fmt::print(
-        "{:<40} {:>12.2f} GFLOP/s\n{:<40} not measured: no fp16 kernels in this build\n"
-        "{:<40} not measured: no matrix-core kernels in this build\n",
-        "multiply-add, f32", roof.flops_per_second * 1e-9, "multiply-add, f16", "matrix cores");
+  if (!json)
+    fmt::print("{:<40} {:>12.2f} GFLOP/s\n{:<40} not measured: no kernel computes in f16\n", "multiply-add, f32",
+               roof.flops_per_second * 1e-9, "multiply-add, f16");
+  const std::string reason = no_matrix_rate(backend->facts());
+  if (reason.empty()) {
+    const double rate = matrix_rate(*backend, flags.repetitions);
+    if (json) out["matrix_cores_f16"] = rate;
+    if (!json) fmt::print("{:<40} {:>12.2f} GFLOP/s\n", "matrix cores, product of f16 operands", rate * 1e-9);
+  } else if (!json) {
+    fmt::print("{:<40} not measured: {}\n", "matrix cores", reason);
+  }
+  if (json) fmt::print("{}\n", out.dump(1));
   if (flags.common.tuning == "none") return;
   Tuning measured;
   measured.roof = roof;

@@ -25,6 +25,9 @@ void print_devices(bool json) {
     const auto yes = [](bool value) { return value ? "yes" : "-"; };
     const std::string api =
         fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff);
+    std::vector<std::string> shapes;
+    for (const MatrixShape& shape : f.matrix_shapes)
+      shapes.push_back(fmt::format("{}x{}x{}", shape.m, shape.n, shape.k));
     if (json)
       rows.push_back({{"index", i},
                       {"name", f.name},
@@ -38,6 +41,7 @@ void print_devices(bool json) {
                       {"int64", f.int64},
                       {"integer_dot", f.integer_dot},
                       {"cooperative_matrix", f.cooperative_matrix},
+                      {"matrix_shapes_f16", shapes},
                       {"unusable", listings[i].unusable}});
     else
       fmt::print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", i, f.name, f.driver, api,

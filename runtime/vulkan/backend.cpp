@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/matrix_check.h"
+
 namespace vkformer {
 
 namespace {
@@ -13,7 +15,15 @@ constexpr uint64_t staging_bytes = uint64_t{4} << 20;
 class VulkanBackend : public Backend {
  public:
   VulkanBackend(const std::string& device, const BackendOptions& options)
-      : context_(std::make_shared<VulkanContext>(device, options)) {}
+      : context_(std::make_shared<VulkanContext>(device, options)) {
+    // What a CPU offers is emulated, tested with the driver, and slow to compile; no heuristic chooses it there.
+    if (facts().is_cpu()) return;
+    context_->device.set_matrix_check([this] {
+      // The check compiles a program, which asks again.
+      if (!std::exchange(matrix_checked_, true)) matrix_right_ = matrix_cores_right(*this);
+      return matrix_right_;
+    });
+  }
   const DeviceFacts& facts() const override { return context_->device.facts(); }
   std::string describe() const override { return context_->device.describe(); }
   uint64_t allocated_bytes() const override { return context_->allocated_bytes; }
@@ -34,6 +44,7 @@ class VulkanBackend : public Backend {
 
  private:
   std::shared_ptr<VulkanContext> context_;
+  bool matrix_checked_ = false, matrix_right_ = true;
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "runtime/check.h"
+#include "runtime/quirks.h"
+#include "runtime/vulkan/embedded_shaders.h"
 
 namespace vkformer {
 
@@ -42,6 +44,39 @@ struct Features {
   VkPhysicalDeviceFeatures2 all{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v11};
 };
 
+#ifdef VK_KHR_cooperative_matrix
+bool offers_matrices(VkPhysicalDevice handle) {
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceFeatures2 features{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &matrix};
+  vkGetPhysicalDeviceFeatures2(handle, &features);
+  VkPhysicalDeviceCooperativeMatrixPropertiesKHR stages{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+  VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &stages};
+  vkGetPhysicalDeviceProperties2(handle, &properties);
+  return matrix.cooperativeMatrix && (stages.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+}
+
+std::vector<MatrixShape> matrix_shapes(VkInstance instance, VkPhysicalDevice handle) {
+  std::vector<MatrixShape> shapes;
+  const auto enumerate = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  uint32_t count = 0;
+  if (!enumerate || !offers_matrices(handle) || enumerate(handle, &count, nullptr) != VK_SUCCESS) return shapes;
+  std::vector<VkCooperativeMatrixPropertiesKHR> all(count,
+                                                    {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+  if (enumerate(handle, &count, all.data()) != VK_SUCCESS) return shapes;
+  for (const VkCooperativeMatrixPropertiesKHR& p : all)
+    if (p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+        p.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && p.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+        p.scope == VK_SCOPE_SUBGROUP_KHR)
+      shapes.push_back({p.MSize, p.NSize, p.KSize});
+  return shapes;
+}
+#else  // headers from before the extension
+std::vector<MatrixShape> matrix_shapes(VkInstance, VkPhysicalDevice) { return {}; }
+#endif
+
 DeviceKind kind_of(VkPhysicalDeviceType type) {
   switch (type) {
     case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::cpu;
@@ -51,7 +86,7 @@ DeviceKind kind_of(VkPhysicalDeviceType type) {
   }
 }
 
-Instance::Entry inspect(VkPhysicalDevice handle) {
+Instance::Entry inspect(VkInstance instance, VkPhysicalDevice handle) {
   Instance::Entry entry{.handle = handle, .facts = {}, .unusable = {}};
   DeviceFacts& facts = entry.facts;
   VkPhysicalDeviceProperties basic;
@@ -102,6 +137,10 @@ Instance::Entry inspect(VkPhysicalDevice handle) {
   facts.integer_dot = features.v13.shaderIntegerDotProduct;
   facts.bfloat16 = has_extension(handle, "VK_KHR_shader_bfloat16");
   facts.cooperative_matrix = has_extension(handle, "VK_KHR_cooperative_matrix");
+  // The kernels' SPIR-V is written for the Vulkan memory model.
+  if (facts.cooperative_matrix && facts.float16 && features.v12.vulkanMemoryModel && built_with("cooperative_matrix") &&
+      !matrix_products_crash(facts))
+    facts.matrix_shapes = matrix_shapes(instance, handle);
   facts.cpu_threads = std::max(1u, std::thread::hardware_concurrency());
   facts.timestamp_period = limits.timestampComputeAndGraphics ? limits.timestampPeriod : 0;
   VkPhysicalDeviceMemoryProperties memory;
@@ -210,7 +249,7 @@ Instance::Instance() {
   std::vector<VkPhysicalDevice> handles(count);
   vkEnumeratePhysicalDevices(instance_, &count, handles.data());
   for (VkPhysicalDevice handle : handles) {
-    devices_.push_back(inspect(handle));
+    devices_.push_back(inspect(instance_, handle));
     devices_.back().facts.memory_free = free_bytes(handle);
   }
   if (devices_.empty()) {
@@ -257,6 +296,15 @@ Device::Device(const std::string& choice, bool as_gpu) : instance_(std::make_sha
   memory_budget_ = has_extension(physical_, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (memory_budget_) extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (has_extension(physical_, "VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");
+#ifdef VK_KHR_cooperative_matrix
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, .cooperativeMatrix = VK_TRUE};
+  if (!facts_.matrix_shapes.empty()) {
+    extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    features.v13.pNext = &matrix;
+    features.v12.shaderFloat16 = features.v12.vulkanMemoryModel = VK_TRUE;
+  }
+#endif
   const float priority = 1;
   const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                       .queueFamilyIndex = family,

@@ -48,6 +48,8 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const DeviceFacts& facts() const { return facts_; }
+  /// See DeviceFacts::matrix_check.
+  void set_matrix_check(std::function<bool()> check) { facts_.matrix_check = std::move(check); }
   int index() const { return index_; }
   VkDevice handle() const { return device_; }
   VkPhysicalDevice physical() const { return physical_; }

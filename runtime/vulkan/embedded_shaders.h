@@ -14,5 +14,7 @@ struct EmbeddedShader {
 };
 
 std::span<const EmbeddedShader> embedded_shaders();
+/// Whether shaders that need `feature` are part of this build (see cmake/shaders.cmake).
+bool built_with(std::string_view feature);
 
 }  // namespace vkformer

@@ -88,15 +88,16 @@ std::vector<Case> matmul_cases() {
     for (Layout layout : {Layout::nn, Layout::nt, Layout::tn})
       for (bool both : {false, true}) {
         if (!both && layout == Layout::tn) continue;
-        const auto add = [&](int64_t m, int64_t n, int64_t k, const Epilogue& epilogue = {}) {
-          Case c = make_case(layout, {}, false, m, n, k, epilogue);
+        const auto add = [&](Case c) {
           c.inputs[1].type.dtype = half;
           if (both) c.inputs[0].type.dtype = half;
-          list.push_back(c);
+          list.push_back(std::move(c));
         };
-        add(35, 41, 37, all_gelu);
-        add(36, 68, 100, {.bias = true});
-        if (!both) add(1, 68, 36);
+        add(make_case(layout, {}, false, 35, 41, 37, all_gelu));
+        add(make_case(layout, {}, false, 36, 68, 100, {.bias = true}));
+        if (!both) add(make_case(layout, {}, false, 1, 68, 36));
+        // Several blocks of several products, the second of which begins in the middle of a word.
+        if (both) add(make_case(layout, {2}, true, 67, 131, 67, {.bias = true, .residual = true, .scale = -0.5}));
       }
   return list;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/quirks.h"
 #include "shaders/matmul/matmul.args.h"
+#include "shaders/matmul/matmul_matrix.h"
 
 namespace vkformer {
 
@@ -76,6 +77,15 @@ LaneTile choose_lane_tile(const MatmulProblem& p, const DeviceFacts& facts, int6
   return best;
 }
 
+// --- the kernel for matrix cores ---
+
+constexpr const MatrixTile& split_matrix_tile = matrix_tiles[1];
+
+bool matrix_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return p.a_type == DType::f16 && p.b_type == DType::f16 && matrix_layout(split_matrix_tile, facts) &&
+         facts.has_matrix_cores();
+}
+
 // --- splitting K ---
 
 bool splits_k(std::string_view candidate) { return candidate.ends_with("_split"); }
@@ -83,6 +93,7 @@ bool splits_k(std::string_view candidate) { return candidate.ends_with("_split")
 /// How many ranges to cut K into so that the device has enough workgroups; at least 2.
 int64_t split_count(const MatmulProblem& p, const DeviceFacts& facts, std::string_view candidate) {
   const bool lanes = candidate == "lanes_split";
+  static_assert(split_matrix_tile.side == split_tile.side);
   const int64_t count = lanes ? tile_count(p, 32, 64) : tile_count(p, split_tile.side, split_tile.side);
   const int64_t wanted = (facts.is_cpu() ? 2 * int64_t{facts.cpu_threads} : 256) / count;
   return std::clamp<int64_t>(wanted, 2, std::max<int64_t>(p.k / 128, 2));
@@ -175,6 +186,19 @@ Launch tile_launch(const DeviceFacts& facts, const Work& work, const Tile& tile)
           .groups = spread_groups(facts, static_cast<uint64_t>(count))};
 }
 
+Launch matrix_launch(const DeviceFacts& facts, const Work& work, const MatrixTile& tile) {
+  const MatmulProblem& p = work.p;
+  const MatrixLayout layout = *matrix_layout(tile, facts);
+  const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
+  return {.kernel = "matmul_matrix",
+          .variant = "f16",
+          .constants = {work.activation, tile.invocations, facts.subgroup_size, tile.side, layout.down, layout.across,
+                        layout.shape.m, layout.shape.n, layout.shape.k, p.transpose_a, p.transpose_b, work.a_quads(),
+                        work.b_quads()},
+          .groups = spread_groups(facts, static_cast<uint64_t>(count)),
+          .subgroup_size = facts.subgroup_size};
+}
+
 Launch vector_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   return {.kernel = "matmul_vector",
@@ -196,6 +220,9 @@ Launch launch_of(std::string_view candidate, const DeviceFacts& facts, const Wor
   if (candidate.starts_with("lanes")) return lanes_launch(facts, work);
   if (candidate == "vector") return vector_launch(facts, work);
   if (candidate == "direct") return direct_launch(facts, work);
+  if (candidate == "matrix64_split") return matrix_launch(facts, work, split_matrix_tile);
+  for (const MatrixTile& tile : matrix_tiles)
+    if (tile.name == candidate) return matrix_launch(facts, work, tile);
   if (splits_k(candidate)) return tile_launch(facts, work, split_tile);
   for (const Tile& tile : tiles)
     if (tile.name == candidate) return tile_launch(facts, work, tile);
@@ -223,6 +250,15 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
     add(true, "direct");
   }
   add(!p.transpose_a && p.m <= 8 && p.m * 4096 <= facts.shared_memory && facts.max_workgroup_size >= 256, "vector");
+  // Where they are not emulated, matrix cores multiply f16 several times as fast as plain cores, which win only where a
+  // block would be mostly padding. That is what they are made for, not what was measured: no GPU has run these kernels
+  // yet, and `vkformer tune` decides by measurement.
+  const bool matrix = matrix_legal(p, facts);
+  const bool matrix128 = matrix && matrix_layout(matrix_tiles[0], facts);
+  const bool prefer = matrix && !facts.is_cpu() && p.m >= 64 && p.n >= 64 && p.k >= 64;
+  add(prefer && p.k >= 512 && tile_count(p, 64, 64) < 64, "matrix64_split");
+  add(prefer && matrix128 && tile_count(p, 128, 128) >= 256, "matrix128");
+  add(prefer, "matrix64");
   add(!facts.is_cpu() && fits(split_tile, facts) && p.k >= 512 && tile_count(p, 64, 64) < 64, "tile64_split");
   // Measured on a GPU of 132 multiprocessors: 64 x 64 is the best or within a tenth of it from 1024^3 to 4096^3. The
   // largest wins only with workgroups in plenty and both operands loaded four values at a time along the tile.
@@ -236,6 +272,9 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   for (auto tile = std::rbegin(tiles); tile != std::rend(tiles); ++tile)
     add(fits(*tile, facts) && (tile->side == 32 || (p.m > tile->side / 4 && p.n > tile->side / 4)), tile->name);
   add(split && fits(split_tile, facts), "tile64_split");
+  add(matrix, "matrix64");
+  add(matrix128, "matrix128");
+  add(matrix && split, "matrix64_split");
   add(lanes, "lanes");
   add(lanes, "lanes_scalar");
   add(lanes && padding_legal(p), "lanes_scalar_padded");

@@ -1,0 +1,36 @@
+#include "shaders/matmul/matmul_matrix.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Values of k that the kernel stages at a time.
+constexpr uint32_t slice = 32;
+
+bool fits(const MatrixTile& tile, const MatrixLayout& layout, const DeviceFacts& facts) {
+  const MatrixShape& shape = layout.shape;
+  // Both staged slices of 16-bit values, rows padded by 8, and a tile of f32 results for each subgroup.
+  const uint32_t slices = 2 * 2 * tile.side * (slice + 8);
+  const uint32_t results = 4 * layout.down * layout.across * shape.m * shape.n;
+  return shape.m >= 4 && shape.n >= 4 && shape.k >= 4 && tile.side / layout.down % shape.m == 0 &&
+         tile.side / layout.across % shape.n == 0 && slice % shape.k == 0 && slices + results <= facts.shared_memory;
+}
+
+}  // namespace
+
+std::optional<MatrixLayout> matrix_layout(const MatrixTile& tile, const DeviceFacts& facts) {
+  if (!facts.full_subgroups || facts.subgroup_size < 8 || facts.subgroup_size > 64) return {};
+  if (tile.invocations > facts.max_workgroup_size) return {};
+  const uint32_t subgroups = tile.invocations / facts.subgroup_size;
+  uint32_t down = 1;
+  while (down * down < subgroups) down *= 2;
+  std::optional<MatrixLayout> best;
+  const auto volume = [](const MatrixShape& shape) { return shape.m * shape.n * shape.k; };
+  for (const MatrixShape& shape : facts.matrix_shapes) {
+    const MatrixLayout layout{down, subgroups / down, shape};
+    if (fits(tile, layout, facts) && (!best || volume(shape) > volume(best->shape))) best = layout;
+  }
+  return best;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,28 @@
+#pragma once
+// How the matmul kernel for matrix cores is laid out on a device.
+
+#include <optional>
+#include <string_view>
+
+#include "runtime/device_facts.h"
+
+namespace vkformer {
+
+struct MatrixTile {
+  std::string_view name;
+  uint32_t side;  ///< outputs along each side of a workgroup's block
+  uint32_t invocations;
+};
+constexpr MatrixTile matrix_tiles[] = {{"matrix128", 128, 256}, {"matrix64", 64, 128}};
+
+/// How a workgroup's subgroups share a block, and the products they compute at once.
+struct MatrixLayout {
+  uint32_t down, across;  ///< subgroups along the rows and along the columns of the block
+  MatrixShape shape;
+};
+
+/// Of the products offered, the largest that divides a subgroup's share of the block and fits into shared memory. None:
+/// the kernel is not legal with this tile. Does not ask whether the device computes right.
+std::optional<MatrixLayout> matrix_layout(const MatrixTile& tile, const DeviceFacts& facts);
+
+}  // namespace vkformer

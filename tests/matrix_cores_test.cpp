@@ -1,0 +1,125 @@
+// When products go to matrix cores, and what makes them stay away.
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+#include "runtime/check.h"
+#include "runtime/matrix_check.h"
+#include "shaders/matmul/matmul.h"
+
+using namespace vkformer;
+
+namespace {
+
+DeviceFacts device_with_matrix_cores(DeviceKind kind = DeviceKind::discrete) {
+  DeviceFacts facts;
+  facts.kind = kind;
+  facts.subgroup_size = facts.min_subgroup_size = facts.max_subgroup_size = 32;
+  facts.subgroup_shuffle = facts.full_subgroups = facts.int64 = facts.float16 = true;
+  facts.max_workgroup_size = 256;
+  facts.max_workgroups[0] = facts.max_workgroups[1] = facts.max_workgroups[2] = 65535;
+  facts.shared_memory = 32768;
+  facts.max_allocation = uint64_t{1} << 30;
+  facts.cooperative_matrix = true;
+  facts.matrix_shapes = {{16, 8, 8}, {16, 16, 16}};
+  return facts;
+}
+
+std::vector<std::string_view> candidates(const DeviceFacts& facts, int64_t m, int64_t n, int64_t k,
+                                         DType a = DType::f16, DType b = DType::f16) {
+  Graph graph;
+  matmul(graph, graph.input("a", {m, k}, a), graph.input("b", {k, n}, b));
+  const Node& node = graph.nodes().front();
+  return node.op->candidates(node, facts);
+}
+
+bool offered(const std::vector<std::string_view>& names) {
+  return std::any_of(names.begin(), names.end(), [](std::string_view name) { return name.starts_with("matrix"); });
+}
+
+/// The reference, except that products come out in another scale or not at all.
+class WrongBackend : public Backend {
+ public:
+  explicit WrongBackend(double scale) : scale_(scale) {}
+  const DeviceFacts& facts() const override { return facts_; }
+  std::string describe() const override { return "wrong"; }
+  uint64_t allocated_bytes() const override { return 0; }
+  std::shared_ptr<Store> make_store(const StoreLayout& layout) override { return reference_->make_store(layout); }
+  std::shared_ptr<Workspace> make_workspace() override { return reference_->make_workspace(); }
+  MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
+    return reference_->plan(graph, layout);
+  }
+  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options,
+                                   std::shared_ptr<Workspace> workspace) override {
+    check(scale_ != 0, "vkCreateComputePipelines failed");
+    Graph scaled;
+    Values inputs;
+    for (Value input : graph.inputs())
+      inputs.push_back(
+          scaled.input(graph.info(input).name, graph.info(input).type.shape, graph.info(input).type.dtype));
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+      Attributes attributes = graph.nodes()[i].attributes;
+      attributes.set("scale", scale_);
+      scaled.mark_output(scaled.add(*graph.nodes()[i].op, {inputs[2 * i], inputs[2 * i + 1]}, attributes)[0],
+                         graph.info(graph.outputs()[i]).name);
+    }
+    return reference_->compile(scaled, store, options, workspace);
+  }
+
+ private:
+  DeviceFacts facts_;
+  double scale_;
+  std::unique_ptr<Backend> reference_ = make_reference_backend();
+};
+
+}  // namespace
+
+TEST_CASE("large products of f16 operands go to matrix cores", "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  CHECK(candidates(facts, 1024, 1024, 1024).front() == "matrix64");
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128");
+  CHECK(candidates(facts, 256, 256, 4096).front() == "matrix64_split");
+  CHECK(candidates(facts, 64, 64, 64).front() == "matrix64");
+}
+
+TEST_CASE("small products and CPU devices only have the choice of matrix cores", "[matrix_cores]") {
+  const auto cpu = device_with_matrix_cores(DeviceKind::cpu);
+  for (const auto& names :
+       {candidates(device_with_matrix_cores(), 63, 1024, 1024), candidates(device_with_matrix_cores(), 1024, 1024, 63),
+        candidates(cpu, 1024, 1024, 1024)}) {
+    CHECK(offered(names));
+    CHECK_FALSE(names.front().starts_with("matrix"));
+  }
+}
+
+TEST_CASE("matrix cores are not for other operands, nor where their products don't fit", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024, DType::f32, DType::f32)));
+  CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024, DType::f32, DType::f16)));
+  CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024, DType::bf16, DType::bf16)));
+  facts.matrix_shapes = {{64, 64, 64}, {24, 16, 16}};
+  CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
+  facts = device_with_matrix_cores();
+  facts.full_subgroups = false;
+  CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
+  facts = device_with_matrix_cores();
+  facts.shared_memory = 16384;  // enough for the smaller block alone
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
+}
+
+TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  int asked = 0;
+  facts.matrix_check = [&] { return ++asked, false; };
+  candidates(facts, 1024, 1024, 1024, DType::f32, DType::f32);
+  CHECK(asked == 0);
+  CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
+  CHECK(asked > 0);
+}
+
+TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") {
+  WrongBackend right(1), wrong(1.01), failing(0);
+  CHECK(matrix_cores_right(right));
+  CHECK_FALSE(matrix_cores_right(wrong));
+  CHECK_FALSE(matrix_cores_right(failing));
+}
