@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -35,6 +36,14 @@ bool has_extension(VkPhysicalDevice device, const char* name) {
   vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
   return std::any_of(extensions.begin(), extensions.end(),
                      [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
+}
+
+bool cpu_has_avx512() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#else
+  return false;
+#endif
 }
 
 struct Features {
@@ -222,6 +231,17 @@ void vk_check(VkResult result, const char* call) {
 }
 
 Instance::Instance() {
+  open();
+  // The driver reads the width when it is loaded, and only once loaded does it tell its version.
+  if (std::getenv("LP_NATIVE_VECTOR_WIDTH") || !cpu_has_avx512()) return;
+  if (std::none_of(devices_.begin(), devices_.end(), [](const Entry& e) { return wide_vectors_pay(e.facts); })) return;
+  vkDestroyInstance(instance_, nullptr);
+  devices_.clear();
+  setenv("LP_NATIVE_VECTOR_WIDTH", "512", 0);
+  open();
+}
+
+void Instance::open() {
   const VkApplicationInfo application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                       .pApplicationName = "vkformer",
                                       .pEngineName = "vkformer",

@@ -18,7 +18,8 @@ void vk_check(VkResult result, const char* call);
 /// A Vulkan instance (1.3) and its physical devices.
 class Instance {
  public:
-  /// Throws Error when there is no loader, no driver or no device.
+  /// Throws Error when there is no loader, no driver or no device. Where lavapipe is faster with vectors of 512 bits
+  /// (runtime/quirks.h), sets LP_NATIVE_VECTOR_WIDTH in the environment, unless it is set.
   Instance();
   ~Instance();
   Instance(const Instance&) = delete;
@@ -32,6 +33,7 @@ class Instance {
   const std::vector<Entry>& devices() const { return devices_; }
 
  private:
+  void open();
   VkInstance instance_ = nullptr;
   std::vector<Entry> devices_;
 };
