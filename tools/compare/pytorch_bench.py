@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""The work of `vkformer bench` in PyTorch: matrix products, and the training step and prompt of a GPT-2 shape.
+
+    pytorch_bench.py [--device cpu|cuda] [--type f32|bf16|f16] matmul MxNxK[:nn|nt|tn] ...
+    pytorch_bench.py [--device cpu|cuda] [--type f32|bf16] [--batch B] gpt LAYERSxWIDTHxHEADS:VOCABULARY:CONTEXT
+
+Prints one JSON object a line: the test, the best and the median seconds, GFLOP/s or tokens/s. f32 means f32: TF32 stays
+off. A bf16 step keeps f32 weights and computes under autocast, as nanoGPT does; AdamW is the fused one on a GPU.
+"""
+import argparse
+import json
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+
+
+def seconds(work, device, repetitions):
+    """Best and median wall time of one call, after warm-up; on a GPU the call is waited for."""
+    def once():
+        start = time.perf_counter()
+        work()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    for _ in range(3):
+        once()
+    times = [once() for _ in range(repetitions)]
+    return min(times), statistics.median(times)
+
+
+def matmul(spec, args):
+    sizes, _, layout = spec.partition(":")
+    layout = layout or "nn"
+    m, n, k = map(int, sizes.split("x"))
+    make = lambda rows, columns: torch.randn(rows, columns, device=args.device).to(TYPES[args.type])
+    a = make(k, m).t() if layout[0] == "t" else make(m, k)
+    b = make(n, k).t() if layout[1] == "t" else make(k, n)
+    calls = max(1, int(2e10 / (2.0 * m * n * k))) if args.device == "cuda" else 1  # hides the launch
+    y = torch.empty(m, n, device=args.device, dtype=TYPES[args.type])
+
+    def work():
+        for _ in range(calls):
+            torch.matmul(a, b, out=y)
+
+    best, median = (t / calls for t in seconds(work, args.device, args.repetitions))
+    return {"test": f"matmul {args.type} {spec}", "best_seconds": best, "median_seconds": median,
+            "gflops": 2e-9 * m * n * k / best}
+
+
+class Block(torch.nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm_1, self.norm_2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = (y.view(b, t, self.heads, c // self.heads).transpose(1, 2) for y in self.qkv(self.norm_1(x)).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(b, t, c))
+        return x + self.down(F.gelu(self.up(self.norm_2(x)), approximate="tanh"))
+
+
+class Gpt(torch.nn.Module):
+    """GPT-2: learned positions, pre-norm blocks, a head tied to the embedding."""
+
+    def __init__(self, layers, width, heads, vocabulary, context):
+        super().__init__()
+        self.tokens, self.positions = torch.nn.Embedding(vocabulary, width), torch.nn.Embedding(context, width)
+        self.blocks = torch.nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.norm = torch.nn.LayerNorm(width)
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.positions.weight[: ids.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return F.linear(self.norm(x), self.tokens.weight)
+
+
+def gpt(spec, args):
+    shape, vocabulary, context = spec.split(":")
+    layers, width, heads = map(int, shape.split("x"))
+    vocabulary, context = int(vocabulary), int(context)
+    model = Gpt(layers, width, heads, vocabulary, context).to(args.device)
+    ids = torch.randint(vocabulary, (args.batch, context), device=args.device)
+    run = torch.compile(model) if args.compile else model
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=args.device == "cuda")
+    cast = lambda: torch.autocast(args.device, TYPES[args.type], enabled=args.type != "f32")
+
+    def prompt():
+        with torch.no_grad(), cast():
+            run(ids)
+
+    def step():
+        with cast():
+            loss = F.cross_entropy(run(ids).view(-1, vocabulary), ids.view(-1))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    for name, work in (("forward", prompt), ("train step", step)):
+        best, median = seconds(work, args.device, args.repetitions)
+        yield {"test": f"{name} {args.type} {spec} B{args.batch}" + (" compiled" if args.compile else ""),
+               "best_seconds": best, "median_seconds": median, "tokens_per_second": args.batch * context / best}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--type", default="f32", choices=TYPES)
+    parser.add_argument("--batch", type=int, default=12)
+    parser.add_argument("--repetitions", type=int, default=10)
+    parser.add_argument("--compile", action="store_true", help="through torch.compile")
+    parser.add_argument("work", choices=["matmul", "gpt"])
+    parser.add_argument("specs", nargs="+")
+    args = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.manual_seed(1)
+    for spec in args.specs:
+        for row in [matmul(spec, args)] if args.work == "matmul" else gpt(spec, args):
+            name = torch.cuda.get_device_name() if args.device == "cuda" else f"cpu, {torch.get_num_threads()} threads"
+            print(json.dumps({"torch": torch.__version__, "device": name, **row}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
