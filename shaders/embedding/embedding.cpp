@@ -25,9 +25,9 @@ Types infer(const Node& node) {
   const Shape &table = node.in(0), &ids = node.in(1);
   check(table.rank() == 2 && table[0] >= 1 && table[1] >= 1, "[embedding] table is {}, needs [V, C]",
         table.to_string());
-  check(node.input_types[0].dtype != DType::i32 && !is_half(node.input_types[2].dtype),
-        "[embedding] table is {}, position_table {}; only the table may have 16-bit floats",
-        name_of(node.input_types[0].dtype), name_of(node.input_types[2].dtype));
+  check(node.input_types[0].dtype != DType::i32, "[embedding] table is i32, it must have floats");
+  check(!node.has_input(2) || node.input_types[2].dtype == DType::f32,
+        "[embedding] position_table is not f32; only the table may have 16-bit floats");
   check_ids(node, 1);
   check(ids.rank() < Shape::max_rank, "[embedding] ids is {}, needs fewer dimensions", ids.to_string());
   if (node.has_input(2))

@@ -59,8 +59,9 @@ Types infer(const Node& node) {
         "[matmul] a is {}, b is {}; both must be floats, and b what a is when that has 16 bits", name_of(p.a_type),
         name_of(p.b_type));
   for (size_t i : {2, 3})
-    check(!node.has_input(i) || node.input_types[i].dtype == DType::f32, "[matmul] {} is {}, it must be f32",
-          i == 2 ? "bias" : "residual", name_of(node.input_types[i].dtype));
+    if (node.has_input(i))
+      check(node.input_types[i].dtype == DType::f32, "[matmul] {} is {}, it must be f32", i == 2 ? "bias" : "residual",
+            name_of(node.input_types[i].dtype));
   const int64_t k_of_b = join_rows ? b.rows() : transpose_b ? b.columns() : b[-2];
   check(p.k == k_of_b, "[matmul] a is {} and sums over {}, b is {} and sums over {}", a.to_string(), p.k, b.to_string(),
         k_of_b);
