@@ -40,6 +40,12 @@ struct LaneTile {
   uint32_t columns;  ///< per lane
 };
 
+/// Columns of a tile (of all lanes) and values of k at a time.
+struct LaneShape {
+  uint32_t columns;
+  uint32_t step;
+};
+
 bool lanes_legal(const DeviceFacts& facts) {
   const bool fixed = facts.full_subgroups || facts.min_subgroup_size == facts.max_subgroup_size;
   return facts.subgroup_shuffle && fixed && facts.subgroup_size >= 4 && facts.subgroup_size <= 16;
@@ -147,16 +153,32 @@ std::string_view long_word_variant_of(const MatmulProblem& p) {
   fail("[matmul] there is no variant {}", variant_of(p));
 }
 
+/// What lavapipe likes: 64 columns, four values of k. Rows of a transposed B that lie a multiple of 4 KiB apart share
+/// one set of the first-level cache: fewer of them, and more of each line before the next needs its place. With few rows
+/// of A the product is bound by memory, and 16-bit rows are so short that 64 of them keep it too little busy.
+LaneShape lane_shape(const Work& work) {
+  const MatmulProblem& p = work.p;
+  const bool few_rows = p.m <= 8;
+  const auto element = static_cast<uint32_t>(size_of(p.b_type));
+  if (p.transpose_b && work.b_row() * element % 4096 == 0) return {32, few_rows ? 32 / element : 8};
+  return {p.transpose_b && few_rows && is_half(p.b_type) ? 128u : 64u, 4};
+}
+
+/// See shaders/matmul/touch.glsl.
+bool touch_pays(const MatmulProblem& p) { return p.transpose_a || (!p.transpose_b && p.m <= 8); }
+
 Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   const bool pairs_a = work.a_aligned(8), pairs_b = work.b_aligned(8);
   const uint32_t subgroup = facts.subgroup_size;
-  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, 64 / subgroup, pairs_a ? 2 : 4, pairs_b);
+  const LaneShape shape = lane_shape(work);
+  const LaneTile tile =
+      choose_lane_tile(p, facts, work.args.splits, shape.columns / subgroup, pairs_a ? 2 : 4, pairs_b);
   const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
   return {.kernel = "matmul_lanes",
           .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, pairs_a,
-                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0},
+                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, shape.step, touch_pays(p)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
@@ -171,7 +193,7 @@ Launch scalar_launch(const DeviceFacts& facts, const Work& work) {
   return {.kernel = "matmul_scalar",
           .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, quads_a,
-                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, step},
+                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, step, touch_pays(p)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
@@ -241,11 +263,9 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
     add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < facts.cpu_threads, "lanes_split");
-    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts),
-               padded = padding_legal(p) && padding_pays(p);
-    add(scalar && padded, "lanes_scalar_padded");
+    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts);
+    add(scalar && padding_legal(p) && padding_pays(p), "lanes_scalar_padded");
     add(scalar, "lanes_scalar");
-    add(lanes && facts.int64 && padded, "lanes_padded");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
     add(true, "direct");
   }
@@ -278,7 +298,6 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   add(lanes, "lanes");
   add(lanes, "lanes_scalar");
   add(lanes && padding_legal(p), "lanes_scalar_padded");
-  add(lanes && padding_legal(p), "lanes_padded");
   add(lanes && split, "lanes_split");
   add(true, "direct");
   return names;

@@ -28,10 +28,13 @@ layout(constant_id = 5) const bool TRANSPOSE_B = false;
 layout(constant_id = 6) const bool PAIRS_A = false;  // the stored rows of A start 8-byte aligned
 layout(constant_id = 7) const bool PAIRS_B = false;  // the same of B; without TRANSPOSE_B, COLUMNS is even, too
 layout(constant_id = 8) const bool ADD_RESIDUAL = false;  // there is a residual and no activation before it
+layout(constant_id = 9) const uint STEP = 4;              // values of k at a time, a multiple of 4
+layout(constant_id = 10) const bool TOUCH = false;        // see touch.glsl
 
 PUSH(MatmulArgs);
 #include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
+#include "shaders/matmul/touch.glsl"
 
 const uint A_UNIT = PAIRS_A ? 2 : 1, B_UNIT = PAIRS_B ? 2 : 1;
 // A lane of B's registers holds neighbouring columns when they were loaded as a pair.
@@ -57,13 +60,16 @@ vec4 b_four(uint i) { return b_quad(i / 2); }
 vec4 b_four(uint i) { return vec4(b_pair(i), b_pair(i + 1)); }
 #endif
 
-// Adds the products of `steps` (4 or 1) values of k.
+// Adds the products of `steps` (STEP or 1) values of k.
 void accumulate(uint k, const uint steps) {
-  float b[4 * COLUMNS];  // [step][column]
+  if (steps > 1) touch(k);
+  float b[STEP * COLUMNS];  // [step][column]
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-    if (PAIRS_B && TRANSPOSE_B && steps == 4) {
-      const vec4 four = b_four(b_at[t] + k / 2);
-      [[unroll]] for (uint h = 0; h < 4; h++) b[h * COLUMNS + t] = four[h];
+    if (PAIRS_B && TRANSPOSE_B && steps > 1) {
+      [[unroll]] for (uint h = 0; h < steps; h += 4) {
+        const vec4 four = b_four(b_at[t] + (k + h) / 2);
+        [[unroll]] for (uint i = 0; i < 4; i++) b[(h + i) * COLUMNS + t] = four[i];
+      }
     } else if (!PAIRED_COLUMNS) {
       [[unroll]] for (uint h = 0; h < steps; h++) {
         b[h * COLUMNS + t] = b_one(b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step));
@@ -76,10 +82,12 @@ void accumulate(uint k, const uint steps) {
     }
   }
   [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
-    float a[8];  // [step], or [step][row parity] when two rows come as a pair
-    if (PAIRS_A && !TRANSPOSE_A && steps == 4) {
-      const vec4 four = a_four(a_at[g] + k / 2);
-      [[unroll]] for (uint h = 0; h < 4; h++) a[h] = four[h];
+    float a[2 * STEP];  // [step], or [step][row parity] when two rows come as a pair
+    if (PAIRS_A && !TRANSPOSE_A && steps > 1) {
+      [[unroll]] for (uint h = 0; h < steps; h += 4) {
+        const vec4 four = a_four(a_at[g] + (k + h) / 2);
+        [[unroll]] for (uint i = 0; i < 4; i++) a[h + i] = four[i];
+      }
     } else if (!PAIRED_ROWS) {
       [[unroll]] for (uint h = 0; h < steps; h++) {
         a[h] = a_one(a_at[g] * A_UNIT + (TRANSPOSE_A ? (k + h) * a_step : k + h));
@@ -108,29 +116,34 @@ void main() {
   if (group >= row_tiles * column_tiles * args.batch * args.splits) return;
   const uint first_row = group % row_tiles * ROWS;
   group /= row_tiles;
-  const uint lane = gl_SubgroupInvocationID, first_column = group % column_tiles * COLUMNS * SUBGROUP;
+  const uint first_column = group % column_tiles * COLUMNS * SUBGROUP;
   group /= column_tiles;
-  const uint product = group % args.batch, split = group / args.batch;
+  const uint lane = gl_SubgroupInvocationID, product = group % args.batch, split = group / args.batch;
+  const uint a_first = product * args.m * args.k;
+  const uint b_first = product * args.k * args.n;
+
+  start_touching(a_first, first_row, b_first, first_column);
 
   uint columns[COLUMNS];
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
     const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
     b_at[t] = TRANSPOSE_B ? (product * args.n + column) * args.b_stride / B_UNIT
-                          : (product * args.k * args.n + column) / B_UNIT;
+                          : (b_first + column) / B_UNIT;
   }
   b_step = args.n / B_UNIT;
   [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
     const uint row = first_row + (g * SUBGROUP + lane) * (PAIRED_ROWS ? 2 : 1);
     const uint clamped = min(row, PAIRED_ROWS ? args.m - 2 : args.m - 1);
-    a_at[g] = (product * args.m * args.k + clamped * (TRANSPOSE_A ? 1 : args.k)) / A_UNIT;
+    a_at[g] = (a_first + clamped * (TRANSPOSE_A ? 1 : args.k)) / A_UNIT;
   }
   a_step = args.m / A_UNIT;
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) c[i] = 0;
   uint k = split * args.k_per_split;
   const uint end = min(k + args.k_per_split, args.k);
-  for (; k + 4 <= end; k += 4) accumulate(k, 4);
+  for (; k + STEP <= end; k += STEP) accumulate(k, STEP);
   for (; k < end; k++) accumulate(k, 1);
+  keep_touched();
 
   const uint base = group * args.m * args.n;
   // Rows past the edge are stored on top of the last one, which itself comes after them: no branches.
