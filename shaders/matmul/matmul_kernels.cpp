@@ -116,7 +116,7 @@ bool pads(std::string_view candidate) { return candidate.ends_with("_padded"); }
 int64_t padded_stride(const MatmulProblem& p) { return (p.k + 15) / 16 * 16 + 16; }
 
 /// Whether rows of B lie a multiple of 4 KiB apart and enough rows of A pay for the copy.
-bool padding_pays(const MatmulProblem& p) { return p.k % 1024 == 0 && p.m >= 128; }
+bool padding_pays(const MatmulProblem& p) { return p.k % 1024 == 0 && p.m >= 512; }
 
 /// The copy is one of floats.
 bool padding_legal(const MatmulProblem& p) { return p.transpose_b && p.b_type == DType::f32; }
@@ -193,7 +193,7 @@ Launch scalar_launch(const DeviceFacts& facts, const Work& work) {
   return {.kernel = "matmul_scalar",
           .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, quads_a,
-                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, step, touch_pays(p)},
+                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, step},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
@@ -263,7 +263,8 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
     add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < facts.cpu_threads, "lanes_split");
-    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts);
+    // Few rows of A share out what loading B costs: there the kernel with the better loads of B wins, at 256 bits.
+    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts) && (p.m > 8 || facts.subgroup_size > 8);
     add(scalar && padding_legal(p) && padding_pays(p), "lanes_scalar_padded");
     add(scalar, "lanes_scalar");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing

@@ -27,7 +27,6 @@ layout(constant_id = 6) const bool QUADS_A = false;  // the stored rows of A sta
 layout(constant_id = 7) const bool PAIRS_B = false;  // of B 8-byte aligned; without TRANSPOSE_B, COLUMNS is even
 layout(constant_id = 8) const bool ADD_RESIDUAL = false;  // there is a residual and no activation before it
 layout(constant_id = 9) const uint STEP = 4;              // values of k at a time, a multiple of 4
-layout(constant_id = 10) const bool TOUCH = false;        // see touch.glsl
 
 // Rows at a time: their sums stay in registers while k advances.
 const uint BLOCK = 4;
@@ -35,7 +34,6 @@ const uint BLOCK = 4;
 PUSH(MatmulArgs);
 #include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
-#include "shaders/matmul/touch.glsl"
 
 const uint B_UNIT = PAIRS_B ? 2 : 1;
 // A lane of B's registers holds neighbouring columns when they were loaded as a pair.
@@ -49,7 +47,6 @@ uint b_at[COLUMNS], b_step;
 
 // Adds the products of `steps` (STEP or 1) values of k.
 void accumulate(uint k, const uint steps) {
-  if (steps > 1) touch(k);
   float b[STEP * COLUMNS];  // [step][column]
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     [[unroll]] for (uint h = 0; h < steps; h++) {
@@ -101,28 +98,24 @@ void main() {
   if (group >= row_tiles * column_tiles * args.batch * args.splits) return;
   first_row = group % row_tiles * ROWS;
   group /= row_tiles;
-  const uint first_column = group % column_tiles * COLUMNS * SUBGROUP;
+  const uint lane = gl_SubgroupInvocationID, first_column = group % column_tiles * COLUMNS * SUBGROUP;
   group /= column_tiles;
-  const uint lane = gl_SubgroupInvocationID, product = group % args.batch, split = group / args.batch;
-  a_first = product * args.m * args.k;
-  const uint b_first = product * args.k * args.n;
-
-  start_touching(a_first, first_row, b_first, first_column);
+  const uint product = group % args.batch, split = group / args.batch;
 
   uint columns[COLUMNS];
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
     const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
     b_at[t] = TRANSPOSE_B ? (product * args.n + column) * args.b_stride / B_UNIT
-                          : (b_first + column) / B_UNIT;
+                          : (product * args.k * args.n + column) / B_UNIT;
   }
   b_step = args.n / B_UNIT;
+  a_first = product * args.m * args.k;
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) c[i] = 0;
   uint k = split * args.k_per_split;
   const uint end = min(k + args.k_per_split, args.k);
   for (; k + STEP <= end; k += STEP) accumulate(k, STEP);
   for (; k < end; k++) accumulate(k, 1);
-  keep_touched();
 
   const uint base = group * args.m * args.n;
   // Rows past the edge are stored on top of the last one, which itself comes after them: no branches.
