@@ -100,12 +100,14 @@ void bench_op(const BenchFlags& flags) {
   const Node node = graph.nodes().front();
   std::vector<std::string_view> candidates{""};
   if (op->candidates) candidates = op->candidates(node, backend->facts());
-  if (!flags.candidate.empty() && std::find(candidates.begin(), candidates.end(), flags.candidate) == candidates.end())
+  std::string only = flags.candidate;
+  if (only == "first") only = candidates.front();
+  if (!only.empty() && std::find(candidates.begin(), candidates.end(), only) == candidates.end())
     throw UsageError(
-        fmt::format("kernel '{}' is not legal here; there are: {}", flags.candidate, fmt::join(candidates, ", ")));
+        fmt::format("kernel '{}' is not legal here; there are: {}", only, fmt::join(candidates, ", ")));
   fmt::print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
   for (std::string_view candidate : candidates) {
-    if (!flags.candidate.empty() && candidate != flags.candidate) continue;
+    if (!only.empty() && candidate != only) continue;
     auto program = backend->compile(graph, store, {.candidate = std::string(candidate)});
     for (size_t i = 0; i < c.inputs.size(); ++i)
       if (!c.inputs[i].absent && c.inputs[i].type.dtype == DType::i32) {
