@@ -263,8 +263,9 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
     add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < facts.cpu_threads, "lanes_split");
-    // Few rows of A share out what loading B costs: there the kernel with the better loads of B wins, at 256 bits.
-    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts) && (p.m > 8 || facts.subgroup_size > 8);
+    // Few rows of A share out what loading B costs: there the kernel with the better loads of B wins.
+    const bool few_rows = facts.subgroup_size <= 8 ? p.m <= 8 : p.m == 1 && p.k % 1024 != 0;
+    const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts) && !few_rows;
     add(scalar && padding_legal(p) && padding_pays(p), "lanes_scalar_padded");
     add(scalar, "lanes_scalar");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
