@@ -262,7 +262,8 @@ void add_bench(CLI::App& app) {
   command->add_option("--input", flags->inputs,
                       "with --op: shape of an input, e.g. 8x256x64, 8x256x64:bf16, 12x64:i32:0:64 or '-' (absent)");
   command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
-  command->add_option("--candidate", flags->candidate, "with --op: only this kernel, or first: what is chosen unmeasured (default: all that are legal)");
+  command->add_option("--candidate", flags->candidate,
+                      "with --op: only this kernel, or first: what is chosen unmeasured (default: all that are legal)");
   command->add_flag("--roof", flags->roof,
                     "measure what the device can do at most, and keep it: profiles then show shares of it");
   command->callback([flags] {

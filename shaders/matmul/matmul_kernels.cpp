@@ -178,7 +178,8 @@ Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
   return {.kernel = "matmul_lanes",
           .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, pairs_a,
-                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, shape.step, touch_pays(p)},
+                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, shape.step,
+                        touch_pays(p)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }

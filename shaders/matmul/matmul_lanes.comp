@@ -119,17 +119,14 @@ void main() {
   const uint first_column = group % column_tiles * COLUMNS * SUBGROUP;
   group /= column_tiles;
   const uint lane = gl_SubgroupInvocationID, product = group % args.batch, split = group / args.batch;
-  const uint a_first = product * args.m * args.k;
-  const uint b_first = product * args.k * args.n;
-
+  const uint a_first = product * args.m * args.k, b_first = product * args.k * args.n;
   start_touching(a_first, first_row, b_first, first_column);
 
   uint columns[COLUMNS];
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
     const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
-    b_at[t] = TRANSPOSE_B ? (product * args.n + column) * args.b_stride / B_UNIT
-                          : (b_first + column) / B_UNIT;
+    b_at[t] = (b_first + column * (TRANSPOSE_B ? args.k : 1)) / B_UNIT;
   }
   b_step = args.n / B_UNIT;
   [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {

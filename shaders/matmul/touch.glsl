@@ -4,7 +4,8 @@
 // times the speed of [384, 2048] x [2048, 1536], transposed A, on lavapipe.
 // Worth it when A is transposed or B large beside the arithmetic on it; with many rows of an untransposed A it costs a
 // twentieth.
-// Expects TOUCH (whether to), `args` (MatmulArgs), SUBGROUP, ROWS, COLUMNS, STEP, TRANSPOSE_A, TRANSPOSE_B and operands.glsl.
+// Expects TOUCH (whether to), `args` (MatmulArgs), SUBGROUP, ROWS, COLUMNS, STEP, TRANSPOSE_A, TRANSPOSE_B and
+// operands.glsl.
 
 const uint LINE_BYTES = 64, STEPS_AHEAD = 2;
 #ifdef A_HALF
@@ -18,7 +19,8 @@ const uint B_LINE = LINE_BYTES / 2;
 const uint B_LINE = LINE_BYTES / 4;
 #endif
 const uint A_LINES = (ROWS + A_LINE - 1) / A_LINE, B_LINES = (COLUMNS * SUBGROUP + B_LINE - 1) / B_LINE;
-const uint A_TOUCHES = (STEP * A_LINES + SUBGROUP - 1) / SUBGROUP, B_TOUCHES = (STEP * B_LINES + SUBGROUP - 1) / SUBGROUP;
+const uint A_TOUCHES = (STEP * A_LINES + SUBGROUP - 1) / SUBGROUP;
+const uint B_TOUCHES = (STEP * B_LINES + SUBGROUP - 1) / SUBGROUP;
 
 uint touched = 0;
 uint a_touch[A_TOUCHES], b_touch[B_TOUCHES];  // what this lane reads, from where a step's first k lies

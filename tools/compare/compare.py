@@ -40,8 +40,8 @@ class Vkformer:
         a = f"{k}x{m}" if layout[0] == "t" else f"{m}x{k}"
         b = (f"{n}x{k}" if layout[1] == "t" else f"{k}x{n}") + ("" if dtype == "f32" else f":{dtype}")
         flags = [f"--attr=transpose_{x}={int(layout[i] == 't')}" for i, x in enumerate("ab")]
-        text = output([self.binary, "bench", "-q", "-r", "10", "--op", "matmul", "--candidate", "first", "--input", a, "--input",
-                       b, *flags])
+        text = output([self.binary, "bench", "-q", "-r", "10", "--op", "matmul", "--candidate", "first", "--input", a,
+                       "--input", b, *flags])
         rates = [float(line.split()[3]) for line in text.splitlines()[1:2]]
         return rates[0] if rates else None
 
