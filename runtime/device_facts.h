@@ -50,6 +50,7 @@ struct DeviceFacts {
   float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
   uint32_t cpu_threads = 1;     ///< cores of the host: what a CPU device computes with
+  uint32_t cpu_registers = 32;  ///< vector registers of each: 16 on x86-64 without AVX-512
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
   bool has_matrix_cores() const { return !matrix_shapes.empty() && (!matrix_check || matrix_check()); }

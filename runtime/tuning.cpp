@@ -36,12 +36,17 @@ std::string kernels_hash() {
   return text;
 }
 
-/// What a file must have been measured on, but for the kernels. Of a CPU the number of cores is a part.
+/// What a file must have been measured on, but for the kernels. Of a CPU the number of cores and registers is a part.
 nlohmann::json identity(const DeviceFacts& facts) {
-  return {{"device", printable(facts.name)},        {"driver", printable(facts.driver)},
-          {"driver_version", facts.driver_version}, {"vendor_id", facts.vendor_id},
-          {"device_id", facts.device_id},           {"subgroup_size", facts.subgroup_size},
-          {"kind", static_cast<int>(facts.kind)},   {"threads", facts.is_cpu() ? facts.cpu_threads : 0}};
+  return {{"device", printable(facts.name)},
+          {"driver", printable(facts.driver)},
+          {"driver_version", facts.driver_version},
+          {"vendor_id", facts.vendor_id},
+          {"device_id", facts.device_id},
+          {"subgroup_size", facts.subgroup_size},
+          {"kind", static_cast<int>(facts.kind)},
+          {"threads", facts.is_cpu() ? facts.cpu_threads : 0},
+          {"registers", facts.is_cpu() ? facts.cpu_registers : 0}};
 }
 
 Tuning parse(const JsonObject& file, const DeviceFacts& facts) {

@@ -38,13 +38,15 @@ bool has_extension(VkPhysicalDevice device, const char* name) {
                      [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
-bool cpu_has_avx512() {
 #if defined(__x86_64__)
+bool cpu_has_avx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-#else
-  return false;
-#endif
 }
+uint32_t cpu_registers() { return cpu_has_avx512() ? 32 : 16; }
+#else
+bool cpu_has_avx512() { return false; }
+uint32_t cpu_registers() { return 32; }
+#endif
 
 struct Features {
   VkPhysicalDeviceVulkan13Features v13{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
@@ -151,6 +153,7 @@ Instance::Entry inspect(VkInstance instance, VkPhysicalDevice handle) {
       !matrix_products_crash(facts))
     facts.matrix_shapes = matrix_shapes(instance, handle);
   facts.cpu_threads = std::max(1u, std::thread::hardware_concurrency());
+  facts.cpu_registers = cpu_registers();
   facts.timestamp_period = limits.timestampComputeAndGraphics ? limits.timestampPeriod : 0;
   VkPhysicalDeviceMemoryProperties memory;
   vkGetPhysicalDeviceMemoryProperties(handle, &memory);

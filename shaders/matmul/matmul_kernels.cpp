@@ -40,11 +40,15 @@ struct LaneTile {
   uint32_t columns;  ///< per lane
 };
 
-/// Columns of a tile (of all lanes) and values of k at a time.
+/// The usual tile of a kernel, and values of k at a time.
 struct LaneShape {
-  uint32_t columns;
+  LaneTile tile;
   uint32_t step;
 };
+
+/// Without AVX-512 there are half the registers, and loads lane by lane are code, too: the loop must be small. Measured
+/// on Zen 3, 16 x 4 sums a lane are 1.6 times as fast as 32 x 8; more than 96 sums are not.
+bool few_registers(const DeviceFacts& facts) { return facts.is_cpu() && facts.cpu_registers < 32; }
 
 bool lanes_legal(const DeviceFacts& facts) {
   const bool fixed = facts.full_subgroups || facts.min_subgroup_size == facts.max_subgroup_size;
@@ -60,7 +64,7 @@ double step_time(const LaneTile& tile, uint32_t subgroup, double loads_a, bool p
 
 /// The tile that takes the least time by this estimate: sizes that are no multiple of the usual 32 x 64 tile waste less
 /// on another. Every size is one more pipeline to compile, so another one must be worth it.
-LaneTile choose_lane_tile(const MatmulProblem& p, const DeviceFacts& facts, int64_t splits, uint32_t usual_columns,
+LaneTile choose_lane_tile(const MatmulProblem& p, const DeviceFacts& facts, int64_t splits, const LaneShape& shape,
                           double loads_a, bool pairs_b) {
   const uint32_t subgroup = facts.subgroup_size;
   const int64_t threads = facts.cpu_threads;
@@ -70,13 +74,13 @@ LaneTile choose_lane_tile(const MatmulProblem& p, const DeviceFacts& facts, int6
     const double one = 200 + 3.0 * tile.rows * tile.columns + steps * step_time(tile, subgroup, loads_a, pairs_b);
     return static_cast<double>((count + threads - 1) / threads) * one;
   };
-  LaneTile best{static_cast<uint32_t>(std::min<int64_t>(p.m, 32)), usual_columns};
+  LaneTile best{static_cast<uint32_t>(std::min<int64_t>(p.m, shape.tile.rows)), shape.tile.columns};
   if (p.m > 8) best.rows = (best.rows + 7) / 8 * 8;
   double best_time = 0.95 * time(best);
   const bool even_columns = pairs_b && !p.transpose_b;
   const uint32_t most_rows = best.rows;
   for (uint32_t rows = std::min(most_rows, 8u); rows <= most_rows; rows += 8)
-    for (uint32_t columns = 2; columns <= usual_columns * 5 / 4; ++columns) {
+    for (uint32_t columns = 2; columns <= shape.tile.columns * 5 / 4; ++columns) {
       if (even_columns && columns % 2 != 0) continue;
       if (const double t = time({rows, columns}); t < best_time) best_time = t, best = {rows, columns};
     }
@@ -153,15 +157,20 @@ std::string_view long_word_variant_of(const MatmulProblem& p) {
   fail("[matmul] there is no variant {}", variant_of(p));
 }
 
-/// What lavapipe likes: 64 columns, four values of k. Rows of a transposed B that lie a multiple of 4 KiB apart share
-/// one set of the first-level cache: fewer of them, and more of each line before the next needs its place. With few rows
-/// of A the product is bound by memory, and 16-bit rows are so short that 64 of them keep it too little busy.
-LaneShape lane_shape(const Work& work) {
+/// What lavapipe likes: 32 rows, 64 columns, four values of k. Rows of a transposed B that lie a multiple of 4 KiB
+/// apart share one set of the first-level cache: fewer of them, and more of each line before the next needs its place.
+/// With few rows of A the product is bound by memory, and 16-bit rows are so short that 64 of them keep it too little
+/// busy.
+LaneShape lane_shape(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   const bool few_rows = p.m <= 8;
   const auto element = static_cast<uint32_t>(size_of(p.b_type));
-  if (p.transpose_b && work.b_row() * element % 4096 == 0) return {32, few_rows ? 32 / element : 8};
-  return {p.transpose_b && few_rows && is_half(p.b_type) ? 128u : 64u, 4};
+  const auto shape = [&](uint32_t columns, uint32_t step) {
+    return LaneShape{{32, columns / facts.subgroup_size}, step};
+  };
+  if (p.transpose_b && work.b_row() * element % 4096 == 0) return shape(32, few_rows ? 32 / element : 8);
+  if (few_registers(facts)) return {{16, 4}, 4};
+  return shape(p.transpose_b && few_rows && is_half(p.b_type) ? 128 : 64, 4);
 }
 
 /// See shaders/matmul/touch.glsl.
@@ -171,30 +180,31 @@ Launch lanes_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   const bool pairs_a = work.a_aligned(8), pairs_b = work.b_aligned(8);
   const uint32_t subgroup = facts.subgroup_size;
-  const LaneShape shape = lane_shape(work);
-  const LaneTile tile =
-      choose_lane_tile(p, facts, work.args.splits, shape.columns / subgroup, pairs_a ? 2 : 4, pairs_b);
+  const LaneShape shape = lane_shape(facts, work);
+  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, shape, pairs_a ? 2 : 4, pairs_b);
   const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
-  return {.kernel = "matmul_lanes",
-          .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
-          .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, pairs_a,
-                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, shape.step,
-                        touch_pays(p)},
-          .groups = spread_groups(facts, static_cast<uint64_t>(count)),
-          .subgroup_size = facts.full_subgroups ? subgroup : 0};
+  return {
+      .kernel = "matmul_lanes",
+      .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
+      .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, pairs_a, pairs_b,
+                    work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, shape.step, touch_pays(p)},
+      .groups = spread_groups(facts, static_cast<uint64_t>(count)),
+      .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
 
-/// 32 rows x 8 columns a lane. Subgroups of 16 are AVX-512's: twice as many registers, for twice the values of k.
+/// 32 rows x 8 columns a lane, x 4 with few registers. Subgroups of 16 are AVX-512's: twice as many registers, for
+/// twice the values of k.
 Launch scalar_launch(const DeviceFacts& facts, const Work& work) {
   const MatmulProblem& p = work.p;
   const bool quads_a = work.a_quads(), pairs_b = work.b_aligned(8);
-  const uint32_t subgroup = facts.subgroup_size, step = subgroup > 8 ? 8 : 4;
-  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, 8, 0, pairs_b);
+  const uint32_t subgroup = facts.subgroup_size;
+  const LaneShape shape = few_registers(facts) ? LaneShape{{32, 4}, 4} : LaneShape{{32, 8}, subgroup > 8 ? 8u : 4u};
+  const LaneTile tile = choose_lane_tile(p, facts, work.args.splits, shape, 0, pairs_b);
   const int64_t count = tile_count(p, tile.rows, int64_t{tile.columns} * subgroup) * work.args.splits;
   return {.kernel = "matmul_scalar",
           .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
           .constants = {work.activation, subgroup, tile.rows, tile.columns, p.transpose_a, p.transpose_b, quads_a,
-                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, step},
+                        pairs_b, work.activation == 0 && (work.args.flags & MATMUL_RESIDUAL) != 0, shape.step},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
