@@ -169,7 +169,7 @@ LaneShape lane_shape(const DeviceFacts& facts, const Work& work) {
     return LaneShape{{32, columns / facts.subgroup_size}, step};
   };
   if (p.transpose_b && work.b_row() * element % 4096 == 0) return shape(32, few_rows ? 32 / element : 8);
-  if (few_registers(facts)) return {{16, 4}, 4};
+  if (few_registers(facts)) return few_rows ? shape(64, 4) : LaneShape{{16, 4}, 4};
   return shape(p.transpose_b && few_rows && is_half(p.b_type) ? 128 : 64, 4);
 }
 
