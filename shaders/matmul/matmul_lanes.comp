@@ -35,19 +35,16 @@ layout(constant_id = 10) const bool TOUCH = false;        // see touch.glsl
 PUSH(MatmulArgs);
 #include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
+#include "shaders/matmul/register_tile.glsl"
 #include "shaders/matmul/touch.glsl"
 
-const uint A_UNIT = PAIRS_A ? 2 : 1, B_UNIT = PAIRS_B ? 2 : 1;
-// A lane of B's registers holds neighbouring columns when they were loaded as a pair.
-const bool PAIRED_COLUMNS = PAIRS_B && !TRANSPOSE_B;
+const uint A_UNIT = PAIRS_A ? 2 : 1;
 const bool PAIRED_ROWS = PAIRS_A && TRANSPOSE_A;
 const uint ROWS_PER_LOAD = PAIRED_ROWS ? 2 * SUBGROUP : SUBGROUP;
 const uint LOADS_PER_TILE = (ROWS + ROWS_PER_LOAD - 1) / ROWS_PER_LOAD;
 
-float c[ROWS * COLUMNS];
-// Where this lane's rows of A and columns of B start, and the step from one k to the next where k is not contiguous,
-// in pairs if PAIRS_. Rows and columns past the edge are clamped to it; their results are never stored.
-uint a_at[LOADS_PER_TILE], b_at[COLUMNS], a_step, b_step;
+// Where this lane's rows of A start, and the step from one k to the next where k is not contiguous, in pairs if PAIRS_A.
+uint a_at[LOADS_PER_TILE], a_step;
 
 // Four values from pair i on. Rows of floats are aligned to pairs, those of halves to quads.
 #ifdef A_HALF
@@ -55,33 +52,20 @@ vec4 a_four(uint i) { return a_quad(i / 2); }
 #else
 vec4 a_four(uint i) { return vec4(a_pair(i), a_pair(i + 1)); }
 #endif
-#ifdef B_HALF
-vec4 b_four(uint i) { return b_quad(i / 2); }
-#else
-vec4 b_four(uint i) { return vec4(b_pair(i), b_pair(i + 1)); }
-#endif
+
+void start_a() {
+  [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
+    const uint row = first_row + (g * SUBGROUP + gl_SubgroupInvocationID) * (PAIRED_ROWS ? 2 : 1);
+    const uint clamped = min(row, PAIRED_ROWS ? args.m - 2 : args.m - 1);
+    a_at[g] = (a_first + clamped * (TRANSPOSE_A ? 1 : args.k)) / A_UNIT;
+  }
+  a_step = args.m / A_UNIT;
+}
 
 // Adds the products of `steps` (STEP or 1) values of k.
 void accumulate(uint k, const uint steps) {
   if (steps > 1) touch(k);
-  float b[STEP * COLUMNS];  // [step][column]
-  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-    if (PAIRS_B && TRANSPOSE_B && steps > 1) {
-      [[unroll]] for (uint h = 0; h < steps; h += 4) {
-        const vec4 four = b_four(b_at[t] + (k + h) / 2);
-        [[unroll]] for (uint i = 0; i < 4; i++) b[(h + i) * COLUMNS + t] = four[i];
-      }
-    } else if (!PAIRED_COLUMNS) {
-      [[unroll]] for (uint h = 0; h < steps; h++) {
-        b[h * COLUMNS + t] = b_one(b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step));
-      }
-    } else if (t % 2 == 0) {
-      [[unroll]] for (uint h = 0; h < steps; h++) {
-        const vec2 pair = b_pair(b_at[t] + (k + h) * b_step);
-        b[h * COLUMNS + t] = pair.x, b[h * COLUMNS + t + 1] = pair.y;
-      }
-    }
-  }
+  load_b(k, steps);
   [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
     float a[2 * STEP];  // [step], or [step][row parity] when two rows come as a pair
     if (PAIRS_A && !TRANSPOSE_A && steps > 1) {
@@ -111,56 +95,13 @@ void accumulate(uint k, const uint steps) {
 }
 
 void main() {
-  const uint row_tiles = (args.m + ROWS - 1) / ROWS;
-  const uint column_tiles = (args.n + COLUMNS * SUBGROUP - 1) / (COLUMNS * SUBGROUP);
-  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-  if (group >= row_tiles * column_tiles * args.batch * args.splits) return;
-  const uint first_row = group % row_tiles * ROWS;
-  group /= row_tiles;
-  const uint first_column = group % column_tiles * COLUMNS * SUBGROUP;
-  group /= column_tiles;
-  const uint lane = gl_SubgroupInvocationID, product = group % args.batch, split = group / args.batch;
-  const uint a_first = product * args.m * args.k, b_first = product * args.k * args.n;
-  start_touching(a_first, first_row, b_first, first_column);
-
-  uint columns[COLUMNS];
-  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-    columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
-    const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
-    b_at[t] = (b_first + column * (TRANSPOSE_B ? args.k : 1)) / B_UNIT;
-  }
-  b_step = args.n / B_UNIT;
-  [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
-    const uint row = first_row + (g * SUBGROUP + lane) * (PAIRED_ROWS ? 2 : 1);
-    const uint clamped = min(row, PAIRED_ROWS ? args.m - 2 : args.m - 1);
-    a_at[g] = (a_first + clamped * (TRANSPOSE_A ? 1 : args.k)) / A_UNIT;
-  }
-  a_step = args.m / A_UNIT;
-  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) c[i] = 0;
-  uint k = split * args.k_per_split;
-  const uint end = min(k + args.k_per_split, args.k);
-  for (; k + STEP <= end; k += STEP) accumulate(k, STEP);
-  for (; k < end; k++) accumulate(k, 1);
+  if (!has_tile()) return;
+  start_tile();
+  start_a();
+  start_touching();
+  uint k = first_k;
+  for (; k + STEP <= end_k; k += STEP) accumulate(k, STEP);
+  for (; k < end_k; k++) accumulate(k, 1);
   keep_touched();
-
-  const uint base = group * args.m * args.n;
-  // Rows past the edge are stored on top of the last one, which itself comes after them: no branches.
-  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-    if (columns[t] < args.n) {
-      const float bias = bias_of(columns[t]);
-      [[unroll]] for (uint i = 1; i <= ROWS; i++) {
-        const uint row = min(first_row + ROWS - i, args.m - 1);
-        const uint index = base + row * args.n + columns[t];
-        const float value = args.scale * c[(ROWS - i) * COLUMNS + t] + bias;
-        args.y.v[index] = ADD_RESIDUAL ? value + args.residual.v[index] : value;
-      }
-    }
-  }
-  if (ACTIVATION == activation_none) return;
-  for (uint row = first_row; row < min(first_row + ROWS, args.m); row++) {
-    [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-      const uint index = base + row * args.n + columns[t];
-      if (columns[t] < args.n) store_finished(index, args.y.v[index]);
-    }
-  }
+  store_tile();
 }

@@ -34,34 +34,11 @@ const uint BLOCK = 4;
 PUSH(MatmulArgs);
 #include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
-
-const uint B_UNIT = PAIRS_B ? 2 : 1;
-// A lane of B's registers holds neighbouring columns when they were loaded as a pair.
-const bool PAIRED_COLUMNS = PAIRS_B && !TRANSPOSE_B;
-
-float c[ROWS * COLUMNS];
-uint a_first, first_row;
-// Where this lane's columns of B start, and the step from one k to the next where k is not contiguous, in pairs if
-// PAIRS_B. Columns past the edge are clamped to it, as rows are; their results are never stored.
-uint b_at[COLUMNS], b_step;
+#include "shaders/matmul/register_tile.glsl"
 
 // Adds the products of `steps` (STEP or 1) values of k.
 void accumulate(uint k, const uint steps) {
-  float b[STEP * COLUMNS];  // [step][column]
-  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-    [[unroll]] for (uint h = 0; h < steps; h++) {
-      if (PAIRS_B && TRANSPOSE_B && steps > 1) {
-        if (h % 2 != 0) continue;
-        const vec2 pair = b_pair(b_at[t] + (k + h) / 2);
-        b[h * COLUMNS + t] = pair.x, b[(h + 1) * COLUMNS + t] = pair.y;
-      } else if (!PAIRED_COLUMNS) {
-        b[h * COLUMNS + t] = b_one(b_at[t] * B_UNIT + (TRANSPOSE_B ? k + h : (k + h) * b_step));
-      } else if (t % 2 == 0) {
-        const vec2 pair = b_pair(b_at[t] + (k + h) * b_step);
-        b[h * COLUMNS + t] = pair.x, b[h * COLUMNS + t + 1] = pair.y;
-      }
-    }
-  }
+  load_b(k, steps);
   [[unroll]] for (uint r = 0; r < ROWS; r += BLOCK) {
     const uint rows = min(BLOCK, ROWS - r);
     float a[BLOCK * STEP];  // [row][step]
@@ -92,49 +69,10 @@ void accumulate(uint k, const uint steps) {
 }
 
 void main() {
-  const uint row_tiles = (args.m + ROWS - 1) / ROWS;
-  const uint column_tiles = (args.n + COLUMNS * SUBGROUP - 1) / (COLUMNS * SUBGROUP);
-  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-  if (group >= row_tiles * column_tiles * args.batch * args.splits) return;
-  first_row = group % row_tiles * ROWS;
-  group /= row_tiles;
-  const uint lane = gl_SubgroupInvocationID, first_column = group % column_tiles * COLUMNS * SUBGROUP;
-  group /= column_tiles;
-  const uint product = group % args.batch, split = group / args.batch;
-
-  uint columns[COLUMNS];
-  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-    columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
-    const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
-    b_at[t] = TRANSPOSE_B ? (product * args.n + column) * args.b_stride / B_UNIT
-                          : (product * args.k * args.n + column) / B_UNIT;
-  }
-  b_step = args.n / B_UNIT;
-  a_first = product * args.m * args.k;
-  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) c[i] = 0;
-  uint k = split * args.k_per_split;
-  const uint end = min(k + args.k_per_split, args.k);
-  for (; k + STEP <= end; k += STEP) accumulate(k, STEP);
-  for (; k < end; k++) accumulate(k, 1);
-
-  const uint base = group * args.m * args.n;
-  // Rows past the edge are stored on top of the last one, which itself comes after them: no branches.
-  [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-    if (columns[t] < args.n) {
-      const float bias = bias_of(columns[t]);
-      [[unroll]] for (uint i = 1; i <= ROWS; i++) {
-        const uint row = min(first_row + ROWS - i, args.m - 1);
-        const uint index = base + row * args.n + columns[t];
-        const float value = args.scale * c[(ROWS - i) * COLUMNS + t] + bias;
-        args.y.v[index] = ADD_RESIDUAL ? value + args.residual.v[index] : value;
-      }
-    }
-  }
-  if (ACTIVATION == activation_none) return;
-  for (uint row = first_row; row < min(first_row + ROWS, args.m); row++) {
-    [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-      const uint index = base + row * args.n + columns[t];
-      if (columns[t] < args.n) store_finished(index, args.y.v[index]);
-    }
-  }
+  if (!has_tile()) return;
+  start_tile();
+  uint k = first_k;
+  for (; k + STEP <= end_k; k += STEP) accumulate(k, STEP);
+  for (; k < end_k; k++) accumulate(k, 1);
+  store_tile();
 }

@@ -4,8 +4,7 @@
 // times the speed of [384, 2048] x [2048, 1536], transposed A, on lavapipe.
 // Worth it when A is transposed or B large beside the arithmetic on it; with many rows of an untransposed A it costs a
 // twentieth.
-// Expects TOUCH (whether to), `args` (MatmulArgs), SUBGROUP, ROWS, COLUMNS, STEP, TRANSPOSE_A, TRANSPOSE_B and
-// operands.glsl.
+// Expects TOUCH (whether to), TRANSPOSE_A, register_tile.glsl and what that expects.
 
 const uint LINE_BYTES = 64, STEPS_AHEAD = 2;
 #ifdef A_HALF
@@ -25,20 +24,19 @@ const uint B_TOUCHES = (STEP * B_LINES + SUBGROUP - 1) / SUBGROUP;
 uint touched = 0;
 uint a_touch[A_TOUCHES], b_touch[B_TOUCHES];  // what this lane reads, from where a step's first k lies
 
-// For a tile from first_row and first_column on; the matrices start at elements a and b.
-void start_touching(uint a, uint first_row, uint b, uint first_column) {
+void start_touching() {
   if (TRANSPOSE_A) {
     [[unroll]] for (uint i = 0; i < A_TOUCHES; i++) {
       const uint line = i * SUBGROUP + gl_SubgroupInvocationID;
       const uint row = min(first_row + line % A_LINES * A_LINE, args.m - 1);
-      a_touch[i] = a + min(line / A_LINES, STEP - 1) * args.m + row;
+      a_touch[i] = a_first + min(line / A_LINES, STEP - 1) * args.m + row;
     }
   }
   if (!TRANSPOSE_B) {
     [[unroll]] for (uint i = 0; i < B_TOUCHES; i++) {
       const uint line = i * SUBGROUP + gl_SubgroupInvocationID;
       const uint column = min(first_column + line % B_LINES * B_LINE, args.n - 1);
-      b_touch[i] = b + min(line / B_LINES, STEP - 1) * args.n + column;
+      b_touch[i] = b_first + min(line / B_LINES, STEP - 1) * args.n + column;
     }
   }
 }
