@@ -37,7 +37,7 @@ struct DeviceFacts {
   uint64_t memory_free = 0;     ///< bytes of its budget that are not in use
   bool int64 = false;
   bool float16 = false;    ///< 16-bit float arithmetic
-  bool storage16 = false;  ///< 16-bit values in storage buffers
+  bool int16 = false;      ///< 16-bit integers, in storage buffers, too
   bool bfloat16 = false;
   bool integer_dot = false;
   bool cooperative_matrix = false;

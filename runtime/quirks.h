@@ -20,6 +20,10 @@ inline bool uniform_loads_are_scalar(const DeviceFacts& facts) {
   return facts.is_cpu() && facts.driver_id == 13 && (facts.driver_version >> 22) >= 26;
 }
 
+/// lavapipe of any version loads a value once when its address is made of push constants and constants, outside loops
+/// and branches: see shaders/common/uniform_number.glsl.
+inline bool shares_loads(const DeviceFacts& facts) { return facts.is_cpu() && facts.driver_id == 13; }
+
 /// Mesa 26.1 lavapipe at 512 bits offers the matrix products of 256 bits, 8 x 8 x 8, but lowers them as if they were as
 /// wide as its vectors, and crashes while it compiles them. Probe: subgroup size above 8 on a CPU device. Workaround:
 /// no matrix products.

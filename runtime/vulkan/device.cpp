@@ -144,7 +144,7 @@ Instance::Entry inspect(VkInstance instance, VkPhysicalDevice handle) {
                                    static_cast<uint64_t>(v13.maxBufferSize), uint64_t{0xffffff00}});
   facts.int64 = features.all.features.shaderInt64;
   facts.float16 = features.v12.shaderFloat16;
-  facts.storage16 = features.v11.storageBuffer16BitAccess;
+  facts.int16 = features.all.features.shaderInt16 && features.v11.storageBuffer16BitAccess;
   facts.integer_dot = features.v13.shaderIntegerDotProduct;
   facts.bfloat16 = has_extension(handle, "VK_KHR_shader_bfloat16");
   facts.cooperative_matrix = has_extension(handle, "VK_KHR_cooperative_matrix");
@@ -307,6 +307,7 @@ Device::Device(const std::string& choice, bool as_gpu) : instance_(std::make_sha
 
   // Enable only what kernels use.
   Features features;
+  features.v11.storageBuffer16BitAccess = facts_.int16;
   features.v12.bufferDeviceAddress = VK_TRUE;
   features.v12.scalarBlockLayout = VK_TRUE;
   features.v12.subgroupBroadcastDynamicId = facts_.subgroup_shuffle;
@@ -314,6 +315,7 @@ Device::Device(const std::string& choice, bool as_gpu) : instance_(std::make_sha
   features.v13.synchronization2 = VK_TRUE;
   features.v13.subgroupSizeControl = facts_.full_subgroups;
   features.v13.computeFullSubgroups = facts_.full_subgroups;
+  features.all.features.shaderInt16 = facts_.int16;
   features.all.features.shaderInt64 = facts_.int64;
   std::vector<const char*> extensions;
   memory_budget_ = has_extension(physical_, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);

@@ -82,6 +82,7 @@ std::vector<Case> matmul_cases() {
     list.push_back(make_case(rows % 2 ? Layout::nn : Layout::nt, {}, false, rows, rows < 5 ? 96 : 97,
                              rows < 4 ? 68 : 69, {.bias = rows % 3 == 0}));
   list.push_back(make_case(Layout::nt, {3}, true, 1, 37, 20));
+  for (int64_t rows : {1, 3, 4}) list.push_back(make_case(Layout::nt, {}, false, rows, 8 * rows + 5, 320, all_gelu));
   list.push_back(make_case(Layout::nn, {3}, true, 3, 36, 20, {.activation = Activation::relu, .scale = -1}));
   // Rows of b a multiple of 4 KiB apart: many rows of a, and few.
   for (int64_t rows : {33, 2}) list.push_back(make_case(Layout::nt, {}, false, rows, 35, 1024));
@@ -98,6 +99,7 @@ std::vector<Case> matmul_cases() {
         add(make_case(layout, {}, false, 35, 41, 37, all_gelu));
         add(make_case(layout, {}, false, 36, 68, 100, {.bias = true}));
         if (!both) add(make_case(layout, {}, false, 1, 68, 36));
+        if (!both) add(make_case(layout, {}, false, 2, 19, 144, {.bias = true}));
         if (!both && layout == Layout::nt) add(make_case(layout, {}, false, 2, 35, 2048));
         // Several blocks of several products, the second of which begins in the middle of a word.
         if (both) add(make_case(layout, {2}, true, 67, 131, 67, {.bias = true, .residual = true, .scale = -0.5}));

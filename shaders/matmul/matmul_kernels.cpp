@@ -1,10 +1,12 @@
 #include "shaders/matmul/matmul_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "runtime/quirks.h"
 #include "shaders/matmul/matmul.args.h"
+#include "shaders/matmul/matmul_dot.args.h"
 #include "shaders/matmul/matmul_matrix.h"
 
 namespace vkformer {
@@ -209,6 +211,43 @@ Launch scalar_launch(const DeviceFacts& facts, const Work& work) {
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
 
+// --- few rows on lavapipe ---
+
+/// Octal digits of the numbers below `count`: see uniform_number.glsl.
+uint32_t digits_for(uint32_t count) { return (static_cast<uint32_t>(std::bit_width(count - 1)) + 2) / 3; }
+
+/// Multiply-adds of vectors that matmul_dot may unroll: 4096 compile for ten seconds, once.
+constexpr int64_t most_unrolled = 4096;
+
+/// Values of k at a time: all where loops take the shared addresses away, else a divisor of K. 0: there is no such.
+int64_t dot_block(const MatmulProblem& p, const DeviceFacts& facts) {
+  const int64_t chunk = facts.subgroup_size;
+  if (p.k % chunk != 0) return 0;
+  if (uniform_loads_are_scalar(facts)) {
+    for (int64_t block = 256; block >= chunk; block /= 2)
+      if (p.k % block == 0) return block;
+    return 0;
+  }
+  return p.m * p.k <= most_unrolled ? p.k : 0;
+}
+
+bool dot_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return shares_loads(facts) && lanes_legal(facts) && facts.int64 && facts.int16 && p.batch == 1 && p.m <= 4 &&
+         p.transpose_b && p.a_type == DType::f32 && dot_block(p, facts) > 0;
+}
+
+Launch dot_launch(const DeviceFacts& facts, const Work& work) {
+  const MatmulProblem& p = work.p;
+  const uint32_t subgroup = facts.subgroup_size;
+  const uint32_t groups = groups_for(p.n, subgroup), block = static_cast<uint32_t>(dot_block(p, facts));
+  return {.kernel = "matmul_dot",
+          .variant = name_of(p.b_type),
+          .constants = {work.activation, subgroup, work.args.m, block, block == work.args.k,
+                        uniform_loads_are_scalar(facts) ? 0 : digits_for(groups)},
+          .groups = spread_groups(facts, groups),
+          .subgroup_size = facts.full_subgroups ? subgroup : 0};
+}
+
 Launch tile_launch(const DeviceFacts& facts, const Work& work, const Tile& tile) {
   const MatmulProblem& p = work.p;
   const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
@@ -273,6 +312,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   };
   // First what is best, then everything else that is legal.
   if (facts.is_cpu()) {
+    add(dot_legal(p, facts) && p.m <= 2, "dot");
     add(lanes && facts.int64 && split && p.k >= 512 && tile_count(p, 16, 32) < facts.cpu_threads, "lanes_split");
     // Few rows of A share out what loading B costs: there the kernel with the better loads of B wins.
     const bool few_rows = facts.subgroup_size <= 8 ? p.m <= 8 : p.m == 1 && p.k % 1024 != 0;
@@ -312,6 +352,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   add(lanes, "lanes_scalar");
   add(lanes && padding_legal(p), "lanes_scalar_padded");
   add(lanes && split, "lanes_split");
+  add(dot_legal(p, facts), "dot");
   add(true, "direct");
   return names;
 }
@@ -358,6 +399,21 @@ void record_matmul(Recorder& recorder, const Node& node) {
                (args.residual ? MATMUL_RESIDUAL : 0);
 
   const std::string_view candidate = recorder.candidate();
+  if (candidate == "dot") {
+    const MatmulDotArgs dot{.a = args.a,
+                            .b = args.b,
+                            .y = args.y,
+                            .pre_activation = args.pre_activation,
+                            .bias = args.bias,
+                            .residual = args.residual,
+                            .n = args.n,
+                            .k = args.k,
+                            .scale = args.scale,
+                            .flags = args.flags,
+                            .digits = {0, 1, 2, 3, 4, 5, 6, 7}};
+    recorder.dispatch(dot_launch(facts, work), dot);
+    return;
+  }
   const int64_t splits = splits_k(candidate) ? split_count(p, facts, candidate) : 1;
   for (int64_t elements : {p.m * p.k, p.n * (pads(candidate) ? padded_stride(p) : p.k), p.m * p.n * splits})
     check(p.batch * elements < int64_t{1} << 31,

@@ -1,0 +1,22 @@
+#ifndef VKFORMER_MATMUL_DOT_ARGS_H
+#define VKFORMER_MATMUL_DOT_ARGS_H
+#include "shaders/common/shared.h"
+
+VKFORMER_SHARED_BEGIN
+
+/// One launch of matmul_dot: y[M, N] = activation(scale * a[M, K] b[N, K]^T + bias) + residual, M a constant.
+struct MatmulDotArgs {
+  Floats a;
+  Floats b;  ///< f32 or 16-bit floats, as the variant says
+  Floats y;
+  Floats pre_activation;
+  Floats bias;  ///< [N]
+  Floats residual;
+  uint n, k;
+  float scale;
+  uint flags;      ///< MATMUL_* of matmul.args.h
+  uint digits[8];  ///< 0 to 7: see uniform_number.glsl
+};
+
+VKFORMER_SHARED_END
+#endif
