@@ -5,6 +5,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_basic : require
 
+layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer SharedWords { uint v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) readonly buffer SharedQuads { uvec4 v[]; };
 
 // The word at `address` + 4 * lane. In quads, since Mesa compares every load with every other.

@@ -57,7 +57,6 @@ struct MatmulArgs {
   uint batch;
   uint splits;
   uint k_per_split;  ///< a multiple of 4
-  uint b_stride;     ///< elements from one row of a transposed B to the next; K but for the workspace of matmul_pad
   float scale;
   uint flags;  ///< MATMUL_*: which of the last three pointers are there
 };

@@ -114,18 +114,25 @@ int64_t split_count(const MatmulProblem& p, const DeviceFacts& facts, std::strin
 /// Split ranges start at multiples of 16, so that every kernel keeps its aligned loads.
 int64_t range_length(const MatmulProblem& p, int64_t splits) { return ((p.k + splits - 1) / splits + 15) / 16 * 16; }
 
-// --- copying a transposed B whose rows collide in the cache ---
+// --- operands in panels ---
 
-bool pads(std::string_view candidate) { return candidate.ends_with("_padded"); }
+/// Sums that fit into the registers beside the operands.
+struct PanelShape {
+  int64_t rows, columns;  ///< of a tile, and of a panel of a transposed a and of b
+};
 
-/// Whole cache lines and one more, so that no power of two remains.
-int64_t padded_stride(const MatmulProblem& p) { return (p.k + 15) / 16 * 16 + 16; }
+PanelShape panel_shape(const DeviceFacts& facts) {
+  return {.rows = facts.cpu_registers < 32 ? 6 : 8, .columns = 2 * int64_t{facts.subgroup_size}};
+}
 
-/// Whether rows of B lie a multiple of 4 KiB apart and enough rows of A pay for the copy.
-bool padding_pays(const MatmulProblem& p) { return p.k % 1024 == 0 && p.m >= 512; }
+bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return lanes_legal(facts) && facts.int64 && facts.int16 && uniform_loads_are_scalar(facts) && p.a_type == DType::f32;
+}
 
-/// The copy is one of floats.
-bool padding_legal(const MatmulProblem& p) { return p.transpose_b && p.b_type == DType::f32; }
+/// Of an operand, [K, width], in panels.
+int64_t panel_elements(const MatmulProblem& p, int64_t width, int64_t panel) {
+  return p.batch * groups_for(width, panel) * panel * p.k;
+}
 
 // --- launching ---
 
@@ -135,7 +142,7 @@ struct Work {
   uint32_t activation;
 
   int64_t a_row() const { return p.transpose_a ? p.m : p.k; }
-  int64_t b_row() const { return p.transpose_b ? args.b_stride : p.n; }
+  int64_t b_row() const { return p.transpose_b ? p.k : p.n; }
   /// Whether every stored row of an operand starts `bytes`-aligned.
   static bool aligned(uint64_t address, int64_t row, DType dtype, int64_t bytes) {
     return static_cast<int64_t>(address) % bytes == 0 && row * size_of(dtype) % bytes == 0;
@@ -288,7 +295,7 @@ Launch direct_launch(const DeviceFacts& facts, const Work& work) {
 }
 
 Launch launch_of(std::string_view candidate, const DeviceFacts& facts, const Work& work) {
-  if (candidate.starts_with("lanes_scalar")) return scalar_launch(facts, work);
+  if (candidate == "lanes_scalar") return scalar_launch(facts, work);
   if (candidate.starts_with("lanes")) return lanes_launch(facts, work);
   if (candidate == "vector") return vector_launch(facts, work);
   if (candidate == "direct") return direct_launch(facts, work);
@@ -299,6 +306,62 @@ Launch launch_of(std::string_view candidate, const DeviceFacts& facts, const Wor
   for (const Tile& tile : tiles)
     if (tile.name == candidate) return tile_launch(facts, work, tile);
   fail("[matmul] there is no kernel '{}'", candidate);
+}
+
+}  // namespace
+
+namespace {
+
+/// Copies an operand, [K, width] or transposed, to `target` in panels.
+void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dtype, int64_t width, bool transposed,
+          int64_t panel, const Region& target) {
+  const DeviceFacts& facts = recorder.device();
+  const MatmulArgs args{.b = operand,
+                        .b_pairs = operand,
+                        .y = target.address,
+                        .n = static_cast<uint>(width),
+                        .k = static_cast<uint>(p.k),
+                        .batch = static_cast<uint>(p.batch)};
+  const int64_t subgroup = facts.subgroup_size;
+  const bool vectors = dtype == DType::f32 && !transposed && width % subgroup == 0 && panel % subgroup == 0;
+  constexpr int64_t chunk = 64;  // as in the shader
+  recorder.dispatch({.kernel = "matmul_pack",
+                     .variant = name_of(dtype),
+                     .constants = {facts.subgroup_size, static_cast<uint32_t>(panel), transposed,
+                                   Work::aligned(operand, p.k, dtype, 2 * size_of(dtype)), vectors},
+                     .groups = spread_groups(
+                         facts, static_cast<uint64_t>(p.batch) * groups_for(p.k, chunk) * groups_for(width, panel)),
+                     .subgroup_size = facts.full_subgroups ? facts.subgroup_size : 0,
+                     .writes = {target}},
+                    args);
+}
+
+void record_panels(Recorder& recorder, Work& work) {
+  const MatmulProblem& p = work.p;
+  const DeviceFacts& facts = recorder.device();
+  const PanelShape shape = panel_shape(facts);
+  const auto bytes = [&](int64_t width, int64_t panel) {
+    return static_cast<uint64_t>(panel_elements(p, width, panel) * float_bytes);
+  };
+  const uint64_t b_bytes = bytes(p.n, shape.columns);
+  pack(recorder, p, work.args.b, p.b_type, p.n, p.transpose_b, shape.columns, recorder.scratch_region(0, b_bytes));
+  if (p.transpose_a)
+    pack(recorder, p, work.args.a, DType::f32, p.m, false, shape.rows,
+         recorder.scratch_region(b_bytes, bytes(p.m, shape.rows)));
+  MatmulArgs args = work.args;
+  args.b = recorder.scratch();
+  if (p.transpose_a) args.a = recorder.scratch() + b_bytes;
+  const auto step = static_cast<uint32_t>(std::min<int64_t>(p.k, 32));
+  constexpr int64_t block = 8;  // as in the shader
+  const int64_t row_blocks = groups_for(p.m, block * shape.rows);
+  recorder.dispatch({.kernel = "matmul_panel",
+                     .constants = {work.activation, facts.subgroup_size, static_cast<uint32_t>(shape.rows),
+                                   static_cast<uint32_t>(shape.columns / facts.subgroup_size), p.transpose_a,
+                                   work.activation == 0 && (args.flags & MATMUL_RESIDUAL) != 0, step, args.k % step},
+                     .groups = spread_groups(
+                         facts, static_cast<uint64_t>(p.batch * row_blocks * block * groups_for(p.n, shape.columns))),
+                     .subgroup_size = facts.full_subgroups ? facts.subgroup_size : 0},
+                    args);
 }
 
 }  // namespace
@@ -317,7 +380,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
     // Few rows of A share out what loading B costs: there the kernel with the better loads of B wins.
     const bool few_rows = facts.subgroup_size <= 8 ? p.m <= 8 : p.m == 1 && p.k % 1024 != 0;
     const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts) && !few_rows;
-    add(scalar && padding_legal(p) && padding_pays(p), "lanes_scalar_padded");
+    add(panels_legal(p, facts) && p.m >= 32 && p.k >= 128, "panels");
     add(scalar, "lanes_scalar");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
     add(true, "direct");
@@ -350,16 +413,20 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   add(matrix && split, "matrix64_split");
   add(lanes, "lanes");
   add(lanes, "lanes_scalar");
-  add(lanes && padding_legal(p), "lanes_scalar_padded");
   add(lanes && split, "lanes_split");
   add(dot_legal(p, facts), "dot");
+  add(panels_legal(p, facts), "panels");
   add(true, "direct");
   return names;
 }
 
 int64_t matmul_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate) {
   const MatmulProblem p = matmul_problem(node);
-  if (pads(candidate)) return p.batch * p.n * padded_stride(p) * float_bytes;
+  if (candidate == "panels") {
+    const PanelShape shape = panel_shape(facts);
+    return (panel_elements(p, p.n, shape.columns) + (p.transpose_a ? panel_elements(p, p.m, shape.rows) : 0)) *
+           float_bytes;
+  }
   return splits_k(candidate) ? split_count(p, facts, candidate) * p.batch * p.m * p.n * float_bytes : 0;
 }
 
@@ -386,7 +453,6 @@ void record_matmul(Recorder& recorder, const Node& node) {
           .batch = static_cast<uint>(p.batch),
           .splits = 1,
           .k_per_split = static_cast<uint>(p.k),
-          .b_stride = static_cast<uint>(p.k),
           .scale = p.scale,
           .flags = 0};
   if (args.y == 0) {  // somebody wants only the value before the activation
@@ -414,21 +480,11 @@ void record_matmul(Recorder& recorder, const Node& node) {
     recorder.dispatch(dot_launch(facts, work), dot);
     return;
   }
+  if (candidate == "panels") return record_panels(recorder, work);
   const int64_t splits = splits_k(candidate) ? split_count(p, facts, candidate) : 1;
-  for (int64_t elements : {p.m * p.k, p.n * (pads(candidate) ? padded_stride(p) : p.k), p.m * p.n * splits})
+  for (int64_t elements : {p.m * p.k, p.n * p.k, p.m * p.n * splits})
     check(p.batch * elements < int64_t{1} << 31,
           "[matmul] one operand has {} elements; kernels address at most 2^31 - 1", p.batch * elements);
-  if (pads(candidate)) {
-    MatmulArgs copy = args;
-    copy.y = args.b = args.b_pairs = args.b_quads = recorder.scratch();
-    copy.b_stride = args.b_stride = static_cast<uint>(padded_stride(p));
-    const Region workspace =
-        recorder.scratch_region(0, static_cast<uint64_t>(p.batch * p.n * padded_stride(p) * float_bytes));
-    recorder.dispatch({.kernel = "matmul_pad",
-                       .groups = spread_groups(facts, static_cast<uint64_t>(p.batch * p.n)),
-                       .writes = {workspace}},
-                      copy);
-  }
   if (splits == 1) {
     recorder.dispatch(launch_of(candidate, facts, work), args);
     return;

@@ -37,7 +37,7 @@ void start_tile() {
   group /= column_tiles();
   const uint lane = gl_SubgroupInvocationID, product = group % args.batch, split = group / args.batch;
   a_first = product * args.m * args.k;
-  b_first = product * args.n * (TRANSPOSE_B ? args.b_stride : args.k);
+  b_first = product * args.n * args.k;
   y_first = group * args.m * args.n;
   first_k = split * args.k_per_split;
   end_k = min(first_k + args.k_per_split, args.k);
@@ -45,7 +45,7 @@ void start_tile() {
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     columns[t] = first_column + (PAIRED_COLUMNS ? 2 * (t / 2 * SUBGROUP + lane) + t % 2 : t * SUBGROUP + lane);
     const uint column = min(columns[t], PAIRED_COLUMNS ? args.n - 2 : args.n - 1);
-    b_at[t] = (b_first + column * (TRANSPOSE_B ? args.b_stride : 1)) / B_UNIT;
+    b_at[t] = (b_first + column * (TRANSPOSE_B ? args.k : 1)) / B_UNIT;
   }
   b_step = args.n / B_UNIT;
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) c[i] = 0;
