@@ -1,13 +1,12 @@
 #include "shaders/matmul/matmul_kernels.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 
 #include "runtime/quirks.h"
 #include "shaders/matmul/matmul.args.h"
-#include "shaders/matmul/matmul_dot.args.h"
 #include "shaders/matmul/matmul_matrix.h"
+#include "shaders/matmul/matmul_streams.h"
 
 namespace vkformer {
 
@@ -51,11 +50,6 @@ struct LaneShape {
 /// Without AVX-512 there are half the registers, and loads lane by lane are code, too: the loop must be small. Measured
 /// on Zen 3, 16 x 4 sums a lane are 1.3 (A transposed) to 1.6 times as fast as 32 x 8.
 bool few_registers(const DeviceFacts& facts) { return facts.is_cpu() && facts.cpu_registers < 32; }
-
-bool lanes_legal(const DeviceFacts& facts) {
-  const bool fixed = facts.full_subgroups || facts.min_subgroup_size == facts.max_subgroup_size;
-  return facts.subgroup_shuffle && fixed && facts.subgroup_size >= 4 && facts.subgroup_size <= 16;
-}
 
 /// Nanoseconds for one tile and four values of k, fitted to lavapipe: multiply-adds, 64-bit or 32-bit lane loads.
 /// `loads_a`: of one lane of A for every `subgroup` rows.
@@ -113,26 +107,6 @@ int64_t split_count(const MatmulProblem& p, const DeviceFacts& facts, std::strin
 
 /// Split ranges start at multiples of 16, so that every kernel keeps its aligned loads.
 int64_t range_length(const MatmulProblem& p, int64_t splits) { return ((p.k + splits - 1) / splits + 15) / 16 * 16; }
-
-// --- operands in panels ---
-
-/// Sums that fit into the registers beside the operands.
-struct PanelShape {
-  int64_t rows, columns;  ///< of a tile, and of a panel of a transposed a and of b
-};
-
-PanelShape panel_shape(const DeviceFacts& facts) {
-  return {.rows = facts.cpu_registers < 32 ? 6 : 8, .columns = 2 * int64_t{facts.subgroup_size}};
-}
-
-bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return lanes_legal(facts) && facts.int64 && facts.int16 && uniform_loads_are_scalar(facts) && p.a_type == DType::f32;
-}
-
-/// Of an operand, [K, width], in panels.
-int64_t panel_elements(const MatmulProblem& p, int64_t width, int64_t panel) {
-  return p.batch * groups_for(width, panel) * panel * p.k;
-}
 
 // --- launching ---
 
@@ -218,43 +192,6 @@ Launch scalar_launch(const DeviceFacts& facts, const Work& work) {
           .subgroup_size = facts.full_subgroups ? subgroup : 0};
 }
 
-// --- few rows on lavapipe ---
-
-/// Octal digits of the numbers below `count`: see uniform_number.glsl.
-uint32_t digits_for(uint32_t count) { return (static_cast<uint32_t>(std::bit_width(count - 1)) + 2) / 3; }
-
-/// Multiply-adds of vectors that matmul_dot may unroll: 4096 compile for ten seconds, once.
-constexpr int64_t most_unrolled = 4096;
-
-/// Values of k at a time: all where loops take the shared addresses away, else a divisor of K. 0: there is no such.
-int64_t dot_block(const MatmulProblem& p, const DeviceFacts& facts) {
-  const int64_t chunk = facts.subgroup_size;
-  if (p.k % chunk != 0) return 0;
-  if (uniform_loads_are_scalar(facts)) {
-    for (int64_t block = 256; block >= chunk; block /= 2)
-      if (p.k % block == 0) return block;
-    return 0;
-  }
-  return p.m * p.k <= most_unrolled ? p.k : 0;
-}
-
-bool dot_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return shares_loads(facts) && lanes_legal(facts) && facts.int64 && facts.int16 && p.batch == 1 && p.m <= 4 &&
-         p.transpose_b && p.a_type == DType::f32 && dot_block(p, facts) > 0;
-}
-
-Launch dot_launch(const DeviceFacts& facts, const Work& work) {
-  const MatmulProblem& p = work.p;
-  const uint32_t subgroup = facts.subgroup_size;
-  const uint32_t groups = groups_for(p.n, subgroup), block = static_cast<uint32_t>(dot_block(p, facts));
-  return {.kernel = "matmul_dot",
-          .variant = name_of(p.b_type),
-          .constants = {work.activation, subgroup, work.args.m, block, block == work.args.k,
-                        uniform_loads_are_scalar(facts) ? 0 : digits_for(groups)},
-          .groups = spread_groups(facts, groups),
-          .subgroup_size = facts.full_subgroups ? subgroup : 0};
-}
-
 Launch tile_launch(const DeviceFacts& facts, const Work& work, const Tile& tile) {
   const MatmulProblem& p = work.p;
   const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
@@ -308,63 +245,17 @@ Launch launch_of(std::string_view candidate, const DeviceFacts& facts, const Wor
   fail("[matmul] there is no kernel '{}'", candidate);
 }
 
-}  // namespace
-
-namespace {
-
-/// Copies an operand, [K, width] or transposed, to `target` in panels.
-void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dtype, int64_t width, bool transposed,
-          int64_t panel, const Region& target) {
-  const DeviceFacts& facts = recorder.device();
-  const MatmulArgs args{.b = operand,
-                        .b_pairs = operand,
-                        .y = target.address,
-                        .n = static_cast<uint>(width),
-                        .k = static_cast<uint>(p.k),
-                        .batch = static_cast<uint>(p.batch)};
-  const int64_t subgroup = facts.subgroup_size;
-  const bool vectors = dtype == DType::f32 && !transposed && width % subgroup == 0 && panel % subgroup == 0;
-  constexpr int64_t chunk = 64;  // as in the shader
-  recorder.dispatch({.kernel = "matmul_pack",
-                     .variant = name_of(dtype),
-                     .constants = {facts.subgroup_size, static_cast<uint32_t>(panel), transposed,
-                                   Work::aligned(operand, p.k, dtype, 2 * size_of(dtype)), vectors},
-                     .groups = spread_groups(
-                         facts, static_cast<uint64_t>(p.batch) * groups_for(p.k, chunk) * groups_for(width, panel)),
-                     .subgroup_size = facts.full_subgroups ? facts.subgroup_size : 0,
-                     .writes = {target}},
-                    args);
-}
-
-void record_panels(Recorder& recorder, Work& work) {
-  const MatmulProblem& p = work.p;
-  const DeviceFacts& facts = recorder.device();
-  const PanelShape shape = panel_shape(facts);
-  const auto bytes = [&](int64_t width, int64_t panel) {
-    return static_cast<uint64_t>(panel_elements(p, width, panel) * float_bytes);
-  };
-  const uint64_t b_bytes = bytes(p.n, shape.columns);
-  pack(recorder, p, work.args.b, p.b_type, p.n, p.transpose_b, shape.columns, recorder.scratch_region(0, b_bytes));
-  if (p.transpose_a)
-    pack(recorder, p, work.args.a, DType::f32, p.m, false, shape.rows,
-         recorder.scratch_region(b_bytes, bytes(p.m, shape.rows)));
-  MatmulArgs args = work.args;
-  args.b = recorder.scratch();
-  if (p.transpose_a) args.a = recorder.scratch() + b_bytes;
-  const auto step = static_cast<uint32_t>(std::min<int64_t>(p.k, 32));
-  constexpr int64_t block = 8;  // as in the shader
-  const int64_t row_blocks = groups_for(p.m, block * shape.rows);
-  recorder.dispatch({.kernel = "matmul_panel",
-                     .constants = {work.activation, facts.subgroup_size, static_cast<uint32_t>(shape.rows),
-                                   static_cast<uint32_t>(shape.columns / facts.subgroup_size), p.transpose_a,
-                                   work.activation == 0 && (args.flags & MATMUL_RESIDUAL) != 0, step, args.k % step},
-                     .groups = spread_groups(
-                         facts, static_cast<uint64_t>(p.batch * row_blocks * block * groups_for(p.n, shape.columns))),
-                     .subgroup_size = facts.full_subgroups ? facts.subgroup_size : 0},
-                    args);
+/// Enough rows and values of k to pay for the copy, which must not take memory that a step would miss.
+bool panels_pay(const MatmulProblem& p, const DeviceFacts& facts) {
+  return panels_legal(p, facts) && p.m >= 32 && p.k >= 128 && panel_scratch(p, facts) <= int64_t{256} << 20;
 }
 
 }  // namespace
+
+bool lanes_legal(const DeviceFacts& facts) {
+  const bool fixed = facts.full_subgroups || facts.min_subgroup_size == facts.max_subgroup_size;
+  return facts.subgroup_shuffle && fixed && facts.subgroup_size >= 4 && facts.subgroup_size <= 16;
+}
 
 std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFacts& facts) {
   const MatmulProblem p = matmul_problem(node);
@@ -380,7 +271,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
     // Few rows of A share out what loading B costs: there the kernel with the better loads of B wins.
     const bool few_rows = facts.subgroup_size <= 8 ? p.m <= 8 : p.m == 1 && p.k % 1024 != 0;
     const bool scalar = lanes && facts.int64 && uniform_loads_are_scalar(facts) && !few_rows;
-    add(panels_legal(p, facts) && p.m >= 32 && p.k >= 128, "panels");
+    add(panels_pay(p, facts), "panels");
     add(scalar, "lanes_scalar");
     add(lanes && facts.int64, "lanes");  // without, it is SwiftShader, which unrolls nothing
     add(true, "direct");
@@ -422,11 +313,7 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
 
 int64_t matmul_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate) {
   const MatmulProblem p = matmul_problem(node);
-  if (candidate == "panels") {
-    const PanelShape shape = panel_shape(facts);
-    return (panel_elements(p, p.n, shape.columns) + (p.transpose_a ? panel_elements(p, p.m, shape.rows) : 0)) *
-           float_bytes;
-  }
+  if (candidate == "panels") return panel_scratch(p, facts);
   return splits_k(candidate) ? split_count(p, facts, candidate) * p.batch * p.m * p.n * float_bytes : 0;
 }
 
@@ -465,22 +352,8 @@ void record_matmul(Recorder& recorder, const Node& node) {
                (args.residual ? MATMUL_RESIDUAL : 0);
 
   const std::string_view candidate = recorder.candidate();
-  if (candidate == "dot") {
-    const MatmulDotArgs dot{.a = args.a,
-                            .b = args.b,
-                            .y = args.y,
-                            .pre_activation = args.pre_activation,
-                            .bias = args.bias,
-                            .residual = args.residual,
-                            .n = args.n,
-                            .k = args.k,
-                            .scale = args.scale,
-                            .flags = args.flags,
-                            .digits = {0, 1, 2, 3, 4, 5, 6, 7}};
-    recorder.dispatch(dot_launch(facts, work), dot);
-    return;
-  }
-  if (candidate == "panels") return record_panels(recorder, work);
+  if (candidate == "dot") return record_dot(recorder, p, args, work.activation);
+  if (candidate == "panels") return record_panels(recorder, p, args, work.activation);
   const int64_t splits = splits_k(candidate) ? split_count(p, facts, candidate) : 1;
   for (int64_t elements : {p.m * p.k, p.n * p.k, p.m * p.n * splits})
     check(p.batch * elements < int64_t{1} << 31,

@@ -18,6 +18,10 @@ struct MatmulProblem {
 /// Inputs a, b, bias?, residual?; outputs y and, with an activation, the value before it.
 MatmulProblem matmul_problem(const Node& node);
 
+/// Whether kernels can rely on the device's subgroups, of 4 to 16 lanes, and pass values between these: then one can own a
+/// tile in registers.
+bool lanes_legal(const DeviceFacts& facts);
+
 /// Op::candidates, Op::scratch and Op::record of matmul.
 std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFacts& facts);
 int64_t matmul_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate);

@@ -1,0 +1,142 @@
+#include "shaders/matmul/matmul_streams.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/quirks.h"
+#include "shaders/matmul/matmul_dot.args.h"
+
+namespace vkformer {
+
+namespace {
+
+bool vectors_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return shares_loads(facts) && lanes_legal(facts) && facts.int64 && facts.int16 && p.a_type == DType::f32;
+}
+
+uint32_t required_subgroup(const DeviceFacts& facts) { return facts.full_subgroups ? facts.subgroup_size : 0; }
+
+/// Octal digits of the numbers below `count`: see uniform_number.glsl.
+uint32_t digits_for(uint32_t count) { return (static_cast<uint32_t>(std::bit_width(count - 1)) + 2) / 3; }
+
+/// Multiply-adds of vectors that matmul_dot may unroll: 4096 compile for ten seconds, once.
+constexpr int64_t most_unrolled = 4096;
+
+/// Values of k at a time: a divisor of K, or all where loops take away what lanes share. 0: there is no such.
+int64_t dot_block(const MatmulProblem& p, const DeviceFacts& facts) {
+  const int64_t subgroup = facts.subgroup_size;
+  if (p.k % subgroup != 0) return 0;
+  if (!uniform_loads_are_scalar(facts)) return p.m * p.k <= most_unrolled ? p.k : 0;
+  int64_t block = 256;
+  while (p.k % block != 0) block /= 2;
+  return block;
+}
+
+/// Sums that fit into the registers beside the operands.
+struct PanelShape {
+  int64_t rows, columns;  ///< of a tile, and of a panel of a transposed a and of b
+};
+
+PanelShape panel_shape(const DeviceFacts& facts) {
+  return {.rows = facts.cpu_registers < 32 ? 6 : 8, .columns = 2 * int64_t{facts.subgroup_size}};
+}
+
+/// Of an operand, [K, width], in panels.
+int64_t panel_bytes(const MatmulProblem& p, int64_t width, int64_t panel) {
+  return p.batch * groups_for(width, panel) * panel * p.k * size_of(DType::f32);
+}
+
+int64_t bytes_of_b(const MatmulProblem& p, const DeviceFacts& facts) {
+  return panel_bytes(p, p.n, panel_shape(facts).columns);
+}
+int64_t bytes_of_a(const MatmulProblem& p, const DeviceFacts& facts) {
+  return p.transpose_a ? panel_bytes(p, p.m, panel_shape(facts).rows) : 0;
+}
+
+/// Copies an operand, [K, width] or transposed, to `target` in panels.
+void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dtype, int64_t width, bool transposed,
+          int64_t panel, const Region& target) {
+  const DeviceFacts& facts = recorder.device();
+  const MatmulArgs args{.b = operand,
+                        .b_pairs = operand,
+                        .y = target.address,
+                        .n = static_cast<uint>(width),
+                        .k = static_cast<uint>(p.k),
+                        .batch = static_cast<uint>(p.batch)};
+  const int64_t subgroup = facts.subgroup_size;
+  const bool pairs = p.k % 2 == 0 && operand % static_cast<uint64_t>(2 * size_of(dtype)) == 0;
+  const bool vectors = dtype == DType::f32 && !transposed && width % subgroup == 0 && panel % subgroup == 0;
+  constexpr int64_t chunk = 64;  // as in the shader
+  recorder.dispatch({.kernel = "matmul_pack",
+                     .variant = name_of(dtype),
+                     .constants = {facts.subgroup_size, static_cast<uint32_t>(panel), transposed, pairs, vectors},
+                     .groups = spread_groups(
+                         facts, static_cast<uint64_t>(p.batch) * groups_for(p.k, chunk) * groups_for(width, panel)),
+                     .subgroup_size = required_subgroup(facts),
+                     .writes = {target}},
+                    args);
+}
+
+}  // namespace
+
+bool dot_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return vectors_legal(p, facts) && p.batch == 1 && p.m <= 4 && p.transpose_b && dot_block(p, facts) > 0;
+}
+
+void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation) {
+  const DeviceFacts& facts = recorder.device();
+  const MatmulDotArgs dot{.a = args.a,
+                          .b = args.b,
+                          .y = args.y,
+                          .pre_activation = args.pre_activation,
+                          .bias = args.bias,
+                          .residual = args.residual,
+                          .n = args.n,
+                          .k = args.k,
+                          .scale = args.scale,
+                          .flags = args.flags,
+                          .digits = {0, 1, 2, 3, 4, 5, 6, 7}};
+  const uint32_t groups = groups_for(p.n, facts.subgroup_size), block = static_cast<uint32_t>(dot_block(p, facts));
+  recorder.dispatch({.kernel = "matmul_dot",
+                     .variant = name_of(p.b_type),
+                     .constants = {activation, facts.subgroup_size, args.m, block, block == args.k,
+                                   uniform_loads_are_scalar(facts) ? 0 : digits_for(groups)},
+                     .groups = spread_groups(facts, groups),
+                     .subgroup_size = required_subgroup(facts)},
+                    dot);
+}
+
+bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return vectors_legal(p, facts) && uniform_loads_are_scalar(facts);
+}
+
+int64_t panel_scratch(const MatmulProblem& p, const DeviceFacts& facts) {
+  return bytes_of_b(p, facts) + bytes_of_a(p, facts);
+}
+
+void record_panels(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation) {
+  const DeviceFacts& facts = recorder.device();
+  const PanelShape shape = panel_shape(facts);
+  const auto b_bytes = static_cast<uint64_t>(bytes_of_b(p, facts)),
+             a_bytes = static_cast<uint64_t>(bytes_of_a(p, facts));
+  MatmulArgs panels = args;
+  panels.b = recorder.scratch();
+  pack(recorder, p, args.b, p.b_type, p.n, p.transpose_b, shape.columns, recorder.scratch_region(0, b_bytes));
+  if (p.transpose_a) {
+    panels.a = recorder.scratch() + b_bytes;
+    pack(recorder, p, args.a, DType::f32, p.m, false, shape.rows, recorder.scratch_region(b_bytes, a_bytes));
+  }
+  const auto step = static_cast<uint32_t>(std::min<int64_t>(p.k, 32));
+  constexpr int64_t block = 8;  // as in the shader
+  const int64_t row_blocks = groups_for(p.m, block * shape.rows);
+  recorder.dispatch({.kernel = "matmul_panel",
+                     .constants = {activation, facts.subgroup_size, static_cast<uint32_t>(shape.rows),
+                                   static_cast<uint32_t>(shape.columns / facts.subgroup_size), p.transpose_a,
+                                   activation == 0 && (args.flags & MATMUL_RESIDUAL) != 0, step, args.k % step},
+                     .groups = spread_groups(
+                         facts, static_cast<uint64_t>(p.batch * row_blocks * block * groups_for(p.n, shape.columns))),
+                     .subgroup_size = required_subgroup(facts)},
+                    panels);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,18 @@
+#pragma once
+// Products on lavapipe that read their operands as streams of vectors: shaders/common/vector_load.glsl.
+
+#include "shaders/matmul/matmul.args.h"
+#include "shaders/matmul/matmul_kernels.h"
+
+namespace vkformer {
+
+/// Candidate "dot": few rows of a, b transposed. Reads b once, row by row.
+bool dot_legal(const MatmulProblem& p, const DeviceFacts& facts);
+void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation);
+
+/// Candidate "panels": copies b, and a transposed a, to the node's workspace in panels and multiplies those.
+bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts);
+int64_t panel_scratch(const MatmulProblem& p, const DeviceFacts& facts);  ///< bytes
+void record_panels(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation);
+
+}  // namespace vkformer
