@@ -14,9 +14,9 @@ layout(local_size_x_id = 1) in;
 layout(constant_id = 0) const uint ACTIVATION = 0;
 layout(constant_id = 1) const uint SUBGROUP = 8;
 layout(constant_id = 2) const uint ROWS = 1;
-layout(constant_id = 3) const uint BLOCK = 256;  // values of k at a time, a divisor of K
+layout(constant_id = 3) const uint BLOCK = 256;        // values of k at a time, a divisor of K
 layout(constant_id = 4) const bool ONE_BLOCK = false;  // BLOCK is K
-layout(constant_id = 5) const uint DIGITS = 0;
+layout(constant_id = 5) const uint DIGITS = 0;         // see uniform_number.glsl
 
 PUSH(MatmulDotArgs);
 #include "shaders/common/uniform_number.glsl"

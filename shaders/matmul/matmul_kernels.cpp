@@ -352,12 +352,12 @@ void record_matmul(Recorder& recorder, const Node& node) {
                (args.residual ? MATMUL_RESIDUAL : 0);
 
   const std::string_view candidate = recorder.candidate();
-  if (candidate == "dot") return record_dot(recorder, p, args, work.activation);
-  if (candidate == "panels") return record_panels(recorder, p, args, work.activation);
   const int64_t splits = splits_k(candidate) ? split_count(p, facts, candidate) : 1;
   for (int64_t elements : {p.m * p.k, p.n * p.k, p.m * p.n * splits})
     check(p.batch * elements < int64_t{1} << 31,
           "[matmul] one operand has {} elements; kernels address at most 2^31 - 1", p.batch * elements);
+  if (candidate == "dot") return record_dot(recorder, p, args, work.activation);
+  if (candidate == "panels") return record_panels(recorder, p, args, work.activation);
   if (splits == 1) {
     recorder.dispatch(launch_of(candidate, facts, work), args);
     return;

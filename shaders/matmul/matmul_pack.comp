@@ -16,7 +16,7 @@ layout(constant_id = 2) const bool TRANSPOSE = false;
 layout(constant_id = 3) const bool PAIRS = false;    // transposed: rows are aligned to pairs, K is even
 layout(constant_id = 4) const bool VECTORS = false;  // f32, not transposed: N and WIDTH are multiples of SUBGROUP
 
-const uint CHUNK = 64;  // as in matmul_kernels.cpp
+const uint CHUNK = 64;  // as in matmul_streams.cpp
 const uint STEP = 4;
 
 PUSH(MatmulArgs);

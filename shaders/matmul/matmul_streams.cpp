@@ -107,7 +107,8 @@ void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& ar
 }
 
 bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return vectors_legal(p, facts) && uniform_loads_are_scalar(facts);
+  return vectors_legal(p, facts) && uniform_loads_are_scalar(facts) &&
+         panel_scratch(p, facts) < (int64_t{1} << 31) * size_of(DType::f32);  // kernels count elements in 32 bits
 }
 
 int64_t panel_scratch(const MatmulProblem& p, const DeviceFacts& facts) {
