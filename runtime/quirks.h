@@ -20,8 +20,8 @@ inline bool uniform_loads_are_scalar(const DeviceFacts& facts) {
   return facts.is_cpu() && facts.driver_id == 13 && (facts.driver_version >> 22) >= 26;
 }
 
-/// lavapipe of any version loads a value once when its address is made of push constants and constants, outside loops
-/// and branches: see shaders/common/uniform_number.glsl.
+/// lavapipe loads a value once when its address is made of push constants and constants, outside loops and branches: see
+/// shaders/common/uniform_number.glsl. Seen on Mesa 25.0 and 26.1; where it does not, kernels are right but slow.
 inline bool shares_loads(const DeviceFacts& facts) { return facts.is_cpu() && facts.driver_id == 13; }
 
 /// Mesa 26.1 lavapipe at 512 bits offers the matrix products of 256 bits, 8 x 8 x 8, but lowers them as if they were as
