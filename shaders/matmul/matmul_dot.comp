@@ -16,7 +16,7 @@ layout(constant_id = 1) const uint SUBGROUP = 8;
 layout(constant_id = 2) const uint ROWS = 1;
 layout(constant_id = 3) const uint BLOCK = 256;        // values of k at a time, a divisor of K
 layout(constant_id = 4) const bool ONE_BLOCK = false;  // BLOCK is K
-layout(constant_id = 5) const uint DIGITS = 0;         // see uniform_number.glsl
+layout(constant_id = 5) const uint DIGITS = 1;         // of the workgroup's number
 
 PUSH(MatmulDotArgs);
 #include "shaders/common/uniform_number.glsl"
@@ -62,7 +62,7 @@ float sum_of_own_column(uint r) {
 }
 
 void main() {
-  const uint first = uniform_number(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SUBGROUP;
+  const uint first = uniform_number(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, DIGITS) * SUBGROUP;
   [[unroll]] for (uint i = 0; i < SUBGROUP; i++) {
     b_row[i] = uint64_t(args.b) + uint64_t(min(first + i, args.n - 1)) * args.k * B_BYTES;
   }

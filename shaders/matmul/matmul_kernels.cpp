@@ -245,9 +245,11 @@ Launch launch_of(std::string_view candidate, const DeviceFacts& facts, const Wor
   fail("[matmul] there is no kernel '{}'", candidate);
 }
 
-/// Enough rows and values of k to pay for the copy, which must not take memory that a step would miss.
+/// Enough rows and values of k to pay for the copy, which must not take memory that a step would miss, and a tenth of a
+/// millisecond or so for each dispatch.
 bool panels_pay(const MatmulProblem& p, const DeviceFacts& facts) {
-  return panels_legal(p, facts) && p.m >= 32 && p.k >= 128 && panel_scratch(p, facts) <= int64_t{256} << 20;
+  return panels_legal(p, facts) && p.m >= 32 && p.k >= 128 && panel_scratch(p, facts) <= int64_t{256} << 20 &&
+         p.batch * p.m * p.n * p.k >= (int64_t{4} << 20) * panel_dispatches(p, facts);
 }
 
 }  // namespace

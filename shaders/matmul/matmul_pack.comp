@@ -1,68 +1,98 @@
 #version 460
-// variant f32: -DINT64
-// variant f16: -DHALF=1 -DB_HALF -DINT64
-// variant bf16: -DHALF=2 -DB_HALF -DINT64
-// Copies `batch` matrices b [K, N], or transposed [N, K], to y in panels of WIDTH columns, [batch, N / WIDTH, K, WIDTH] in
-// f32, so that matmul_panel reads one stream. Columns past the edge repeat the last one. A subgroup copies CHUNK values
-// of k of one panel.
+// variant f32:
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
+// Copies `batch` matrices [K, width], or transposed [width, K], in panels of PANEL columns, [batch, width / PANEL, K,
+// PANEL] in f32, so that matmul_panel and matmul_block read one stream. A subgroup copies as many values of k as it has
+// lanes, of COLUMNS columns. Vectors past an edge are moved back to it and stored twice; what a panel has past the edge
+// is never written.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/matmul/matmul.args.h"
+#include "shaders/matmul/matmul_pack.args.h"
 
 layout(local_size_x_id = 0) in;
-layout(constant_id = 0) const uint SUBGROUP = 8;
-layout(constant_id = 1) const uint WIDTH = 16;
-layout(constant_id = 2) const bool TRANSPOSE = false;
-layout(constant_id = 3) const bool PAIRS = false;    // transposed: rows are aligned to pairs, K is even
-layout(constant_id = 4) const bool VECTORS = false;  // f32, not transposed: N and WIDTH are multiples of SUBGROUP
+layout(constant_id = 1) const uint SUBGROUP = 8;
+layout(constant_id = 2) const uint SUBGROUPS = 8;  // of a workgroup, at most 8
+layout(constant_id = 3) const uint PANEL = 16;
+layout(constant_id = 4) const bool TRANSPOSE = false;
+layout(constant_id = 5) const bool VECTORS = false;  // rows of the source are as long as what is loaded of them
+layout(constant_id = 6) const bool PAIRS = false;  // of columns are stored at once: width is even
+layout(constant_id = 7) const uint DIGITS = 1;     // of a workgroup's first two coordinates
+layout(constant_id = 8) const uint PRODUCT_DIGITS = 0;
 
-const uint CHUNK = 64;  // as in matmul_streams.cpp
-const uint STEP = 4;
+const uint COLUMNS = 64;  // as in matmul_streams.cpp
 
-PUSH(MatmulArgs);
+PUSH(MatmulPackArgs);
+#include "shaders/common/uniform_number.glsl"
 #include "shaders/common/vector_load.glsl"
-#include "shaders/matmul/operands.glsl"
 
-uint source, target;  // of the product's matrix and of the panel, in elements
-uint first_column;
+layout(buffer_reference, scalar, buffer_reference_align = 8) writeonly buffer LongWords { uint64_t v[]; };
 
-// `steps` (STEP or 1) values of k.
-void copy(uint k, const uint steps) {
-  [[unroll]] for (uint t = 0; t < WIDTH; t += SUBGROUP) {
-    const uint lane = t + gl_SubgroupInvocationID;
-    const uint column = min(first_column + lane, args.n - 1);
-    float values[STEP];
-    [[unroll]] for (uint h = 0; h < steps; h++) {
-      if (TRANSPOSE && PAIRS && steps > 1) {
-        if (h % 2 != 0) continue;
-        const vec2 pair = b_pair((source + column * args.k + k + h) / 2);
-        values[h] = pair.x, values[h + 1] = pair.y;
-#ifndef B_HALF
-      } else if (VECTORS) {
-        const uint row = min(k + h, args.k - 1);  // Mesa 26 loads what lanes share even when none is left in the loop
-        values[h] = vector_at(uint64_t(args.b) +
-                              (source + row * args.n + min(first_column + t, args.n - SUBGROUP)) * uint64_t(4));
+// Elements of a row that a load is about.
+const uint WIDTH = PAIRS && !TRANSPOSE ? 2 * SUBGROUP : SUBGROUP;
+
+uint64_t address_of(uint row, uint row_length, uint first) {
+#ifdef HALF
+  return uint64_t(args.source) + (uint64_t(row) * row_length + first) * 2;
+#else
+  return uint64_t(args.source) + (uint64_t(row) * row_length + first) * 4;
 #endif
-      } else {
-        values[h] = b_one(source + (TRANSPOSE ? column * args.k + k + h : (k + h) * args.n + column));
-      }
-    }
-    if (lane < WIDTH) {
-      [[unroll]] for (uint h = 0; h < steps; h++) args.y.v[target + (k + h) * WIDTH + lane] = values[h];
-    }
-  }
+}
+
+// Lane i's is element i of the row from `first` on.
+float load(uint row, uint row_length, uint first) {
+#ifdef HALF
+  if (VECTORS) return half_vector_at(address_of(row, row_length, first));
+  return half_at(Halves(args.source), row * row_length + min(first + gl_SubgroupInvocationID, row_length - 1));
+#else
+  if (VECTORS) return vector_at(address_of(row, row_length, first));
+  return args.source.v[row * row_length + min(first + gl_SubgroupInvocationID, row_length - 1)];
+#endif
+}
+
+uint64_t packed(vec2 pair) { return packUint2x32(floatBitsToUint(pair)); }
+
+// Lane i's are elements 2 i and 2 i + 1.
+uint64_t load_pair(uint row, uint row_length, uint first) {
+#ifdef HALF
+  return packed(unpack_halves(word_vector_at(address_of(row, row_length, first))));
+#else
+  return long_word_vector_at(address_of(row, row_length, first));
+#endif
+}
+
+// Where a vector starts, so that it ends in the row.
+uint moved_back(uint first, uint row_length) { return VECTORS ? min(first, row_length - WIDTH) : first; }
+
+// Where a column starts in the panels.
+uint column_at(uint product, uint column) {
+  return (product * args.panels + column / PANEL) * args.k * PANEL + column % PANEL;
 }
 
 void main() {
-  const uint chunks = (args.k + CHUNK - 1) / CHUNK, panels = (args.n + WIDTH - 1) / WIDTH;
-  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-  if (group >= chunks * panels * args.batch) return;
-  uint k = group % chunks * CHUNK;
-  group /= chunks;
-  first_column = group % panels * WIDTH;
-  source = group / panels * args.n * args.k;
-  target = group * args.k * WIDTH;
-  const uint end_k = min(k + CHUNK, args.k);
-  for (; k + STEP <= end_k; k += STEP) copy(k, STEP);
-  for (; k < end_k; k++) copy(k, 1);
+  const uint chunk = uniform_number(gl_WorkGroupID.x, DIGITS) * SUBGROUPS + args.digits[gl_SubgroupID];
+  const uint first_column = uniform_number(gl_WorkGroupID.y, DIGITS) * COLUMNS;
+  const uint product = uniform_number(gl_WorkGroupID.z, PRODUCT_DIGITS);
+  const uint lane = gl_SubgroupInvocationID;
+  LongWords pairs = LongWords(args.target);
+  if (TRANSPOSE) {
+    const uint first_k = moved_back(chunk * SUBGROUP, args.k), k = min(first_k + lane, args.k - 1);
+    [[unroll]] for (uint i = 0; i < COLUMNS; i += PAIRS ? 2 : 1) {
+      const uint column = min(first_column + i, args.width - (PAIRS ? 2 : 1)), row = product * args.width + column;
+      const uint target = column_at(product, column) + k * PANEL;
+      const float x = load(row, args.k, first_k);
+      if (PAIRS) pairs.v[target / 2] = packed(vec2(x, load(row + 1, args.k, first_k)));
+      else args.target.v[target] = x;
+    }
+  } else {
+    [[unroll]] for (uint i = 0; i < COLUMNS; i += WIDTH) {
+      const uint first = moved_back(first_column + i, args.width);
+      const uint target = column_at(product, min(first + lane * (PAIRS ? 2 : 1), args.width - 1));
+      [[unroll]] for (uint h = 0; h < SUBGROUP; h++) {
+        const uint k = min(chunk * SUBGROUP + h, args.k - 1), row = product * args.k + k;
+        if (PAIRS) pairs.v[(target + k * PANEL) / 2] = load_pair(row, args.width, first);
+        else args.target.v[target + k * PANEL] = load(row, args.width, first);
+      }
+    }
+  }
 }

@@ -4,7 +4,9 @@
 #include <bit>
 
 #include "runtime/quirks.h"
+#include "shaders/matmul/matmul_block.args.h"
 #include "shaders/matmul/matmul_dot.args.h"
+#include "shaders/matmul/matmul_pack.args.h"
 
 namespace vkformer {
 
@@ -18,6 +20,9 @@ uint32_t required_subgroup(const DeviceFacts& facts) { return facts.full_subgrou
 
 /// Octal digits of the numbers below `count`: see uniform_number.glsl.
 uint32_t digits_for(uint32_t count) { return (static_cast<uint32_t>(std::bit_width(count - 1)) + 2) / 3; }
+
+/// Subgroups of a workgroup, at most 8, where `count` are needed: a workgroup costs lavapipe as much as storing a tile.
+uint32_t shared_out(uint32_t count) { return groups_for(count, groups_for(count, 8)); }
 
 /// Multiply-adds of vectors that matmul_dot may unroll: 4096 compile for ten seconds, once.
 constexpr int64_t most_unrolled = 4096;
@@ -46,6 +51,9 @@ int64_t panel_bytes(const MatmulProblem& p, int64_t width, int64_t panel) {
   return p.batch * groups_for(width, panel) * panel * p.k * size_of(DType::f32);
 }
 
+/// Launches of matmul_block: each unrolls at most 256 values of k, which compile for a second, once.
+uint32_t block_count(const MatmulProblem& p) { return groups_for(p.k, 256); }
+
 int64_t bytes_of_b(const MatmulProblem& p, const DeviceFacts& facts) {
   return panel_bytes(p, p.n, panel_shape(facts).columns);
 }
@@ -57,24 +65,88 @@ int64_t bytes_of_a(const MatmulProblem& p, const DeviceFacts& facts) {
 void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dtype, int64_t width, bool transposed,
           int64_t panel, const Region& target) {
   const DeviceFacts& facts = recorder.device();
-  const MatmulArgs args{.b = operand,
-                        .b_pairs = operand,
-                        .y = target.address,
-                        .n = static_cast<uint>(width),
-                        .k = static_cast<uint>(p.k),
-                        .batch = static_cast<uint>(p.batch)};
-  const int64_t subgroup = facts.subgroup_size;
-  const bool pairs = p.k % 2 == 0 && operand % static_cast<uint64_t>(2 * size_of(dtype)) == 0;
-  const bool vectors = dtype == DType::f32 && !transposed && width % subgroup == 0 && panel % subgroup == 0;
-  constexpr int64_t chunk = 64;  // as in the shader
+  const uint32_t subgroup = facts.subgroup_size, chunks = groups_for(p.k, subgroup), subgroups = shared_out(chunks);
+  constexpr int64_t columns = 64;  // as in the shader
+  const std::array<uint32_t, 3> groups = {groups_for(chunks, subgroups), groups_for(width, columns),
+                                          static_cast<uint32_t>(p.batch)};
+  const bool pairs = width % 2 == 0 && (transposed || width >= 2 * int64_t{subgroup}) && !packed_stores_abort(facts);
   recorder.dispatch({.kernel = "matmul_pack",
                      .variant = name_of(dtype),
-                     .constants = {facts.subgroup_size, static_cast<uint32_t>(panel), transposed, pairs, vectors},
-                     .groups = spread_groups(
-                         facts, static_cast<uint64_t>(p.batch) * groups_for(p.k, chunk) * groups_for(width, panel)),
+                     .constants = {subgroup * subgroups, subgroup, subgroups, static_cast<uint32_t>(panel), transposed,
+                                   (transposed ? p.k : width) >= subgroup, pairs,
+                                   digits_for(std::max(groups[0], groups[1])), digits_for(groups[2])},
+                     .groups = groups,
                      .subgroup_size = required_subgroup(facts),
                      .writes = {target}},
+                    MatmulPackArgs{.source = operand,
+                                   .target = target.address,
+                                   .k = static_cast<uint>(p.k),
+                                   .width = static_cast<uint>(width),
+                                   .panels = groups_for(width, panel),
+                                   .digits = {0, 1, 2, 3, 4, 5, 6, 7}});
+}
+
+/// Multiplies operands in panels, in loops over k.
+void multiply_panels(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation) {
+  const DeviceFacts& facts = recorder.device();
+  const PanelShape shape = panel_shape(facts);
+  const auto step = static_cast<uint32_t>(std::min<int64_t>(p.k, 32));
+  constexpr int64_t block = 8;  // as in the shader
+  const int64_t row_blocks = groups_for(p.m, block * shape.rows);
+  recorder.dispatch({.kernel = "matmul_panel",
+                     .constants = {activation, facts.subgroup_size, static_cast<uint32_t>(shape.rows),
+                                   static_cast<uint32_t>(shape.columns / facts.subgroup_size), p.transpose_a,
+                                   activation == 0 && (args.flags & MATMUL_RESIDUAL) != 0, step, args.k % step},
+                     .groups = spread_groups(
+                         facts, static_cast<uint64_t>(p.batch * row_blocks * block * groups_for(p.n, shape.columns))),
+                     .subgroup_size = required_subgroup(facts)},
                     args);
+}
+
+/// The same without loops, in launches that each add a block of values of k.
+void multiply_blocks(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation) {
+  const DeviceFacts& facts = recorder.device();
+  const PanelShape shape = panel_shape(facts);
+  const uint32_t subgroup = facts.subgroup_size;
+  const uint32_t row_tiles = groups_for(p.m, shape.rows), subgroups = shared_out(row_tiles);
+  const std::array<uint32_t, 3> groups = {groups_for(p.n, shape.columns), groups_for(row_tiles, subgroups),
+                                          static_cast<uint32_t>(p.batch)};
+  const bool whole = p.n % shape.columns == 0;
+  const bool pairs = whole && (args.y | args.pre_activation) % 8 == 0 && !packed_stores_abort(facts);
+  const uint32_t block = groups_for(p.k, block_count(p));
+  for (uint32_t first_k = 0; first_k < args.k; first_k += block) {
+    const bool first = first_k == 0, activates = first_k + block >= args.k && activation != 0;
+    const auto has = [&](uint flag) { return (args.flags & flag) != 0; };
+    const bool starts_from_residual = first && activation == 0 && has(MATMUL_RESIDUAL);
+    const bool adds_residual = activates && has(MATMUL_RESIDUAL);
+    const bool has_bias = first && has(MATMUL_BIAS), keeps = activates && has(MATMUL_PRE_ACTIVATION);
+    recorder.dispatch({.kernel = "matmul_block",
+                       .constants = {activates ? activation : 0, subgroup * subgroups, subgroup, subgroups,
+                                     static_cast<uint32_t>(shape.rows), static_cast<uint32_t>(shape.columns / subgroup),
+                                     std::min(block, args.k - first_k), p.transpose_a, whole, pairs, adds_residual,
+                                     // At least two, so that there are fewer pipelines.
+                                     digits_for(std::max({groups[0], groups[1], 64u})), digits_for(groups[2])},
+                       .groups = groups,
+                       .subgroup_size = required_subgroup(facts)},
+                      MatmulBlockArgs{.a = args.a,
+                                      .b = args.b,
+                                      .y = args.y,
+                                      .before = starts_from_residual ? args.residual : args.y,
+                                      .bias = has_bias ? args.bias : args.y,
+                                      .pre_activation = keeps ? args.pre_activation : args.y,
+                                      .residual = adds_residual ? args.residual : args.y,
+                                      .m = args.m,
+                                      .n = args.n,
+                                      .k = args.k,
+                                      .first_k = first_k,
+                                      .row_tiles = row_tiles,
+                                      .panels = groups[0],
+                                      .scale = args.scale,
+                                      .has_before = !first || starts_from_residual,
+                                      .has_bias = has_bias,
+                                      .has_pre_activation = keeps,
+                                      .digits = {0, 1, 2, 3, 4, 5, 6, 7}});
+  }
 }
 
 }  // namespace
@@ -99,16 +171,19 @@ void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& ar
   const uint32_t groups = groups_for(p.n, facts.subgroup_size), block = static_cast<uint32_t>(dot_block(p, facts));
   recorder.dispatch({.kernel = "matmul_dot",
                      .variant = name_of(p.b_type),
-                     .constants = {activation, facts.subgroup_size, args.m, block, block == args.k,
-                                   uniform_loads_are_scalar(facts) ? 0 : digits_for(groups)},
+                     .constants = {activation, facts.subgroup_size, args.m, block, block == args.k, digits_for(groups)},
                      .groups = spread_groups(facts, groups),
                      .subgroup_size = required_subgroup(facts)},
                     dot);
 }
 
 bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return vectors_legal(p, facts) && uniform_loads_are_scalar(facts) &&
+  return vectors_legal(p, facts) &&
          panel_scratch(p, facts) < (int64_t{1} << 31) * size_of(DType::f32);  // kernels count elements in 32 bits
+}
+
+int64_t panel_dispatches(const MatmulProblem& p, const DeviceFacts& facts) {
+  return (p.transpose_a ? 2 : 1) + (uniform_loads_are_scalar(facts) ? 1 : block_count(p));
 }
 
 int64_t panel_scratch(const MatmulProblem& p, const DeviceFacts& facts) {
@@ -127,17 +202,10 @@ void record_panels(Recorder& recorder, const MatmulProblem& p, const MatmulArgs&
     panels.a = recorder.scratch() + b_bytes;
     pack(recorder, p, args.a, DType::f32, p.m, false, shape.rows, recorder.scratch_region(b_bytes, a_bytes));
   }
-  const auto step = static_cast<uint32_t>(std::min<int64_t>(p.k, 32));
-  constexpr int64_t block = 8;  // as in the shader
-  const int64_t row_blocks = groups_for(p.m, block * shape.rows);
-  recorder.dispatch({.kernel = "matmul_panel",
-                     .constants = {activation, facts.subgroup_size, static_cast<uint32_t>(shape.rows),
-                                   static_cast<uint32_t>(shape.columns / facts.subgroup_size), p.transpose_a,
-                                   activation == 0 && (args.flags & MATMUL_RESIDUAL) != 0, step, args.k % step},
-                     .groups = spread_groups(
-                         facts, static_cast<uint64_t>(p.batch * row_blocks * block * groups_for(p.n, shape.columns))),
-                     .subgroup_size = required_subgroup(facts)},
-                    panels);
+  if (uniform_loads_are_scalar(facts))
+    multiply_panels(recorder, p, panels, activation);
+  else
+    multiply_blocks(recorder, p, panels, activation);
 }
 
 }  // namespace vkformer

@@ -12,6 +12,7 @@ void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& ar
 
 /// Candidate "panels": copies b, and a transposed a, to the node's workspace in panels and multiplies those.
 bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts);
+int64_t panel_dispatches(const MatmulProblem& p, const DeviceFacts& facts);  ///< copies included
 int64_t panel_scratch(const MatmulProblem& p, const DeviceFacts& facts);  ///< bytes
 void record_panels(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation);
 

@@ -1,0 +1,17 @@
+#ifndef VKFORMER_MATMUL_PACK_ARGS_H
+#define VKFORMER_MATMUL_PACK_ARGS_H
+#include "shaders/common/shared.h"
+
+VKFORMER_SHARED_BEGIN
+
+/// One launch of matmul_pack. Workgroups: values of k, columns, product.
+struct MatmulPackArgs {
+  Floats source;  ///< [batch, K, width], or [batch, width, K] when transposed; f32 or 16-bit floats, as the variant says
+  Floats target;  ///< [batch, panels, K, columns of a panel]
+  uint k, width;
+  uint panels;     ///< of a product
+  uint digits[8];  ///< 0 to 7: see uniform_number.glsl
+};
+
+VKFORMER_SHARED_END
+#endif
