@@ -178,7 +178,10 @@ void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& ar
 }
 
 bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return vectors_legal(p, facts) &&
+  const PanelShape shape = panel_shape(facts);
+  const auto fits = [&](int64_t groups, int axis) { return groups <= facts.max_workgroups[axis]; };
+  return vectors_legal(p, facts) && fits(groups_for(p.n, shape.columns), 0) &&
+         fits(groups_for(p.k, facts.subgroup_size), 0) && fits(groups_for(p.m, shape.rows), 1) && fits(p.batch, 2) &&
          panel_scratch(p, facts) < (int64_t{1} << 31) * size_of(DType::f32);  // kernels count elements in 32 bits
 }
 
