@@ -21,8 +21,11 @@ inline bool uniform_loads_are_scalar(const DeviceFacts& facts) {
 }
 
 /// lavapipe loads a value once when its address is made of push constants and constants, outside loops and branches: see
-/// shaders/common/uniform_number.glsl. Seen on Mesa 25.0 and 26.1; where it does not, kernels are right but slow.
-inline bool shares_loads(const DeviceFacts& facts) { return facts.is_cpu() && facts.driver_id == 13; }
+/// shaders/common/uniform_number.glsl. Seen on Mesa 25.0 and 26.1. Mesa 22.3 does so, too, but compiles kernels that make
+/// much of it for minutes (matmul_block with 128 values of k: 113 s); versions between were not looked at.
+inline bool shares_loads(const DeviceFacts& facts) {
+  return facts.is_cpu() && facts.driver_id == 13 && (facts.driver_version >> 22) >= 25;
+}
 
 /// Mesa 26.1 lavapipe at 512 bits offers the matrix products of 256 bits, 8 x 8 x 8, but lowers them as if they were as
 /// wide as its vectors, and crashes while it compiles them. Probe: subgroup size above 8 on a CPU device. Workaround:
