@@ -23,8 +23,8 @@ uint word_vector_at(uint64_t address) {
 
 float vector_at(uint64_t address) { return uintBitsToFloat(word_vector_at(address)); }
 
-// The same with 64-bit words, at `address` + 8 * lane, a multiple of 4.
-layout(buffer_reference, scalar, buffer_reference_align = 4) volatile readonly buffer SharedLongQuads { u64vec4 v[]; };
+// The same with 64-bit words, at `address` + 8 * lane.
+layout(buffer_reference, scalar, buffer_reference_align = 8) volatile readonly buffer SharedLongQuads { u64vec4 v[]; };
 
 uint64_t long_word_vector_at(uint64_t address) {
   SharedLongQuads quads = SharedLongQuads(address);

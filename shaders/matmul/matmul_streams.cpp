@@ -69,7 +69,8 @@ void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dt
   constexpr int64_t columns = 64;  // as in the shader
   const std::array<uint32_t, 3> groups = {groups_for(chunks, subgroups), groups_for(width, columns),
                                           static_cast<uint32_t>(p.batch)};
-  const bool pairs = width % 2 == 0 && (transposed || width >= 2 * int64_t{subgroup}) && !packed_stores_abort(facts);
+  const bool pairs = width % 2 == 0 && (transposed || (width >= 2 * int64_t{subgroup} && operand % 8 == 0)) &&
+                     !packed_stores_abort(facts);
   recorder.dispatch({.kernel = "matmul_pack",
                      .variant = name_of(dtype),
                      .constants = {subgroup * subgroups, subgroup, subgroups, static_cast<uint32_t>(panel), transposed,
