@@ -24,7 +24,7 @@ uint32_t digits_for(uint32_t count) { return (static_cast<uint32_t>(std::bit_wid
 /// Subgroups of a workgroup, at most 8, where `count` are needed: a workgroup costs lavapipe as much as storing a tile.
 uint32_t shared_out(uint32_t count) { return groups_for(count, groups_for(count, 8)); }
 
-/// Multiply-adds of vectors that matmul_dot may unroll: 4096 compile for ten seconds, once.
+/// Multiply-adds of vectors that matmul_dot may unroll: 4096 compile for eight seconds, once.
 constexpr int64_t most_unrolled = 4096;
 
 /// Values of k at a time: a divisor of K, or all where loops take away what lanes share. 0: there is no such.
