@@ -36,12 +36,12 @@ void Recorder::record(int node_index, std::string_view candidate) {
   candidate_ = candidate;
   scratch_ = placement_.scratch[static_cast<size_t>(node_index)];
   if (!node_->op->record) return;
-  const size_t first = commands_.size();
+  sharing_.clear();
   node_->op->record(*this, *node_);
-  if (!node_->op->cost || first == commands_.size()) return;
+  if (!node_->op->cost || sharing_.empty()) return;
   const Cost whole = node_->op->cost(*node_);
-  const auto share = static_cast<double>(commands_.size() - first);
-  for (size_t i = first; i < commands_.size(); ++i) commands_[i].cost = {whole.bytes / share, whole.flops / share};
+  const auto shares = static_cast<double>(sharing_.size());
+  for (size_t i : sharing_) commands_[i].cost = {whole.bytes / shares, whole.flops / shares};
 }
 
 void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t size) {
@@ -52,6 +52,10 @@ void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t siz
   }
   Command command{.kernel = launch.kernel, .groups = launch.groups};
   command.pipeline = &pipelines_.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
+  if (launch.cost)
+    command.cost = *launch.cost;
+  else
+    sharing_.push_back(commands_.size());
   std::memcpy(command.args.data(), args, size);
   command.args_size = static_cast<uint32_t>(size);
   std::vector<Region> reads = launch.reads, writes = launch.writes;
@@ -68,12 +72,15 @@ void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t siz
 void Recorder::copy(Region source, Region target) {
   check(source.bytes == target.bytes && !overlaps(source, target), "[{}] a copy needs two separate ranges of one size",
         node_ ? node_->op->name : "output");
-  add({.kind = Command::Kind::copy, .kernel = "copy", .source = source, .target = target}, std::span(&source, 1),
-      std::span(&target, 1));
+  const Cost cost{.bytes = 2 * static_cast<double>(source.bytes)};
+  add({.kind = Command::Kind::copy, .kernel = "copy", .source = source, .target = target, .cost = cost},
+      std::span(&source, 1), std::span(&target, 1));
 }
 
 void Recorder::fill(Region target, uint32_t pattern) {
-  add({.kind = Command::Kind::fill, .kernel = "fill", .target = target, .pattern = pattern}, {}, std::span(&target, 1));
+  const Cost cost{.bytes = static_cast<double>(target.bytes)};
+  add({.kind = Command::Kind::fill, .kernel = "fill", .target = target, .pattern = pattern, .cost = cost}, {},
+      std::span(&target, 1));
 }
 
 void Recorder::add(Command command, std::span<const Region> reads, std::span<const Region> writes) {

@@ -2,6 +2,8 @@
 // What an op's `record` talks to. The recorder collects dispatches with the bytes they read and write, and derives
 // every barrier from real overlaps (read after write, write after read, write after write); no op author writes one.
 
+#include <optional>
+
 #include "runtime/op.h"
 
 namespace vkformer {
@@ -23,6 +25,8 @@ struct Launch {
   uint32_t subgroup_size = 0;
   std::vector<Region> reads = {};
   std::vector<Region> writes = {};
+  /// Of a launch that only prepares or finishes what the node's other launches do; those share the node's cost evenly.
+  std::optional<Cost> cost = {};
 };
 
 class Pipeline;
@@ -47,7 +51,7 @@ struct Command {
   std::array<uint32_t, 3> groups{};
   Region source, target;  ///< of a copy; of a fill, the target
   uint32_t pattern = 0;
-  Cost cost;  ///< the node's cost, shared evenly by its dispatches
+  Cost cost;  ///< its own, or its share of the node's
 };
 
 class Recorder {
@@ -100,6 +104,7 @@ class Recorder {
   std::string_view candidate_;
   Region scratch_;
   std::vector<Command> commands_;
+  std::vector<size_t> sharing_;  ///< commands among which the node's cost is shared
   // Accesses since the last barrier.
   std::vector<Region> pending_reads_, pending_writes_;
 };

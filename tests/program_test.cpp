@@ -6,6 +6,7 @@
 #include "runtime/check.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/layer_norm/layer_norm.h"
+#include "shaders/matmul/matmul.h"
 
 using namespace vkformer;
 
@@ -149,6 +150,24 @@ TEST_CASE("a profiled program times every dispatch", "[device]") {
   REQUIRE(timings.size() == program->counters().dispatches);
   CHECK(timings[0].op == "gelu");
   for (const Timing& timing : timings) CHECK(timing.seconds >= 0);
+}
+
+TEST_CASE("kernels that prepare or finish a product have none of its operations", "[device]") {
+  auto backend = make_backend("", {.profile = true});
+  if (backend->facts().timestamp_period == 0) SKIP("the device has no timestamps");
+  Graph graph;
+  graph.mark_output(matmul(graph, graph.input("x", {64, 512}), graph.input("w", {512, 32})), "y");
+  for (const std::string_view candidate : graph.nodes()[0].op->candidates(graph.nodes()[0], backend->facts())) {
+    CAPTURE(candidate);
+    auto program = backend->compile(graph, backend->make_store({}), {.candidate = std::string(candidate)});
+    program->write("x", ramp(64 * 512));
+    program->write("w", ramp(512 * 32));
+    program->run();
+    double flops = 0;
+    for (const Timing& timing : program->timings())
+      if (timing.kernel != "matmul_pack" && timing.kernel != "matmul_reduce") flops += timing.cost.flops;
+    CHECK(flops == 2.0 * 64 * 512 * 32);
+  }
 }
 
 TEST_CASE("unknown devices are an error that lists the known ones", "[device]") {

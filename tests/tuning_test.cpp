@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "models/model_tuner.h"
 #include "runtime/check.h"
@@ -174,6 +175,22 @@ TEST_CASE("a stored kernel goes before the heuristic's if it is legal", "[tuning
   CHECK(planned(std::string(legal[1]))[0] == candidates(graph.nodes()[0], facts)[0]);
   CHECK(planned("nonsense")[1] == legal[0]);
   CHECK(planned(std::string(legal[1]), std::string(legal.back()))[1] == legal.back());
+}
+
+TEST_CASE("lavapipe of Mesa 25 and later multiplies with shared loads", "[tuning][device]") {
+  const auto backend = make_backend("");
+  const DeviceFacts& facts = backend->facts();
+  std::smatch version;
+  if (!std::regex_search(facts.driver, version, std::regex("llvmpipe Mesa ([0-9]+)"))) SKIP("another driver");
+  const auto first_choice = [&](int64_t rows, bool transpose_b) {
+    Graph graph;
+    const Value x = graph.input("x", {rows, 512}), w = graph.input("w", {512, 512});
+    graph.mark_output(matmul(graph, x, w, {.transpose_b = transpose_b}), "y");
+    return candidates(graph.nodes()[0], facts)[0];
+  };
+  const bool shares = std::stoi(version[1]) >= 25;
+  CHECK((first_choice(512, false) == "panels") == shares);
+  CHECK((first_choice(1, true) == "dot") == shares);
 }
 
 TEST_CASE("programs run the backend's measured choices, always with the same bits", "[tuning][device]") {

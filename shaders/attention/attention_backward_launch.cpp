@@ -70,6 +70,8 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
   Launch delta = threads_launch("attention_backward_delta", constants(problem, 64, 0, {}),
                                 groups_for(problem.queries, 64), problem.heads, problem.batches);
   delta.writes = {recorder.scratch_region(0, static_cast<uint64_t>(problem.rows() * 8))};
+  const auto elements = static_cast<double>(problem.rows() * problem.value_width);
+  delta.cost = {.bytes = 8 * elements, .flops = 2 * elements};
   recorder.dispatch(delta, AttentionDeltaArgs{.result = recorder.address(node.inputs[attention_result]),
                                               .upstream = upstream,
                                               .log_sum_exp = recorder.address(node.inputs[attention_log_sum_exp]),

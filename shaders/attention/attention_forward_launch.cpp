@@ -53,6 +53,7 @@ void record_decode(Recorder& recorder, const Node& node, const AttentionProblem&
   Launch join = threads_launch("attention_decode_merge", constants(problem, 64, wanted, {}), problem.queries,
                                problem.heads, problem.batches);
   join.reads = {scratch};
+  join.cost = {.bytes = static_cast<double>(scratch.bytes)};
   for (Value output : node.outputs)
     if (recorder.address(output)) join.writes.push_back(recorder.region(output));
   recorder.dispatch(join, merge);

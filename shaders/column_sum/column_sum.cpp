@@ -51,12 +51,14 @@ void dispatch(Recorder& recorder, std::string_view variant, const ColumnSum& sum
   check(sum.rows * sum.stride < int64_t{1} << 31,
         "[column_sum] {} rows of {} columns; kernels address at most 2^31 - 1", sum.rows, sum.stride);
   const bool paired = sum.stride % 2 == 0 && sum.columns % 2 == 0 && sum.x.address % 8 == 0;
+  const auto elements = static_cast<double>(sum.rows * sum.columns);
   recorder.dispatch(Launch{.kernel = "column_sum",
                            .variant = variant,
                            .constants = {p.lanes, p.slices, p.pairs, paired},
                            .groups = {p.column_groups, static_cast<uint32_t>(p.blocks), 1},
                            .reads = {sum.x},
-                           .writes = {sum.sums, sum.tail}},
+                           .writes = {sum.sums, sum.tail},
+                           .cost = Cost{.bytes = 4 * elements, .flops = elements}},
                     ColumnSumArgs{.x = sum.x.address,
                                   .sums = sum.sums.address,
                                   .tail = sum.tail.address,

@@ -75,6 +75,7 @@ void record(Recorder& recorder, const Node& node) {
   mean.constants.resize(1);  // any number of rows runs the same code
   mean.reads = {targets, row_loss};
   mean.writes = {loss, count};
+  mean.cost = {.bytes = 8.0 * static_cast<double>(rows), .flops = static_cast<double>(rows)};
   recorder.dispatch(mean, CrossEntropyMeanArgs{.targets = targets.address,
                                                .row_loss = row_loss.address,
                                                .loss = loss.address,

@@ -379,7 +379,9 @@ void record_matmul(Recorder& recorder, const Node& node) {
   args.splits = static_cast<uint>(splits);
   recorder.dispatch({.kernel = "matmul_reduce",
                      .constants = {work.activation},
-                     .groups = spread_groups(facts, groups_for(elements, 64))},
+                     .groups = spread_groups(facts, groups_for(elements, 64)),
+                     .cost = Cost{.bytes = static_cast<double>((splits + 1) * elements * float_bytes),
+                                  .flops = static_cast<double>(splits * elements)}},
                     args);
 }
 

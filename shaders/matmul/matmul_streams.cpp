@@ -71,6 +71,7 @@ void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dt
                                           static_cast<uint32_t>(p.batch)};
   const bool pairs = width % 2 == 0 && (transposed || (width >= 2 * int64_t{subgroup} && operand % 8 == 0)) &&
                      !packed_stores_abort(facts);
+  const auto elements = static_cast<double>(p.batch * p.k * width);
   recorder.dispatch({.kernel = "matmul_pack",
                      .variant = name_of(dtype),
                      .constants = {subgroup * subgroups, subgroup, subgroups, static_cast<uint32_t>(panel), transposed,
@@ -78,7 +79,8 @@ void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dt
                                    digits_for(std::max(groups[0], groups[1])), digits_for(groups[2])},
                      .groups = groups,
                      .subgroup_size = required_subgroup(facts),
-                     .writes = {target}},
+                     .writes = {target},
+                     .cost = Cost{.bytes = elements * static_cast<double>(size_of(dtype) + size_of(DType::f32))}},
                     MatmulPackArgs{.source = operand,
                                    .target = target.address,
                                    .k = static_cast<uint>(p.k),
