@@ -31,14 +31,26 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) writeonly buffer Lo
 uint last_column;  // of the tile
 uint at[ROWS];     // where rows of the tile start in y
 float c[ROWS * COLUMNS];
-uint64_t a_row[ROWS], a_panel, b_panel;
+uint64_t a_start[ROWS], a_middle[ROWS], b_panel;  // of a panel of a, only the first
+
+// Values of k are loaded in spans, from their distance to the middle of one: so near, it takes one byte of an instruction
+// instead of four, and fetching instructions is what bounds this kernel.
+const uint SPAN = PANELS_A ? 8 : 64, A_BYTES = 4 * (PANELS_A ? ROWS : 1);  // of one value of k
+
+// LLVM is not told that the digit is 1: it would load from the start, far away.
+void begin_span(uint h) {
+  [[unroll]] for (uint r = 0; r < (PANELS_A ? 1 : ROWS); r++) {
+    a_middle[r] = a_start[r] + uint64_t(args.digits[1]) * ((h + SPAN / 2) * A_BYTES);
+  }
+}
 
 // `steps` (4 or 1) values of k.
 void accumulate(uint h, const uint steps) {
   uvec4 quads[ROWS];  // of each row, or of all rows in turn
   if (steps == 4) {
+    const uint64_t distance = uint64_t(h % SPAN * A_BYTES) - SPAN / 2 * A_BYTES;
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
-      quads[r] = PANELS_A ? SharedQuads(a_panel).v[h / 4 * ROWS + r] : SharedQuads(a_row[r]).v[h / 4];
+      quads[r] = PANELS_A ? SharedQuads(a_middle[0] + distance).v[r] : SharedQuads(a_middle[r] + distance).v[0];
     }
   }
   [[unroll]] for (uint i = 0; i < steps; i++) {
@@ -46,7 +58,7 @@ void accumulate(uint h, const uint steps) {
     [[unroll]] for (uint t = 0; t < COLUMNS; t++) b[t] = vector_at(b_panel + ((h + i) * COLUMNS + t) * SUBGROUP * 4);
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
       uint a;
-      if (steps < 4) a = PANELS_A ? SharedWords(a_panel).v[h * ROWS + r] : SharedWords(a_row[r]).v[h];
+      if (steps < 4) a = PANELS_A ? SharedWords(a_start[0]).v[h * ROWS + r] : SharedWords(a_start[r]).v[h];
       else a = PANELS_A ? quads[(i * ROWS + r) / 4][(i * ROWS + r) % 4] : quads[r][i];
       [[unroll]] for (uint t = 0; t < COLUMNS; t++) c[r * COLUMNS + t] += uintBitsToFloat(a) * b[t];
     }
@@ -93,10 +105,9 @@ void main() {
   [[unroll]] for (uint r = 0; r < ROWS; r++) {
     const uint row = product * args.m + min(first_row + r, args.m - 1);
     at[r] = row * args.n + first_column;
-    a_row[r] = uint64_t(args.a) + (uint64_t(row) * args.k + args.first_k) * 4;
+    const uint a_tile = product * args.row_tiles + min(row_tile, args.row_tiles - 1);
+    a_start[r] = uint64_t(args.a) + (uint64_t(PANELS_A ? a_tile : row) * args.k + args.first_k) * A_BYTES;
   }
-  const uint a_tile = product * args.row_tiles + min(row_tile, args.row_tiles - 1);
-  a_panel = uint64_t(args.a) + (uint64_t(a_tile) * args.k + args.first_k) * (ROWS * 4);
   b_panel =
       uint64_t(args.b) + (uint64_t(product * args.panels + panel) * args.k + args.first_k) * (COLUMNS * SUBGROUP * 4);
 
@@ -107,7 +118,10 @@ void main() {
     before[i] = args.has_before != 0 ? loaded : 0;
   }
 
-  [[unroll]] for (uint h = 0; h + 4 <= BLOCK; h += 4) accumulate(h, 4);
+  [[unroll]] for (uint h = 0; h + 4 <= BLOCK; h += 4) {
+    if (h % SPAN == 0) begin_span(h);
+    accumulate(h, 4);
+  }
   [[unroll]] for (uint h = BLOCK / 4 * 4; h < BLOCK; h++) accumulate(h, 1);
 
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
