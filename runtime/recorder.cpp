@@ -37,9 +37,11 @@ void Recorder::record(int node_index, std::string_view candidate) {
   scratch_ = placement_.scratch[static_cast<size_t>(node_index)];
   if (!node_->op->record) return;
   sharing_.clear();
+  filled_bytes_ = 0;
   node_->op->record(*this, *node_);
   if (!node_->op->cost || sharing_.empty()) return;
-  const Cost whole = node_->op->cost(*node_);
+  Cost whole = node_->op->cost(*node_);
+  whole.bytes = std::max(whole.bytes - filled_bytes_, 0.0);  // a fill writes a part of the outputs
   const auto shares = static_cast<double>(sharing_.size());
   for (size_t i : sharing_) commands_[i].cost = {whole.bytes / shares, whole.flops / shares};
 }
@@ -79,6 +81,7 @@ void Recorder::copy(Region source, Region target) {
 
 void Recorder::fill(Region target, uint32_t pattern) {
   const Cost cost{.bytes = static_cast<double>(target.bytes)};
+  filled_bytes_ += cost.bytes;
   add({.kind = Command::Kind::fill, .kernel = "fill", .target = target, .pattern = pattern, .cost = cost}, {},
       std::span(&target, 1));
 }

@@ -104,7 +104,8 @@ class Recorder {
   std::string_view candidate_;
   Region scratch_;
   std::vector<Command> commands_;
-  std::vector<size_t> sharing_;  ///< commands among which the node's cost is shared
+  std::vector<size_t> sharing_;  ///< commands of the node among which its cost is shared
+  double filled_bytes_ = 0;      ///< by the node's fills
   // Accesses since the last barrier.
   std::vector<Region> pending_reads_, pending_writes_;
 };

@@ -2,11 +2,13 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "runtime/autodiff.h"
 #include "runtime/backend.h"
 #include "runtime/check.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/slice/slice.h"
 
 using namespace vkformer;
 
@@ -168,6 +170,26 @@ TEST_CASE("kernels that prepare or finish a product have none of its operations"
       if (timing.kernel != "matmul_pack" && timing.kernel != "matmul_reduce") flops += timing.cost.flops;
     CHECK(flops == 2.0 * 64 * 512 * 32);
   }
+}
+
+TEST_CASE("what a kernel leaves to a fill is not charged to it", "[device]") {
+  auto backend = make_backend("", {.profile = true});
+  if (backend->facts().timestamp_period == 0) SKIP("the device has no timestamps");
+  Graph graph;
+  const Value x = graph.input("x", {4, 10}), y = slice(graph, x, 2, 3), seed = graph.input("seed", {4, 3});
+  graph.mark_output(differentiate(graph, y, seed, std::span(&x, 1))[0], "dx");
+  auto program = backend->compile(graph, backend->make_store({}));
+  program->write("seed", ramp(4 * 3));
+  program->run();
+  double bytes = 0;
+  int launches = 0;
+  for (const Timing& timing : program->timings()) {
+    if (timing.op != "slice_backward") continue;
+    bytes += timing.cost.bytes;
+    ++launches;
+  }
+  CHECK(launches == 2);
+  CHECK(bytes == 4.0 * (4 * 3 + 4 * 10));
 }
 
 TEST_CASE("unknown devices are an error that lists the known ones", "[device]") {

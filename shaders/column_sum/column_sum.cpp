@@ -47,18 +47,18 @@ std::vector<std::string_view> variants(const DeviceFacts& facts) {
   return {"f32", "f32_int64"};
 }
 
-void dispatch(Recorder& recorder, std::string_view variant, const ColumnSum& sum, const Plan& p) {
+void dispatch(Recorder& recorder, std::string_view variant, const ColumnSum& sum, const Plan& p,
+              const std::optional<Cost>& own_cost = {}) {
   check(sum.rows * sum.stride < int64_t{1} << 31,
         "[column_sum] {} rows of {} columns; kernels address at most 2^31 - 1", sum.rows, sum.stride);
   const bool paired = sum.stride % 2 == 0 && sum.columns % 2 == 0 && sum.x.address % 8 == 0;
-  const auto elements = static_cast<double>(sum.rows * sum.columns);
   recorder.dispatch(Launch{.kernel = "column_sum",
                            .variant = variant,
                            .constants = {p.lanes, p.slices, p.pairs, paired},
                            .groups = {p.column_groups, static_cast<uint32_t>(p.blocks), 1},
                            .reads = {sum.x},
                            .writes = {sum.sums, sum.tail},
-                           .cost = Cost{.bytes = 4 * elements, .flops = elements}},
+                           .cost = own_cost},
                     ColumnSumArgs{.x = sum.x.address,
                                   .sums = sum.sums.address,
                                   .tail = sum.tail.address,
@@ -127,7 +127,8 @@ void record_column_sum(Recorder& recorder, const ColumnSum& sum) {
   Plan p = plan(recorder.device(), sum.rows, sum.columns);
   p.blocks = 1;
   p.rows_per_block = sum.rows;
-  dispatch(recorder, variants(recorder.device()).front(), sum, p);
+  const auto elements = static_cast<double>(sum.rows * sum.columns);
+  dispatch(recorder, variants(recorder.device()).front(), sum, p, Cost{.bytes = 4 * elements, .flops = elements});
 }
 
 }  // namespace vkformer

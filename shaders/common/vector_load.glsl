@@ -1,4 +1,4 @@
-// Vector loads on lavapipe. It loads lane by lane even where lanes read neighbouring addresses, but an address that all
+// Vector loads on lavapipe, and stores of pairs. It loads lane by lane even where lanes read neighbouring addresses, but an address that all
 // lanes share is loaded once; LLVM merges such loads of neighbours, each meant for one lane, into one load of a vector.
 // Addresses must be the same for all lanes in the driver's eyes: see uniform_loads_are_scalar() and
 // uniform_number.glsl. Expects the constant SUBGROUP.
@@ -35,6 +35,11 @@ uint64_t long_word_vector_at(uint64_t address) {
   }
   return x;
 }
+
+// Two floats are stored at the price of one as a 64-bit word.
+layout(buffer_reference, scalar, buffer_reference_align = 8) writeonly buffer FloatPairWords { uint64_t v[]; };
+
+uint64_t word_of(vec2 pair) { return packUint2x32(floatBitsToUint(pair)); }
 
 #ifdef HALF
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require

@@ -48,6 +48,7 @@ void record(Recorder& r, const Node& node) {
   Launch launch = stream_launch(r, "global_norm", all, {true});
   launch.reads = {r.scratch_region(0, offset)};
   launch.writes = {r.region(node.outputs[0])};
+  launch.cost = {.bytes = static_cast<double>(offset), .flops = static_cast<double>(offset) / 4};
   r.dispatch(launch, GlobalNormArgs{r.scratch(), r.address(node.outputs[0]), all, 1});
 }
 

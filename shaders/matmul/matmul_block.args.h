@@ -5,7 +5,7 @@
 VKFORMER_SHARED_BEGIN
 
 /// One launch of matmul_block, on the operands of matmul_panel, over a block of values of k. Workgroups: columns, rows,
-/// product. Pointers that a launch has no use for are y's.
+/// product. Pointers that a launch has no use for are y's or b's; what it loads there is not used.
 struct MatmulBlockArgs {
   Floats a;               ///< [batch, M, K], or in panels
   Floats b;               ///< in panels

@@ -1,5 +1,5 @@
 #version 460
-// As matmul_panel, for lavapipe before Mesa 26, where lanes share loads only outside loops and branches: BLOCK values of
+// As matmul_panel, for lavapipe of Mesa 25, where lanes share loads only outside loops and branches: BLOCK values of
 // k, unrolled. The next launch adds its own to what y holds. A subgroup owns a tile; those of a workgroup lie one below
 // the other: they share what a workgroup costs, and while panels of b pass by, their rows of a stay in the second-level
 // cache.
@@ -16,7 +16,7 @@ layout(constant_id = 5) const uint COLUMNS = 2;  // per lane
 layout(constant_id = 6) const uint BLOCK = 256;
 layout(constant_id = 7) const bool PANELS_A = false;
 layout(constant_id = 8) const bool WHOLE = false;          // N is a multiple of the tile's columns
-layout(constant_id = 9) const bool PAIRS = false;          // of columns are stored at once: WHOLE, COLUMNS is even
+layout(constant_id = 9) const bool PAIRS = false;          // of columns are stored at once: WHOLE, y 8-byte aligned
 layout(constant_id = 10) const bool ADD_RESIDUAL = false;  // after the activation
 layout(constant_id = 11) const uint DIGITS = 1;            // of a workgroup's first two coordinates
 layout(constant_id = 12) const uint PRODUCT_DIGITS = 0;    // of the third
@@ -25,8 +25,6 @@ PUSH(MatmulBlockArgs);
 #include "shaders/common/activation.glsl"
 #include "shaders/common/uniform_number.glsl"
 #include "shaders/common/vector_load.glsl"
-
-layout(buffer_reference, scalar, buffer_reference_align = 8) writeonly buffer LongWords { uint64_t v[]; };
 
 uint last_column;  // of the tile
 uint at[ROWS];     // where rows of the tile start in y
@@ -74,7 +72,7 @@ float load(Floats data, uint index, uint column) {
 uint64_t neighbours(float x, float y) {
   const bool odd = gl_SubgroupInvocationID % 2 != 0;
   const float kept = odd ? y : x, got = subgroupShuffleXor(odd ? x : y, 1);
-  return packUint2x32(floatBitsToUint(odd ? vec2(got, kept) : vec2(kept, got)));
+  return word_of(odd ? vec2(got, kept) : vec2(kept, got));
 }
 
 // Rows past the edge are stored on top of the last one, which itself comes after them.
@@ -86,7 +84,7 @@ void store_tile(Floats data) {
       const uint first = t * SUBGROUP;
       if (PAIRS) {
         if (t % 2 == 0) {
-          LongWords(data).v[(at[r] + first + pair) / 2] = neighbours(c[r * COLUMNS + t], c[r * COLUMNS + t + 1]);
+          FloatPairWords(data).v[(at[r] + first + pair) / 2] = neighbours(c[r * COLUMNS + t], c[r * COLUMNS + t + 1]);
         }
       } else if (WHOLE || first + lane <= last_column) {
         data.v[at[r] + first + lane] = c[r * COLUMNS + t];

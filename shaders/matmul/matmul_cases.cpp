@@ -64,7 +64,9 @@ std::vector<Case> matmul_cases() {
     add(64, 64, 64, {.residual = true});            // whole tiles
     add(36, 68, 100);                               // multiples of 4
     add(33, 65, 131, all_gelu);
-    add(13, 48, 270, all_gelu);  // K in blocks
+    // K in blocks.
+    add(13, 48, 270, all_gelu);
+    list.push_back(make_case(layout, {2}, true, 13, 35, 270, {.bias = true, .residual = true, .scale = 0.5}));
     add(2, 48, 192, {.bias = true, .activation = Activation::relu, .residual = true});
     // Several products, some of them starting unaligned.
     list.push_back(make_case(layout, {3}, true, 5, 7, 11));

@@ -4,9 +4,12 @@
 
 VKFORMER_SHARED_BEGIN
 
+/// Columns that a subgroup copies.
+const uint MATMUL_PACK_COLUMNS = 64;
+
 /// One launch of matmul_pack. Workgroups: values of k, columns, product.
 struct MatmulPackArgs {
-  Floats source;  ///< [batch, K, width], or [batch, width, K] when transposed; f32 or 16-bit floats, as the variant says
+  Floats source;  ///< [batch, K, width], or [batch, width, K] when transposed; f32, f16 or bf16 by the variant
   Floats target;  ///< [batch, panels, K, columns of a panel]
   uint k, width;
   uint panels;     ///< of a product

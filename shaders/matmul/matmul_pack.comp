@@ -4,8 +4,8 @@
 // variant bf16: -DHALF=2
 // Copies `batch` matrices [K, width], or transposed [width, K], in panels of PANEL columns, [batch, width / PANEL, K,
 // PANEL] in f32, so that matmul_panel and matmul_block read one stream. A subgroup copies as many values of k as it has
-// lanes, of COLUMNS columns. Vectors past an edge are moved back to it and stored twice; what a panel has past the edge
-// is never written.
+// lanes, of MATMUL_PACK_COLUMNS columns. Vectors past an edge are moved back to it and stored twice; what a panel has past
+// the edge is never written.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/matmul/matmul_pack.args.h"
@@ -15,18 +15,15 @@ layout(constant_id = 1) const uint SUBGROUP = 8;
 layout(constant_id = 2) const uint SUBGROUPS = 8;  // of a workgroup, at most 8
 layout(constant_id = 3) const uint PANEL = 16;
 layout(constant_id = 4) const bool TRANSPOSE = false;
-layout(constant_id = 5) const bool VECTORS = false;  // rows of the source are as long as what is loaded of them
-layout(constant_id = 6) const bool PAIRS = false;  // of columns are stored at once: width is even
-layout(constant_id = 7) const uint DIGITS = 1;     // of a workgroup's first two coordinates
+layout(constant_id = 5) const bool VECTORS = false;  // rows of the source hold a vector
+// Of columns are stored at once: width is even, and unless TRANSPOSE rows hold a vector of pairs, aligned to 8 bytes.
+layout(constant_id = 6) const bool PAIRS = false;
+layout(constant_id = 7) const uint DIGITS = 1;  // of a workgroup's first two coordinates
 layout(constant_id = 8) const uint PRODUCT_DIGITS = 0;
-
-const uint COLUMNS = 64;  // as in matmul_streams.cpp
 
 PUSH(MatmulPackArgs);
 #include "shaders/common/uniform_number.glsl"
 #include "shaders/common/vector_load.glsl"
-
-layout(buffer_reference, scalar, buffer_reference_align = 8) writeonly buffer LongWords { uint64_t v[]; };
 
 // Elements of a row that a load is about.
 const uint WIDTH = PAIRS && !TRANSPOSE ? 2 * SUBGROUP : SUBGROUP;
@@ -50,12 +47,10 @@ float load(uint row, uint row_length, uint first) {
 #endif
 }
 
-uint64_t packed(vec2 pair) { return packUint2x32(floatBitsToUint(pair)); }
-
 // Lane i's are elements 2 i and 2 i + 1.
 uint64_t load_pair(uint row, uint row_length, uint first) {
 #ifdef HALF
-  return packed(unpack_halves(word_vector_at(address_of(row, row_length, first))));
+  return word_of(unpack_halves(word_vector_at(address_of(row, row_length, first))));
 #else
   return long_word_vector_at(address_of(row, row_length, first));
 #endif
@@ -71,21 +66,21 @@ uint column_at(uint product, uint column) {
 
 void main() {
   const uint chunk = uniform_number(gl_WorkGroupID.x, DIGITS) * SUBGROUPS + args.digits[gl_SubgroupID];
-  const uint first_column = uniform_number(gl_WorkGroupID.y, DIGITS) * COLUMNS;
+  const uint first_column = uniform_number(gl_WorkGroupID.y, DIGITS) * MATMUL_PACK_COLUMNS;
   const uint product = uniform_number(gl_WorkGroupID.z, PRODUCT_DIGITS);
   const uint lane = gl_SubgroupInvocationID;
-  LongWords pairs = LongWords(args.target);
+  FloatPairWords pairs = FloatPairWords(args.target);
   if (TRANSPOSE) {
     const uint first_k = moved_back(chunk * SUBGROUP, args.k), k = min(first_k + lane, args.k - 1);
-    [[unroll]] for (uint i = 0; i < COLUMNS; i += PAIRS ? 2 : 1) {
+    [[unroll]] for (uint i = 0; i < MATMUL_PACK_COLUMNS; i += PAIRS ? 2 : 1) {
       const uint column = min(first_column + i, args.width - (PAIRS ? 2 : 1)), row = product * args.width + column;
       const uint target = column_at(product, column) + k * PANEL;
       const float x = load(row, args.k, first_k);
-      if (PAIRS) pairs.v[target / 2] = packed(vec2(x, load(row + 1, args.k, first_k)));
+      if (PAIRS) pairs.v[target / 2] = word_of(vec2(x, load(row + 1, args.k, first_k)));
       else args.target.v[target] = x;
     }
   } else {
-    [[unroll]] for (uint i = 0; i < COLUMNS; i += WIDTH) {
+    [[unroll]] for (uint i = 0; i < MATMUL_PACK_COLUMNS; i += WIDTH) {
       const uint first = moved_back(first_column + i, args.width);
       const uint target = column_at(product, min(first + lane * (PAIRS ? 2 : 1), args.width - 1));
       [[unroll]] for (uint h = 0; h < SUBGROUP; h++) {

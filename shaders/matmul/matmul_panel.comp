@@ -18,8 +18,6 @@ layout(constant_id = 6) const uint STEP = 32;             // values of k at a ti
 layout(constant_id = 7) const uint TAIL = 0;              // K % STEP
 
 const bool TRANSPOSE_B = false, PAIRS_B = false;
-// Rows of tiles that stay in the second-level cache while b passes by.
-const uint BLOCK = 8;
 
 PUSH(MatmulArgs);
 #include "shaders/common/vector_load.glsl"
@@ -43,13 +41,13 @@ void accumulate(uint k, const uint steps) {
 }
 
 void main() {
-  const uint row_blocks = (row_tiles() + BLOCK - 1) / BLOCK;
+  const uint row_blocks = (row_tiles() + MATMUL_PANEL_TILES - 1) / MATMUL_PANEL_TILES;
   uint group = tile_number();
-  const uint in_block = group % BLOCK;
-  group /= BLOCK;
+  const uint in_block = group % MATMUL_PANEL_TILES;
+  group /= MATMUL_PANEL_TILES;
   const uint panel = group % column_tiles();
   group /= column_tiles();
-  const uint row_tile = group % row_blocks * BLOCK + in_block, product = group / row_blocks;
+  const uint row_tile = group % row_blocks * MATMUL_PANEL_TILES + in_block, product = group / row_blocks;
   if (row_tile >= row_tiles() || product >= args.batch) return;
   first_row = row_tile * ROWS;
   first_column = panel * COLUMNS * SUBGROUP;

@@ -51,7 +51,7 @@ int64_t panel_bytes(const MatmulProblem& p, int64_t width, int64_t panel) {
   return p.batch * groups_for(width, panel) * panel * p.k * size_of(DType::f32);
 }
 
-/// Launches of matmul_block: each unrolls at most 256 values of k, which compile for a second, once.
+/// Launches of matmul_block: each unrolls at most 256 values of k, which compile for two seconds, once.
 uint32_t block_count(const MatmulProblem& p) { return groups_for(p.k, 256); }
 
 int64_t bytes_of_b(const MatmulProblem& p, const DeviceFacts& facts) {
@@ -61,17 +61,16 @@ int64_t bytes_of_a(const MatmulProblem& p, const DeviceFacts& facts) {
   return p.transpose_a ? panel_bytes(p, p.m, panel_shape(facts).rows) : 0;
 }
 
-/// Copies an operand, [K, width] or transposed, to `target` in panels.
+/// Copies an operand, [batch, K, width] or transposed, to `target` in panels.
 void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dtype, int64_t width, bool transposed,
           int64_t panel, const Region& target) {
   const DeviceFacts& facts = recorder.device();
   const uint32_t subgroup = facts.subgroup_size, chunks = groups_for(p.k, subgroup), subgroups = shared_out(chunks);
-  constexpr int64_t columns = 64;  // as in the shader
-  const std::array<uint32_t, 3> groups = {groups_for(chunks, subgroups), groups_for(width, columns),
+  const std::array<uint32_t, 3> groups = {groups_for(chunks, subgroups), groups_for(width, MATMUL_PACK_COLUMNS),
                                           static_cast<uint32_t>(p.batch)};
   const bool pairs = width % 2 == 0 && (transposed || (width >= 2 * int64_t{subgroup} && operand % 8 == 0)) &&
                      !packed_stores_abort(facts);
-  const auto elements = static_cast<double>(p.batch * p.k * width);
+  const Region source{operand, static_cast<uint64_t>(p.batch * p.k * width * size_of(dtype))};
   recorder.dispatch({.kernel = "matmul_pack",
                      .variant = name_of(dtype),
                      .constants = {subgroup * subgroups, subgroup, subgroups, static_cast<uint32_t>(panel), transposed,
@@ -79,8 +78,9 @@ void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dt
                                    digits_for(std::max(groups[0], groups[1])), digits_for(groups[2])},
                      .groups = groups,
                      .subgroup_size = required_subgroup(facts),
+                     .reads = {source},
                      .writes = {target},
-                     .cost = Cost{.bytes = elements * static_cast<double>(size_of(dtype) + size_of(DType::f32))}},
+                     .cost = Cost{.bytes = static_cast<double>(source.bytes + target.bytes)}},
                     MatmulPackArgs{.source = operand,
                                    .target = target.address,
                                    .k = static_cast<uint>(p.k),
@@ -94,14 +94,13 @@ void multiply_panels(Recorder& recorder, const MatmulProblem& p, const MatmulArg
   const DeviceFacts& facts = recorder.device();
   const PanelShape shape = panel_shape(facts);
   const auto step = static_cast<uint32_t>(std::min<int64_t>(p.k, 32));
-  constexpr int64_t block = 8;  // as in the shader
-  const int64_t row_blocks = groups_for(p.m, block * shape.rows);
+  const int64_t row_blocks = groups_for(p.m, MATMUL_PANEL_TILES * shape.rows);
   recorder.dispatch({.kernel = "matmul_panel",
                      .constants = {activation, facts.subgroup_size, static_cast<uint32_t>(shape.rows),
                                    static_cast<uint32_t>(shape.columns / facts.subgroup_size), p.transpose_a,
                                    activation == 0 && (args.flags & MATMUL_RESIDUAL) != 0, step, args.k % step},
-                     .groups = spread_groups(
-                         facts, static_cast<uint64_t>(p.batch * row_blocks * block * groups_for(p.n, shape.columns))),
+                     .groups = spread_groups(facts, static_cast<uint64_t>(p.batch * row_blocks * MATMUL_PANEL_TILES *
+                                                                          groups_for(p.n, shape.columns))),
                      .subgroup_size = required_subgroup(facts)},
                     args);
 }
@@ -135,7 +134,7 @@ void multiply_blocks(Recorder& recorder, const MatmulProblem& p, const MatmulArg
                                       .b = args.b,
                                       .y = args.y,
                                       .before = starts_from_residual ? args.residual : args.y,
-                                      .bias = has_bias ? args.bias : args.y,
+                                      .bias = has_bias ? args.bias : args.b,
                                       .pre_activation = keeps ? args.pre_activation : args.y,
                                       .residual = adds_residual ? args.residual : args.y,
                                       .m = args.m,

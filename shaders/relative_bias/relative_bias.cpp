@@ -188,9 +188,10 @@ void record_backward(Recorder& recorder, const Node& node) {
                                       .buckets = bucket_arguments(recorder, node, 1, dtable[0]),
                                       .diagonals = static_cast<uint>(diagonals),
                                       .queries = static_cast<uint>(upstream[2])};
-  recorder.dispatch(row_launch(recorder, "relative_bias_backward", RowUse::move, dtable[0], heads,
-                               rows_per_group(recorder.device(), dtable[0], heads), {args.sums, args.dtable}),
-                    args);
+  Launch by_bucket = row_launch(recorder, "relative_bias_backward", RowUse::move, dtable[0], heads,
+                                rows_per_group(recorder.device(), dtable[0], heads), {args.sums, args.dtable});
+  by_bucket.cost = {.bytes = static_cast<double>(sums.bytes), .flops = static_cast<double>(diagonals * heads)};
+  recorder.dispatch(by_bucket, args);
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
