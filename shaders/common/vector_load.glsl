@@ -1,7 +1,7 @@
-// Vector loads on lavapipe, and stores of pairs. It loads lane by lane even where lanes read neighbouring addresses, but an address that all
-// lanes share is loaded once; LLVM merges such loads of neighbours, each meant for one lane, into one load of a vector.
-// Addresses must be the same for all lanes in the driver's eyes: see uniform_loads_are_scalar() and
-// uniform_number.glsl. Expects the constant SUBGROUP.
+// Vector loads on lavapipe, and stores of pairs. lavapipe loads lane by lane even where lanes read neighbouring addresses,
+// but an address that all lanes share is loaded once; LLVM merges such loads of neighbours, each meant for one lane,
+// into one load of a vector. Addresses must be the same for all lanes in the driver's eyes: see
+// uniform_loads_are_scalar() and uniform_number.glsl. Expects the constant SUBGROUP.
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_basic : require
 
