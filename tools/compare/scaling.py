@@ -3,7 +3,8 @@
 
     scaling.py [--vkformer build/release/vkformer] [--plot docs/scaling.svg] [--rounds N]
 
-Measures every point in each of N rounds and keeps its best, since other tenants of a machine come and go. Prints a table in Markdown and draws it (python3-matplotlib). The lines are the operations of the step at the rate of the
+Measures every point in each of N rounds (default 1) and keeps its best, since other tenants of a machine come and go.
+Prints a table in Markdown and draws it (python3-matplotlib). The lines are the operations of the step at the rate of the
 largest point, so points on them mean that cost grows as it must. Operations of one step, counted from the shapes: 6 for
 every token and weight of a matrix product, and for attention 14 T C a token and layer, halved by the causal mask (two
 products forward, five backward, 2 operations each). Bytes: parameters, gradients and AdamW's moments once each way.
