@@ -90,9 +90,10 @@ class ParameterList {
   }
   /// Linear layers NAME.PART [out, in] of one input, of which graphs make one under the name `joint`.
   void joint_linear(const std::string& name, std::string_view joint,
-                    std::initializer_list<std::pair<std::string_view, int64_t>> parts, int64_t in, bool bias = true) {
+                    std::initializer_list<std::pair<std::string_view, int64_t>> parts, int64_t in, bool bias = true,
+                    double deviation = 0) {
     for (const auto& [part, out] : parts) {
-      linear(join_names(name, part), in, out, bias);
+      linear(join_names(name, part), in, out, bias, deviation);
       if (bias) list_.back().joint = join_names(name, joint) + ".bias";
       list_[list_.size() - (bias ? 2 : 1)].joint = join_names(name, joint) + ".weight";
     }

@@ -13,7 +13,8 @@ namespace vkformer {
 namespace {
 
 constexpr std::string_view table_name = "rotary.table";
-constexpr std::string_view qkv = "qkv_proj";  // the joint tensor of an attention's input projections
+// Joint tensors: of an attention's input projections, of a gated unit's.
+constexpr std::string_view qkv = "qkv_proj", gate_up = "gate_up_proj";
 
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
@@ -38,10 +39,9 @@ class Builder {
     x = layers_.linear(attended, name + ".self_attn.o_proj", config_.width,
                        {.bias = config_.output_bias, .residual = x});
     const Value normed = layers_.rms_norm(x, name + ".post_attention_layernorm", config_.epsilon);
-    const LinearOptions inner{.bias = config_.inner_bias};
-    const Value gate = layers_.linear(normed, name + ".mlp.gate_proj", config_.inner, inner);
-    const Value up = layers_.linear(normed, name + ".mlp.up_proj", config_.inner, inner);
-    return layers_.linear(gated_unit(layers_.graph(), Gate::silu, gate, up), name + ".mlp.down_proj", config_.width,
+    const Value both =
+        layers_.linear(normed, join_names(name + ".mlp", gate_up), 2 * config_.inner, {.bias = config_.inner_bias});
+    return layers_.linear(gated_unit(layers_.graph(), Gate::silu, both), name + ".mlp.down_proj", config_.width,
                           {.bias = config_.inner_bias, .residual = x});
   }
 
@@ -83,8 +83,7 @@ std::vector<ParameterSpec> parameters_of(const LlamaConfig& c) {
                       c.input_bias);
     list.linear(name + ".self_attn.o_proj", c.heads * c.head_width, c.width, c.output_bias);
     list.rms_norm(name + ".post_attention_layernorm", c.width);
-    list.linear(name + ".mlp.gate_proj", c.width, c.inner, c.inner_bias);
-    list.linear(name + ".mlp.up_proj", c.width, c.inner, c.inner_bias);
+    list.joint_linear(name + ".mlp", gate_up, {{"gate_proj", c.inner}, {"up_proj", c.inner}}, c.width, c.inner_bias);
     list.linear(name + ".mlp.down_proj", c.inner, c.width, c.inner_bias);
   }
   list.rms_norm("model.norm", c.width);

@@ -133,16 +133,10 @@ class Builder {
   Value feed_forward(Value x, int64_t layer) {
     const std::string part = part_name(encoder_, layer, feed_forward_part(encoder_)), name = part + ".DenseReluDense.";
     const Value input = norm(x, part);
-    const auto inner = [&](const char* what, Activation activation) {
-      return layers_.linear(input, name + what, config_.inner, {.bias = false, .activation = activation});
-    };
-    Value y;
-    if (config_.gated) {
-      const Value gate = inner("wi_0", Activation::none), up = inner("wi_1", Activation::none);
-      y = gated_unit(layers_.graph(), gate_of(config_.activation), gate, up);
-    } else {
-      y = inner("wi", config_.activation);
-    }
+    const Activation activation = config_.gated ? Activation::none : config_.activation;
+    Value y = layers_.linear(input, name + "wi", config_.inner * (config_.gated ? 2 : 1),
+                             {.bias = false, .activation = activation});
+    if (config_.gated) y = gated_unit(layers_.graph(), gate_of(config_.activation), y);
     return output(layers_.drop(y, config_.dropout), name + "wo", x);
   }
 
@@ -177,10 +171,12 @@ std::vector<ParameterSpec> parameters_of(const T5Config& c) {
       const std::string self = part_name(encoder, layer, 0), cross = part_name(encoder, layer, 1);
       attention(self, self + ".SelfAttention", layer == 0);
       if (!encoder) attention(cross, cross + ".EncDecAttention", false);
-      const std::string part = part_name(encoder, layer, feed_forward_part(encoder));
-      for (const char* name : c.gated ? std::vector{"wi_0", "wi_1"} : std::vector{"wi"})
-        linear(part + ".DenseReluDense." + name, c.width, c.inner, root(c.width));
-      linear(part + ".DenseReluDense.wo", c.inner, c.width, root(c.inner));
+      const std::string part = part_name(encoder, layer, feed_forward_part(encoder)), name = part + ".DenseReluDense";
+      if (c.gated)  // two tensors in a file, one in graphs
+        list.joint_linear(name, "wi", {{"wi_0", c.inner}, {"wi_1", c.inner}}, c.width, false, c.factor * root(c.width));
+      else
+        linear(name + ".wi", c.width, c.inner, root(c.width));
+      linear(name + ".wo", c.inner, c.width, root(c.inner));
       norm(part + ".layer_norm");
     }
     norm(stack_of(encoder) + ".final_layer_norm");

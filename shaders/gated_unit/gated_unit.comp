@@ -1,21 +1,30 @@
 #version 460
-// variant quads:
-// variant words: -DWORDS
-// y = act(gate) * up, each element alone. y may overwrite gate.
+// variant workgroup:
+// variant workgroup_int64: -DINT64
+// y = act(gate) * up, each element alone. y may overwrite gate where their rows are equally long.
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/common/stream.glsl"
+#include "shaders/common/rows.glsl"
 #include "shaders/common/activation.glsl"
 #include "shaders/gated_unit/gated_unit.args.h"
 
-layout(constant_id = 1) const uint ACTIVATION = activation_silu;
+layout(constant_id = 5) const uint ACTIVATION = activation_silu;
 
 PUSH(GatedUnitArgs);
 
-void process(uint i, bool whole) {
-  vec4 gate = load(args.gate, i, whole);
-  vec4 y = load(args.up, i, whole);
-  [[unroll]] for (int k = 0; k < 4; k++) y[k] *= activate(ACTIVATION, gate[k]);
-  store(args.y, i, whole, y);
+uint from, to;  // where the row starts
+
+void take(uint first, bool inside) {
+  [[unroll]] for (uint k = 0; k < STEP; ++k) {
+    const vec2 gate = load2(args.gate, from, first + k, inside, 0);
+    const vec2 up = load2(args.up, from, first + k, inside, 0);
+    store2(args.y, to, first + k, inside, up * vec2(activate(ACTIVATION, gate.x), activate(ACTIVATION, gate.y)));
+  }
 }
 
-void main() { STREAM(process) }
+void take_row(uint row) {
+  from = row * args.stride;
+  to = row * COLUMNS;
+  WALK(take)
+}
+
+void main() { ROW_LOOP(args.rows, take_row) }

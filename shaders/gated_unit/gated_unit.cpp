@@ -1,9 +1,10 @@
 #include "shaders/gated_unit/gated_unit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "shaders/common/stream.h"
+#include "shaders/common/rows.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/gated_unit/gated_unit.args.h"
 
@@ -53,42 +54,103 @@ const GateRow& gate_of(const Node& node) {
 
 Attributes attributes_of(Gate act) { return {{"act", static_cast<double>(act)}}; }
 
-// Less than a quad, no whole quad too many, odd tails, several workgroups on every device.
-const Shape case_shapes[] = {{1}, {3}, {2, 4}, {7, 149}, {3, 5, 11}, {4099}, {3, 4271}};
+/// Inputs `gate` and `gate` + 1 of a node: gate and up, or the gate alone, which then holds both side by side.
+struct Gated {
+  bool joint;
+  size_t up;              ///< the input that holds up
+  int64_t rows, columns;  ///< of each
+  int64_t stride;         ///< from row to row of both
+
+  Gated(const Node& node, size_t gate)
+      : joint(!node.has_input(gate + 1)),
+        up(joint ? gate : gate + 1),
+        rows(node.in(gate).rows()),
+        columns(node.in(gate).columns() / (joint ? 2 : 1)),
+        stride(node.in(gate).columns()) {}
+
+  /// From a row's gate to its up in one tensor.
+  int64_t distance() const { return joint ? columns : 0; }
+  /// Where element k of the gate is in the tensor that holds it.
+  int64_t at(int64_t k) const { return k / columns * stride + k % columns; }
+
+  Launch launch(const Recorder& r, std::string_view kernel, std::initializer_list<uint64_t> matrices,
+                std::initializer_list<uint32_t> constants) const {
+    check_rows(kernel, rows, stride);
+    return row_launch(r, kernel, RowUse::move, rows, columns, rows_per_group(r.device(), rows, columns), matrices,
+                      constants);
+  }
+};
+
+uint64_t bytes(int64_t floats) { return static_cast<uint64_t>(floats * size_of(DType::f32)); }
+
+void check_types(const Node& node, size_t gate) {
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    check(!node.has_input(i) || node.input_types[i].dtype == DType::f32, "[{}] takes f32, got {}", node.op->name,
+          name_of(node.input_types[i].dtype));
+  const Shape& x = node.in(gate);
+  check(x.rank() >= 1, "[{}] gate is {}, needs [.., C]", node.op->name, x.to_string());
+  if (node.has_input(gate + 1))
+    check(x == node.in(gate + 1), "[{}] gate is {}, up {}", node.op->name, x.to_string(),
+          node.in(gate + 1).to_string());
+  else
+    check(x.columns() % 2 == 0, "[{}] {} doesn't hold gate and up side by side", node.op->name, x.to_string());
+  gate_of(node);
+}
+
+// Narrow and wide, odd and even rows, several workgroups.
+const Shape case_shapes[] = {{1}, {3}, {2, 4}, {7, 149}, {3, 5, 11}, {4099}, {3, 4271}, {131, 66}};
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, std::min(node.in(0).columns(), node.out(0).columns()), RowUse::move);
+}
+
+/// Inputs gate and up of a case, gate drawn from [low, high].
+void add_inputs(Case& next, const Shape& shape, double low, double high, bool joint) {
+  next.inputs.push_back({{joint ? shape.with_columns(2 * shape.columns()) : shape}, low, high});
+  next.inputs.push_back({.type = {shape}, .absent = joint});
+}
 
 // --- gated_unit: gate, up -> y ---
 
 Types infer(const Node& node) {
-  check(node.inputs.size() == 2 && node.has_input(0) && node.has_input(1), "[gated_unit] takes gate and up");
-  for (const TensorType& type : node.input_types)
-    check(type.dtype == DType::f32, "[gated_unit] takes f32, got {}", name_of(type.dtype));
-  check(node.in(0) == node.in(1), "[gated_unit] gate is {}, up {}", node.in(0).to_string(), node.in(1).to_string());
-  gate_of(node);
-  return {node.input_types[0]};
+  check(node.inputs.size() == 2 && node.has_input(0), "[gated_unit] takes gate and up");
+  check_types(node, 0);
+  return {{node.in(0).with_columns(Gated(node, 0).columns)}};
 }
 
 void record(Recorder& r, const Node& node) {
+  const Gated gated(node, 0);
   const GatedUnitArgs args{.gate = r.address(node.inputs[0]),
-                           .up = r.address(node.inputs[1]),
+                           .up = r.address(node.inputs[gated.up]) + bytes(gated.distance()),
                            .y = r.address(node.outputs[0]),
-                           .stream = stream_over(r.device(), node.out(0).elements())};
-  r.dispatch(stream_launch(r, "gated_unit", args.stream, {gate_of(node).number}), args);
+                           .rows = static_cast<uint>(gated.rows),
+                           .stride = static_cast<uint>(gated.stride)};
+  r.dispatch(gated.launch(r, "gated_unit", {args.gate, args.up, args.y}, {gate_of(node).number}), args);
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   if (!upstream[0]) return {{}, {}};
-  return graph.add(gated_unit_backward_op, {upstream[0], node.inputs[0], node.inputs[1]}, node.attributes);
+  Values gradients = graph.add(gated_unit_backward_op, {upstream[0], node.inputs[0], node.inputs[1]}, node.attributes);
+  gradients.resize(2);
+  return gradients;
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
   const GateRow& gate = gate_of(node);
-  for (int64_t i = 0; i < node.out(0).elements(); ++i) out[0][i] = gate.value((*in[0])[i]) * (*in[1])[i];
+  const Gated gated(node, 0);
+  const HostTensor &x = *in[0], &up = *in[gated.up];
+  for (int64_t k = 0; k < node.out(0).elements(); ++k)
+    out[0][k] = gate.value(x[gated.at(k)]) * up[gated.at(k) + gated.distance()];
 }
 
 std::vector<Case> cases() {
   std::vector<Case> list;
   const auto add = [&](const GateRow& row, const Shape& shape, double low, double high) {
-    list.push_back({.inputs = {{{shape}, low, high}, {{shape}}}, .attributes = attributes_of(row.gate)});
+    for (const bool joint : {false, true}) {
+      Case next{.inputs = {}, .attributes = attributes_of(row.gate)};
+      add_inputs(next, shape, low, high, joint);
+      list.push_back(next);
+    }
   };
   for (const GateRow& row : gates) {
     // relu: away from its kink, on both sides of it.
@@ -110,39 +172,48 @@ Cost cost(const Node& node) {
 // --- gated_unit_backward: upstream, gate, up -> dgate, dup ---
 
 Types infer_backward(const Node& node) {
-  check(node.inputs.size() == 3 && node.has_input(0) && node.has_input(1) && node.has_input(2),
+  check(node.inputs.size() == 3 && node.has_input(0) && node.has_input(1),
         "[gated_unit_backward] takes upstream, gate and up");
-  for (const TensorType& type : node.input_types)
-    check(type.dtype == DType::f32, "[gated_unit_backward] takes f32, got {}", name_of(type.dtype));
-  check(node.in(0) == node.in(1) && node.in(1) == node.in(2), "[gated_unit_backward] upstream is {}, gate {}, up {}",
-        node.in(0).to_string(), node.in(1).to_string(), node.in(2).to_string());
-  gate_of(node);
-  return {node.input_types[1], node.input_types[2]};
+  check_types(node, 1);
+  const Gated gated(node, 1);
+  check(node.in(0) == node.in(1).with_columns(gated.columns), "[gated_unit_backward] upstream is {}, gate {}",
+        node.in(0).to_string(), node.in(1).to_string());
+  return Types(gated.joint ? 1 : 2, node.input_types[1]);
 }
 
 void record_backward(Recorder& r, const Node& node) {
+  const Gated gated(node, 1);
   const GatedUnitBackwardArgs args{.upstream = r.address(node.inputs[0]),
                                    .gate = r.address(node.inputs[1]),
-                                   .up = r.address(node.inputs[2]),
+                                   .up = r.address(node.inputs[gated.up]) + bytes(gated.distance()),
                                    .dgate = r.address(node.outputs[0]),
-                                   .dup = r.address(node.outputs[1]),
-                                   .stream = stream_over(r.device(), node.out(0).elements())};
-  r.dispatch(stream_launch(r, "gated_unit_backward", args.stream, {gate_of(node).number, args.dup != 0}), args);
+                                   .dup = r.address(node.outputs[gated.up - 1]) + bytes(gated.distance()),
+                                   .rows = static_cast<uint>(gated.rows),
+                                   .stride = static_cast<uint>(gated.stride)};
+  r.dispatch(gated.launch(r, "gated_unit_backward", {args.upstream, args.gate, args.up, args.dgate, args.dup},
+                          {gate_of(node).number, args.dup != 0}),
+             args);
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
   const GateRow& gate = gate_of(node);
-  const HostTensor &upstream = *in[0], &x = *in[1], &up = *in[2];
-  for (int64_t i = 0; i < node.out(0).elements(); ++i) {
-    out[0][i] = upstream[i] * up[i] * gate.derivative(x[i]);
-    out[1][i] = upstream[i] * gate.value(x[i]);
+  const Gated gated(node, 1);
+  const HostTensor &upstream = *in[0], &x = *in[1], &up = *in[gated.up];
+  for (int64_t k = 0; k < node.in(0).elements(); ++k) {
+    const int64_t at = gated.at(k), up_at = at + gated.distance();
+    out[0][at] = upstream[k] * up[up_at] * gate.derivative(x[at]);
+    out[gated.up - 1][up_at] = upstream[k] * gate.value(x[at]);
   }
 }
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
   const auto add = [&](const GateRow& row, const Shape& shape, double limit) {
-    list.push_back({.inputs = {{{shape}}, {{shape}, -limit, limit}, {{shape}}}, .attributes = attributes_of(row.gate)});
+    for (const bool joint : {false, true}) {
+      Case next{.inputs = {{{shape}}}, .attributes = attributes_of(row.gate)};
+      add_inputs(next, shape, -limit, limit, joint);
+      list.push_back(next);
+    }
   };
   for (const GateRow& row : gates) {
     for (const Shape& shape : case_shapes) add(row, shape, 4);
@@ -152,7 +223,7 @@ std::vector<Case> cases_backward() {
 }
 
 Cost cost_backward(const Node& node) {
-  const auto elements = static_cast<double>(node.out(0).elements());
+  const auto elements = static_cast<double>(node.in(0).elements());
   return {.bytes = 20 * elements, .flops = gate_of(node).backward_flops * elements};
 }
 
@@ -163,7 +234,7 @@ const Op gated_unit_op = {.name = "gated_unit",
                           .reference = reference,
                           .cases = cases,
                           .cost = cost,
-                          .candidates = stream_candidates,
+                          .candidates = candidates,
                           .in_place = true};
 
 const Op gated_unit_backward_op = {.name = "gated_unit_backward",
@@ -172,7 +243,7 @@ const Op gated_unit_backward_op = {.name = "gated_unit_backward",
                                    .reference = reference_backward,
                                    .cases = cases_backward,
                                    .cost = cost_backward,
-                                   .candidates = stream_candidates,
+                                   .candidates = candidates,
                                    .in_place = true};
 
 }  // namespace

@@ -12,7 +12,8 @@ enum class Gate : uint8_t {
   relu,       ///< max(x, 0): ReGLU
 };
 
-/// act(gate) * up, element by element, of equal shapes. relu'(0) = 0. Throws Error when the shapes disagree.
-Value gated_unit(Graph& graph, Gate act, Value gate, Value up);
+/// act(gate) * up [.., C], element by element, of two values [.., C], or of the halves of one, gate [.., 2 C] = [gate,
+/// up]. relu'(0) = 0. Throws Error when the shapes disagree.
+Value gated_unit(Graph& graph, Gate act, Value gate, Value up = {});
 
 }  // namespace vkformer

@@ -1,28 +1,38 @@
 #version 460
-// variant quads:
-// variant words: -DWORDS
-// dgate = upstream * up * act'(gate) and dup = upstream * act(gate), each element alone. dgate may overwrite upstream.
+// variant workgroup:
+// variant workgroup_int64: -DINT64
+// dgate = upstream * up * act'(gate) and dup = upstream * act(gate), each element alone. dgate may overwrite upstream
+// where their rows are equally long.
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/common/stream.glsl"
+#include "shaders/common/rows.glsl"
 #include "shaders/common/activation.glsl"
 #include "shaders/gated_unit/gated_unit.args.h"
 
-layout(constant_id = 1) const uint ACTIVATION = activation_silu;
-layout(constant_id = 2) const bool WITH_DUP = true;
+layout(constant_id = 5) const uint ACTIVATION = activation_silu;
+layout(constant_id = 6) const bool WITH_DUP = true;
 
 PUSH(GatedUnitBackwardArgs);
 
-void process(uint i, bool whole) {
-  vec4 upstream = load(args.upstream, i, whole);
-  vec4 gate = load(args.gate, i, whole);
-  vec4 dgate = upstream * load(args.up, i, whole);
-  vec4 dup = upstream;
-  [[unroll]] for (int k = 0; k < 4; k++) {
-    dgate[k] *= activation_derivative(ACTIVATION, gate[k]);
-    if (WITH_DUP) dup[k] *= activate(ACTIVATION, gate[k]);
+uint from, to;  // where the row starts, in upstream and in the others
+
+void take(uint first, bool inside) {
+  [[unroll]] for (uint k = 0; k < STEP; ++k) {
+    const vec2 upstream = load2(args.upstream, from, first + k, inside, 0);
+    const vec2 gate = load2(args.gate, to, first + k, inside, 0);
+    const vec2 up = load2(args.up, to, first + k, inside, 0);
+    const vec2 slope = vec2(activation_derivative(ACTIVATION, gate.x), activation_derivative(ACTIVATION, gate.y));
+    store2(args.dgate, to, first + k, inside, upstream * up * slope);
+    if (WITH_DUP) {
+      const vec2 value = vec2(activate(ACTIVATION, gate.x), activate(ACTIVATION, gate.y));
+      store2(args.dup, to, first + k, inside, upstream * value);
+    }
   }
-  store(args.dgate, i, whole, dgate);
-  if (WITH_DUP) store(args.dup, i, whole, dup);
 }
 
-void main() { STREAM(process) }
+void take_row(uint row) {
+  from = row * COLUMNS;
+  to = row * args.stride;
+  WALK(take)
+}
+
+void main() { ROW_LOOP(args.rows, take_row) }
