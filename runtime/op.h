@@ -21,6 +21,8 @@ using Outputs = std::span<HostTensor>;
 struct Cost {
   double bytes = 0;  ///< compulsory device-memory traffic
   double flops = 0;  ///< floating-point operations, a fused multiply-add counts two
+  /// How much of that is needed depends on an input's value, as on how full a cache is: good for time budgets, no rate.
+  bool at_most = false;
 };
 
 /// One input of a conformance case: values are uniform in [low, high] (integers inclusive for i32).

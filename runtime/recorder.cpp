@@ -43,7 +43,7 @@ void Recorder::record(int node_index, std::string_view candidate) {
   Cost whole = node_->op->cost(*node_);
   whole.bytes = std::max(whole.bytes - filled_bytes_, 0.0);  // a fill writes a part of the outputs
   const auto shares = static_cast<double>(sharing_.size());
-  for (size_t i : sharing_) commands_[i].cost = {whole.bytes / shares, whole.flops / shares};
+  for (size_t i : sharing_) commands_[i].cost = {whole.bytes / shares, whole.flops / shares, whole.at_most};
 }
 
 void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t size) {

@@ -5,6 +5,7 @@
 #include "runtime/autodiff.h"
 #include "runtime/backend.h"
 #include "runtime/check.h"
+#include "shaders/attention/attention.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
@@ -190,6 +191,24 @@ TEST_CASE("what a kernel leaves to a fill is not charged to it", "[device]") {
   }
   CHECK(launches == 2);
   CHECK(bytes == 4.0 * (4 * 3 + 4 * 10));
+}
+
+TEST_CASE("what a cache costs is a bound", "[device]") {
+  auto backend = make_backend("", {.profile = true});
+  if (backend->facts().timestamp_period == 0) SKIP("the device has no timestamps");
+  for (const bool cached : {false, true}) {
+    Graph graph;
+    const Value q = graph.input("q", {1, 1, 8}), kv = graph.input("kv", {1, 64, 16});
+    AttentionOptions options{.heads = 2, .head_width = 4, .causal = true};
+    if (cached) options.position = graph.input("position", {1}, DType::i32);
+    graph.mark_output(attention(graph, {q}, {kv, 0}, {kv, 8}, options), "y");
+    auto program = backend->compile(graph, backend->make_store({}));
+    program->write("q", ramp(8));
+    program->write("kv", ramp(64 * 16));
+    if (cached) program->write("position", std::vector<int32_t>{3});
+    program->run();
+    CHECK(program->timings().front().cost.at_most == cached);
+  }
 }
 
 TEST_CASE("unknown devices are an error that lists the known ones", "[device]") {

@@ -97,6 +97,13 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
                  [&] { trainer.step(++iteration, ids, ids); }));
 }
 
+/// Of the parameters in the types they are stored in.
+std::string size_text(const Model& model) {
+  int64_t bytes = 0;
+  for (const ParameterSpec& p : model.parameters) bytes += p.shape.elements() * size_of(p.dtype);
+  return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
 }  // namespace
 
 void bench_model(const BenchFlags& flags) {
@@ -104,8 +111,9 @@ void bench_model(const BenchFlags& flags) {
   const DType dtype = float_type(flags.dtype);
   check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
   auto backend = open_backend(flags.common);
-  const double mebibytes = static_cast<double>(model.parameter_count()) * 4 / (1 << 20);
-  const std::string size = fmt::format("{:.2f} MiB", mebibytes);
+  Model stored = model;
+  if (is_half(dtype)) store_weights_as(stored, dtype);
+  std::string size = size_text(stored);
   const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
   const bool json = flags.output == "json";
   auto rows = nlohmann::json::array();
@@ -132,9 +140,8 @@ void bench_model(const BenchFlags& flags) {
                  row.best_seconds * 1e3);
     std::fflush(stdout);
   };
-  Model stored = model;
-  if (is_half(dtype)) store_weights_as(stored, dtype);
   bench_generation(flags, *backend, stored, report);
+  size = size_text(model);
   if (flags.batch > 0) bench_training(flags, *backend, model, report);
   if (json) fmt::print("{}\n", rows.dump(1));
 }

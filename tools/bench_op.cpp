@@ -124,9 +124,11 @@ void bench_op(const BenchFlags& flags) {
     }
     std::sort(seconds.begin(), seconds.end());
     const Cost cost = op->cost ? op->cost(node) : Cost{};
-    fmt::print("{:<24} {:>12.4f} {:>12.4f} {:>10.2f} {:>10.2f}\n", candidate.empty() ? op->name : candidate,
-               seconds.front() * 1e3, seconds[seconds.size() / 2] * 1e3, cost.flops / seconds.front() * 1e-9,
-               cost.bytes / seconds.front() * 1e-9);
+    fmt::print("{:<24} {:>12.4f} {:>12.4f}", candidate.empty() ? op->name : candidate, seconds.front() * 1e3,
+               seconds[seconds.size() / 2] * 1e3);
+    if (!cost.at_most)
+      fmt::print(" {:>10.2f} {:>10.2f}", cost.flops / seconds.front() * 1e-9, cost.bytes / seconds.front() * 1e-9);
+    fmt::print("\n");
   }
 }
 

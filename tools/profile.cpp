@@ -8,6 +8,17 @@
 
 namespace vkformer {
 
+namespace {
+
+/// Columns GFLOP/s and GB/s, with a roof the larger share of it; blank when the cost is only a bound.
+std::string rates(const Cost& cost, double seconds, const std::optional<Roof>& roof) {
+  std::string text = fmt::format("{:>9.2f} {:>8.2f}", cost.flops / seconds * 1e-9, cost.bytes / seconds * 1e-9);
+  if (roof) text += fmt::format(" {:>7.1f}%", 100 * share_of_roof(*roof, cost, seconds));
+  return cost.at_most ? std::string(text.size(), ' ') : text;
+}
+
+}  // namespace
+
 void print_profile(const Program& program, const std::string& title, bool json, const std::optional<Roof>& roof) {
   std::FILE* out = json ? stderr : stdout;
   struct Row {
@@ -32,6 +43,7 @@ void print_profile(const Program& program, const std::string& title, bool json, 
     row.seconds += t.seconds;
     row.cost.bytes += t.cost.bytes;
     row.cost.flops += t.cost.flops;
+    row.cost.at_most |= t.cost.at_most;
     total += t.seconds;
   }
   std::vector<Row> rows;
@@ -40,10 +52,8 @@ void print_profile(const Program& program, const std::string& title, bool json, 
   fmt::print(out, "{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8}{} {:>6}\n", title, "kernel (op)", "count", "mean us",
              "total ms", "GFLOP/s", "GB/s", roof ? "  of roof" : "", "share");
   for (const Row& row : rows)
-    fmt::print(out, "{:<52} {:>6} {:>10.1f} {:>10.3f} {:>9.2f} {:>8.2f}{} {:>5.1f}%\n", row.name, row.count,
-               row.seconds / row.count * 1e6, row.seconds * 1e3, row.cost.flops / row.seconds * 1e-9,
-               row.cost.bytes / row.seconds * 1e-9,
-               roof ? fmt::format(" {:>7.1f}%", 100 * share_of_roof(*roof, row.cost, row.seconds)) : "",
+    fmt::print(out, "{:<52} {:>6} {:>10.1f} {:>10.3f} {} {:>5.1f}%\n", row.name, row.count,
+               row.seconds / row.count * 1e6, row.seconds * 1e3, rates(row.cost, row.seconds, roof),
                100 * row.seconds / total);
   const Counters c = program.counters();
   fmt::print(out, "{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3);

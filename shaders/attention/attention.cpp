@@ -23,7 +23,8 @@ Cost cost(const Node& node) {
       static_cast<double>(problem.batches * (problem.queries * (problem.q.width + problem.heads * problem.value_width) +
                                              problem.keys * (problem.k.width + problem.v.width)));
   return {.bytes = 4 * elements,
-          .flops = 2 * problem.visible_pairs() * static_cast<double>(problem.head_width + problem.value_width)};
+          .flops = 2 * problem.visible_pairs() * static_cast<double>(problem.head_width + problem.value_width),
+          .at_most = problem.has_position};
 }
 
 // --- attention_backward: the same, result, log_sum_exp, upstream -> a gradient for each of q, k, v, bias that is
