@@ -136,7 +136,8 @@ def main():
             for result in pytorch("--batch", str(batch), "gpt", shape):
                 if result["test"].startswith("train step"):
                     best.add(row, "PyTorch", 1e3 * result["best_seconds"], smaller=True)
-    print(best.table(["vkformer", "ggml-vulkan", "llama.cpp CPU", "PyTorch"]))
+        # After each round: one takes ten minutes, and whoever stops early keeps something.
+        print(best.table(["vkformer", "ggml-vulkan", "llama.cpp CPU", "PyTorch"]), flush=True)
 
 
 if __name__ == "__main__":
