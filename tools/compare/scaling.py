@@ -14,6 +14,8 @@ import json
 import math
 import subprocess
 
+import matplotlib
+
 LAYERS, VOCABULARY = 4, 65
 
 
@@ -57,7 +59,6 @@ def main():
 
 
 def plot(series, path):
-    import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "vkformer"  # the same file for the same figures
     from matplotlib import pyplot
