@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "models/fusion.h"
 #include "models/precision.h"
 #include "runtime/check.h"
 #include "shaders/cache_reorder/cache_reorder.h"
@@ -38,7 +39,7 @@ Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& c
 
 // Prompts are padded to `positions` behind their ends: what that writes into the cache lies behind the last token, and
 // is overwritten before any query sees it.
-Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions) {
+Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions, const DeviceFacts* device) {
   const int64_t R = shape.rows;
   Graph graph;
   Pass pass{.ids = graph.input("ids", {R, positions}, DType::i32)};
@@ -57,7 +58,8 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   hidden = reshape(graph, hidden, {R * positions, graph.shape(hidden).columns()});
   if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {R}, DType::i32));
   graph.mark_output(model.head(graph, pass, hidden), "logits");
-  return with_stored_types(std::move(graph), model);
+  graph = with_stored_types(std::move(graph), model);
+  return device ? fused(graph, *device) : graph;
 }
 
 int64_t padded_prompt(int64_t length, int64_t capacity) {
@@ -107,7 +109,7 @@ Generator::Generator(Backend& backend, const Model& model, const GeneratorShape&
 }
 
 std::unique_ptr<Program> Generator::compile(int64_t positions) {
-  return backend_.compile(build_generation(model_, shape_, positions), store_, {}, workspace_);
+  return backend_.compile(build_generation(model_, shape_, positions, &backend_.facts()), store_, {}, workspace_);
 }
 
 void Generator::encode(std::span<const int32_t> source, std::span<const int32_t> mask) {

@@ -27,8 +27,9 @@ struct GenerationPlan {
 /// Throws Error for sizes that can't be, and for a model that does not write text.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks);
-/// One run over the next `positions` tokens of each row.
-Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions);
+/// One run over the next `positions` tokens of each row; with a device, fused for it (models/fusion.h).
+Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions,
+                       const DeviceFacts* device = nullptr);
 /// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
 Graph build_encoder(const Model& model, const GeneratorShape& shape);
 /// Positions of the program that runs a prompt of this length: powers of two keep the number of programs small.

@@ -62,13 +62,13 @@ void tune_generation(Backend& backend, const Model& model, const GeneratorShape&
   const GeneratorShape& shape = plan.shape;
   const auto store = random_store(backend, model, plan.layout);
   if (model.has_encoder()) tune_one(backend, model, "encoder", build_encoder(model, shape), store, 0, tuning, observer);
+  const auto build = [&](int64_t positions) { return build_generation(model, shape, positions, &backend.facts()); };
   std::set<int64_t> lengths;
   for (int64_t length : prompts) lengths.insert(padded_prompt(std::min(length, shape.capacity), shape.capacity));
   for (int64_t length : lengths)
     if (length > 1)
-      tune_one(backend, model, fmt::format("prefill of {}", length), build_generation(model, shape, length), store, 0,
-               tuning, observer);
-  tune_one(backend, model, "decode", build_generation(model, shape, 1), store, shape.capacity / 2, tuning, observer);
+      tune_one(backend, model, fmt::format("prefill of {}", length), build(length), store, 0, tuning, observer);
+  tune_one(backend, model, "decode", build(1), store, shape.capacity / 2, tuning, observer);
 }
 
 }  // namespace vkformer

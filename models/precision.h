@@ -2,14 +2,9 @@
 // 16-bit floats in a model's graph: rewrites of the whole graph, so that no family knows of them.
 
 #include "models/model.h"
+#include "models/rewrite.h"
 
 namespace vkformer {
-
-/// A rewritten graph, and its value for each one of the original.
-struct Rewritten {
-  Graph graph;
-  Values values;
-};
 
 /// Every product of f32 matrices gets operands rounded to `dtype` (f16 or bf16) and still sums in f32; all else stays
 /// f32. To be applied before differentiate(): then the backward products are of that type, too, and the gradients of

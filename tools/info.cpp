@@ -122,8 +122,8 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   if (model.has_encoder())
     add_program(fmt::format("a source of {} positions", plan.shape.source_positions), build_encoder(model, plan.shape));
   add_program(fmt::format("a prompt of {} positions", plan.shape.capacity),
-              build_generation(model, plan.shape, plan.shape.capacity));
-  add_program("a token", build_generation(model, plan.shape, 1));
+              build_generation(model, plan.shape, plan.shape.capacity, &backend->facts()));
+  add_program("a token", build_generation(model, plan.shape, 1, &backend->facts()));
   rows["temporaries"] = std::accumulate(workspace.begin(), workspace.end(), int64_t{0});
   return rows;
 }

@@ -229,6 +229,11 @@ Value activate(Graph& graph, Activation activation, Value x) {
   return op ? graph.apply(*op, {x}) : x;
 }
 
+double activated(Activation activation, double x) {
+  const Op* op = ops_of(activation).forward;
+  return op ? function_of(*op).formula(x, 0) : x;
+}
+
 Value activation_gradient(Graph& graph, Activation activation, Value pre_activation, Value upstream) {
   const Op* op = ops_of(activation).backward;
   // The upstream comes first because that is what the result may overwrite.

@@ -19,6 +19,9 @@ enum class Activation : uint8_t {
 /// The activation of x; Activation::none gives x itself.
 Value activate(Graph& graph, Activation activation, Value x);
 
+/// The same for one number on the host, for references.
+double activated(Activation activation, double x);
+
 /// upstream * activation'(pre_activation), both of one element count; the result has the shape of `upstream`.
 /// relu'(0) = 0, as in PyTorch. Activation::none gives `upstream` itself.
 Value activation_gradient(Graph& graph, Activation activation, Value pre_activation, Value upstream);

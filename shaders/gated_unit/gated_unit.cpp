@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "shaders/common/rows.h"
-#include "shaders/elementwise/elementwise.h"
 #include "shaders/gated_unit/gated_unit.args.h"
 
 namespace vkformer {
@@ -27,24 +26,22 @@ double gelu_tanh_derivative(double x) {
 
 struct GateRow {
   Gate gate;
-  uint32_t number;               // specialization constant
   double flops, backward_flops;  // an element; exp counts as one
   double (*value)(double x);
   double (*derivative)(double x);
 };
 
-constexpr uint32_t number_of(Activation activation) { return static_cast<uint32_t>(activation); }
-
 const GateRow gates[] = {
-    {Gate::silu, number_of(Activation::silu), 6, 12, [](double x) { return x * sigmoid(x); },
+    {Gate::silu, 6, 12, [](double x) { return x * sigmoid(x); },
      [](double x) { return sigmoid(x) * (1 + x * (1 - sigmoid(x))); }},
-    {Gate::gelu, number_of(Activation::gelu), 26, 34, [](double x) { return x * normal_cdf(x); },
+    {Gate::gelu, 26, 34, [](double x) { return x * normal_cdf(x); },
      [](double x) { return normal_cdf(x) + x * normal_density(x); }},
-    {Gate::gelu_tanh, number_of(Activation::gelu_tanh), 10, 21, [](double x) { return x * (1 + tanh_of(x)) / 2; },
-     gelu_tanh_derivative},
-    {Gate::relu, number_of(Activation::relu), 2, 4, [](double x) { return x < 0 ? 0 : x; },
-     [](double x) { return x <= 0 ? 0.0 : 1.0; }},
+    {Gate::gelu_tanh, 10, 21, [](double x) { return x * (1 + tanh_of(x)) / 2; }, gelu_tanh_derivative},
+    {Gate::relu, 2, 4, [](double x) { return x < 0 ? 0 : x; }, [](double x) { return x <= 0 ? 0.0 : 1.0; }},
 };
+
+/// The shader's constant for it.
+uint32_t number_of(Gate gate) { return static_cast<uint32_t>(gate); }
 
 const GateRow& gate_of(const Node& node) {
   for (const GateRow& row : gates)
@@ -125,7 +122,7 @@ void record(Recorder& r, const Node& node) {
                            .y = r.address(node.outputs[0]),
                            .rows = static_cast<uint>(gated.rows),
                            .stride = static_cast<uint>(gated.stride)};
-  r.dispatch(gated.launch(r, "gated_unit", {args.gate, args.up, args.y}, {gate_of(node).number}), args);
+  r.dispatch(gated.launch(r, "gated_unit", {args.gate, args.up, args.y}, {number_of(gate_of(node).gate)}), args);
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -191,7 +188,7 @@ void record_backward(Recorder& r, const Node& node) {
                                    .rows = static_cast<uint>(gated.rows),
                                    .stride = static_cast<uint>(gated.stride)};
   r.dispatch(gated.launch(r, "gated_unit_backward", {args.upstream, args.gate, args.up, args.dgate, args.dup},
-                          {gate_of(node).number, args.dup != 0}),
+                          {number_of(gate_of(node).gate), args.dup != 0}),
              args);
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 // Gated linear units (Shazeer 2020, "GLU Variants Improve Transformer").
 
-#include "runtime/graph.h"
+#include "shaders/elementwise/elementwise.h"
 
 namespace vkformer {
 
+/// Activations that are gates, under the same numbers.
 enum class Gate : uint8_t {
-  silu,       ///< x * sigmoid(x), "swish": SwiGLU
-  gelu,       ///< x * Phi(x), exact (erf): GEGLU
-  gelu_tanh,  ///< GPT-2's approximation of gelu
-  relu,       ///< max(x, 0): ReGLU
+  relu = static_cast<uint8_t>(Activation::relu),            ///< max(x, 0): ReGLU
+  gelu = static_cast<uint8_t>(Activation::gelu),            ///< x * Phi(x), exact (erf): GEGLU
+  gelu_tanh = static_cast<uint8_t>(Activation::gelu_tanh),  ///< GPT-2's approximation of gelu
+  silu = static_cast<uint8_t>(Activation::silu),            ///< x * sigmoid(x), "swish": SwiGLU
 };
 
 /// act(gate) * up [.., C], element by element, of two values [.., C], or of the halves of one, gate [.., 2 C] = [gate,

@@ -1,8 +1,6 @@
 #include "shaders/matmul/matmul.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "shaders/cast/cast.h"
 #include "shaders/column_sum/column_sum.h"
@@ -112,20 +110,6 @@ Values gradient(Graph& graph, const Node& original, std::span<const Value> upstr
   return gradients;
 }
 
-double apply(Activation activation, double x) {
-  switch (activation) {
-    case Activation::none: return x;
-    case Activation::relu: return std::max(x, 0.0);
-    case Activation::gelu: return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
-    case Activation::gelu_tanh:
-      return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Activation::silu: return x / (1 + std::exp(-x));
-    case Activation::tanh: return std::tanh(x);
-    case Activation::quick_gelu: return x / (1 + std::exp(-1.702 * x));
-  }
-  return x;
-}
-
 void reference(const Node& node, Inputs in, Outputs out) {
   const MatmulProblem p = matmul_problem(node);
   const HostTensor &a = *in[0], &b = *in[1];
@@ -140,7 +124,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
       sum += a[a_base + (p.transpose_a ? k * p.m + row : row * p.k + k)] *
              b[b_base + (p.transpose_b ? column * p.k + k : k * p.n + column)];
     const double value = scale * sum + (bias ? (*bias)[column] : 0);
-    out[0][i] = apply(p.activation, value) + (residual ? (*residual)[i] : 0);
+    out[0][i] = activated(p.activation, value) + (residual ? (*residual)[i] : 0);
     if (out.size() > 1) out[1][i] = value;
   }
 }

@@ -12,8 +12,10 @@ struct MatmulDotArgs {
   Floats pre_activation;
   Floats bias;  ///< [N]
   Floats residual;
+  Floats gain;  ///< [K], where a is to be normed
   uint n, k;
   float scale;
+  float epsilon;
   uint flags;      ///< MATMUL_* of matmul.args.h
   uint digits[8];  ///< 0 to 7: see uniform_number.glsl
 };

@@ -157,7 +157,8 @@ bool dot_legal(const MatmulProblem& p, const DeviceFacts& facts) {
   return vectors_legal(p, facts) && p.batch == 1 && p.m <= 4 && p.transpose_b && dot_block(p, facts) > 0;
 }
 
-void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation) {
+void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& args, uint32_t activation,
+                const DotNeighbours& neighbours) {
   const DeviceFacts& facts = recorder.device();
   const MatmulDotArgs dot{.a = args.a,
                           .b = args.b,
@@ -165,15 +166,18 @@ void record_dot(Recorder& recorder, const MatmulProblem& p, const MatmulArgs& ar
                           .pre_activation = args.pre_activation,
                           .bias = args.bias,
                           .residual = args.residual,
+                          .gain = neighbours.gain,
                           .n = args.n,
                           .k = args.k,
                           .scale = args.scale,
+                          .epsilon = neighbours.epsilon,
                           .flags = args.flags,
                           .digits = {0, 1, 2, 3, 4, 5, 6, 7}};
   const uint32_t groups = groups_for(p.n, facts.subgroup_size), block = static_cast<uint32_t>(dot_block(p, facts));
   recorder.dispatch({.kernel = "matmul_dot",
                      .variant = name_of(p.b_type),
-                     .constants = {activation, facts.subgroup_size, args.m, block, block == args.k, digits_for(groups)},
+                     .constants = {activation, facts.subgroup_size, args.m, block, block == args.k, digits_for(groups),
+                                   neighbours.gain != 0, neighbours.gated},
                      .groups = spread_groups(facts, groups),
                      .subgroup_size = required_subgroup(facts)},
                     dot);

@@ -1,0 +1,104 @@
+// Which neighbours become one node, and which don't.
+
+#include "models/fusion.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+#include "models/generation.h"
+#include "models/llama/llama.h"
+#include "runtime/plan.h"
+#include "shaders/elementwise/elementwise.h"
+#include "shaders/gated_unit/gated_unit.h"
+#include "shaders/matmul/matmul.h"
+#include "shaders/rms_norm/rms_norm.h"
+
+using namespace vkformer;
+
+namespace {
+
+/// lavapipe of Mesa 25, as far as kernels ask.
+DeviceFacts lavapipe() {
+  DeviceFacts facts;
+  facts.kind = DeviceKind::cpu;
+  facts.driver_id = 13;
+  facts.api_version = 1u << 22 | 4u << 12;
+  facts.subgroup_size = facts.min_subgroup_size = facts.max_subgroup_size = 8;
+  facts.subgroup_shuffle = facts.full_subgroups = facts.int64 = facts.int16 = true;
+  facts.max_workgroup_size = 1024;
+  std::fill_n(facts.max_workgroups, 3, 65535u);
+  facts.shared_memory = 32768;
+  return facts;
+}
+
+/// Names of the nodes that run, in order; reshapes don't.
+std::vector<std::string> running(const Graph& graph) {
+  std::vector<std::string> names;
+  for (int i : live_nodes(graph))
+    if (const Op& op = *graph.nodes()[static_cast<size_t>(i)].op; op.record) names.emplace_back(op.name);
+  return names;
+}
+
+struct Parts {
+  int64_t rows = 1;
+  int64_t columns = 64;  ///< of what the product reads: vectors of 8
+  bool residual = false;
+  Activation activation = Activation::none;
+  bool gate = true;
+  bool keeps_product = false;  ///< as an output
+  bool keeps_pre_activation = false;
+};
+
+std::vector<std::string> fused_parts(const Parts& parts, const DeviceFacts& facts = lavapipe()) {
+  Graph graph;
+  const Value x = graph.input("x", {parts.rows, parts.columns}), w = graph.input("w", {32, parts.columns});
+  const Value residual = parts.residual ? graph.input("residual", {parts.rows, 32}) : Value{};
+  const Value normed = rms_norm(graph, x, graph.input("gain", {parts.columns}), 1e-5f);
+  Value y = matmul(graph, normed, w, {.transpose_b = true, .activation = parts.activation, .residual = residual});
+  if (parts.keeps_product) graph.mark_output(y, "product");
+  if (parts.keeps_pre_activation) graph.mark_output(graph.nodes().back().outputs[1], "pre_activation");
+  if (parts.gate) y = gated_unit(graph, Gate::silu, y);
+  graph.mark_output(y, "y");
+  return running(fused(graph, facts));
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a norm, its product and a gate are one node where the product is dot's", "[fusion]") {
+  CHECK(fused_parts({}) == Names{"normed_product"});
+  CHECK(fused_parts({.rows = 2, .gate = false}) == Names{"normed_product"});
+  CHECK(fused_parts({.activation = Activation::relu, .gate = false}) == Names{"normed_product"});
+  CHECK(fused_parts({.activation = Activation::relu}) == Names{"normed_product", "gated_unit"});
+}
+
+TEST_CASE("what is read elsewhere or can't be taken in stays as it is", "[fusion]") {
+  const Names apart{"rms_norm", "matmul", "gated_unit"};
+  CHECK(fused_parts({.keeps_product = true}) == Names{"normed_product", "gated_unit"});
+  CHECK(fused_parts({.residual = true}) == apart);
+  CHECK(fused_parts({.activation = Activation::relu, .keeps_pre_activation = true}) == apart);
+  CHECK(fused_parts({.rows = 3}) == apart);
+  CHECK(fused_parts({.columns = 60}) == apart);
+  DeviceFacts gpu = lavapipe();
+  gpu.kind = DeviceKind::discrete;
+  CHECK(fused_parts({}, gpu) == apart);
+}
+
+TEST_CASE("a token of LLaMA takes seven nodes a layer", "[fusion]") {
+  const Model model = make_llama({.vocabulary = 31,
+                                  .context = 23,
+                                  .width = 32,
+                                  .inner = 48,
+                                  .layers = 2,
+                                  .heads = 4,
+                                  .kv_heads = 2,
+                                  .head_width = 8});
+  const DeviceFacts facts = lavapipe();
+  const Graph graph = build_generation(model, {.capacity = 16}, 1, &facts);
+  const Names layer{"normed_product", "rope", "cache_write", "attention", "matmul", "normed_product", "matmul"};
+  Names expected{"embedding"};
+  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), layer.begin(), layer.end());
+  expected.push_back("normed_product");
+  CHECK(running(graph) == expected);
+}
