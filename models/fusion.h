@@ -1,6 +1,6 @@
 #pragma once
-// Neighbouring nodes of a graph as one, where a device does that faster. Decoding is mostly dispatches: a token takes a
-// software driver 75 to 150 us for each, whatever it does.
+// Neighbouring nodes of a graph as one, where a device does that faster. A dispatch takes a software driver 75 to 150 us,
+// whatever it does, and decoding a token is many small ones.
 
 #include "runtime/device_facts.h"
 #include "runtime/graph.h"
