@@ -1,6 +1,5 @@
 #pragma once
-// What tools know of a model family: its parameters as data and its build functions. Adding a family is one folder with
-// a config struct and those functions, and a line in models/model.cpp.
+// What tools know of a model family: its parameters as data and its build functions. models/families has the families.
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -106,10 +105,6 @@ struct Model {
   int64_t parameter_count() const;
 };
 
-/// The model that a config.json describes. Throws Error for an unknown model_type or values that can't be, before any
-/// allocation.
-Model make_model(const JsonObject& config);
-
 // Batches -----------------------------------------------------------------------------------------------------------
 
 /// Positions of a sequence where neither the model nor the user sets a limit.
@@ -140,40 +135,5 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed);
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape);
 /// Encoder (if any), decoder, head: the logits of a batch.
 Value add_logits(Graph& graph, const Model& model, Pass pass);
-
-// Stores ------------------------------------------------------------------------------------------------------------
-
-/// A block of parameters: decayed ones first, so that AdamW updates it in one launch.
-struct ParameterBlock {
-  std::vector<const ParameterSpec*> parameters;
-  int64_t decayed_elements = 0;
-  bool trained = true;
-  /// Parameters i and i + 1 are parts of one joint tensor.
-  bool joins_next(size_t i) const {
-    return i + 1 < parameters.size() && !parameters[i]->joint.empty() &&
-           parameters[i]->joint == parameters[i + 1]->joint;
-  }
-};
-
-/// The parameters in as few blocks as the device's largest allocation permits, joint ones together; those whose entry
-/// in `resting` is true (empty: none is) come in blocks of their own, behind the others. Names of block i: see
-/// block_name(). Pointers into `parameters`, which must outlive the result. Throws Error for a (joint) parameter larger
-/// than an allocation.
-std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation,
-                                             const std::vector<bool>& resting = {});
-std::string block_name(std::string_view what, size_t i);  ///< "parameters.0"
-
-/// Adds block i of `what` ("parameters" under the tensors' own names; otherwise "what/name", and only for trained
-/// blocks).
-void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks);
-
-/// Adds the blocks of the parameters, and the model's constants.
-void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks);
-void write_constants(Store& store, const Model& model);
-
-/// What a parameter starts with.
-std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed);
-/// Fills the parameters with their start values; they depend only on the seed and each tensor's name.
-void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed);
 
 }  // namespace vkformer

@@ -1,7 +1,7 @@
 #pragma once
 // Parameters from and to a model folder's files.
 
-#include "models/model.h"
+#include "models/parameters.h"
 #include "runtime/files/weight_files.h"
 
 namespace vkformer {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "runtime/op.h"
-#include "runtime/recompute.h"
+#include "runtime/passes/recompute.h"
 
 namespace vkformer {
 

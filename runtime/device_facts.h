@@ -36,8 +36,8 @@ struct DeviceFacts {
   uint64_t memory_total = 0;    ///< bytes of the largest device-local heap
   uint64_t memory_free = 0;     ///< bytes of its budget that are not in use
   bool int64 = false;
-  bool float16 = false;    ///< 16-bit float arithmetic
-  bool int16 = false;      ///< 16-bit integers, in storage buffers, too
+  bool float16 = false;  ///< 16-bit float arithmetic
+  bool int16 = false;    ///< 16-bit integers, in storage buffers, too
   bool bfloat16 = false;
   bool integer_dot = false;
   bool cooperative_matrix = false;

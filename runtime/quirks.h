@@ -20,10 +20,10 @@ inline bool uniform_loads_are_scalar(const DeviceFacts& facts) {
   return facts.is_cpu() && facts.driver_id == 13 && (facts.driver_version >> 22) >= 26;
 }
 
-/// lavapipe loads a value once when its address is made of push constants and constants, outside loops and branches: see
-/// shaders/common/uniform_number.glsl. Seen on Mesa 25.0 and 26.1. Mesa 22.3 does so, too, but compiles kernels that make
-/// much of it for minutes (matmul_block with 128 values of k: 113 s); versions between were not looked at. Before 26 its
-/// driver version says nothing; Vulkan 1.4 came with Mesa 25.
+/// lavapipe loads a value once when its address is made of push constants and constants, outside loops and branches:
+/// see shaders/common/uniform_number.glsl. Seen on Mesa 25.0 and 26.1. Mesa 22.3 does so, too, but compiles kernels
+/// that make much of it for minutes (matmul_block with 128 values of k: 113 s); versions between were not looked at.
+/// Before 26 its driver version says nothing; Vulkan 1.4 came with Mesa 25.
 inline bool shares_loads(const DeviceFacts& facts) {
   constexpr uint32_t vulkan_1_4 = 1u << 22 | 4u << 12;
   return facts.is_cpu() && facts.driver_id == 13 && facts.api_version >= vulkan_1_4;

@@ -1,7 +1,7 @@
 // Greedy and beam search against hand-computed cases, against all sequences there are, and against a second search
 // written with lists after the description of BeamSearchScorer.
 
-#include "models/beam_search.h"
+#include "models/generation/beam_search.h"
 
 #include <algorithm>
 #include <catch2/catch_approx.hpp>

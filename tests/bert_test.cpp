@@ -5,8 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/bert/bert.h"
-#include "models/training.h"
+#include "models/families/bert/bert.h"
+#include "models/families/registry.h"
+#include "models/parameters.h"
+#include "models/training/training.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
 

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include "models/families/registry.h"
 #include "models/model.h"
 #include "runtime/check.h"
 

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/encoder_decoder/encoder_decoder.h"
-#include "models/training.h"
+#include "models/families/encoder_decoder/encoder_decoder.h"
+#include "models/families/registry.h"
+#include "models/parameters.h"
+#include "models/training/training.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
 

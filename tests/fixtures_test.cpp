@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "models/verify.h"
+#include "models/verify/verify.h"
 
 using namespace vkformer;
 

@@ -1,12 +1,12 @@
 // Which neighbours become one node, and which don't.
 
-#include "models/fusion.h"
+#include "runtime/passes/fusion.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
-#include "models/generation.h"
-#include "models/llama/llama.h"
+#include "models/families/llama/llama.h"
+#include "models/generation/generation.h"
 #include "runtime/plan.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/gated_unit/gated_unit.h"

@@ -1,6 +1,7 @@
 // Generating for a batch: unlike lengths, lengths that have no positions, what is refused before there is a device.
 
-#include "models/generation.h"
+#include "models/generation/generation.h"
+#include "models/families/registry.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

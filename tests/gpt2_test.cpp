@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "models/generation.h"
-#include "models/gpt2/gpt2.h"
-#include "models/training.h"
+#include "models/families/gpt2/gpt2.h"
+#include "models/families/registry.h"
+#include "models/generation/generation.h"
+#include "models/parameters.h"
+#include "models/training/training.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
 

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/gpt_neox/gpt_neox.h"
-#include "models/training.h"
+#include "models/families/gpt_neox/gpt_neox.h"
+#include "models/families/registry.h"
+#include "models/parameters.h"
+#include "models/training/training.h"
 #include "tests/config_messages.h"
 
 using namespace vkformer;

@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "models/generation.h"
-#include "models/llama/llama.h"
+#include "models/families/llama/llama.h"
+#include "models/families/registry.h"
+#include "models/generation/generation.h"
+#include "models/parameters.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
 

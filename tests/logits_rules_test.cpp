@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "models/logits_rules.h"
+#include "models/generation/logits_rules.h"
 #include "tests/file_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;

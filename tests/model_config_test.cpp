@@ -5,8 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/gpt_neox/gpt_neox.h"
+#include "models/families/gpt_neox/gpt_neox.h"
+#include "models/families/registry.h"
 #include "models/model.h"
+#include "models/parameters.h"
 #include "models/weights.h"
 #include "tests/file_helpers.h"
 

@@ -2,8 +2,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "models/layers.h"
+#include "models/families/layers.h"
 #include "models/model.h"
+#include "models/parameters.h"
 
 using namespace vkformer;
 

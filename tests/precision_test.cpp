@@ -1,13 +1,15 @@
 // 16-bit floats: rounding, weights stored in them, products of them in training.
 
-#include "models/precision.h"
+#include "models/families/registry.h"
+#include "models/generation/stored_weights.h"
+#include "models/parameters.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/generation.h"
-#include "models/training.h"
+#include "models/generation/generation.h"
+#include "models/training/training.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/half.h"

@@ -1,12 +1,14 @@
 // Activations computed again for the backward pass: only what is needed, where it is needed, with the same bits.
 
-#include "runtime/recompute.h"
+#include "runtime/passes/recompute.h"
+#include "models/families/registry.h"
+#include "models/parameters.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "models/training.h"
+#include "models/training/training.h"
 #include "runtime/autodiff.h"
 #include "shaders/elementwise/elementwise.h"
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <map>
 
-#include "models/sampling.h"
-#include "models/training.h"
+#include "models/generation/sampling.h"
+#include "models/training/training.h"
 
 using namespace vkformer;
 

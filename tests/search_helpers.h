@@ -8,7 +8,7 @@
 #include <cmath>
 #include <functional>
 
-#include "models/beam_search.h"
+#include "models/generation/beam_search.h"
 
 namespace vkformer::testing {
 

@@ -1,14 +1,16 @@
 // T5 and T5 v1.1: relative positions beyond the tables, generating, configs, start values.
 
-#include "models/t5/t5.h"
+#include "models/families/t5/t5.h"
+#include "models/families/registry.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/generation.h"
-#include "models/training.h"
+#include "models/generation/generation.h"
+#include "models/parameters.h"
+#include "models/training/training.h"
 #include "runtime/check.h"
 #include "shaders/relative_bias/t5_buckets.h"
 #include "tests/config_messages.h"

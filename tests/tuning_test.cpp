@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "models/model_tuner.h"
+#include "models/families/registry.h"
+#include "models/tuning/model_tuner.h"
 #include "runtime/check.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/layer_norm/layer_norm.h"

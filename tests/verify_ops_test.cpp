@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/verify.h"
+#include "models/verify/verify.h"
 #include "runtime/files/safetensors.h"
 #include "tests/file_helpers.h"
 

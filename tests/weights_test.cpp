@@ -1,6 +1,7 @@
 // Parameters from files: shards, other names, conversions, what is refused, and how little memory it takes.
 
 #include "models/weights.h"
+#include "models/parameters.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,13 +1,15 @@
 // XLNet as a whole: the query stream and its gradients, configs.
 
-#include "models/xlnet/xlnet.h"
+#include "models/families/xlnet/xlnet.h"
+#include "models/families/registry.h"
+#include "models/parameters.h"
 #include "tests/config_messages.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/training.h"
+#include "models/training/training.h"
 #include "runtime/check.h"
 
 using namespace vkformer;

@@ -1,0 +1,275 @@
+#include "models/families/bert/bert.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/families/encoder_decoder/encoder_decoder.h"
+#include "models/families/layers.h"
+#include "runtime/check.h"
+#include "shaders/add_bias/add_bias.h"
+#include "shaders/embedding/embedding.h"
+#include "shaders/matmul/matmul.h"
+#include "shaders/reshape/reshape.h"
+#include "shaders/slice/slice.h"
+
+namespace vkformer {
+
+namespace {
+
+using Head = BertConfig::Head;
+
+constexpr std::string_view qkv = "attention.qkv";  // the joint tensor of the input projections
+
+/// What a family calls its tensors, and what else is its own.
+struct Names {
+  std::string_view embeddings, layers;
+  std::string_view query, key, value, output, attention_norm;
+  std::string_view inner, outer, output_norm;
+  std::string_view transform, transform_norm, decoder, decoder_bias;  ///< head for masked words
+  std::string_view pooler, classifier;                                ///< head for sequences
+  Activation pooled = Activation::tanh;
+  bool drops_attention_output = true;
+  bool drops_first_token = false;        ///< before the pooler
+  bool transforms_by_activation = true;  ///< of the config; otherwise always GELU
+};
+
+constexpr Names bert_names{.embeddings = "bert.embeddings",
+                           .layers = "bert.encoder.layer",
+                           .query = "attention.self.query",
+                           .key = "attention.self.key",
+                           .value = "attention.self.value",
+                           .output = "attention.output.dense",
+                           .attention_norm = "attention.output.LayerNorm",
+                           .inner = "intermediate.dense",
+                           .outer = "output.dense",
+                           .output_norm = "output.LayerNorm",
+                           .transform = "cls.predictions.transform.dense",
+                           .transform_norm = "cls.predictions.transform.LayerNorm",
+                           .decoder = "cls.predictions.decoder",
+                           .decoder_bias = "cls.predictions.bias",
+                           .pooler = "bert.pooler.dense",
+                           .classifier = "classifier"};
+
+constexpr Names roberta_names = [] {
+  Names names = bert_names;
+  names.embeddings = "roberta.embeddings";
+  names.layers = "roberta.encoder.layer";
+  names.transform = "lm_head.dense";
+  names.transform_norm = "lm_head.layer_norm";
+  names.decoder = "lm_head.decoder";
+  names.decoder_bias = "lm_head.bias";
+  names.pooler = "classifier.dense";
+  names.classifier = "classifier.out_proj";
+  names.drops_first_token = true;
+  names.transforms_by_activation = false;
+  return names;
+}();
+
+constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
+                                 .layers = "distilbert.transformer.layer",
+                                 .query = "attention.q_lin",
+                                 .key = "attention.k_lin",
+                                 .value = "attention.v_lin",
+                                 .output = "attention.out_lin",
+                                 .attention_norm = "sa_layer_norm",
+                                 .inner = "ffn.lin1",
+                                 .outer = "ffn.lin2",
+                                 .output_norm = "output_layer_norm",
+                                 .transform = "vocab_transform",
+                                 .transform_norm = "vocab_layer_norm",
+                                 .decoder = "vocab_projector",
+                                 .decoder_bias = "vocab_projector.bias",
+                                 .pooler = "pre_classifier",
+                                 .classifier = "classifier",
+                                 .pooled = Activation::relu,
+                                 .drops_attention_output = false};
+
+const Names& names_of(const BertConfig& config) {
+  if (config.family == "distilbert") return distilbert_names;
+  return config.family == "roberta" ? roberta_names : bert_names;
+}
+
+constexpr const char* token_classifier = "classifier";
+
+std::string word_table(const BertConfig& c) { return join_names(names_of(c).embeddings, "word_embeddings.weight"); }
+std::string position_table(const BertConfig& c) {
+  return join_names(names_of(c).embeddings, "position_embeddings.weight");
+}
+std::string segment_table(const BertConfig& c) {
+  return join_names(names_of(c).embeddings, "token_type_embeddings.weight");
+}
+std::string embedding_norm(const BertConfig& c) { return join_names(names_of(c).embeddings, "LayerNorm"); }
+std::string layer_name(const BertConfig& c, int64_t layer) { return fmt::format("{}.{}", names_of(c).layers, layer); }
+std::string decoder_weight(const BertConfig& c) { return join_names(names_of(c).decoder, "weight"); }
+/// transformers 5 ties the bias where it ties the matrix; otherwise it reads DECODER.bias. Older ones always tie it.
+std::string decoder_bias(const BertConfig& c, bool tied) {
+  return tied ? std::string(names_of(c).decoder_bias) : join_names(names_of(c).decoder, "bias");
+}
+Shape position_shape(const BertConfig& c) { return {c.first_position + c.context, c.width}; }
+
+constexpr int64_t head_stream = int64_t{1} << 20;  ///< its dropout draws from here on
+
+/// The encoder or the head of one pass in a graph.
+class Builder {
+ public:
+  Builder(Graph& graph, const BertConfig& config, const Pass& pass, int64_t first_stream = 0)
+      : config_(config), names_(names_of(config)), layers_(graph, pass, first_stream) {}
+
+  Value hidden() {
+    Value x = embed();
+    for (int64_t layer = 0; layer < config_.layers; ++layer) {
+      const std::string name = layer_name(config_, layer);
+      const Graph::Scope scope(layers_.graph(), fmt::format("layer.{}", layer));
+      x = attend(x, name);
+      x = feed_forward(x, name);
+    }
+    return x;
+  }
+
+  Value head(Value hidden) {
+    const Graph::Scope scope(layers_.graph(), "head");
+    switch (config_.head) {
+      case Head::masked: return words(hidden);
+      case Head::sequence: return sequence_class(hidden);
+      case Head::tokens: break;
+    }
+    return layers_.linear(layers_.drop(hidden, config_.head_dropout), token_classifier, classes());
+  }
+
+ private:
+  int64_t classes() const { return static_cast<int64_t>(config_.classes.size()); }
+  Value norm(Value x, const std::string& name) { return layers_.layer_norm(x, name, config_.epsilon); }
+
+  Value embed() {
+    const Graph::Scope scope(layers_.graph(), "embeddings");
+    const Value words = layers_.tensor(word_table(config_), {config_.vocabulary, config_.width});
+    Value x = embedding(layers_.graph(), words, layers_.pass().ids,
+                        {.position_table = layers_.tensor(position_table(config_), position_shape(config_)),
+                         .first_position = config_.first_position});
+    x = norm(add_segments(x), embedding_norm(config_));
+    return layers_.drop(x, config_.dropout);
+  }
+
+  Value add_segments(Value x) {
+    Graph& graph = layers_.graph();
+    const Value segments = layers_.pass().segments;
+    if (config_.segments == 0) return x;
+    const int64_t C = config_.width;
+    const Value table = layers_.tensor(segment_table(config_), {config_.segments, C});
+    if (segments) return add(graph, x, embedding(graph, table, segments));
+    const Value first = slice(graph, reshape(graph, table, {config_.segments * C}), 0, C);
+    return add_bias(graph, x, first);
+  }
+
+  Value attend(Value x, const std::string& layer) {
+    const int64_t C = config_.width;
+    const Value projected = layers_.linear(x, join_names(layer, qkv), 3 * C);
+    const AttentionOptions heads{.heads = config_.heads, .head_width = config_.width / config_.heads, .causal = false};
+    Value y;
+    {
+      const Graph::Scope scope(layers_.graph(), "attention");
+      y = layers_.self_attention({projected, 0}, {projected, C}, {projected, 2 * C}, heads, config_.attention_dropout,
+                                 "");
+    }
+    y = layers_.linear(y, join_names(layer, names_.output), config_.width,
+                       {.dropout = names_.drops_attention_output ? config_.dropout : 0, .residual = x});
+    return norm(y, join_names(layer, names_.attention_norm));
+  }
+
+  Value feed_forward(Value x, const std::string& layer) {
+    const Value inner =
+        layers_.linear(x, join_names(layer, names_.inner), config_.inner, {.activation = config_.activation});
+    const Value outer = layers_.linear(inner, join_names(layer, names_.outer), config_.width,
+                                       {.dropout = config_.dropout, .residual = x});
+    return norm(outer, join_names(layer, names_.output_norm));
+  }
+
+  Value words(Value hidden) {
+    const Activation activation = names_.transforms_by_activation ? config_.activation : Activation::gelu;
+    Value x = layers_.linear(hidden, std::string(names_.transform), config_.width, {.activation = activation});
+    x = norm(x, std::string(names_.transform_norm));
+    const std::string weight = config_.tied ? word_table(config_) : decoder_weight(config_);
+    return matmul(
+        layers_.graph(), x, layers_.tensor(weight, {config_.vocabulary, config_.width}),
+        {.transpose_b = true, .bias = layers_.tensor(decoder_bias(config_, config_.tied), {config_.vocabulary})});
+  }
+
+  Value sequence_class(Value hidden) {
+    Graph& graph = layers_.graph();
+    const Shape shape = graph.shape(hidden);
+    Value first = slice(graph, reshape(graph, hidden, {shape[0], shape[1] * shape[2]}), 0, shape[2]);
+    if (names_.drops_first_token) first = layers_.drop(first, config_.head_dropout);
+    const Value pooled = layers_.linear(first, std::string(names_.pooler), config_.width,
+                                        {.activation = names_.pooled, .dropout = config_.head_dropout});
+    return layers_.linear(pooled, std::string(names_.classifier), classes());
+  }
+
+  const BertConfig& config_;
+  const Names& names_;
+  Layers layers_;
+};
+
+std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
+  const Names& names = names_of(c);
+  const auto classes = static_cast<int64_t>(c.classes.size());
+  ParameterList list(c.deviation);
+  list.normal(word_table(c), {c.vocabulary, c.width});
+  if (c.head == Head::masked && c.tied) list.last().other_names = {decoder_weight(c)};
+  if (!c.sinusoidal) list.normal(position_table(c), position_shape(c));
+  if (c.segments > 0) list.normal(segment_table(c), {c.segments, c.width});
+  list.layer_norm(embedding_norm(c), c.width);
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string layer = layer_name(c, i);
+    list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
+    list.linear(join_names(layer, names.output), c.width, c.width);
+    list.layer_norm(join_names(layer, names.attention_norm), c.width);
+    list.linear(join_names(layer, names.inner), c.width, c.inner);
+    list.linear(join_names(layer, names.outer), c.inner, c.width);
+    list.layer_norm(join_names(layer, names.output_norm), c.width);
+  }
+  switch (c.head) {
+    case Head::masked:
+      list.linear(std::string(names.transform), c.width, c.width);
+      list.layer_norm(std::string(names.transform_norm), c.width);
+      if (!c.tied) list.normal(decoder_weight(c), {c.vocabulary, c.width});
+      list.zeros(decoder_bias(c, c.tied), {c.vocabulary});
+      list.last().other_names = {decoder_bias(c, !c.tied)};
+      list.last().one_tensor = c.tied;  // transformers 5 writes both of an untied head and reads DECODER.bias
+      break;
+    case Head::sequence:
+      list.linear(std::string(names.pooler), c.width, c.width);
+      list.linear(std::string(names.classifier), c.width, classes);
+      break;
+    case Head::tokens: list.linear(token_classifier, c.width, classes); break;
+  }
+  return list.take();
+}
+
+}  // namespace
+
+Model make_bert(const BertConfig& config) {
+  Model model{.family = config.family,
+              .task = config.head == Head::sequence ? Task::classify : Task::masked,
+              .parameters = parameters_of(config),
+              .vocabulary = config.vocabulary,
+              .context = config.context,
+              .layers = config.layers,
+              .segments = config.segments,
+              .padding = config.first_position - 1,
+              .dropout_keys = config.family == "distilbert"
+                                  ? std::vector<std::string>{"dropout", "attention_dropout"}
+                                  : std::vector<std::string>{"hidden_dropout_prob", "attention_probs_dropout_prob"}};
+  if (config.head != Head::masked)
+    model.dropout_keys.push_back(config.family == "distilbert" ? "seq_classif_dropout" : "classifier_dropout");
+  if (config.sinusoidal)
+    model.constants.push_back({position_table(config), {position_shape(config)}, [config] {
+                                 return sinusoids(config.context, config.width, false);
+                               }});
+  model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
+  model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
+    return Builder(graph, config, pass, head_stream).head(hidden);
+  };
+  model.config = std::make_shared<const nlohmann::json>(config.to_json());
+  return model;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,148 @@
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "models/families/bert/bert.h"
+#include "models/families/config_keys.h"
+#include "models/families/layers.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+using Head = BertConfig::Head;
+
+constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
+constexpr std::array heads{Head::masked, Head::sequence, Head::tokens};
+
+std::string name_of_head(const std::string& family, Head head) {
+  const char* prefix = family == "distilbert" ? "DistilBert" : family == "roberta" ? "Roberta" : "Bert";
+  const char* suffix = head == Head::masked     ? "MaskedLM"
+                       : head == Head::sequence ? "SequenceClassification"
+                                                : "TokenClassification";
+  return fmt::format("{}For{}", prefix, suffix);
+}
+
+Head head_of(const JsonObject& json, const std::string& family) {
+  std::vector<std::string> known;
+  for (const Head head : heads) known.push_back(name_of_head(family, head));
+  return heads[architecture_of(json, known, true)];
+}
+
+/// What else Hugging Face's modules could do with these weights.
+void refuse_options(const JsonObject& json) {
+  for (const char* key : {"is_decoder", "add_cross_attention"})
+    check(!boolean_or(json, key, false), "{}: {} is not supported", json.name(), key);
+  check(integer_or(json, "chunk_size_feed_forward", 0, 0, most_positions) == 0,
+        "{}: chunk_size_feed_forward is not supported; 0 gives the same results", json.name());
+  const std::string positions = string_or(json, "position_embedding_type", "absolute");
+  check(positions == "absolute", "{}: position_embedding_type '{}' is not supported; absolute is", json.name(),
+        positions);
+}
+
+void read_bert(const JsonObject& json, BertConfig& c) {
+  refuse_options(json);
+  const bool roberta = c.family == "roberta";
+  c.vocabulary = integer_or(json, "vocab_size", roberta ? 50265 : 30522, 1, most_rows);
+  c.width = integer_or(json, "hidden_size", c.width, 1, most_width);
+  c.layers = integer_or(json, "num_hidden_layers", c.layers, 1, most_layers);
+  c.heads = integer_or(json, "num_attention_heads", c.heads, 1, most_width);
+  c.inner = integer_or(json, "intermediate_size", c.inner, 1, 4 * most_width);
+  c.segments = integer_or(json, "type_vocab_size", 2, 1, most_rows);
+  c.activation = activation_of(json, "hidden_act", "gelu");
+  c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
+  c.dropout = number_or(json, "hidden_dropout_prob", c.dropout, 0, 0.99);
+  c.attention_dropout = number_or(json, "attention_probs_dropout_prob", c.attention_dropout, 0, 0.99);
+  c.head_dropout = number_or(json, "classifier_dropout", c.dropout, 0, 0.99);
+  const int64_t rows = integer_or(json, "max_position_embeddings", 512, 1, most_positions);
+  if (roberta) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
+  check(rows > c.first_position, "{}: max_position_embeddings {} leaves no position behind pad_token_id {}",
+        json.name(), rows, c.first_position - 1);
+  c.context = rows - c.first_position;
+}
+
+void read_distilbert(const JsonObject& json, BertConfig& c) {
+  c.vocabulary = integer_or(json, "vocab_size", 30522, 1, most_rows);
+  c.context = integer_or(json, "max_position_embeddings", 512, 1, most_positions);
+  c.segments = 0;
+  c.width = integer_or(json, "dim", c.width, 1, most_width);
+  c.layers = integer_or(json, "n_layers", 6, 1, most_layers);
+  c.heads = integer_or(json, "n_heads", c.heads, 1, most_width);
+  c.inner = integer_or(json, "hidden_dim", c.inner, 1, 4 * most_width);
+  c.activation = activation_of(json, "activation", "gelu");
+  c.sinusoidal = boolean_or(json, "sinusoidal_pos_embds", false);
+  c.dropout = number_or(json, "dropout", c.dropout, 0, 0.99);
+  c.attention_dropout = number_or(json, "attention_dropout", c.attention_dropout, 0, 0.99);
+  c.head_dropout = c.head == Head::sequence ? number_or(json, "seq_classif_dropout", 0.2, 0, 0.99) : c.dropout;
+}
+
+nlohmann::json bert_json(const BertConfig& c) {
+  nlohmann::json json = {{"hidden_size", c.width},
+                         {"num_hidden_layers", c.layers},
+                         {"num_attention_heads", c.heads},
+                         {"intermediate_size", c.inner},
+                         {"max_position_embeddings", c.context + c.first_position},
+                         {"type_vocab_size", c.segments},
+                         {"hidden_act", name_of(c.activation)},
+                         {"layer_norm_eps", c.epsilon},
+                         {"hidden_dropout_prob", c.dropout},
+                         {"attention_probs_dropout_prob", c.attention_dropout}};
+  if (c.head != Head::masked) json["classifier_dropout"] = c.head_dropout;
+  if (c.family == "roberta") json["pad_token_id"] = c.first_position - 1;
+  return json;
+}
+
+nlohmann::json distilbert_json(const BertConfig& c) {
+  nlohmann::json json = {{"dim", c.width},
+                         {"n_layers", c.layers},
+                         {"n_heads", c.heads},
+                         {"hidden_dim", c.inner},
+                         {"max_position_embeddings", c.context},
+                         {"activation", name_of(c.activation)},
+                         {"sinusoidal_pos_embds", c.sinusoidal},
+                         {"dropout", c.dropout},
+                         {"attention_dropout", c.attention_dropout}};
+  if (c.head == Head::sequence) json["seq_classif_dropout"] = c.head_dropout;
+  return json;
+}
+
+}  // namespace
+
+BertConfig BertConfig::from_json(const JsonObject& json) {
+  BertConfig c;
+  c.family = require_string(json, "model_type");
+  c.head = head_of(json, c.family);
+  c.tied = boolean_or(json, "tie_word_embeddings", true);
+  const bool distilled = c.family == "distilbert";
+  if (distilled)
+    read_distilbert(json, c);
+  else
+    read_bert(json, c);
+  c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
+  if (c.head != Head::masked) c.classes = classes_of(json, c.head == Head::sequence ? 2 : 1);
+  if (c.head == Head::sequence) check_problem(json);
+  const char* width_key = distilled ? "dim" : "hidden_size";
+  const char* heads_key = distilled ? "n_heads" : "num_attention_heads";
+  check(c.width % c.heads == 0, "{}: {} {} is not a multiple of {} {}", json.name(), width_key, c.width, heads_key,
+        c.heads);
+  check(c.width / c.heads <= 256, "{}: heads of width {} ({} {} / {} {}); at most 256 is supported", json.name(),
+        c.width / c.heads, width_key, c.width, heads_key, c.heads);
+  return c;
+}
+
+nlohmann::json BertConfig::to_json() const {
+  nlohmann::json json = family == "distilbert" ? distilbert_json(*this) : bert_json(*this);
+  json.update({{"model_type", family},
+               {"architectures", nlohmann::json::array({name_of_head(family, head)})},
+               {"vocab_size", vocabulary},
+               {"tie_word_embeddings", tied},
+               {"initializer_range", deviation},
+               {"torch_dtype", "float32"}});
+  for (size_t i = 0; i < classes.size(); ++i) {
+    json["id2label"][std::to_string(i)] = classes[i];
+    json["label2id"][classes[i]] = i;
+  }
+  return json;
+}
+
+}  // namespace vkformer

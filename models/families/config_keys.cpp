@@ -1,0 +1,44 @@
+#include "models/families/config_keys.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+size_t architecture_of(const JsonObject& config, const std::vector<std::string>& known, bool required) {
+  if (!required && !config.has("architectures")) return 0;
+  const nlohmann::json given = config.has("architectures") ? config.value()["architectures"] : nlohmann::json();
+  if (given.is_array() && given.size() == 1 && given[0].is_string())
+    if (const auto found = std::find(known.begin(), known.end(), given[0].get<std::string>()); found != known.end())
+      return static_cast<size_t>(found - known.begin());
+  fail("{}: architectures {} is not supported; of {} vkformer runs {}", config.name(), given.dump(),
+       require_string(config, "model_type"), fmt::join(known, ", "));
+}
+
+std::vector<std::string> classes_of(const JsonObject& config, size_t fewest) {
+  const bool named = config.has("id2label");
+  const JsonObject labels = named ? require_object(config, "id2label") : config;
+  const auto count =
+      named ? labels.value().size() : static_cast<size_t>(integer_or(config, "num_labels", 2, 1, most_classes));
+  const char* key = named ? "id2label" : "num_labels";
+  check(count >= fewest, "{}: {} gives {} class{}{}; at least {} are needed", config.name(), key, count,
+        count == 1 ? "" : "es", count == 1 ? ", which means regression" : "", fewest);
+  check(count <= most_classes, "{}: {} gives {} classes; at most {} are supported", config.name(), key, count,
+        most_classes);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i)
+    names.push_back(named ? require_string(labels, std::to_string(i)) : fmt::format("LABEL_{}", i));
+  return names;
+}
+
+void check_problem(const JsonObject& config) {
+  const std::string problem = string_or(config, "problem_type", "single_label_classification");
+  check(problem == "single_label_classification",
+        "{}: problem_type '{}' is not supported; single_label_classification is", config.name(), problem);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,142 @@
+#include "models/families/layers.h"
+
+#include "runtime/check.h"
+#include "shaders/cache_write/cache_write.h"
+#include "shaders/dropout/dropout.h"
+#include "shaders/layer_norm/layer_norm.h"
+#include "shaders/matmul/matmul.h"
+#include "shaders/reshape/reshape.h"
+#include "shaders/rms_norm/rms_norm.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr std::pair<std::string_view, Activation> activations[] = {{"gelu_new", Activation::gelu_tanh},
+                                                                   {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                                   {"gelu_fast", Activation::gelu_tanh},
+                                                                   {"gelu", Activation::gelu},
+                                                                   {"relu", Activation::relu},
+                                                                   {"silu", Activation::silu},
+                                                                   {"swish", Activation::silu},
+                                                                   {"quick_gelu", Activation::quick_gelu},
+                                                                   {"tanh", Activation::tanh}};
+
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+std::string join_names(std::string_view outer, std::string_view inner) { return fmt::format("{}.{}", outer, inner); }
+
+Pass encoder_pass(const Pass& pass) { return {.ids = pass.source, .mask = pass.source_mask, .seed = pass.seed}; }
+
+Value Layers::linear(Value x, const std::string& name, int64_t out, const LinearOptions& options) {
+  const Graph::Scope scope(graph_, last_part(name));
+  const int64_t in = columns(x);
+  const Value weight = tensor(name + ".weight", options.input_major ? Shape{in, out} : Shape{out, in});
+  const Value bias = options.bias ? tensor(name + ".bias", {out}) : Value{};
+  const bool drops = pass_.seed && options.dropout > 0;
+  const Value y = matmul(graph_, x, weight,
+                         {.transpose_b = !options.input_major,
+                          .scale = options.scale,
+                          .bias = bias,
+                          .activation = options.activation,
+                          .residual = drops ? Value{} : options.residual});
+  return drops ? drop(y, options.dropout, options.residual) : y;
+}
+
+Value Layers::layer_norm(Value x, const std::string& name, double epsilon) {
+  const Graph::Scope scope(graph_, last_part(name));
+  const Shape gain{columns(x)};
+  return vkformer::layer_norm(graph_, x, tensor(name + ".weight", gain), tensor(name + ".bias", gain),
+                              static_cast<float>(epsilon));
+}
+
+Value Layers::rms_norm(Value x, const std::string& name, double epsilon) {
+  const Graph::Scope scope(graph_, last_part(name));
+  return vkformer::rms_norm(graph_, x, tensor(name + ".weight", {columns(x)}), static_cast<float>(epsilon));
+}
+
+Value Layers::drop(Value x, double probability, Value residual) {
+  if (pass_.seed && probability > 0) return dropout(graph_, x, probability, pass_.seed, ++streams_, residual);
+  return residual ? add(graph_, x, residual) : x;
+}
+
+void Layers::set_dropout(AttentionOptions& options, double probability) {
+  if (!pass_.seed || probability <= 0) return;
+  options.dropout = static_cast<float>(probability);
+  options.seed = pass_.seed;
+  options.stream = ++streams_;
+}
+
+/// [B, S] as attention takes it, [B, 1, S].
+Value Layers::mask(Value keys) {
+  if (!keys || graph_.shape(keys).rank() == 3) return keys;
+  const Shape& shape = graph_.shape(keys);
+  return reshape(graph_, keys, {shape[0], 1, shape[1]});
+}
+
+Value Layers::self_attention(HeadColumns q, HeadColumns k, HeadColumns v, AttentionOptions options, double dropout,
+                             const std::string& cache) {
+  set_dropout(options, dropout);
+  options.mask = mask(pass_.mask);
+  options.position = pass_.position;
+  if (pass_.position) {
+    const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
+    const int64_t k_width = kv_heads * options.head_width;
+    const int64_t v_width = kv_heads * (options.value_width ? options.value_width : options.head_width);
+    const auto write = [&](const std::string& name, HeadColumns source, int64_t width) {
+      const Shape shape{graph_.shape(source.value)[0], pass_.capacity, width};
+      return cache_write(graph_, tensor(name, shape), {source.value, source.column}, pass_.position);
+    };
+    if (k.value == v.value && v.column == k.column + k_width) {
+      const Value filled = write(cache, k, k_width + v_width);
+      k = {filled, 0};
+      v = {filled, k_width};
+    } else {
+      k = {write(cache + ".key", k, k_width)};
+      v = {write(cache + ".value", v, v_width)};
+    }
+  }
+  return attention(graph_, q, k, v, options);
+}
+
+Value Layers::cross_attention(Value q, Value k, Value v, AttentionOptions options, double dropout) {
+  set_dropout(options, dropout);
+  options.causal = false;
+  options.mask = mask(pass_.source_mask);
+  const Shape shape = graph_.shape(q);
+  const int64_t sources = graph_.shape(k)[0];
+  const bool beams = sources != shape[0];
+  check(shape[0] % sources == 0, "{} decoder rows don't share {} sources evenly", shape[0], sources);
+  if (beams) q = reshape(graph_, q, {sources, shape[0] / sources * shape[1], shape[2]});
+  const Value y = attention(graph_, {q}, {k}, {v}, options);
+  return beams ? reshape(graph_, y, {shape[0], shape[1], graph_.shape(y).columns()}) : y;
+}
+
+Value Layers::remembered(const std::string& name, int64_t columns, const std::function<Value(Value)>& project) {
+  if (pass_.memory) return project(pass_.memory);
+  return tensor(name, {pass_.sources, pass_.source_capacity, columns});
+}
+
+void Layers::remember(const std::string& name, Value projected) {
+  cache_write(graph_, tensor(name, graph_.shape(projected)), {projected, 0}, pass_.position);
+}
+
+Activation activation_of(const JsonObject& config, const char* key, const std::string& fallback) {
+  const std::string name = string_or(config, key, fallback);
+  std::string names;
+  for (const auto& [text, activation] : activations) {
+    if (text == name) return activation;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", text);
+  }
+  fail("{}: {} '{}' is not supported; known are {}", config.name(), key, name, names);
+}
+
+std::string_view name_of(Activation activation) {
+  for (const auto& [text, known] : activations)
+    if (known == activation) return text;
+  return "linear";
+}
+
+}  // namespace vkformer

@@ -1,0 +1,73 @@
+#include "models/families/registry.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/families/bert/bert.h"
+#include "models/families/encoder_decoder/encoder_decoder.h"
+#include "models/families/gpt2/gpt2.h"
+#include "models/families/gpt_neox/gpt_neox.h"
+#include "models/families/llama/llama.h"
+#include "models/families/t5/t5.h"
+#include "models/families/xlnet/xlnet.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+struct Family {
+  std::vector<std::string_view> types;  ///< model_type values
+  Model (*make)(const JsonObject& config);
+};
+
+const Family families[] = {
+    {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
+    {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
+    {{"llama", "mistral", "qwen2"},
+     [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
+    {{"bert", "roberta", "distilbert"},
+     [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
+    {{"vaswani", "marian", "bart"},
+     [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
+    {{"t5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }},
+    {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
+};
+
+/// What the file says beside what the model knows (special ids, names of classes) is kept for the file that is written.
+Model with_config(Model model, const JsonObject& config) {
+  nlohmann::json merged = config.value();
+  merged.update(*model.config);
+  merged.erase("dtype");  // the newer name of torch_dtype
+  model.config = std::make_shared<const nlohmann::json>(std::move(merged));
+  return model;
+}
+
+/// What no device can hold is refused here, so that nothing behind computes with sizes near 2^63.
+Model of_some_size(Model model, const JsonObject& config) {
+  constexpr int64_t most = int64_t{1} << 42;
+  int64_t rest = most;
+  const auto take = [&](const Shape& shape) {
+    check(shape.elements() <= rest, "{}: its sizes make a model of more than 2^42 parameters and constants",
+          config.name());
+    rest -= shape.elements();
+  };
+  for (const ParameterSpec& parameter : model.parameters) take(parameter.shape);
+  for (const ConstantSpec& constant : model.constants) take(constant.type.shape);
+  return model;
+}
+
+}  // namespace
+
+Model make_model(const JsonObject& config) {
+  const std::string type = require_string(config, "model_type");
+  for (const Family& family : families)
+    if (std::find(family.types.begin(), family.types.end(), type) != family.types.end())
+      return with_config(of_some_size(family.make(config), config), config);
+  std::string known;
+  for (const Family& family : families)
+    for (std::string_view name : family.types) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+  fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), type, known);
+}
+
+}  // namespace vkformer

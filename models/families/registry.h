@@ -1,0 +1,13 @@
+#pragma once
+// All families by their model_type. Adding a family is one folder with a config struct and its build functions, and a
+// line in registry.cpp.
+
+#include "models/model.h"
+
+namespace vkformer {
+
+/// The model that a config.json describes. Throws Error for an unknown model_type or values that can't be, before any
+/// allocation.
+Model make_model(const JsonObject& config);
+
+}  // namespace vkformer

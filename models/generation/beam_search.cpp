@@ -1,0 +1,205 @@
+#include "models/generation/beam_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+namespace {
+
+constexpr double impossible = -std::numeric_limits<double>::infinity();
+
+int64_t longest_of(const std::vector<std::vector<int32_t>>& prompts) {
+  size_t longest = 0;
+  for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
+  return static_cast<int64_t>(longest);
+}
+
+}  // namespace
+
+void check_prompts(const std::vector<std::vector<int32_t>>& prompts, int64_t vocabulary) {
+  check(!prompts.empty(), "there is no prompt; give at least one");
+  for (const auto& prompt : prompts) {
+    check(!prompt.empty(), "a prompt is empty; give at least one token");
+    for (int32_t id : prompt)
+      check(id >= 0 && id < vocabulary, "token {} is outside the vocabulary of {}", id, vocabulary);
+  }
+}
+
+void log_softmax(std::span<const float> logits, std::span<double> result, size_t row) {
+  const double largest = logits.empty() ? impossible : *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  const double log_sum = std::log(sum);
+  check(std::isfinite(largest) && std::isfinite(log_sum),
+        "the logits of row {} are not finite numbers; the weights may be damaged", row);
+  for (size_t i = 0; i < logits.size(); ++i) result[i] = static_cast<double>(logits[i]) - largest - log_sum;
+}
+
+Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams,
+               int64_t vocabulary)
+    : config_(config),
+      beams_(static_cast<size_t>(beams)),
+      vocabulary_(static_cast<size_t>(vocabulary)),
+      limit_(config.most_new_tokens(longest_of(prompts))),
+      rules_(config, longest_of(prompts), vocabulary),
+      finished_(prompts.size(), false) {
+  check_prompts(prompts, vocabulary);
+  check(limit_ > 0, "max_new_tokens is {}; it must be at least 1", limit_);
+  check(config_.num_return_sequences >= 1 && config_.num_return_sequences <= beams,
+        "num_return_sequences is {}, but {} beams give at most {}; raise num_beams", config_.num_return_sequences,
+        beams, beams);
+  for (const auto& prompt : prompts) ids_.insert(ids_.end(), beams_, prompt);
+  step_.parents.resize(ids_.size());
+  step_.tokens.resize(ids_.size());
+}
+
+const SearchStep& Search::advance(std::span<const float> logits) {
+  check(!done(), "the search is done; it takes no further logits");
+  check(logits.size() == ids_.size() * vocabulary_, "{} logits were given for {} rows of {}", logits.size(),
+        ids_.size(), vocabulary_);
+  ++generated_;
+  for (size_t row = 0; row < ids_.size(); ++row) {
+    step_.parents[row] = static_cast<int32_t>(row);
+    step_.tokens[row] = 0;
+  }
+  const size_t size = beams_ * vocabulary_;
+  for (size_t source = 0; source < finished_.size(); ++source)
+    if (!finished_[source]) advance_source(source, logits.subspan(source * size, size));
+  return step_;
+}
+
+bool Search::done() const {
+  return std::all_of(finished_.begin(), finished_.end(), [](bool finished) { return finished; });
+}
+
+std::vector<std::vector<Hypothesis>> Search::results() const {
+  check(done(), "the search is not done; advance it until it is");
+  std::vector<std::vector<Hypothesis>> results;
+  for (size_t source = 0; source < finished_.size(); ++source) {
+    results.push_back(best_of(source));
+    results.back().resize(std::min(results.back().size(), static_cast<size_t>(config_.num_return_sequences)));
+  }
+  return results;
+}
+
+PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
+    : Search(config, std::move(prompts), 1, vocabulary) {}
+
+void PlainSearch::advance_source(size_t source, std::span<const float> logits) {
+  std::vector<double> scores(logits.begin(), logits.end());
+  check(std::all_of(scores.begin(), scores.end(), [](double score) { return score < -impossible; }),
+        "the logits of row {} are not finite numbers; the weights may be damaged", source);
+  rules_.apply(ids_[source], generated_ - 1, scores);
+  const auto best = std::max_element(scores.begin(), scores.end());
+  finished_[source] = true;
+  if (*best == impossible) return;
+  auto token = static_cast<int32_t>(best - scores.begin());
+  if (config_.do_sample) {
+    const SamplingSettings settings{config_.temperature, config_.top_k, config_.top_p, config_.seed};
+    const uint64_t draw = static_cast<uint64_t>(source) << 32 | static_cast<uint64_t>(generated_ - 1);
+    token = sample(std::vector<float>(scores.begin(), scores.end()), settings, draw);
+  }
+  ids_[source].push_back(token);
+  step_.tokens[source] = token;
+  finished_[source] = config_.ends(token) || generated_ == limit_;
+}
+
+std::vector<Hypothesis> PlainSearch::best_of(size_t source) const { return {{.ids = ids_[source]}}; }
+
+BeamSearch::BeamSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
+    : Search(config, std::move(prompts), config.num_beams, vocabulary),
+      sums_(ids_.size(), impossible),
+      kept_(finished_.size()),
+      scores_(vocabulary_) {
+  // Equal beams would all give the same continuations.
+  for (size_t source = 0; source < finished_.size(); ++source) sums_[source * beams_] = 0;
+}
+
+double BeamSearch::score_of(double sum, int64_t length) const {
+  return sum / std::pow(static_cast<double>(length), config_.length_penalty);
+}
+
+void BeamSearch::keep(size_t source, Hypothesis hypothesis) {
+  auto& kept = kept_[source];
+  const auto place = std::upper_bound(kept.begin(), kept.end(), hypothesis,
+                                      [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  kept.insert(place, std::move(hypothesis));
+  if (kept.size() > beams_) kept.pop_back();
+}
+
+/// The best continuations, best first.
+std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::span<const float> logits) {
+  const size_t count = std::max<size_t>(2, 1 + config_.eos_token_ids.size()) * beams_;
+  std::vector<Candidate> best;
+  for (size_t beam = 0; beam < beams_; ++beam) {
+    const size_t row = source * beams_ + beam;
+    if (sums_[row] == impossible) continue;
+    log_softmax(logits.subspan(beam * vocabulary_, vocabulary_), scores_, row);
+    rules_.apply(ids_[row], generated_ - 1, scores_);
+    for (size_t token = 0; token < vocabulary_; ++token) {
+      const double sum = sums_[row] + scores_[token];
+      if (sum == impossible || (best.size() == count && sum <= best.back().sum)) continue;
+      if (best.size() == count) best.pop_back();
+      const auto place = std::upper_bound(best.begin(), best.end(), sum,
+                                          [](double value, const Candidate& other) { return value > other.sum; });
+      best.insert(place, {sum, beam, static_cast<int32_t>(token)});
+    }
+  }
+  return best;
+}
+
+void BeamSearch::advance_source(size_t source, std::span<const float> logits) {
+  const std::vector<Candidate> best = candidates(source, logits);
+  const size_t first = source * beams_;
+  const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(first);
+  const std::vector<std::vector<int32_t>> before(begin, begin + static_cast<std::ptrdiff_t>(beams_));
+  const std::vector<double> sums_before(sums_.begin() + static_cast<std::ptrdiff_t>(first),
+                                        sums_.begin() + static_cast<std::ptrdiff_t>(first + beams_));
+  if (best.empty())
+    for (size_t beam = 0; beam < beams_; ++beam)
+      if (sums_before[beam] != impossible)
+        keep(source, {before[beam], score_of(sums_before[beam], std::max<int64_t>(generated_ - 1, 1))});
+
+  size_t running = 0;
+  for (size_t rank = 0; rank < best.size(); ++rank) {
+    const auto& [sum, beam, token] = best[rank];
+    const bool ends = config_.ends(token) || generated_ == limit_;
+    if ((ends && rank >= beams_) || (!ends && running == beams_)) continue;
+    std::vector<int32_t> ids = before[beam];
+    ids.push_back(token);
+    if (ends) {
+      keep(source, {std::move(ids), score_of(sum, generated_)});
+      continue;
+    }
+    const size_t row = first + running++;
+    step_.parents[row] = static_cast<int32_t>(first + beam);
+    step_.tokens[row] = token;
+    ids_[row] = std::move(ids);
+    sums_[row] = sum;
+  }
+  std::fill(sums_.begin() + static_cast<std::ptrdiff_t>(first + running),
+            sums_.begin() + static_cast<std::ptrdiff_t>(first + beams_), impossible);
+
+  finished_[source] = running == 0;
+  if (running > 0 && kept_[source].size() == beams_) {
+    const bool any_length = config_.early_stopping == EarlyStopping::never && config_.length_penalty > 0;
+    const double reachable = score_of(sums_[first], any_length ? limit_ : generated_);
+    finished_[source] = config_.early_stopping == EarlyStopping::yes || reachable <= kept_[source].back().score;
+  }
+}
+
+std::vector<Hypothesis> BeamSearch::best_of(size_t source) const { return kept_[source]; }
+
+std::unique_ptr<Search> make_search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
+                                    int64_t vocabulary) {
+  check(!config.do_sample || config.num_beams == 1,
+        "do_sample with num_beams {}: draws from beams are not supported; use one beam, or do not sample",
+        config.num_beams);
+  if (config.num_beams > 1) return std::make_unique<BeamSearch>(config, std::move(prompts), vocabulary);
+  return std::make_unique<PlainSearch>(config, std::move(prompts), vocabulary);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,117 @@
+#pragma once
+// Which token comes next for a batch of sequences, and when it is enough: greedy and beam search and draws on the host,
+// with the results of Hugging Face's generate(). Neither knows the model; the caller runs it:
+//
+//   auto search = make_search(config, prompts, vocabulary);
+//   for (logits = model(prompts); !search->done(); logits = model(step.tokens)) {
+//     const SearchStep& step = search->advance(logits);   // logits [rows, V]
+//     reorder the caches: row r goes on from row step.parents[r]
+//   }
+
+#include <memory>
+
+#include "models/generation/logits_rules.h"
+#include "models/generation/sampling.h"
+
+namespace vkformer {
+
+/// A finished sequence: prompt (or start id) in front, the end id last unless the limit came first; no padding.
+struct Hypothesis {
+  std::vector<int32_t> ids;
+  /// Beam search: sum of log-probabilities / (generated tokens, end id included) ^ length_penalty. Otherwise: 0.
+  double score = 0;
+};
+
+/// What each row does next. Rows of a source that is finished stay on themselves and get id 0.
+struct SearchStep {
+  std::vector<int32_t> parents;  ///< the row of the last step that it continues
+  std::vector<int32_t> tokens;   ///< the token it appends
+};
+
+/// The natural logarithm of softmax over `logits`, in double. Throws Error, naming `row`, when there are NaNs, positive
+/// infinities, or nothing above minus infinity.
+void log_softmax(std::span<const float> logits, std::span<double> result, size_t row = 0);
+
+class Search {
+ public:
+  virtual ~Search() = default;
+  /// Rows of logits a step: sources times beams, the beams of a source side by side. At first they all hold the
+  /// source's prompt.
+  int64_t rows() const { return static_cast<int64_t>(ids_.size()); }
+  /// The ids of a row so far, prompt included.
+  std::span<const int32_t> ids(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
+  /// Takes the logits [rows, V] that follow each row's last token. Throws Error when they have another size or are not
+  /// numbers, or when the search is done.
+  const SearchStep& advance(std::span<const float> logits);
+  bool done() const;
+  /// For each source its best hypotheses, best first: num_return_sequences of them, or fewer where the rules leave no
+  /// more. Throws Error before the search is done.
+  std::vector<std::vector<Hypothesis>> results() const;
+
+ protected:
+  Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams, int64_t vocabulary);
+  virtual void advance_source(size_t source, std::span<const float> logits) = 0;
+  /// The hypotheses of a source, best first.
+  virtual std::vector<Hypothesis> best_of(size_t source) const = 0;
+
+  GenerationConfig config_;
+  size_t beams_;
+  size_t vocabulary_;
+  int64_t limit_;          ///< most tokens to generate
+  int64_t generated_ = 0;  ///< steps taken, the present one included
+  LogitsRules rules_;
+  std::vector<std::vector<int32_t>> ids_;  ///< by row
+  std::vector<bool> finished_;             ///< by source
+  SearchStep step_;
+};
+
+/// One row a source, one hypothesis. The largest logit, the lower id on a tie; with do_sample a draw (see sample()), of
+/// another stream for each source, so that a batch changes nothing.
+class PlainSearch final : public Search {
+ public:
+  PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
+
+ private:
+  void advance_source(size_t source, std::span<const float> logits) override;
+  std::vector<Hypothesis> best_of(size_t source) const override;
+};
+
+/// Beam search after `_beam_search` of transformers 5 (BeamSearchScorer before it differs only in that it may take one
+/// step more where the best candidate has just ended). Each step ranks the continuations of a source's K beams by
+/// accumulated log-probability and takes the best max(2, 1 + end ids) K. Those that end, by an end id or at the limit,
+/// are hypotheses if they are among the best K; the best K others run on. The K hypotheses with the best scores are
+/// kept. On equal scores the lower beam, then the lower id, then the earlier hypothesis goes first. One thing is
+/// different: Hugging Face gives beams without a possible continuation a score near -1e9 and may return them; here they
+/// are dropped. A source that has no possible continuation left ends as it is, in a plain search too.
+class BeamSearch final : public Search {
+ public:
+  BeamSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
+
+ private:
+  struct Candidate {
+    double sum;
+    size_t beam;
+    int32_t token;
+  };
+  std::vector<Candidate> candidates(size_t source, std::span<const float> logits);
+  void keep(size_t source, Hypothesis hypothesis);
+  double score_of(double sum, int64_t length) const;
+  void advance_source(size_t source, std::span<const float> logits) override;
+  std::vector<Hypothesis> best_of(size_t source) const override;
+
+  std::vector<double> sums_;                   ///< log-probability by row; minus infinity: the row holds no beam
+  std::vector<std::vector<Hypothesis>> kept_;  ///< by source, best first
+  std::vector<double> scores_;                 ///< of one row
+};
+
+/// Throws Error when there is no prompt, one is empty or has an id outside the vocabulary.
+void check_prompts(const std::vector<std::vector<int32_t>>& prompts, int64_t vocabulary);
+
+/// Beam search when num_beams is above 1, else a plain one. `prompts`: of each source its prompt or the decoder's start
+/// id. With unequal lengths max_length and min_length count from the longest, as if the others were padded on the left.
+/// Throws Error like check_prompts, when num_return_sequences is above num_beams, for draws with beams, and for ids in
+/// `config` that the vocabulary lacks.
+std::unique_ptr<Search> make_search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
+                                    int64_t vocabulary);
+
+}  // namespace vkformer

@@ -1,0 +1,291 @@
+#include "models/generation/generation.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "models/generation/stored_weights.h"
+#include "models/parameters.h"
+#include "runtime/check.h"
+#include "runtime/passes/fusion.h"
+#include "shaders/cache_reorder/cache_reorder.h"
+#include "shaders/embedding/embedding.h"
+#include "shaders/reshape/reshape.h"
+
+namespace vkformer {
+
+Graph build_encoder(const Model& model, const GeneratorShape& shape) {
+  Graph graph;
+  const Shape ids{shape.sources, shape.source_positions};
+  Pass pass{.source = graph.input("source", ids, DType::i32)};
+  pass.source_mask = graph.input("source_mask", ids, DType::i32);
+  pass.position = graph.input("position", {1}, DType::i32);
+  pass.memory = model.encode(graph, pass);
+  model.remember(graph, pass);
+  return with_stored_types(std::move(graph), model);
+}
+
+namespace {
+
+Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& caches, int64_t rows) {
+  Graph graph;
+  const Value parents = graph.input("parents", {rows}, DType::i32);
+  const Value count = graph.input("count", {1}, DType::i32);
+  for (const std::string& name : caches)
+    cache_reorder(graph, graph.persistent(name, layout.find(name)->type.shape), parents, count);
+  return graph;
+}
+
+}  // namespace
+
+// Prompts are padded to `positions` behind their ends: what that writes into the cache lies behind the last token, and
+// is overwritten before any query sees it.
+Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions, const DeviceFacts* device) {
+  const int64_t R = shape.rows;
+  Graph graph;
+  Pass pass{.ids = graph.input("ids", {R, positions}, DType::i32)};
+  pass.position = graph.input("position", {1}, DType::i32);
+  pass.capacity = shape.capacity;
+  if (shape.left_padded) {
+    pass.mask = graph.input("mask", {R, shape.capacity}, DType::i32);
+    pass.first_positions = graph.input("first_positions", {R}, DType::i32);
+  }
+  if (model.has_encoder()) {
+    pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);
+    pass.sources = shape.sources;
+    pass.source_capacity = shape.source_positions;
+  }
+  Value hidden = model.hidden(graph, pass);
+  hidden = reshape(graph, hidden, {R * positions, graph.shape(hidden).columns()});
+  if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {R}, DType::i32));
+  graph.mark_output(model.head(graph, pass, hidden), "logits");
+  graph = with_stored_types(std::move(graph), model);
+  return device ? fused(graph, *device) : graph;
+}
+
+int64_t padded_prompt(int64_t length, int64_t capacity) {
+  if (length <= 1) return length;
+  return std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(length, 8)))), capacity);
+}
+
+GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
+                               const std::vector<ParameterBlock>& blocks) {
+  check(model.generates(), "this {} model does not write text", model.family);
+  GenerationPlan plan{.shape = asked};
+  const auto limited = [&](int64_t positions) {
+    if (model.context == 0) return positions > 0 ? positions : usual_positions;
+    return positions > 0 ? std::min(positions, model.context) : model.context;
+  };
+  plan.shape.capacity = limited(asked.capacity);
+  plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
+  check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
+        "{} rows can't be shared evenly by {} sources", asked.rows, asked.sources);
+  add_model(plan.layout, model, blocks);
+  const int64_t model_bytes = plan.layout.total_bytes();
+  // Whatever persistent tensor is neither a parameter nor a constant is a cache.
+  const auto add_caches = [&](const Graph& graph) {
+    std::vector<std::string> added;
+    for (Value value : graph.persistents()) {
+      const ValueInfo& info = graph.info(value);
+      if (plan.layout.find(info.name)) continue;
+      plan.layout.add_block("block of " + info.name, std::vector<StoreLayout::Part>{{info.name, info.type}});
+      added.push_back(info.name);
+    }
+    return added;
+  };
+  if (model.has_encoder()) add_caches(build_encoder(model, plan.shape));
+  plan.caches = add_caches(build_generation(model, plan.shape, 1));
+  plan.cache_bytes = plan.layout.total_bytes() - model_bytes;
+  return plan;
+}
+
+Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)
+    : backend_(backend), model_(model), blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
+  GenerationPlan plan = plan_generation(model, shape, blocks_);
+  shape_ = plan.shape;
+  caches_ = std::move(plan.caches);
+  store_ = backend.make_store(plan.layout);
+  workspace_ = backend.make_workspace();
+  write_constants(*store_, model);
+}
+
+std::unique_ptr<Program> Generator::compile(int64_t positions) {
+  return backend_.compile(build_generation(model_, shape_, positions, &backend_.facts()), store_, {}, workspace_);
+}
+
+void Generator::encode(std::span<const int32_t> source, std::span<const int32_t> mask) {
+  check(model_.has_encoder(), "{} has no encoder", model_.family);
+  const auto rows = static_cast<size_t>(shape_.sources), most = static_cast<size_t>(shape_.source_positions);
+  check(!source.empty() && source.size() % rows == 0, "{} ids don't make {} sources of one length", source.size(),
+        rows);
+  const size_t length = source.size() / rows;
+  check(length <= most, "the source has {} tokens, the encoder only {} positions; shorten it", length, most);
+  check(mask.empty() || mask.size() == source.size(), "the mask of the source has {} entries, the source {}",
+        mask.size(), source.size());
+  check_tokens(source);
+  std::vector<int32_t> ids(rows * most, 0);
+  source_mask_.assign(rows * most, 0);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t i = 0; i < length; ++i) {
+      ids[r * most + i] = source[r * length + i];
+      source_mask_[r * most + i] = mask.empty() || mask[r * length + i] != 0;
+    }
+  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_), store_, {}, workspace_);
+  write_feed(*encoder_, {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
+  encoder_->run();
+}
+
+void Generator::check_tokens(std::span<const int32_t> tokens) const {
+  for (int32_t token : tokens)
+    check(token >= 0 && token < model_.vocabulary, "token {} is outside the vocabulary of {}", token,
+          model_.vocabulary);
+}
+
+std::vector<float> Generator::run(Program& program, std::span<const int32_t> tokens) {
+  check_tokens(tokens);
+  const auto rows = static_cast<size_t>(shape_.rows);
+  const auto length = static_cast<int64_t>(tokens.size() / rows);
+  check(position_ + length <= shape_.capacity, "{} positions are taken, {} more don't fit into the context of {}",
+        position_, length, shape_.capacity);
+  const int64_t positions = program.graph().shape(program.graph().find("ids"))[1];
+  std::vector<int32_t> ids(rows * static_cast<size_t>(positions), 0), last, first;
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t i = 0; i < static_cast<size_t>(length); ++i)
+      ids[r * static_cast<size_t>(positions) + i] = tokens[r * static_cast<size_t>(length) + i];
+    last.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * positions + length - 1));
+    if (shape_.left_padded) first.push_back(static_cast<int32_t>(position_) - pads_[r]);
+  }
+  write_feed(program, {{"ids", ids}, {"position", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
+  if (positions > 1) program.write("last", last);
+  if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});
+  if (model_.has_encoder()) {
+    check(!source_mask_.empty(), "there is no source yet; call encode() before the decoder");
+    program.write("source_mask", source_mask_);
+  }
+  program.run();
+  position_ += length;
+  return program.read("logits");
+}
+
+std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads) {
+  const auto rows = static_cast<size_t>(shape_.rows), capacity = static_cast<size_t>(shape_.capacity);
+  check(!prompts.empty(), "the prompt is empty; give at least one token");
+  check(prompts.size() % rows == 0, "{} ids don't make {} prompts of one length", prompts.size(), rows);
+  const size_t length = prompts.size() / rows;
+  check(length <= capacity, "the prompt has {} tokens, the context only {}; shorten it", length, capacity);
+  check(pads.empty() || (shape_.left_padded && pads.size() == rows), "{} paddings were given for {} rows", pads.size(),
+        shape_.left_padded ? rows : 0);
+  pads_.assign(pads.begin(), pads.end());
+  pads_.resize(rows, 0);
+  mask_.assign(shape_.left_padded ? rows * capacity : 0, 1);
+  for (size_t r = 0; r < rows; ++r) {
+    check(pads_[r] >= 0 && static_cast<size_t>(pads_[r]) < length, "row {} has {} paddings in {} positions", r,
+          pads_[r], length);
+    std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
+  }
+  position_ = 0;
+  const int64_t padded = padded_prompt(static_cast<int64_t>(length), shape_.capacity);
+  if (padded == 1) {
+    if (!decode_) decode_ = compile(1);
+    last_prefill_ = decode_.get();
+    return run(*decode_, prompts);
+  }
+  auto& program = prefills_[padded];
+  if (!program) program = compile(padded);
+  last_prefill_ = program.get();
+  return run(*program, prompts);
+}
+
+std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
+  check(tokens.size() == static_cast<size_t>(shape_.rows), "{} tokens were given for {} rows", tokens.size(),
+        shape_.rows);
+  if (!decode_) decode_ = compile(1);
+  return run(*decode_, tokens);
+}
+
+void Generator::reorder(std::span<const int32_t> parents) {
+  if (!reorder_)
+    reorder_ = backend_.compile(build_reorder(store_->layout(), caches_, shape_.rows), store_, {}, workspace_);
+  write_feed(*reorder_, {{"parents", parents}, {"count", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
+  reorder_->run();
+  // Beams of one prompt have the same padding, so `pads_` and `mask_` stay.
+}
+
+namespace {
+
+/// Positions of a model that sets no limit. More would mean a slip of the pen; memory refuses most of them earlier.
+constexpr int64_t unlimited_positions = int64_t{1} << 20;
+
+/// Most tokens to generate, so that they and the prompt have positions.
+int64_t fitting_tokens(const Model& model, const GenerationConfig& config, int64_t prompt) {
+  const int64_t context = model.context > 0 ? model.context : unlimited_positions;
+  check(prompt < context, "the prompt has {} tokens, the model {} positions; shorten it", prompt, context);
+  const int64_t most = config.most_new_tokens(prompt), fitting = context - prompt;
+  check(!config.max_new_tokens || most <= fitting,
+        "{} new tokens were asked for, after the prompt's {} the model has positions for {}", most, prompt, fitting);
+  return std::min(most, fitting);
+}
+
+}  // namespace
+
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given) {
+  check(model.generates(), "this {} model does not write text", model.family);
+  check_prompts(given, model.vocabulary);
+  PreparedSearch prepared;
+  size_t longest = 0, shortest = SIZE_MAX;
+  for (const auto& ids : given) {
+    longest = std::max(longest, ids.size());
+    shortest = std::min(shortest, ids.size());
+  }
+  const auto sources = static_cast<int64_t>(given.size());
+  GeneratorShape& shape = prepared.shape;
+  shape.rows = sources * config.num_beams;
+  if (model.has_encoder()) {
+    check(model.context == 0 || static_cast<int64_t>(longest) <= model.context,
+          "the source has {} tokens, the model {} positions; shorten it", longest, model.context);
+    shape.sources = sources;
+    shape.source_positions = static_cast<int64_t>(longest);
+    for (auto& ids : given) {
+      prepared.mask.insert(prepared.mask.end(), ids.size(), 1);
+      prepared.mask.insert(prepared.mask.end(), longest - ids.size(), 0);
+      ids.resize(longest, 0);
+      prepared.sources.insert(prepared.sources.end(), ids.begin(), ids.end());
+    }
+    given.assign(given.size(), {config.decoder_start()});
+    longest = 1;
+  } else {
+    shape.left_padded = shortest < longest;
+  }
+  config.max_new_tokens = fitting_tokens(model, config, static_cast<int64_t>(longest));
+  shape.capacity = static_cast<int64_t>(longest) + *config.max_new_tokens;
+  prepared.search = make_search(config, std::move(given), model.vocabulary);
+  return prepared;
+}
+
+void run_search(Generator& generator, PreparedSearch& prepared,
+                const std::function<void(std::span<const float>)>& on_logits) {
+  Search& search = *prepared.search;
+  if (!prepared.sources.empty()) generator.encode(prepared.sources, prepared.mask);
+  size_t longest = 0;
+  for (int64_t row = 0; row < search.rows(); ++row) longest = std::max(longest, search.ids(row).size());
+  std::vector<int32_t> prompts, pads;
+  for (int64_t row = 0; row < search.rows(); ++row) {
+    const auto ids = search.ids(row);
+    pads.push_back(static_cast<int32_t>(longest - ids.size()));
+    prompts.insert(prompts.end(), longest - ids.size(), 0);
+    prompts.insert(prompts.end(), ids.begin(), ids.end());
+  }
+  if (!prepared.shape.left_padded) pads.clear();
+  std::vector<float> logits = generator.prefill(prompts, pads);
+  while (true) {
+    if (on_logits) on_logits(logits);
+    const SearchStep& step = search.advance(logits);
+    if (search.done()) return;
+    std::vector<int32_t> identity(step.parents.size());
+    std::iota(identity.begin(), identity.end(), 0);
+    if (step.parents != identity) generator.reorder(step.parents);
+    logits = generator.decode(step.tokens);
+  }
+}
+
+}  // namespace vkformer

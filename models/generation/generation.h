@@ -1,0 +1,103 @@
+#pragma once
+// Text generation: the prompt through one recorded program (prefill), then one token at a time through another
+// (decode), over a key-value cache that stays on the device. With an encoder, that runs once before.
+
+#include "models/generation/beam_search.h"
+#include "models/model.h"
+#include "models/parameters.h"
+
+namespace vkformer {
+
+/// Sizes of a Generator's caches.
+struct GeneratorShape {
+  int64_t rows = 1;          ///< sequences side by side (prompts times beams)
+  int64_t capacity = 0;      ///< most positions of one, prompt and generated together; 0: the model's context
+  bool left_padded = false;  ///< prompts of unlike lengths are padded on the left
+  // Encoder-decoder.
+  int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
+  int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context
+};
+
+/// What a Generator will allocate and record, known before anything is.
+struct GenerationPlan {
+  GeneratorShape shape;  ///< with the model's sizes where the one asked for has 0
+  StoreLayout layout;    ///< parameters, constants, caches
+  int64_t cache_bytes = 0;
+  std::vector<std::string> caches;  ///< of the decoder's own positions
+};
+/// Throws Error for sizes that can't be, and for a model that does not write text.
+GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
+                               const std::vector<ParameterBlock>& blocks);
+/// One run over the next `positions` tokens of each row; with a device, fused for it (runtime/passes/fusion.h).
+Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions,
+                       const DeviceFacts* device = nullptr);
+/// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
+Graph build_encoder(const Model& model, const GeneratorShape& shape);
+/// Positions of the program that runs a prompt of this length: powers of two keep the number of programs small.
+int64_t padded_prompt(int64_t length, int64_t capacity);
+
+/// Runs a model token by token. Prompts are rows x n ids, row after row; so are sources.
+class Generator {
+ public:
+  /// `model` must outlive it.
+  Generator(Backend& backend, const Model& model, const GeneratorShape& shape = {});
+
+  Store& store() { return *store_; }
+  const GeneratorShape& shape() const { return shape_; }
+  int64_t capacity() const { return shape_.capacity; }
+  int64_t position() const { return position_; }
+
+  /// Encoder-decoder: runs the encoder once and keeps what the decoder's layers need of it. `mask` is 0 for padding;
+  /// empty: there is none.
+  void encode(std::span<const int32_t> source, std::span<const int32_t> mask = {});
+  /// Runs the prompts (for a decoder behind an encoder: the start ids) from position 0 and gives the logits [rows, V]
+  /// after their last tokens. `pads`: how many of each row's first ids are padding (with left_padded). Throws Error
+  /// when they are empty, longer than the capacity, or have an id outside the vocabulary.
+  std::vector<float> prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads = {});
+  /// Appends one token to each row and gives the logits after it.
+  std::vector<float> decode(std::span<const int32_t> tokens);
+  std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
+  /// Row r goes on from what was row parents[r] (beam search).
+  void reorder(std::span<const int32_t> parents);
+  /// The programs that decode(), prefill() and encode() replay; nullptr before the first call.
+  const Program* decode_program() const { return decode_.get(); }
+  const Program* prefill_program() const { return last_prefill_; }
+  const Program* encoder_program() const { return encoder_.get(); }
+
+ private:
+  std::unique_ptr<Program> compile(int64_t positions);
+  void check_tokens(std::span<const int32_t> tokens) const;
+  std::vector<float> run(Program& program, std::span<const int32_t> tokens);
+
+  Backend& backend_;
+  const Model& model_;
+  GeneratorShape shape_;
+  int64_t position_ = 0;
+  std::vector<ParameterBlock> blocks_;
+  std::vector<std::string> caches_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Workspace> workspace_;  ///< of all programs
+  std::vector<int32_t> mask_, pads_, source_mask_;
+  std::map<int64_t, std::unique_ptr<Program>> prefills_;  ///< by padded length
+  const Program* last_prefill_ = nullptr;
+  std::unique_ptr<Program> decode_, encoder_, reorder_;
+};
+
+/// A search and all that a Generator needs to run it. Nothing of it is on a device.
+struct PreparedSearch {
+  GeneratorShape shape;                ///< for the Generator
+  std::vector<int32_t> sources, mask;  ///< with an encoder: its ids, padded behind their ends, and 0 for padding
+  std::unique_ptr<Search> search;
+};
+
+/// `given`: the ids of each prompt or, with an encoder, of each source; lengths may differ. Where `config` does not ask
+/// for a number of new tokens, sequences end where the model's context ends. Throws Error when the model does not write
+/// text, for prompts, sources or max_new_tokens beyond its context, and like make_search.
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given);
+
+/// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
+/// `on_logits` (optional) sees the logits [rows, V] of every step. `generator` has the prepared shape.
+void run_search(Generator& generator, PreparedSearch& prepared,
+                const std::function<void(std::span<const float>)>& on_logits = {});
+
+}  // namespace vkformer

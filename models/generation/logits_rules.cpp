@@ -1,0 +1,96 @@
+#include "models/generation/logits_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+namespace {
+
+constexpr double banned = -std::numeric_limits<double>::infinity();
+
+void force(std::span<const int32_t> ids, std::span<double> scores) {
+  std::fill(scores.begin(), scores.end(), banned);
+  for (int32_t id : ids) scores[static_cast<size_t>(id)] = 0;
+}
+
+void ban(std::span<const int32_t> ids, std::span<double> scores) {
+  for (int32_t id : ids) scores[static_cast<size_t>(id)] = banned;
+}
+
+/// Leaves scores alone where everything is banned.
+void renormalize(std::span<double> scores) {
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  if (!std::isfinite(largest)) return;
+  double sum = 0;
+  for (double score : scores) sum += std::exp(score - largest);
+  for (double& score : scores) score -= largest + std::log(sum);
+}
+
+void check_ids(std::string_view key, std::span<const int32_t> ids, int64_t vocabulary) {
+  for (int32_t id : ids)
+    check(id >= 0 && id < vocabulary, "{}: token {} is outside the vocabulary of {}", key, id, vocabulary);
+}
+
+}  // namespace
+
+LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, int64_t vocabulary)
+    : config_(config),
+      prompt_length_(prompt_length),
+      most_(config.most_new_tokens(prompt_length)),
+      least_(config.least_new_tokens(prompt_length)) {
+  for (auto* ids : {&config_.eos_token_ids, &config_.suppress_tokens, &config_.begin_suppress_tokens})
+    std::erase_if(*ids, [&](int32_t id) { return id < 0 || id >= vocabulary; });
+  std::erase_if(config_.bad_words_ids,
+                [&](const std::vector<int32_t>& word) { return word.size() == 1 && config.ends(word[0]); });
+  for (const auto& word : config_.bad_words_ids) {
+    check(!word.empty(), "bad_words_ids: an empty list bans nothing; remove it");
+    check_ids("bad_words_ids", word, vocabulary);
+  }
+  if (config_.forced_bos_token_id) check_ids("forced_bos_token_id", {&*config_.forced_bos_token_id, 1}, vocabulary);
+  check_ids("forced_eos_token_id", config_.forced_eos_token_ids, vocabulary);
+}
+
+void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const {
+  if (config_.repetition_penalty != 1) penalize_repetition(ids, scores);
+  if (config_.no_repeat_ngram_size > 0) ban_repeated_ngrams(ids, scores);
+  ban_bad_words(ids, scores);
+  if (generated < least_) ban(config_.eos_token_ids, scores);
+  const bool first_forced = config_.forced_bos_token_id && prompt_length_ == 1;
+  if (first_forced && generated == 0) force({&*config_.forced_bos_token_id, 1}, scores);
+  if (!config_.forced_eos_token_ids.empty() && generated == most_ - 1) force(config_.forced_eos_token_ids, scores);
+  ban(config_.suppress_tokens, scores);
+  if (generated == (first_forced ? 1 : 0)) ban(config_.begin_suppress_tokens, scores);
+  if (config_.renormalize_logits) renormalize(scores);
+}
+
+void LogitsRules::penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const {
+  std::vector<int32_t> different(ids.begin(), ids.end());
+  std::sort(different.begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  for (int32_t id : different) {
+    double& score = scores[static_cast<size_t>(id)];
+    score = score < 0 ? score * config_.repetition_penalty : score / config_.repetition_penalty;
+  }
+}
+
+void LogitsRules::ban_repeated_ngrams(std::span<const int32_t> ids, std::span<double> scores) const {
+  const auto n = static_cast<size_t>(config_.no_repeat_ngram_size);
+  if (ids.size() < n) return;
+  const auto prefix = ids.last(n - 1);
+  for (size_t start = 0; start + n <= ids.size(); ++start)
+    if (std::equal(prefix.begin(), prefix.end(), ids.begin() + static_cast<std::ptrdiff_t>(start)))
+      scores[static_cast<size_t>(ids[start + n - 1])] = banned;
+}
+
+void LogitsRules::ban_bad_words(std::span<const int32_t> ids, std::span<double> scores) const {
+  for (const auto& word : config_.bad_words_ids) {
+    if (word.size() > 1 && word.size() > ids.size()) continue;
+    const auto before = ids.last(word.size() - 1);
+    if (std::equal(before.begin(), before.end(), word.begin())) scores[static_cast<size_t>(word.back())] = banned;
+  }
+}
+
+}  // namespace vkformer

@@ -1,0 +1,46 @@
+#pragma once
+// What may come next: the rules of a GenerationConfig that change a row of scores before a token is chosen, with the
+// order and the corner cases of Hugging Face's logits processors.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/generation/generation_config.h"
+
+namespace vkformer {
+
+class LogitsRules {
+ public:
+  /// `prompt_length`: the longest prompt of the batch (1 for a decoder's start id). Throws Error when a banned or
+  /// forced id is outside the vocabulary. End ids and suppressed ones outside the vocabulary just never come.
+  LogitsRules(const GenerationConfig& config, int64_t prompt_length, int64_t vocabulary);
+
+  /// Applies, in this order, to the scores [V] of the token that follows `ids` (prompt or start id, then `generated`
+  /// tokens):
+  /// - repetition penalty: the score of each id in `ids` is divided by it if positive, multiplied by it if negative;
+  /// - no id that would complete an n-gram which `ids` has already;
+  /// - no bad word: a single id never, the last id of a sequence not after its other ids. An end id alone is no bad
+  ///   word. A sequence longer than `ids` is not looked for, even where its last id alone is missing;
+  /// - no end id before the least number of new tokens;
+  /// - the forced first id after a prompt of one id, with score 0;
+  /// - a forced end id as the last token that the limit allows, with score 0;
+  /// - no suppressed id, forced or not; the ids suppressed at the beginning not as first token, which is the second
+  /// where
+  ///   the first one is forced;
+  /// - with renormalize_logits: log-softmax.
+  /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities.
+  void apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const;
+
+ private:
+  void penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const;
+  void ban_repeated_ngrams(std::span<const int32_t> ids, std::span<double> scores) const;
+  void ban_bad_words(std::span<const int32_t> ids, std::span<double> scores) const;
+
+  GenerationConfig config_;
+  int64_t prompt_length_;
+  int64_t most_;
+  int64_t least_;
+};
+
+}  // namespace vkformer

@@ -1,0 +1,54 @@
+#include "runtime/passes/fusion.h"
+
+#include "runtime/op.h"
+#include "runtime/passes/rewrite.h"
+#include "shaders/normed_product/normed_product.h"
+
+namespace vkformer {
+
+namespace {
+
+/// By value id: how often nodes and the host read it.
+std::vector<int> count_uses(const Graph& graph) {
+  std::vector<int> uses(graph.value_count());
+  for (const Node& node : graph.nodes())
+    for (Value input : node.inputs)
+      if (input) ++uses[static_cast<size_t>(input.id)];
+  for (Value output : graph.outputs()) ++uses[static_cast<size_t>(output.id)];
+  return uses;
+}
+
+/// What computes `value`, behind reshapes; nullptr: no node does.
+const Node* source_of(const Graph& graph, Value value) {
+  const int producer = graph.info(value).producer;
+  if (producer < 0) return nullptr;
+  const Node& node = graph.nodes()[static_cast<size_t>(producer)];
+  return node.op->name == "reshape" ? source_of(graph, node.inputs[0]) : &node;
+}
+
+}  // namespace
+
+Graph fused(const Graph& graph, const DeviceFacts& facts) {
+  const std::vector<int> uses = count_uses(graph);
+  const auto unused = [&](Value value) { return uses[static_cast<size_t>(value.id)] == 0; };
+  const auto used_once = [&](Value value) { return uses[static_cast<size_t>(value.id)] == 1; };
+  const auto add = [&](Rewritten& copy, const Node& node, Values inputs) -> Values {
+    const std::string_view op = node.op->name;
+    if (op == "matmul" || op == "gated_unit")
+      if (const Node* found = source_of(copy.graph, inputs[0])) {
+        const Node source = *found;  // adding nodes moves the graph's
+        Value y;
+        if (op == "matmul" && source.op->name == "rms_norm" && (node.outputs.size() == 1 || unused(node.outputs[1]))) {
+          Node product = node;
+          product.inputs = inputs;
+          y = fuse_norm(copy.graph, source, product, facts);
+        }
+        if (op == "gated_unit" && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node);
+        if (y) return {y};
+      }
+    return copy.graph.add(*node.op, std::move(inputs), node.attributes);
+  };
+  return rewrite(graph, {.add = add}).graph;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,30 @@
+#include "runtime/passes/rewrite.h"
+
+#include "runtime/op.h"
+
+namespace vkformer {
+
+Rewritten rewrite(const Graph& from, const RewriteRules& rules) {
+  Rewritten copy;
+  copy.values.resize(from.value_count());
+  const auto set = [&](Value original, Value value) { copy.values[static_cast<size_t>(original.id)] = value; };
+  for (Value input : from.inputs())
+    set(input, copy.graph.input(from.info(input).name, from.shape(input), from.info(input).type.dtype));
+  for (Value tensor : from.persistents()) {
+    const ValueInfo& info = from.info(tensor);
+    const DType dtype = rules.dtype_of ? rules.dtype_of(info) : info.type.dtype;
+    set(tensor, copy.graph.persistent(info.name, info.type.shape, dtype));
+  }
+  for (const Node& node : from.nodes()) {
+    const Graph::Scope scope(copy.graph, node.scope);
+    Values inputs;
+    for (Value input : node.inputs) inputs.push_back(input ? copy.of(input) : Value{});
+    const Values outputs = rules.add ? rules.add(copy, node, std::move(inputs))
+                                     : copy.graph.add(*node.op, std::move(inputs), node.attributes);
+    for (size_t o = 0; o < outputs.size(); ++o) set(node.outputs[o], outputs[o]);
+  }
+  for (Value output : from.outputs()) copy.graph.mark_output(copy.of(output), from.info(output).name);
+  return copy;
+}
+
+}  // namespace vkformer

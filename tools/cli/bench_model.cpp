@@ -1,0 +1,150 @@
+// `vkformer bench -m`: prompt processing, generation and training speed, in the shape of llama-bench's table.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/generation/generation.h"
+#include "models/generation/stored_weights.h"
+#include "models/parameters.h"
+#include "models/training/training.h"
+#include "runtime/check.h"
+#include "shaders/global_norm/global_norm.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/progress.h"
+
+namespace vkformer {
+
+namespace {
+
+struct Row {
+  std::string test;
+  double tokens_per_second = 0, deviation = 0, best_seconds = 0;
+};
+
+/// Runs once untimed (drivers compile at first use), then `repetitions` times.
+Row measure(const std::string& test, double tokens, int repetitions, const std::function<void()>& work) {
+  work();
+  double sum = 0, squares = 0, best = 1e30;
+  for (int r = 0; r < repetitions; ++r) {
+    const double start = now();
+    work();
+    const double seconds = now() - start;
+    sum += tokens / seconds;
+    squares += tokens / seconds * (tokens / seconds);
+    best = std::min(best, seconds);
+  }
+  const double mean = sum / repetitions;
+  return {test, mean, std::sqrt(std::max(0.0, squares / repetitions - mean * mean)), best};
+}
+
+std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>(i * 7919 % vocabulary));
+  return ids;
+}
+
+void bench_generation(const BenchFlags& flags, Backend& backend, const Model& model,
+                      const std::function<void(const Row&)>& report) {
+  Generator generator(backend, model);
+  initialize(generator.store(), model.parameters, 1);
+  for (int64_t length : flags.prompts) {
+    if (length == 0) continue;
+    check(length <= model.context, "a prompt of {} tokens exceeds the context of {}", length, model.context);
+    const auto prompt = some_ids(length, model.vocabulary);
+    report(measure(fmt::format("pp{}", length), static_cast<double>(length), flags.repetitions,
+                   [&] { generator.prefill(prompt); }));
+  }
+  for (int64_t count : flags.tokens) {
+    if (count == 0) continue;
+    check(count < model.context, "{} tokens exceed the context of {}", count, model.context);
+    report(measure(fmt::format("tg{}", count), static_cast<double>(count), flags.repetitions, [&] {
+      generator.prefill(std::vector<int32_t>{0});
+      for (int64_t i = 0; i < count; ++i) generator.decode(static_cast<int32_t>(i % model.vocabulary));
+    }));
+  }
+}
+
+void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,
+                    const std::function<void(const Row&)>& report) {
+  const TrainSettings settings{.batch = flags.batch, .context = model.context, .products = float_type(flags.dtype)};
+  const int64_t tokens = settings.batch * settings.context;
+  const auto ids = some_ids(tokens, model.vocabulary);
+  const std::string size = fmt::format("B{} T{}", settings.batch, settings.context);
+  Trainer trainer(backend, model, settings);
+  initialize(trainer.store(), model.parameters, 1);
+  report(
+      measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
+  {
+    TrainingGraph training = build_loss_and_gradients(model, causal_batch(model, settings), false, settings.products);
+    const auto blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
+    const Values joined = join_gradients(training, model, blocks);
+    training.graph.mark_output(global_norm(training.graph, joined), "norm");  // keeps all gradients in the program
+    StoreLayout layout;
+    add_model(layout, model, blocks);
+    auto store = backend.make_store(layout);
+    write_constants(*store, model);
+    initialize(*store, model.parameters, 1);
+    auto program = backend.compile(std::move(training.graph), store);
+    program->write("ids", ids);
+    program->write("targets", ids);
+    program->write("seed", std::vector<int32_t>{0, 0});
+    program->write("loss_gradient", std::vector<float>{1});
+    report(
+        measure("forward+backward " + size, static_cast<double>(tokens), flags.repetitions, [&] { program->run(); }));
+  }
+  int64_t iteration = 0;
+  report(measure("train step " + size, static_cast<double>(tokens), flags.repetitions,
+                 [&] { trainer.step(++iteration, ids, ids); }));
+}
+
+/// Of the parameters in the types they are stored in.
+std::string size_text(const Model& model) {
+  int64_t bytes = 0;
+  for (const ParameterSpec& p : model.parameters) bytes += p.shape.elements() * size_of(p.dtype);
+  return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+}  // namespace
+
+void bench_model(const BenchFlags& flags) {
+  const Model model = model_or_shape(flags.model);
+  const DType dtype = float_type(flags.dtype);
+  check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
+  auto backend = open_backend(flags.common);
+  Model stored = model;
+  if (is_half(dtype)) store_weights_as(stored, dtype);
+  std::string size = size_text(stored);
+  const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
+  const bool json = flags.output == "json";
+  auto rows = nlohmann::json::array();
+  if (!json)
+    fmt::print(
+        "| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10} |\n| {:-<24} | {:->11}: | {:->9}: | {:-<36} "
+        "| {:->25}: | {:->21}: | {:->9}: |\n",
+        "model", "size", "params", "device", "test", "t/s", "best ms", "", "", "", "", "", "", "");
+  const auto report = [&](const Row& row) {
+    if (json)
+      rows.push_back({{"model", flags.model},
+                      {"dtype", flags.dtype},
+                      {"parameters", model.parameter_count()},
+                      {"device", backend->facts().name},
+                      {"driver", backend->facts().driver},
+                      {"test", row.test},
+                      {"tokens_per_second", row.tokens_per_second},
+                      {"deviation", row.deviation},
+                      {"best_seconds", row.best_seconds}});
+    else
+      fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n",
+                 fmt::format("{} {} {}", model.family, flags.model, flags.dtype), size, parameters,
+                 backend->facts().name, row.test, fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation),
+                 row.best_seconds * 1e3);
+    std::fflush(stdout);
+  };
+  bench_generation(flags, *backend, stored, report);
+  size = size_text(model);
+  if (flags.batch > 0) bench_training(flags, *backend, model, report);
+  if (json) fmt::print("{}\n", rows.dump(1));
+}
+
+}  // namespace vkformer

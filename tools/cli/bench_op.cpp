@@ -1,0 +1,134 @@
+// `vkformer bench --op`: the time of one op's kernels on tensors of any shape.
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+
+#include <fmt/ranges.h>
+
+#include "runtime/check.h"
+#include "runtime/conform.h"
+#include "tools/cli/commands.h"
+
+namespace vkformer {
+
+namespace {
+
+/// "8x256x1152", "12x64:i32:0:64" (dtype and value range), or "-" for an absent input.
+CaseInput parse_input(const std::string& text) {
+  CaseInput input;
+  if (text == "-") {
+    input.absent = true;
+    return input;
+  }
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t colon = std::min(text.find(':', at), text.size());
+    parts.push_back(text.substr(at, colon - at));
+    at = colon + 1;
+  }
+  std::vector<int64_t> dimensions;
+  try {
+    for (size_t at = 0; at < parts[0].size();) {
+      size_t used = 0;
+      dimensions.push_back(std::stoll(parts[0].substr(at), &used));
+      at += used + 1;
+    }
+    if (parts.size() > 2) input.low = std::stod(parts[2]);
+    if (parts.size() > 3) input.high = std::stod(parts[3]);
+  } catch (const std::logic_error&) {
+    throw UsageError(fmt::format("--input {} is not a shape like 8x256x64 or 8x256:i32:0:64", text));
+  }
+  input.type = {Shape(dimensions)};
+  if (parts.size() > 1) input.type.dtype = parts[1] == "i32" ? DType::i32 : float_type(parts[1]);
+  return input;
+}
+
+}  // namespace
+
+void bench_op(const BenchFlags& flags) {
+  const Op* op = find_op(flags.op);
+  if (!op) throw UsageError(fmt::format("there is no op '{}'; `vkformer ops` lists them", flags.op));
+  std::deque<std::string> names;  // attribute names must outlive the graph
+  std::vector<std::pair<std::string_view, double>> entries;
+  Case c;
+  for (const std::string& text : flags.attributes) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) throw UsageError(fmt::format("--attr {} is not name=number", text));
+    names.push_back(text.substr(0, equals));
+    const std::string number = text.substr(equals + 1);
+    char* end = nullptr;
+    entries.emplace_back(names.back(), std::strtod(number.c_str(), &end));
+    if (number.empty() || *end != '\0') throw UsageError(fmt::format("--attr {} is not name=number", text));
+  }
+  Attributes attributes;
+  for (const auto& [name, value] : entries) attributes.set(name, value);
+  std::vector<StoreLayout::Part> parts;
+  for (const std::string& text : flags.inputs) {
+    c.inputs.push_back(parse_input(text));
+    if (!c.inputs.back().absent) parts.push_back({fmt::format("input{}", parts.size()), c.inputs.back().type});
+  }
+  // Inputs that are not named are absent, so that the op's own rule says what is missing.
+  for (const Case& known : op->cases())
+    c.inputs.resize(std::max(c.inputs.size(), known.inputs.size()), {.absent = true});
+  StoreLayout layout;
+  layout.add_block("inputs", parts);
+  auto backend = make_backend(flags.common.device, {.profile = true});
+  check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
+        backend->facts().name);
+  if (!flags.common.quiet) fmt::print(stderr, "{}\n", backend->describe());
+  auto store = backend->make_store(layout);
+  Graph graph;
+  Values inputs;
+  size_t next = 0;
+  for (const CaseInput& input : c.inputs) {
+    if (input.absent) {
+      inputs.push_back({});
+      continue;
+    }
+    const StoreLayout::Part& part = parts[next++];
+    if (input.type.dtype != DType::i32) {
+      const HostTensor tensor = random_tensor(input, next);
+      store->write(part.name, std::vector<float>(tensor.data.begin(), tensor.data.end()));
+      inputs.push_back(graph.persistent(part.name, input.type.shape, input.type.dtype));
+    } else {
+      inputs.push_back(graph.input(part.name, input.type.shape, DType::i32));
+    }
+  }
+  const Values outputs = graph.add(*op, inputs, attributes);
+  graph.mark_output(outputs.front(), "output");
+  const Node node = graph.nodes().front();
+  std::vector<std::string_view> candidates{""};
+  if (op->candidates) candidates = op->candidates(node, backend->facts());
+  std::string only = flags.candidate;
+  if (only == "first") only = candidates.front();
+  if (!only.empty() && std::find(candidates.begin(), candidates.end(), only) == candidates.end())
+    throw UsageError(fmt::format("kernel '{}' is not legal here; there are: {}", only, fmt::join(candidates, ", ")));
+  fmt::print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
+  for (std::string_view candidate : candidates) {
+    if (!only.empty() && candidate != only) continue;
+    auto program = backend->compile(graph, store, {.candidate = std::string(candidate)});
+    for (size_t i = 0; i < c.inputs.size(); ++i)
+      if (!c.inputs[i].absent && c.inputs[i].type.dtype == DType::i32) {
+        const HostTensor tensor = random_tensor(c.inputs[i], i);
+        program->write(graph.info(inputs[i]).name, std::vector<int32_t>(tensor.data.begin(), tensor.data.end()));
+      }
+    std::vector<double> seconds;
+    for (int r = 0; r <= flags.repetitions; ++r) {
+      program->run();
+      double total = 0;
+      for (const Timing& timing : program->timings())
+        if (timing.op == op->name) total += timing.seconds;
+      if (r > 0) seconds.push_back(total);
+    }
+    std::sort(seconds.begin(), seconds.end());
+    const Cost cost = op->cost ? op->cost(node) : Cost{};
+    fmt::print("{:<24} {:>12.4f} {:>12.4f}", candidate.empty() ? op->name : candidate, seconds.front() * 1e3,
+               seconds[seconds.size() / 2] * 1e3);
+    if (!cost.at_most)
+      fmt::print(" {:>10.2f} {:>10.2f}", cost.flops / seconds.front() * 1e-9, cost.bytes / seconds.front() * 1e-9);
+    fmt::print("\n");
+  }
+}
+
+}  // namespace vkformer

@@ -1,0 +1,128 @@
+#pragma once
+// The verbs of `vkformer` and what each can be asked for. main.cpp turns the command line into these; it alone includes
+// the command-line library, which takes the compiler longer than all else.
+
+#include <set>
+
+#include "models/generation/generation.h"
+#include "models/training/training.h"
+#include "runtime/conform.h"
+
+namespace vkformer {
+
+/// Flags most verbs share.
+struct CommonFlags {
+  std::string device;
+  std::string profile;
+  bool json = false;
+  bool quiet = false;
+  /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
+  std::string tuning = "none";
+  bool tune = false;  ///< measure what is missing there before the first run
+};
+
+/// Opens the device with its measured choices and, unless quiet, says on stderr which it is. `tuning_written`: --tuning
+/// may name a new file.
+std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options = {},
+                                      bool tuning_written = false);
+
+struct TrainFlags {
+  CommonFlags common;
+  std::string config, data, out;
+  TrainSettings settings;
+  std::string dtype = "f32";
+  double dropout = -1;
+  double validation_fraction = 0.1;
+  int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
+  bool bytes = false, resume = false, plan = false;
+  /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.
+  std::set<std::string> given;
+};
+
+struct GenerateFlags {
+  CommonFlags common;
+  std::string model, prompt;
+  std::string dtype = "f32";
+  int64_t tokens = 200;
+  int64_t seed = -1;
+  SamplingSettings sampling;
+  // Ids instead of text: greedy or beam search.
+  std::vector<std::string> ids;
+  int64_t beams = 1, returned = 1;
+  double length_penalty = 1;
+  bool early_stopping = false;
+  std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
+};
+
+struct LogitsFlags {
+  CommonFlags common;
+  std::string model, ids, out;
+};
+
+struct ConvertFlags {
+  std::string model, out;
+  bool quiet = false;
+};
+
+struct ConformFlags {
+  CommonFlags common;
+  ConformOptions options;
+  std::string report;
+  double segment_seconds = 0.1;
+  bool as_gpu = false;
+  bool verbose = false;
+};
+
+struct VerifyFlags {
+  CommonFlags common;
+  std::vector<std::string> folders;
+};
+
+struct InfoFlags {
+  CommonFlags common;
+  std::string model;
+  int64_t batch = 1, context = 0;
+};
+
+struct BenchFlags {
+  CommonFlags common;
+  // One op.
+  std::string op;
+  std::vector<std::string> inputs, attributes;
+  std::string candidate;
+  // A model.
+  std::string model = "4x128x4:65:64";
+  std::vector<int64_t> prompts{64}, tokens{32};
+  std::string dtype = "f32";
+  int64_t batch = 12;
+  bool roof = false;
+  std::string output = "md";
+  int repetitions = 5;
+};
+
+struct TuneFlags {
+  CommonFlags common;
+  std::string model = "4x128x4:65:64";
+  std::string dtype = "f32";
+  int64_t batch = 12, context = 0, accumulate = 1;
+  std::vector<int64_t> prompts{64};
+};
+
+void train(TrainFlags flags);
+void generate(GenerateFlags flags);
+void generate_ids(const GenerateFlags& flags);
+/// generate for the text of an encoder-decoder: a search whose result is text.
+void search_text(const GenerateFlags& flags);
+void logits(const LogitsFlags& flags);
+void convert(const ConvertFlags& flags);
+void conform(const ConformFlags& flags);
+void verify(const VerifyFlags& flags);
+void info(InfoFlags flags);
+void bench_op(const BenchFlags& flags);
+void bench_model(const BenchFlags& flags);
+void bench_roof(const BenchFlags& flags);
+void tune(const TuneFlags& flags);
+void print_devices(bool json);
+void print_ops(const CommonFlags& flags);
+
+}  // namespace vkformer

@@ -1,0 +1,76 @@
+// `vkformer conform`: prove a device right, op by op.
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "runtime/conform.h"
+#include "tools/cli/commands.h"
+
+namespace vkformer {
+
+namespace {
+
+struct OpTotal {
+  int ok = 0, failed = 0, not_supported = 0;
+  double worst = 0;
+};
+
+const char* word_for(ConformResult::Verdict verdict) {
+  switch (verdict) {
+    case ConformResult::Verdict::ok: return "OK";
+    case ConformResult::Verdict::failed: return "FAIL";
+    default: return "not supported";
+  }
+}
+
+}  // namespace
+
+void conform(const ConformFlags& flags) {
+  auto backend = open_backend(flags.common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
+  check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
+  std::map<std::string, OpTotal> totals;
+  OpTotal all;
+  auto rows = nlohmann::json::array();
+  conform(*backend, flags.options, [&](const ConformResult& result) {
+    for (OpTotal* total : {&totals[result.op], &all}) {
+      total->worst = std::max(total->worst, result.worst);
+      ++(result.verdict == ConformResult::Verdict::ok       ? total->ok
+         : result.verdict == ConformResult::Verdict::failed ? total->failed
+                                                            : total->not_supported);
+    }
+    if (flags.verbose || result.verdict == ConformResult::Verdict::failed)
+      fmt::print(flags.common.json ? stderr : stdout, "{:<4} {} {} {}  {:.2f}{}{}\n", word_for(result.verdict),
+                 result.op, result.check, result.what, result.worst, result.detail.empty() ? "" : "  ", result.detail);
+    rows.push_back({{"op", result.op},
+                    {"case", result.what},
+                    {"check", result.check},
+                    {"verdict", word_for(result.verdict)},
+                    {"worst_share_of_tolerance", result.worst},
+                    {"detail", result.detail}});
+  });
+  check(all.ok + all.failed + all.not_supported > 0, "no case matches '{}'", flags.options.pattern);
+  const nlohmann::json report = {{"device", backend->facts().name},
+                                 {"driver", backend->facts().driver},
+                                 {"ok", all.ok},
+                                 {"failed", all.failed},
+                                 {"not_supported", all.not_supported},
+                                 {"cases", rows}};
+  if (flags.common.json) fmt::print("{}\n", report.dump(1));
+  if (!flags.report.empty()) {
+    std::ofstream file(flags.report);
+    file << report.dump(1) << "\n";
+    file.close();
+    check(static_cast<bool>(file), "can't write the report to '{}'", flags.report);
+  }
+  if (!flags.common.json) {
+    fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22}\n", "op", "OK", "FAIL", "not supported", "worst / tolerance");
+    for (const auto& [op, total] : totals)
+      fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", op, total.ok, total.failed, total.not_supported, total.worst);
+    fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", "total", all.ok, all.failed, all.not_supported, all.worst);
+  }
+  check(all.failed == 0, "{} of {} checks failed on {}", all.failed, all.ok + all.failed + all.not_supported,
+        backend->facts().name);
+}
+
+}  // namespace vkformer

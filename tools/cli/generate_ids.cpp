@@ -1,0 +1,125 @@
+// `vkformer generate --ids`: greedy or beam search or draws over token ids, for any family that writes text; and the
+// same from text for an encoder's source.
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "models/generation/generation.h"
+#include "runtime/check.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/profile.h"
+#include "tools/cli/prompt_text.h"
+#include "tools/cli/tune.h"
+
+namespace vkformer {
+
+namespace {
+
+std::vector<int32_t> parse_ids(const std::string& text) {
+  std::vector<int32_t> ids;
+  const char *at = text.data(), *end = at + text.size();
+  while (at < end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    int32_t id = 0;
+    const auto [next, error] = std::from_chars(at, end, id);
+    check(error == std::errc() && id >= 0, "--ids '{}' is not a list of token ids; write them like 5,17,3", text);
+    ids.push_back(id);
+    at = next;
+  }
+  check(!ids.empty(), "--ids '{}' has no token ids; write them like 5,17,3", text);
+  return ids;
+}
+
+/// What the folder says, and the command line before it.
+GenerationConfig configured(const GenerateFlags& flags, const std::filesystem::path& folder) {
+  const auto given = [&](const char* name) { return flags.given.contains(name); };
+  GenerationConfig config = load_generation_config(folder);
+  config.usual_new_tokens = flags.tokens;
+  if (given("--tokens")) config.max_new_tokens = flags.tokens;
+  if (given("--beams")) config.num_beams = flags.beams;
+  if (given("--return")) config.num_return_sequences = flags.returned;
+  if (given("--length-penalty")) config.length_penalty = flags.length_penalty;
+  if (given("--early-stopping")) config.early_stopping = EarlyStopping::yes;
+  for (const char* flag : {"--temp", "--top-k", "--top-p", "--seed"})
+    config.do_sample = config.do_sample || given(flag);
+  if (given("--temp")) config.temperature = flags.sampling.temperature;
+  if (given("--top-k")) config.top_k = flags.sampling.top_k;
+  if (given("--top-p")) config.top_p = flags.sampling.top_p;
+  if (config.temperature == 0) config.do_sample = false;
+  config.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
+  return config;
+}
+
+/// As ids or, with a tokenizer, as text.
+void print(const std::vector<std::vector<Hypothesis>>& results, const PromptText* tokenizer, bool scores, bool json) {
+  auto rows = nlohmann::json::array();
+  for (size_t source = 0; source < results.size(); ++source)
+    for (const Hypothesis& hypothesis : results[source]) {
+      const std::string text =
+          tokenizer ? tokenizer->decode(hypothesis.ids) : fmt::format("{}", fmt::join(hypothesis.ids, ","));
+      if (json) {
+        rows.push_back({{"source", source}, {"ids", hypothesis.ids}, {"score", hypothesis.score}});
+        if (tokenizer) rows.back()["text"] = text;
+      } else if (scores) {
+        fmt::print("{:.4f}  {}\n", hypothesis.score, text);
+      } else {
+        fmt::print("{}\n", text);
+      }
+    }
+  if (json) fmt::print("{}\n", rows.dump(1));
+}
+
+void search(const GenerateFlags& flags, const std::filesystem::path& folder, const Model& model,
+            std::vector<std::vector<int32_t>> given, const PromptText* tokenizer) {
+  const GenerationConfig config = configured(flags, folder);
+  PreparedSearch prepared = prepare_search(model, config, std::move(given));
+  const Weights weights(model.parameters, folder);
+
+  auto backend = open_backend(flags.common);
+  tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
+    int64_t prompt = 1;
+    for (int64_t row = 0; row < prepared.shape.rows; ++row)
+      prompt = std::max(prompt, static_cast<int64_t>(prepared.search->ids(row).size()));
+    tune_generation(*backend, model, prepared.shape, std::span(&prompt, 1), tuning, observer);
+  });
+  Generator generator(*backend, model, prepared.shape);
+  load_weights(weights, generator.store(), flags.common.quiet);
+  run_search(generator, prepared);
+  print(prepared.search->results(), tokenizer, config.num_beams > 1, flags.common.json);
+  if (config.do_sample && !flags.common.quiet) fmt::print(stderr, "seed {}\n", config.seed);
+
+  if (flags.common.profile.empty()) return;
+  std::vector<std::pair<std::string, const Program*>> programs;
+  if (generator.encoder_program()) programs.emplace_back("encoder", generator.encoder_program());
+  programs.emplace_back("prefill", generator.prefill_program());
+  if (generator.decode_program()) programs.emplace_back("last decoded token", generator.decode_program());
+  for (const auto& [title, program] : programs) print_profile(*program, title, flags.common.json, roof_of(*backend));
+  write_trace(programs, flags.common.profile);
+}
+
+}  // namespace
+
+void generate_ids(const GenerateFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = model_to_generate(folder, flags.dtype);
+  std::vector<std::vector<int32_t>> given;
+  for (const std::string& text : flags.ids) given.push_back(parse_ids(text));
+  search(flags, folder, model, std::move(given), nullptr);
+}
+
+void search_text(const GenerateFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = model_to_generate(folder, flags.dtype);
+  const PromptText tokenizer(folder);
+  search(flags, folder, model, {tokenizer.encode(flags.prompt)}, &tokenizer);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,228 @@
+// `vkformer info`: what a model is, whether it runs here, and what that takes. Allocates nothing on a device.
+
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "models/families/registry.h"
+#include "models/parameters.h"
+#include "models/training/training.h"
+#include "runtime/check.h"
+#include "runtime/files/utf8.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+
+namespace vkformer {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// Sizes a config states, under the keys of the families.
+struct SizeRow {
+  const char* what;
+  std::vector<const char*> keys;
+};
+const std::vector<SizeRow> size_rows = {
+    {"layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}},
+    {"encoder layers", {"encoder_layers"}},
+    {"decoder layers", {"decoder_layers", "num_decoder_layers"}},
+    {"width", {"hidden_size", "n_embd", "d_model", "dim"}},
+    {"heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}},
+    {"encoder heads", {"encoder_attention_heads"}},
+    {"decoder heads", {"decoder_attention_heads"}},
+    {"key-value heads", {"num_key_value_heads"}},
+    {"head width", {"head_dim", "d_kv", "d_head"}},
+    {"feed-forward", {"intermediate_size", "n_inner", "d_ff", "d_inner", "hidden_dim"}},
+    {"encoder feed-forward", {"encoder_ffn_dim"}},
+    {"decoder feed-forward", {"decoder_ffn_dim"}},
+    {"vocabulary", {"vocab_size"}},
+    {"context", {"max_position_embeddings", "n_positions"}}};
+
+std::string size_text(int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (bytes >= int64_t{1} << 30) return fmt::format("{:.2f} GiB", size / (1 << 30));
+  return bytes >= 1 << 20 ? fmt::format("{:.1f} MiB", size / (1 << 20)) : fmt::format("{:.1f} KiB", size / 1024);
+}
+
+/// "1,234,567 (1.23 M)"
+std::string count_text(int64_t count) {
+  std::string digits = fmt::format("{}", count);
+  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return fmt::format("{} ({:.2f} M)", digits, static_cast<double>(count) / 1e6);
+}
+
+/// What the config says of itself, whether or not the family is known.
+ordered_json describe_config(const JsonObject& config) {
+  ordered_json out = {
+      {"model_type", nullptr}, {"architectures", ordered_json::array()}, {"sizes", ordered_json::object()}};
+  const nlohmann::json& json = config.value();
+  if (const auto type = json.find("model_type"); type != json.end()) out["model_type"] = *type;
+  if (const auto names = json.find("architectures"); names != json.end() && names->is_array())
+    out["architectures"] = *names;
+  for (const SizeRow& row : size_rows)
+    for (const char* key : row.keys)
+      if (const auto size = json.find(key); size != json.end() && size->is_number_integer()) {
+        out["sizes"][row.what] = *size;
+        break;
+      }
+  return out;
+}
+
+ordered_json describe_files(const WeightFiles& files) {
+  std::map<FileDType, std::pair<int64_t, int64_t>> types;  // elements and bytes
+  for (const WeightFiles::Tensor& tensor : files.tensors()) {
+    types[tensor.entry->dtype].first += tensor.entry->elements();
+    types[tensor.entry->dtype].second += static_cast<int64_t>(tensor.entry->bytes.size());
+  }
+  ordered_json out = {{"path", files.name()},
+                      {"shards", files.files().size()},
+                      {"bytes", files.bytes()},
+                      {"tensors", files.tensors().size()}};
+  for (const auto& [type, sums] : types)
+    out["types"][std::string(name_of(type))] = {{"elements", sums.first}, {"bytes", sums.second}};
+  return out;
+}
+
+/// Rows of bytes, or why there are none.
+ordered_json memory_of(const std::function<ordered_json()>& rows) {
+  try {
+    ordered_json out = {{"rows", rows()}, {"total_bytes", int64_t{0}}};
+    for (const auto& row : out["rows"]) out["total_bytes"] = out["total_bytes"].get<int64_t>() + row.get<int64_t>();
+    return out;
+  } catch (const Error& error) {
+    return {{"impossible", error.what()}};
+  }
+}
+
+ordered_json inference_rows(const Model& model, int64_t positions, const Backend* backend) {
+  const auto blocks = parameter_blocks(model.parameters, backend ? backend->facts().max_allocation : UINT64_MAX);
+  StoreLayout layout;
+  add_model(layout, model, blocks);
+  if (backend) layout.check_blocks(backend->facts());
+  ordered_json rows = {{"parameters and constants", layout.total_bytes()}};
+  if (!model.generates()) {
+    Graph graph;
+    graph.mark_output(add_logits(graph, model, add_inputs(graph, model, {.positions = positions, .mask = true})),
+                      "logits");
+    if (backend)
+      rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
+    return rows;
+  }
+  const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks);
+  rows[fmt::format("key-value cache of {} positions", positions)] = plan.cache_bytes;
+  if (!backend) return rows;
+  plan.layout.check_blocks(backend->facts());
+  std::vector<int64_t> workspace;  // the programs' temporaries share memory
+  const auto add_program = [&](const std::string& what, const Graph& graph) {
+    const MemoryPlan memory = backend->plan(graph, plan.layout);
+    widen_blocks(workspace, memory.arena_blocks);
+    rows["inputs and outputs of " + what] = memory.step_bytes + memory.readback_bytes;
+  };
+  if (model.has_encoder())
+    add_program(fmt::format("a source of {} positions", plan.shape.source_positions), build_encoder(model, plan.shape));
+  add_program(fmt::format("a prompt of {} positions", plan.shape.capacity),
+              build_generation(model, plan.shape, plan.shape.capacity, &backend->facts()));
+  add_program("a token", build_generation(model, plan.shape, 1, &backend->facts()));
+  rows["temporaries"] = std::accumulate(workspace.begin(), workspace.end(), int64_t{0});
+  return rows;
+}
+
+ordered_json training_rows(const Model& model, const TrainSettings& settings, const Backend& backend) {
+  ordered_json rows;
+  for (const TrainingPlan::Row& row : plan_training(model, settings, usual_batch(model, settings), backend).rows)
+    rows[row.what] = row.bytes;
+  return rows;
+}
+
+void print_row(const char* what, const std::string& text) { fmt::print("{:<11} {}\n", what, text); }
+
+void print_memory(const char* what, const std::string& how, const ordered_json& memory) {
+  if (memory.contains("impossible"))
+    return print_row(what, fmt::format("{}: impossible: {}", how, memory["impossible"].get<std::string>()));
+  print_row(what, fmt::format("{}: {}", how, size_text(memory["total_bytes"])));
+  for (const auto& [row, bytes] : memory["rows"].items())
+    fmt::print("{:11} {:<42} {:>12}\n", "", row, size_text(bytes));
+}
+
+void print_text(const ordered_json& out, const InfoFlags& flags) {
+  std::vector<std::string> list;
+  for (const auto& name : out["architectures"]) list.push_back(printable(name.dump(), 60));
+  const std::string type = out["model_type"].is_string() ? out["model_type"].get<std::string>() : "no model_type";
+  print_row("model", printable(type) + (list.empty() ? "" : fmt::format(" ({})", fmt::join(list, ", "))));
+  list.clear();
+  for (const auto& [what, size] : out["sizes"].items()) list.push_back(fmt::format("{} {}", what, size.dump()));
+  if (!list.empty()) print_row("sizes", fmt::format("{}", fmt::join(list, ", ")));
+  if (out.contains("parameters")) print_row("parameters", count_text(out["parameters"]));
+  if (out.contains("files")) {
+    const ordered_json& files = out["files"];
+    list.clear();
+    for (const auto& [name, sums] : files["types"].items())
+      list.push_back(fmt::format("{} {}", size_text(sums["bytes"]), name));
+    const size_t shards = files["shards"];
+    print_row("files", fmt::format("{}{}, {} tensors: {}", files["path"].get<std::string>(),
+                                   shards > 1 ? fmt::format(", {} shards", shards) : "", files["tensors"].get<size_t>(),
+                                   fmt::join(list, ", ")));
+  }
+  if (out.contains("skipped") && !out["skipped"].empty())
+    print_row("", skipped_line(out["skipped"].get<std::vector<std::string>>()));
+  if (out.contains("inference")) print_memory("inference", "one sequence", out["inference"]);
+  if (out.contains("training"))
+    print_memory("training", fmt::format("batch {}, context {}", flags.batch, flags.context), out["training"]);
+  if (out["supported"]) print_row("supported", "yes");
+}
+
+/// The device to plan for. Without one, only what needs no plan is shown.
+std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
+  if (!flags.device.empty()) return open_backend(flags);
+  try {
+    return open_backend(flags);
+  } catch (const Error& error) {
+    fmt::print(stderr, "temporaries are not counted: {}\n", error.what());
+    return nullptr;
+  }
+}
+
+/// Fills in everything that needs a supported model. Throws Error saying why it is not.
+void describe_model(ordered_json& out, const JsonObject& config, const fs::path& folder, InfoFlags& flags) {
+  const Model model = make_model(config);
+  out["parameters"] = model.parameter_count();
+  if (!folder.empty()) out["skipped"] = Weights(model.parameters, folder).extra();
+  if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
+  if (model.context > 0 && flags.context > model.context)
+    throw UsageError(fmt::format("--context {} is beyond the model's {} positions", flags.context, model.context));
+  const auto backend = backend_to_plan_for(flags.common);
+  out["inference"] = memory_of([&] { return inference_rows(model, flags.context, backend.get()); });
+  const TrainSettings settings{.batch = flags.batch, .context = flags.context};
+  if (backend) out["training"] = memory_of([&] { return training_rows(model, settings, *backend); });
+  out["supported"] = true;
+}
+
+}  // namespace
+
+void info(InfoFlags flags) {
+  const fs::path given = flags.model;
+  const fs::path folder = fs::is_regular_file(given) ? fs::path() : resolve_model_folder(given);
+  const JsonObject config = JsonObject::load(folder.empty() ? given : folder / "config.json");
+  ordered_json out = describe_config(config);
+  out["supported"] = false;
+  std::string reason;
+  try {
+    if (!folder.empty()) out["files"] = describe_files(WeightFiles(folder));
+    describe_model(out, config, folder, flags);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    out["reason"] = reason = error.what();
+  }
+  if (flags.common.json)
+    fmt::print("{}\n", out.dump(1, ' ', false, ordered_json::error_handler_t::replace));
+  else
+    print_text(out, flags);
+  std::fflush(stdout);
+  check(reason.empty(), "not supported: {}", reason);
+}
+
+}  // namespace vkformer

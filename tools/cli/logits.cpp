@@ -1,0 +1,87 @@
+// `vkformer logits`: what a model computes for given ids, in a file that other programs read.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/families/registry.h"
+#include "models/model.h"
+#include "models/parameters.h"
+#include "runtime/check.h"
+#include "runtime/files/safetensors.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+
+namespace vkformer {
+
+namespace {
+
+/// The batch in a file of ids, under Hugging Face's names for the model's inputs.
+struct RecordedIds {
+  BatchShape shape;
+  std::map<std::string, std::vector<int32_t>> inputs;  ///< by our names
+  std::vector<TensorSource> copies;                    ///< of what was read
+
+  RecordedIds(const Model& model, const std::filesystem::path& path) {
+    const SafetensorsFile file(path);
+    const std::pair<const char*, const char*> names[] = {
+        {"input_ids", model.has_encoder() ? "source" : "ids"},
+        {"attention_mask", model.has_encoder() ? "source_mask" : "mask"},
+        {"token_type_ids", "segments"},
+        {"decoder_input_ids", "ids"},
+    };
+    for (const auto& [theirs, ours] : names) {
+      const TensorEntry* entry = file.find(theirs);
+      if (!entry) continue;
+      check(entry->shape.size() == 2 && entry->elements() > 0, "{}: {} must be [batch, positions]", path.string(),
+            theirs);
+      std::vector<int32_t>& values = inputs[ours];
+      values.resize(static_cast<size_t>(entry->elements()));
+      file.read_ints(*entry, values);
+      copies.push_back(TensorSource::of(theirs, entry->shape, std::span<const int32_t>(values)));
+      if (std::string_view(ours) == "ids") shape.positions = entry->shape[1];
+      if (std::string_view(ours) == "source") shape.source_positions = entry->shape[1];
+      shape.rows = entry->shape[0];
+    }
+    check(inputs.contains("ids"), "{} has no {}", path.string(),
+          model.has_encoder() ? "decoder_input_ids" : "input_ids");
+    check(!model.has_encoder() || inputs.contains("source"), "{} has no input_ids", path.string());
+    shape.mask = inputs.contains("mask") || inputs.contains("source_mask");
+    shape.segments = inputs.contains("segments");
+    for (const auto& [name, values] : inputs) {
+      const bool of_source = name.starts_with("source");
+      check(static_cast<int64_t>(values.size()) == shape.rows * (of_source ? shape.source_positions : shape.positions),
+            "{}: its tensors have unlike shapes", path.string());
+    }
+    check_feed(model, shape, {inputs.begin(), inputs.end()});
+  }
+};
+
+}  // namespace
+
+void logits(const LogitsFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  RecordedIds batch(model, flags.ids);
+  const Weights weights(model.parameters, folder);
+  Graph graph;
+  const Value result = add_logits(graph, model, add_inputs(graph, model, batch.shape));
+  graph.mark_output(result, "logits");
+  const auto dimensions = graph.shape(result).dimensions();
+  const std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
+
+  auto backend = open_backend(flags.common);
+  const auto blocks = parameter_blocks(model.parameters, backend->facts().max_allocation);
+  StoreLayout layout;
+  add_model(layout, model, blocks);
+  auto store = backend->make_store(layout);
+  write_constants(*store, model);
+  load_weights(weights, *store, flags.common.quiet);
+  auto program = backend->compile(std::move(graph), store);
+  for (const auto& [name, values] : batch.inputs) program->write(name, values);
+  program->run();
+  const std::vector<float> values = program->read("logits");
+  batch.copies.push_back(TensorSource::of("logits", shape, std::span<const float>(values)));
+  write_safetensors(flags.out, std::move(batch.copies));
+}
+
+}  // namespace vkformer

@@ -1,0 +1,131 @@
+#include "tools/cli/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr double width = 720, height = 400, left = 60, right = 20, top = 30, bottom = 50;
+
+struct Axes {
+  double last_iteration = 1, low = 0, high = 1;
+  double x(double iteration) const { return left + iteration / last_iteration * (width - left - right); }
+  double y(double loss) const { return top + (high - loss) / (high - low) * (height - top - bottom); }
+};
+
+/// Means of equal spans of iterations, so that the curve has at most `points` points.
+std::vector<LossPoint> smooth(const std::vector<LossPoint>& losses, size_t points) {
+  const size_t span = (losses.size() + points - 1) / std::max<size_t>(points, 1);
+  std::vector<LossPoint> means;
+  for (size_t i = 0; i < losses.size(); i += span) {
+    const size_t end = std::min(i + span, losses.size());
+    double sum = 0;
+    for (size_t k = i; k < end; ++k) sum += losses[k].loss;
+    means.push_back({losses[(i + end - 1) / 2].iteration, sum / static_cast<double>(end - i)});
+  }
+  return means;
+}
+
+std::string polyline(const Axes& axes, const std::vector<LossPoint>& losses, const char* colour) {
+  std::string points;
+  for (const LossPoint& p : losses)
+    points += fmt::format("{:.1f},{:.1f} ", axes.x(static_cast<double>(p.iteration)), axes.y(p.loss));
+  return fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colour, points);
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::filesystem::path& run, int64_t iteration) : run_(run) {
+  const std::filesystem::path path = run / "metrics.jsonl";
+  std::string kept;
+  std::ifstream old(path);
+  for (std::string line; std::getline(old, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    // A line that a kill cut short is dropped with the later ones.
+    if (!json.is_object() || !json.contains("iteration") || !json["iteration"].is_number_integer() ||
+        json["iteration"].get<int64_t>() > iteration)
+      continue;
+    kept += line + "\n";
+    // JSON has no NaN: a diverged loss stands there as null.
+    const auto take = [&](const char* key, std::vector<LossPoint>& losses) {
+      if (json.contains(key) && json[key].is_number()) losses.push_back({json["iteration"], json[key]});
+    };
+    take("loss", training_);
+    take("validation_loss", validation_);
+  }
+  old.close();
+  write_file_atomically(path, kept);
+  file_.open(path, std::ios::app);
+  check(static_cast<bool>(file_), "can't write {}", path.string());
+}
+
+void Metrics::append(const nlohmann::json& line) {
+  file_ << line.dump() << "\n";
+  check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
+}
+
+void Metrics::training(int64_t iteration, double loss, double learning_rate, double gradient_norm,
+                       double tokens_per_second) {
+  append({{"iteration", iteration},
+          {"loss", loss},
+          {"learning_rate", learning_rate},
+          {"gradient_norm", gradient_norm},
+          {"tokens_per_second", std::round(tokens_per_second)}});
+  training_.push_back({iteration, loss});
+}
+
+void Metrics::validation(int64_t iteration, double loss) {
+  append({{"iteration", iteration}, {"validation_loss", loss}});
+  validation_.push_back({iteration, loss});
+}
+
+void Metrics::flush() {
+  file_.flush();
+  check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
+  if (!training_.empty()) write_file_atomically(run_ / "loss.svg", loss_curve_svg(training_, validation_));
+}
+
+std::string loss_curve_svg(const std::vector<LossPoint>& training, const std::vector<LossPoint>& validation) {
+  const std::vector<LossPoint> smoothed = smooth(training, 300);
+  Axes axes{.last_iteration = 1, .low = 1e30, .high = -1e30};
+  for (const auto* curve : {&smoothed, &validation})
+    for (const LossPoint& p : *curve) {
+      if (!std::isfinite(p.loss)) continue;
+      axes.last_iteration = std::max(axes.last_iteration, static_cast<double>(p.iteration));
+      axes.low = std::min(axes.low, p.loss);
+      axes.high = std::max(axes.high, p.loss);
+    }
+  if (axes.high < axes.low) axes.low = 0, axes.high = 1;
+  axes.low = std::floor(axes.low * 2) / 2;
+  axes.high = std::max(std::ceil(axes.high * 2) / 2, axes.low + 0.5);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      width, height);
+  constexpr int ticks = 5;
+  for (int i = 0; i <= ticks; ++i) {
+    const double loss = axes.low + (axes.high - axes.low) * i / ticks;
+    const double iteration = std::round(axes.last_iteration * i / ticks);
+    svg += fmt::format(
+        "<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" stroke=\"#ddd\"/>"
+        "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.2f}</text>"
+        "<text x=\"{6:.1f}\" y=\"{7}\" text-anchor=\"middle\">{8:.0f}</text>\n",
+        left, axes.y(loss), width - right, left - 8, axes.y(loss) + 4, loss, axes.x(iteration), height - bottom + 18,
+        iteration);
+  }
+  svg += polyline(axes, smoothed, "#1f77b4") + polyline(axes, validation, "#d62728");
+  svg += fmt::format(
+      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">iteration</text>"
+      "<text x=\"{}\" y=\"18\" fill=\"#1f77b4\">training loss</text>"
+      "<text x=\"{}\" y=\"18\" fill=\"#d62728\">validation loss</text>\n</svg>\n",
+      width / 2, height - 12, left, left + 110);
+  return svg;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,81 @@
+#include "tools/cli/model_folder.h"
+
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/families/registry.h"
+#include "models/generation/stored_weights.h"
+#include "runtime/check.h"
+#include "runtime/files/checkpoint.h"
+#include "runtime/files/utf8.h"
+#include "tools/cli/progress.h"
+
+namespace vkformer {
+
+std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
+  check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder or a run folder",
+        given.string());
+  if (std::filesystem::exists(given / "config.json")) return given;
+  const auto latest = latest_checkpoint(given);
+  check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
+  return *latest;
+}
+
+Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype) {
+  Model model = make_model(JsonObject::load(folder / "config.json"));
+  if (is_half(float_type(dtype))) store_weights_as(model, float_type(dtype));
+  return model;
+}
+
+Model model_or_shape(const std::string& text) {
+  if (std::filesystem::is_directory(text))
+    return make_model(JsonObject::load(resolve_model_folder(text) / "config.json"));
+  if (std::filesystem::exists(text)) return make_model(JsonObject::load(text));
+  long long layers = 0, width = 0, heads = 0, vocabulary = 50257, context = 1024;
+  int used = 0;
+  const int fields = std::sscanf(text.c_str(), "%lldx%lldx%lld%n:%lld%n:%lld%n", &layers, &width, &heads, &used,
+                                 &vocabulary, &used, &context, &used);
+  if (fields < 3 || static_cast<size_t>(used) != text.size())
+    throw UsageError(
+        fmt::format("{} is neither a folder, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
+  const nlohmann::json config = {{"model_type", "gpt2"}, {"n_layer", layers},        {"n_embd", width},
+                                 {"n_head", heads},      {"vocab_size", vocabulary}, {"n_positions", context},
+                                 {"embd_pdrop", 0},      {"attn_pdrop", 0},          {"resid_pdrop", 0}};
+  return make_model(JsonObject::parse(config.dump(), text));
+}
+
+namespace {
+
+/// Runs `work` with a bar, and says which tensors are not what the config asks for.
+void with_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work) {
+  constexpr int64_t mebibyte = 1 << 20;
+  constexpr double patience = 0.5;  // seconds
+  Progress bar(static_cast<int64_t>(weights.files().bytes()) / mebibyte + 1, quiet, patience);
+  work([&](uint64_t done) { bar.show(static_cast<int64_t>(done) / mebibyte, "MiB of weights"); });
+  bar.clear();
+  if (quiet) return;
+  if (!weights.extra().empty()) fmt::print(stderr, "{}\n", skipped_line(weights.extra()));
+  if (!weights.absent().empty())
+    fmt::print(stderr, "not in the files, so at their start values: {}\n", fmt::join(weights.absent(), ", "));
+}
+
+}  // namespace
+
+void load_weights(const Weights& weights, Store& store, bool quiet) {
+  with_bar(weights, quiet, [&](const LoadProgress& progress) { weights.load(store, progress); });
+}
+
+void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet) {
+  with_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress); });
+}
+
+std::string skipped_line(const std::vector<std::string>& extra) {
+  if (extra.empty()) return "";
+  std::vector<std::string> names;
+  for (const std::string& name : extra) names.push_back(printable(name, 120));
+  return fmt::format("skipped {} tensor{} the model does not use: {}", extra.size(), extra.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "));
+}
+
+}  // namespace vkformer

@@ -1,0 +1,40 @@
+#include "tools/cli/progress.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace vkformer {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+Progress::Progress(int64_t total, bool quiet, double patience)
+    : total_(total), on_(!quiet && isatty(STDERR_FILENO)), started_(now()), patience_(patience) {}
+
+void Progress::show(int64_t done, const std::string& text) {
+  if (!on_) return;
+  if (first_ < 0) first_ = done - 1;
+  const double time = now();
+  if ((time - last_ < 0.1 && done < total_) || time - started_ < patience_) return;
+  last_ = time;
+  constexpr int64_t cells = 24;
+  const int64_t filled = cells * done / total_;
+  const double left = (time - started_) / static_cast<double>(done - first_) * static_cast<double>(total_ - done);
+  fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}  {} left", std::string(static_cast<size_t>(filled), '#'),
+             std::string(static_cast<size_t>(cells - filled), '.'), done, total_, text, clock_text(left));
+  drawn_ = true;
+}
+
+void Progress::clear() {
+  if (drawn_) fmt::print(stderr, "\r\033[K");
+  drawn_ = false;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,147 @@
+// `vkformer tune`: the fastest kernel for every node of a model, measured and kept.
+
+#include "tools/cli/tune.h"
+#include "models/generation/stored_weights.h"
+
+#include "runtime/files/utf8.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/progress.h"
+
+namespace vkformer {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path tuning_file(const CommonFlags& flags, const DeviceFacts& facts) {
+  if (flags.tuning == "none") throw UsageError("with --tuning none there is nowhere to keep what is measured");
+  const fs::path file = flags.tuning.empty() ? Tuning::usual_file(facts) : fs::path(flags.tuning);
+  check(!file.empty(), "neither XDG_CACHE_HOME nor HOME is set; name a file with --tuning FILE");
+  return file;
+}
+
+/// Reports while something is measured.
+class Watch {
+ public:
+  explicit Watch(bool quiet) : quiet_(quiet) {}
+  TuneObserver observer(std::function<void(const std::string&, const TunedProgram&)> report) {
+    return {.progress =
+                [this](const std::string& program, int done, int total) {
+                  if (done == 1) bar_ = std::make_unique<Progress>(total, quiet_);
+                  // Losers drop out, so the total shrinks.
+                  bar_->show(done, fmt::format("of {} rounds: {}", total, program));
+                },
+            .report =
+                [this, report = std::move(report)](const std::string& program, const TunedProgram& tuned) {
+                  bar_.reset();
+                  report(program, tuned);
+                }};
+  }
+
+ private:
+  bool quiet_;
+  std::unique_ptr<Progress> bar_;
+};
+
+/// Without attributes: "matmul f32[12, 64, 128] f32[128, 384] ...".
+std::string short_name(const std::string& signature) {
+  const size_t bracket = signature.find('[');
+  if (bracket == std::string::npos) return signature;
+  return printable(signature.substr(0, signature.find(' ')) + signature.substr(signature.rfind(' ', bracket)), 90);
+}
+
+void print_program(const std::string& name, const TunedProgram& tuned) {
+  if (tuned.kinds.empty()) {
+    fmt::print("{}: nothing left to measure\n", name);
+    return;
+  }
+  fmt::print("{}\n{:>5} {:>12} {:>12} {:>6}  {:<30} {}\n", name, "nodes", "heuristic ms", "best ms", "ratio", "kernel",
+             "node");
+  for (const TunedKind& kind : tuned.kinds)
+    fmt::print("{:>5} {:>12.4f} {:>12.4f} {:>6.2f}  {:<30} {}\n", kind.count, kind.heuristic_seconds * 1e3,
+               kind.chosen_seconds * 1e3, kind.heuristic_seconds / kind.chosen_seconds,
+               kind.chosen == kind.heuristic ? kind.chosen : kind.heuristic + " -> " + kind.chosen,
+               short_name(kind.signature));
+  if (tuned.seconds_after > 0)
+    fmt::print("{}: {:.3f} ms before, {:.3f} ms tuned ({:+.1f} %); the single nodes predict {:.3f} ms less{}\n", name,
+               tuned.seconds_before * 1e3, tuned.seconds_after * 1e3,
+               100 * (tuned.seconds_after / tuned.seconds_before - 1), tuned.predicted_gain() * 1e3,
+               tuned.kept ? "" : "; no faster, so the heuristic's kernels stay");
+  else
+    fmt::print("{}: the heuristic's kernels are the best\n", name);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
+  if (flags.tuning == "none" || flags.device == "reference") return;
+  const fs::path file = flags.tuning.empty() ? Tuning::usual_file(backend.facts()) : fs::path(flags.tuning);
+  check(flags.tuning.empty() || written || fs::exists(file), "--tuning {}: there is no such file", file.string());
+  std::string ignored;
+  auto tuning = std::make_shared<Tuning>(Tuning::load(file, backend.facts(), ignored));
+  if (!ignored.empty()) fmt::print(stderr, "measured choices are ignored: {}\n", ignored);
+  backend.set_tuning(std::move(tuning));
+}
+
+void keep_tuning(Backend& backend, const CommonFlags& flags, const Tuning& measured) {
+  Tuning all = backend.tuning() ? *backend.tuning() : Tuning();
+  all.merge(measured);
+  all.save(tuning_file(flags, backend.facts()), backend.facts());
+  backend.set_tuning(std::make_shared<Tuning>(std::move(all)));
+}
+
+void tune_missing(Backend& backend, const CommonFlags& flags,
+                  const std::function<void(Tuning&, const TuneObserver&)>& measure) {
+  if (!flags.tune) return;
+  tuning_file(flags, backend.facts());
+  Watch watch(flags.quiet);
+  int64_t kinds = 0;
+  double gain = 0;
+  Tuning tuning = backend.tuning() ? *backend.tuning() : Tuning();
+  measure(tuning, watch.observer([&](const std::string&, const TunedProgram& tuned) {
+    kinds += static_cast<int64_t>(tuned.kinds.size());
+    if (tuned.kept) gain += tuned.predicted_gain();
+  }));
+  if (kinds == 0) return;
+  keep_tuning(backend, flags, tuning);
+  if (!flags.quiet)
+    fmt::print(stderr, "tuned {} kinds of nodes; predicted gain {:.3f} ms a run of every program\n", kinds, gain * 1e3);
+}
+
+std::optional<Roof> roof_of(const Backend& backend) { return backend.tuning() ? backend.tuning()->roof : std::nullopt; }
+
+void tune(const TuneFlags& flags) {
+  const Model model = model_or_shape(flags.model);
+  const DType dtype = float_type(flags.dtype);
+  auto backend = open_backend(flags.common, {}, true);
+  const auto file = tuning_file(flags.common, backend->facts());
+  Watch watch(flags.common.quiet);
+  Tuning measured;  // empty: whatever is known of these nodes is measured again
+  double before = 0, after = 0, gain = 0;
+  const TuneObserver observer = watch.observer([&](const std::string& name, const TunedProgram& tuned) {
+    print_program(name, tuned);
+    if (tuned.kept) {
+      before += tuned.seconds_before;
+      after += tuned.seconds_after;
+      gain += tuned.predicted_gain();
+    }
+    keep_tuning(*backend, flags.common, measured);  // what was measured stays, even if this is interrupted
+  });
+  if (flags.batch > 0) {
+    TrainSettings settings{
+        .batch = flags.batch, .context = flags.context, .accumulate = flags.accumulate, .products = dtype};
+    tune_training(*backend, model, settings, usual_batch(model, settings), measured, observer);
+  }
+  if (model.generates()) {
+    Model stored = model;
+    if (is_half(dtype)) store_weights_as(stored, dtype);
+    tune_generation(*backend, stored, {.capacity = flags.context}, flags.prompts, measured, observer);
+  }
+  fmt::print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(),
+             gain * 1e3);
+  if (after > 0) fmt::print("programs that changed: {:.3f} ms before, {:.3f} ms tuned; ", before * 1e3, after * 1e3);
+  fmt::print("kept in {}\n", file.string());
+}
+
+}  // namespace vkformer

@@ -1,0 +1,42 @@
+// `vkformer verify`: models and single ops against recorded outputs.
+
+#include "models/verify/verify.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "tools/cli/commands.h"
+
+namespace vkformer {
+
+void verify(const VerifyFlags& flags) {
+  auto backend = open_backend(flags.common);
+  std::map<VerifyRow::Verdict, int> count;
+  const auto word = [](VerifyRow::Verdict v) {
+    return v == VerifyRow::Verdict::passed ? "OK" : v == VerifyRow::Verdict::failed ? "FAIL" : "skipped";
+  };
+  auto rows = nlohmann::json::array();
+  for (const std::string& folder : flags.folders) {
+    if (!flags.common.json) fmt::print("{}\n", folder);
+    verify_case(*backend, folder, [&](const VerifyRow& row) {
+      ++count[row.verdict];
+      rows.push_back({{"case", folder},
+                      {"tensor", row.tensor},
+                      {"error", row.error},
+                      {"tolerance", row.tolerance},
+                      {"how", row.how},
+                      {"verdict", word(row.verdict)},
+                      {"note", row.note}});
+      if (!flags.common.json && (!flags.common.quiet || row.verdict != VerifyRow::Verdict::passed))
+        fmt::print("  {:<7} {:<52} {:>9.2e} / {:<8.1e} {}{}{}\n", word(row.verdict), row.tensor, row.error,
+                   row.tolerance, row.how, row.note.empty() ? "" : "  ", row.note);
+    });
+  }
+  if (flags.common.json) fmt::print("{}\n", rows.dump(1));
+  const int passed = count[VerifyRow::Verdict::passed], failed = count[VerifyRow::Verdict::failed];
+  if (!flags.common.json)
+    fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, count[VerifyRow::Verdict::skipped]);
+  check(failed == 0, "{} of {} comparisons failed", failed, passed + failed);
+}
+
+}  // namespace vkformer
