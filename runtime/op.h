@@ -6,6 +6,7 @@
 #include "runtime/check.h"
 #include "runtime/device_facts.h"
 #include "runtime/graph.h"
+#include "runtime/kernel_room.h"
 
 namespace vkformer {
 
@@ -62,6 +63,8 @@ struct Op {
   /// Names of the kernels legal for this node on this device, best first; empty means "not supported here".
   /// nullptr: there is one kernel, legal everywhere. `record` asks Recorder::candidate() which one to use.
   std::vector<std::string_view> (*candidates)(const Node&, const DeviceFacts&) = nullptr;
+  /// The kind of device a candidate was written for. nullptr: any, all of them.
+  KernelRoom (*room)(std::string_view candidate) = nullptr;
   /// Bytes of workspace that live only while the node runs, for the candidate about to be recorded.
   int64_t (*scratch)(const Node&, const DeviceFacts&, std::string_view candidate) = nullptr;
   /// aliases[o] = i: output o *is* the storage of input i, changed in place (or merely reshaped). -1: its own storage.
