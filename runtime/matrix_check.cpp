@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "runtime/check.h"
-#include "runtime/conform.h"
+#include "runtime/conform/conform.h"
 
 namespace vkformer {
 

@@ -39,7 +39,7 @@ struct CaseInput {
 struct Case {
   std::vector<CaseInput> inputs;
   Attributes attributes;
-  /// Length of the longest sum behind one output element; the tolerance grows with it (see runtime/conform.h).
+  /// Length of the longest sum behind one output element; the tolerance grows with it (see runtime/conform/conform.h).
   int64_t reduction = 1;
 };
 

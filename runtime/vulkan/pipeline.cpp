@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 
 #include "runtime/check.h"
@@ -88,9 +89,13 @@ const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view var
         variant);
   check(subgroup_size == 0 || device_.facts().full_subgroups, "kernel {} needs full subgroups, which {} can't promise",
         kernel, device_.facts().name);
-  std::packaged_task<VkPipeline()> task([this, key, words = shader->words,
-                                         values = std::vector<uint32_t>(constants.begin(), constants.end()),
-                                         subgroup_size] { return make(key, words, values, subgroup_size); });
+  PipelineRecord record{.kernel = std::string(kernel),
+                        .variant = std::string(variant),
+                        .constants = {constants.begin(), constants.end()},
+                        .subgroup_size = subgroup_size};
+  log_pipeline(record);
+  std::packaged_task<VkPipeline()> task(
+      [this, record = std::move(record), words = shader->words] { return make(record, words); });
   const auto added = pipelines_.emplace(key, task.get_future()).first;
   enqueue(std::move(task));
   return added->second;
@@ -119,8 +124,8 @@ void PipelineCache::work() {
   }
 }
 
-VkPipeline PipelineCache::make(const std::string& name, std::span<const uint32_t> words,
-                               const std::vector<uint32_t>& constants, uint32_t subgroup_size) {
+VkPipeline PipelineCache::make(PipelineRecord record, std::span<const uint32_t> words) {
+  const std::vector<uint32_t>& constants = record.constants;
   const VkShaderModuleCreateInfo code{
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words.size_bytes(), .pCode = words.data()};
   VkShaderModule module = nullptr;
@@ -133,15 +138,15 @@ VkPipeline PipelineCache::make(const std::string& name, std::span<const uint32_t
                                             .pData = constants.data()};
   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required{
       .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-      .requiredSubgroupSize = subgroup_size};
+      .requiredSubgroupSize = record.subgroup_size};
   // Dispatches that would run too long for the driver's watchdog are split by vkCmdDispatchBase.
   const VkComputePipelineCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
       .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                .pNext = subgroup_size ? &required : nullptr,
+                .pNext = record.subgroup_size ? &required : nullptr,
                 .flags =
-                    subgroup_size
+                    record.subgroup_size
                         ? VkPipelineShaderStageCreateFlags{VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT}
                         : 0,
                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
@@ -150,9 +155,12 @@ VkPipeline PipelineCache::make(const std::string& name, std::span<const uint32_t
                 .pSpecializationInfo = &specialization},
       .layout = layout_};
   VkPipeline pipeline = nullptr;
+  const auto start = std::chrono::steady_clock::now();
   const VkResult result = vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline);
+  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   vkDestroyShaderModule(device_.handle(), module, nullptr);
-  vk_check(result, fmt::format("vkCreateComputePipelines of {}", name).c_str());
+  vk_check(result, fmt::format("vkCreateComputePipelines of {}", record.name()).c_str());
+  log_pipeline(std::move(record));
   const std::lock_guard lock(mutex_);
   made_.push_back(pipeline);
   return pipeline;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/pipeline_log.h"
 #include "runtime/vulkan/device.h"
 
 namespace vkformer {
@@ -48,8 +49,7 @@ class PipelineCache {
   size_t size() const { return pipelines_.size(); }
 
  private:
-  VkPipeline make(const std::string& name, std::span<const uint32_t> words, const std::vector<uint32_t>& constants,
-                  uint32_t subgroup_size);
+  VkPipeline make(PipelineRecord record, std::span<const uint32_t> words);
   void enqueue(std::packaged_task<VkPipeline()> task);
   void work();
 

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/check.h"
-#include "runtime/conform.h"
+#include "runtime/conform/conform.h"
 #include "tools/cli/commands.h"
 
 namespace vkformer {

@@ -6,7 +6,7 @@
 
 #include "models/generation/generation.h"
 #include "models/training/training.h"
-#include "runtime/conform.h"
+#include "runtime/conform/conform.h"
 
 namespace vkformer {
 
@@ -71,6 +71,7 @@ struct ConformFlags {
   double segment_seconds = 0.1;
   bool as_gpu = false;
   bool verbose = false;
+  std::vector<std::string> matrix, single;  ///< reports to be shown as a matrix; kernels that one driver suffices for
 };
 
 struct VerifyFlags {
@@ -116,6 +117,9 @@ void search_text(const GenerateFlags& flags);
 void logits(const LogitsFlags& flags);
 void convert(const ConvertFlags& flags);
 void conform(const ConformFlags& flags);
+/// Prints which kernels of this build the reports prove. Throws Error when one is proved on fewer than two drivers,
+/// unless it is one of `single`, which needs one.
+void print_proof_matrix(const std::vector<std::string>& reports, const std::vector<std::string>& single);
 void verify(const VerifyFlags& flags);
 void info(InfoFlags flags);
 void bench_op(const BenchFlags& flags);

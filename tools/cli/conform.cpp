@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
-#include "runtime/conform.h"
+#include "runtime/conform/conform.h"
+#include "runtime/pipeline_log.h"
 #include "tools/cli/commands.h"
 
 namespace vkformer {
@@ -50,12 +51,23 @@ void conform(const ConformFlags& flags) {
                     {"detail", result.detail}});
   });
   check(all.ok + all.failed + all.not_supported > 0, "no case matches '{}'", flags.options.pattern);
-  const nlohmann::json report = {{"device", backend->facts().name},
-                                 {"driver", backend->facts().driver},
-                                 {"ok", all.ok},
-                                 {"failed", all.failed},
-                                 {"not_supported", all.not_supported},
-                                 {"cases", rows}};
+  auto pipelines = nlohmann::json::array();
+  for (const PipelineRecord& record : pipeline_log())
+    pipelines.push_back({{"kernel", record.kernel},
+                         {"variant", record.variant},
+                         {"constants", record.constants},
+                         {"subgroup_size", record.subgroup_size},
+                         {"seconds", record.seconds}});
+  const nlohmann::json report = {
+      {"device", backend->facts().name},
+      {"driver", backend->facts().driver},
+      {"run", fmt::format("{}{}{}", backend->facts().driver, flags.as_gpu ? ", as on a GPU" : "",
+                          flags.options.gradients ? ", with gradients" : "")},
+      {"ok", all.ok},
+      {"failed", all.failed},
+      {"not_supported", all.not_supported},
+      {"cases", rows},
+      {"pipelines", pipelines}};
   if (flags.common.json) fmt::print("{}\n", report.dump(1));
   if (!flags.report.empty()) {
     std::ofstream file(flags.report);
@@ -68,6 +80,7 @@ void conform(const ConformFlags& flags) {
     for (const auto& [op, total] : totals)
       fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", op, total.ok, total.failed, total.not_supported, total.worst);
     fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", "total", all.ok, all.failed, all.not_supported, all.worst);
+    fmt::print("\n{}", pipeline_table());
   }
   check(all.failed == 0, "{} of {} checks failed on {}", all.failed, all.ok + all.failed + all.not_supported,
         backend->facts().name);

@@ -157,13 +157,22 @@ void add_conform(CLI::App& app) {
   command->add_option("-p,--pattern", flags->options.pattern,
                       "only cases whose description matches this regular expression");
   command->add_flag("--grad", flags->options.gradients, "also check gradients: finite differences, and the device's");
+  command->add_flag("--all", flags->options.all,
+                    "every legal kernel, also those that were written for another kind of device");
+  command->add_flag("--distinct", flags->options.distinct,
+                    "only cases that need a pipeline which none before them needed: for checking with slow layers");
   command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
   command->add_option("--segment-seconds", flags->segment_seconds,
                       "estimated device time of one submission; tiny values split every dispatch");
   command->add_flag("--as-gpu", flags->as_gpu,
                     "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
-  command->callback([flags] { conform(*flags); });
+  command->add_option("--matrix", flags->matrix, "run nothing: show which kernels these reports prove on which drivers")
+      ->type_name("FILE");
+  command->add_option("--single", flags->single, "kernels that --matrix wants proved on one driver only")
+      ->type_name("KERNEL");
+  command->callback(
+      [flags] { flags->matrix.empty() ? conform(*flags) : print_proof_matrix(flags->matrix, flags->single); });
 }
 
 void add_verify(CLI::App& app) {

@@ -1,11 +1,14 @@
 #pragma once
 // Conformance: every op's cases on a device against the double reference, and the gradients by finite differences.
 //
-// For each case and each kernel that is legal on the device: the outputs start as NaN, sentinels lie behind every
-// tensor, the case runs twice and must give the same bits, and
+// For each case and each kernel: the outputs start as NaN, sentinels lie behind every tensor, the case runs twice and
+// must give the same bits, and
 //     |device - reference| <= tolerance(dtype, reduction length) * largest |reference| of the tensor + 1e-7.
 // With gradients: (1) the reference's gradient rule against finite differences of the reference (directional
 // derivatives, double precision), (2) the device's gradients against the reference's.
+//
+// The kernels are those written for this kind of device (Op::room), and the one that a plan would choose first; with
+// `all`, every one that is legal there.
 
 #include "runtime/backend.h"
 
@@ -29,9 +32,12 @@ struct ConformOptions {
   std::string op;       ///< only this op; empty for all
   std::string pattern;  ///< regular expression on "op what"; empty for all
   bool gradients = false;
+  bool all = false;       ///< kernels written for other kinds of device, too, where they are legal
+  bool distinct = false;  ///< skip what needs no pipeline that nothing before it needed
 };
 
-/// Runs the cases, calling `report` after each. Throws UsageError for an unknown op or a bad pattern.
+/// Runs the cases, calling `report` after each; pipelines of later cases are made meanwhile. Throws UsageError for an
+/// unknown op or a bad pattern.
 void conform(Backend& backend, const ConformOptions& options, const std::function<void(const ConformResult&)>& report);
 
 /// Uniform random values of one input, the same on every machine.

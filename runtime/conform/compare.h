@@ -1,0 +1,21 @@
+#pragma once
+// Results compared with their reference; internal to this folder.
+
+#include "runtime/conform/case_graph.h"
+
+namespace vkformer {
+
+void fail_with(ConformResult& result, std::string detail);
+
+using NamedTensors = std::vector<std::pair<std::string, HostTensor>>;
+
+/// Runs `program` twice on the inputs, compares with `expected` by output name, and with itself bit for bit.
+void run_and_compare(ConformResult& result, Program& program, const Case& c, const std::vector<HostTensor>& inputs,
+                     const NamedTensors& expected);
+
+/// d/dh <upstream, f(x + h direction)> by central differences of fourth order, against <gradient, direction>; the
+/// gradient of a constant input is zero.
+void finite_differences(ConformResult& result, const Op& op, const Case& c, const GradientGraph& built,
+                        const std::vector<HostTensor>& inputs, const NamedTensors& gradients);
+
+}  // namespace vkformer

@@ -1,0 +1,161 @@
+#include "runtime/conform/conform.h"
+
+#include <algorithm>
+#include <deque>
+#include <regex>
+
+#include "runtime/conform/compare.h"
+#include "runtime/pipeline_log.h"
+
+namespace vkformer {
+
+namespace {
+
+using Report = std::function<void(const ConformResult&)>;
+
+/// A check whose program is compiled, so that its pipelines are being made while the checks before it run.
+struct Check {
+  Case c;
+  ConformResult result;
+  std::unique_ptr<Program> program;         ///< nullptr: it could not be compiled
+  std::function<void(Check&)> finish = {};  ///< compares and reports
+};
+
+ConformResult result_of(const Op& op, const Case& c, const char* check, std::string_view candidate = {}) {
+  ConformResult result{.op = std::string(op.name), .what = describe(c), .check = check, .detail = {}};
+  if (!candidate.empty()) result.what += fmt::format(" {{{}}}", candidate);
+  return result;
+}
+
+/// Calls `action`; what it throws fails the check.
+void guarded(ConformResult& result, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    fail_with(result, error.what());
+  }
+}
+
+Check forward_check(Backend& backend, const Op& op, const Case& c, std::string_view candidate, const Report& report) {
+  Check check{.c = c, .result = result_of(op, c, "forward", candidate), .program = {}};
+  guarded(check.result, [&] {
+    CaseGraph built = build(op, c);
+    for (size_t o = 0; o < built.outputs.size(); ++o)
+      built.graph.mark_output(built.outputs[o], fmt::format("output{}", o));
+    check.program = backend.compile(std::move(built.graph), backend.make_store({}),
+                                    {.guard_bytes = 256, .candidate = std::string(candidate)});
+  });
+  check.finish = [&op, &report](Check& own) {
+    if (own.program)
+      guarded(own.result, [&] {
+        const auto inputs = random_inputs(op, own.c);
+        NamedTensors expected;
+        for (HostTensor& output : run_reference(own.program->graph().nodes().front(), inputs))
+          expected.emplace_back(fmt::format("output{}", expected.size()), std::move(output));
+        run_and_compare(own.result, *own.program, own.c, inputs, expected);
+      });
+    report(own.result);
+  };
+  return check;
+}
+
+/// The gradients by the reference's gradient rule.
+NamedTensors reference_gradients(const GradientGraph& built, const std::vector<HostTensor>& inputs) {
+  const auto backend = make_reference_backend();
+  const auto reference = backend->compile(built.graph, backend->make_store({}));
+  write_inputs(*reference, built.extended, inputs);
+  reference->run();
+  NamedTensors gradients;
+  for (size_t w = 0; w < built.wanted.size(); ++w) {
+    const std::string name = fmt::format("gradient{}", w);
+    HostTensor tensor(built.graph.info(built.graph.find(name)).type);
+    const auto data = reference->read(name);
+    tensor.data.assign(data.begin(), data.end());
+    gradients.emplace_back(name, std::move(tensor));
+  }
+  return gradients;
+}
+
+Check gradient_check(Backend& backend, const Op& op, const Case& c, const Report& report) {
+  Check check{.c = c, .result = result_of(op, c, "gradient"), .program = {}};
+  auto built = std::make_shared<GradientGraph>();
+  guarded(check.result, [&] {
+    *built = build_gradient(op, c);
+    check.program = backend.compile(built->graph, backend.make_store({}), {.guard_bytes = 256});
+  });
+  check.finish = [&op, &report, built](Check& own) {
+    ConformResult rule = result_of(op, own.c, "gradient rule");
+    if (own.program)
+      guarded(own.result, [&] {
+        const auto inputs = random_inputs(op, built->extended);
+        const NamedTensors expected = reference_gradients(*built, inputs);
+        finite_differences(rule, op, own.c, *built, inputs, expected);
+        // Gradients sum over what the forward pass spreads: allow for the longest possible sum.
+        Case longest = built->extended;
+        for (const CaseInput& input : own.c.inputs)
+          if (!input.absent) longest.reduction = std::max(longest.reduction, input.type.elements());
+        run_and_compare(own.result, *own.program, longest, inputs, expected);
+      });
+    report(rule);
+    report(own.result);
+  };
+  return check;
+}
+
+/// The kernels to be proved for a case; "" for an op that has no choice.
+std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const DeviceFacts& facts, bool all) {
+  if (!op.candidates) return {""};
+  std::vector<std::string_view> names = op.candidates(build(op, c).graph.nodes().front(), facts);
+  if (all || !op.room || names.empty()) return names;
+  const KernelRoom other = facts.is_cpu() ? KernelRoom::gpu : KernelRoom::cpu;
+  names.erase(std::remove_if(names.begin() + 1, names.end(), [&](auto name) { return op.room(name) == other; }),
+              names.end());
+  return names;
+}
+
+/// Cases that fulfil the options' name and pattern: takes (op, case).
+void for_each_case(const ConformOptions& options, const std::function<void(const Op&, const Case&)>& take) {
+  if (!options.op.empty() && !find_op(options.op))
+    throw UsageError(fmt::format("there is no op '{}'; `vkformer ops` lists them", options.op));
+  std::regex pattern;
+  try {
+    pattern = std::regex(options.pattern);
+  } catch (const std::regex_error& error) {
+    throw UsageError(fmt::format("the pattern '{}' is not a regular expression: {}", options.pattern, error.what()));
+  }
+  for (const Op* op : all_ops())
+    if (op->cases && (options.op.empty() || op->name == options.op))
+      for (const Case& c : op->cases())
+        if (std::regex_search(fmt::format("{} {}", op->name, describe(c)), pattern)) take(*op, c);
+}
+
+}  // namespace
+
+void conform(Backend& backend, const ConformOptions& options, const Report& report) {
+  constexpr size_t window = 32;  // so many checks are compiled ahead, by all cores
+  std::deque<Check> pending;
+  const auto finish_until = [&](size_t left) {
+    for (; pending.size() > left; pending.pop_front()) pending.front().finish(pending.front());
+  };
+  const auto begin = [&](const std::function<Check()>& compile) {
+    const size_t known = pipelines_logged();
+    Check check = compile();
+    if (options.distinct && check.program && pipelines_logged() == known) return;
+    pending.push_back(std::move(check));
+    finish_until(window);
+  };
+  for_each_case(options, [&](const Op& op, const Case& c) {
+    const std::vector<std::string_view> kernels = kernels_of(op, c, backend.facts(), options.all);
+    if (kernels.empty()) {
+      ConformResult result = result_of(op, c, "forward");
+      result.verdict = ConformResult::Verdict::not_supported;
+      result.detail = "no kernel for this device";
+      report(result);
+    }
+    for (std::string_view kernel : kernels) begin([&] { return forward_check(backend, op, c, kernel, report); });
+    if (options.gradients && op.gradient) begin([&] { return gradient_check(backend, op, c, report); });
+  });
+  finish_until(0);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,101 @@
+// `vkformer conform --matrix`: which kernels were proved on which drivers, from the reports of several runs.
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/check.h"
+#include "runtime/vulkan/embedded_shaders.h"
+#include "tools/cli/commands.h"
+
+namespace vkformer {
+
+namespace {
+
+/// A specialization constant and one of the values it had.
+struct Flag {
+  size_t constant = 0;
+  uint32_t value = 0;
+  auto operator<=>(const Flag&) const = default;
+};
+
+/// What the runs prove of one kernel's variant.
+struct Proof {
+  std::vector<size_t> pipelines;                ///< by run
+  std::map<Flag, std::set<std::string>> flags;  ///< the drivers that ran each value
+  std::map<size_t, uint32_t> largest;           ///< value of each constant
+};
+
+using Kernel = std::pair<std::string, std::string>;  ///< and its variant
+
+nlohmann::json load_report(const std::string& file) {
+  std::ifstream stream(file);
+  const auto report = nlohmann::json::parse(stream, nullptr, false);
+  check(report.is_object() && report.contains("pipelines") && report.contains("run"),
+        "{} is no report of `vkformer conform --report`", file);
+  return report;
+}
+
+/// Constants whose values are all small choose code: flags, kinds of mask, activations. Others are sizes.
+bool is_flag(const Proof& proof, size_t constant) { return proof.largest.at(constant) < 8; }
+
+/// "3=1 7=0": values of flags that fewer than two drivers ran.
+std::string lone_flags(const Proof& proof) {
+  std::string text;
+  for (const auto& [flag, drivers] : proof.flags)
+    if (is_flag(proof, flag.constant) && drivers.size() < 2)
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", flag.constant, flag.value);
+  return text;
+}
+
+}  // namespace
+
+void print_proof_matrix(const std::vector<std::string>& files, const std::vector<std::string>& single) {
+  std::vector<std::string> runs;
+  std::map<Kernel, Proof> proofs;
+  for (const EmbeddedShader& shader : embedded_shaders())
+    if (!shader.words.empty()) proofs[{std::string(shader.kernel), std::string(shader.variant)}];
+  for (auto& [kernel, proof] : proofs) proof.pipelines.resize(files.size());
+  for (const std::string& file : files) {
+    const nlohmann::json report = load_report(file);
+    check(report.at("failed") == 0, "{}: {} checks failed there", file, report.at("failed").dump());
+    const auto driver = report.at("driver").get<std::string>();
+    for (const auto& row : report.at("pipelines")) {
+      const auto found = proofs.find({row.at("kernel"), row.at("variant")});
+      if (found == proofs.end()) continue;  // of another build
+      Proof& proof = found->second;
+      ++proof.pipelines[runs.size()];
+      const auto constants = row.at("constants").get<std::vector<uint32_t>>();
+      for (size_t i = 0; i < constants.size(); ++i) {
+        proof.flags[{i, constants[i]}].insert(driver);
+        proof.largest[i] = std::max(proof.largest[i], constants[i]);
+      }
+    }
+    runs.push_back(report.at("run").get<std::string>());
+  }
+
+  fmt::print("Pipelines of each kernel that were proved, by run:\n");
+  for (size_t i = 0; i < runs.size(); ++i) fmt::print("  {}: {}\n", i + 1, runs[i]);
+  fmt::print("{:<36} {:<18}", "kernel", "variant");
+  for (size_t i = 0; i < runs.size(); ++i) fmt::print(" {:>5}", i + 1);
+  fmt::print("  flags that one driver alone ran\n");
+  std::vector<std::string> unproved;
+  for (const auto& [kernel, proof] : proofs) {
+    fmt::print("{:<36} {:<18}", kernel.first, kernel.second);
+    for (size_t count : proof.pipelines) fmt::print(" {:>5}", count);
+    fmt::print("  {}\n", lone_flags(proof));
+    std::set<std::string> drivers;
+    for (const auto& [flag, ran] : proof.flags) drivers.insert(ran.begin(), ran.end());
+    const bool excused = std::find(single.begin(), single.end(), kernel.first) != single.end();
+    if (drivers.size() < (excused ? 1u : 2u)) unproved.push_back(kernel.first + "/" + kernel.second);
+  }
+  fmt::print("{} kernels with their variants, {} of them not proved on {} drivers\n", proofs.size(), unproved.size(),
+             2);
+  std::string list;
+  for (const std::string& name : unproved) list += (list.empty() ? "" : ", ") + name;
+  check(unproved.empty(), "not proved on two drivers: {}", list);
+}
+
+}  // namespace vkformer
