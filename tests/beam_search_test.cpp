@@ -36,7 +36,7 @@ TEST_CASE("log-softmax is exact for large and small logits", "[beam_search]") {
 
 TEST_CASE("two beams find what greedy misses", "[beam_search]") {
   // 0 ends, 3 starts: after 3 comes 1 or 2; 2 is less likely, but what follows it is certain.
-  const Model model = markov({{1, 0, 0, 0}, {.4, .3, .3, 0}, {.9, .05, .05, 0}, {0, .6, .4, 0}});
+  const NextLogits model = markov({{1, 0, 0, 0}, {.4, .3, .3, 0}, {.9, .05, .05, 0}, {0, .6, .4, 0}});
   GenerationConfig config{.max_new_tokens = 5, .eos_token_ids = {0}};
   const auto greedy = make_search(config, {{3}}, 4);
   CHECK(run(*greedy, {{3}}, model)[0][0].ids == Ids{3, 1, 0});
@@ -47,7 +47,7 @@ TEST_CASE("two beams find what greedy misses", "[beam_search]") {
 
 TEST_CASE("the length penalty decides between short and long", "[beam_search]") {
   // 2 starts; 0 ends at once with 0.5, 1 goes on and on with 0.9.
-  const Model model = markov({{1, 0, 0}, {.1, .9, 0}, {.5, .5, 0}});
+  const NextLogits model = markov({{1, 0, 0}, {.1, .9, 0}, {.5, .5, 0}});
   GenerationConfig config{.max_new_tokens = 3, .num_beams = 2, .eos_token_ids = {0}};
   const auto best = [&](double penalty) {
     config.length_penalty = penalty;
@@ -61,7 +61,7 @@ TEST_CASE("the length penalty decides between short and long", "[beam_search]") 
 
 TEST_CASE("early stopping takes the first hypotheses, or looks further", "[beam_search]") {
   // 3 starts; 0 ends.
-  const Model model = markov({{1, 0, 0, 0}, {.9, .1, 0, 0}, {.01, 0, .99, 0}, {.4, .35, .25, 0}});
+  const NextLogits model = markov({{1, 0, 0, 0}, {.9, .1, 0, 0}, {.01, 0, .99, 0}, {.4, .35, .25, 0}});
   GenerationConfig config{.max_new_tokens = 3, .num_beams = 2, .num_return_sequences = 2, .eos_token_ids = {0}};
   config.early_stopping = EarlyStopping::yes;
   check_same(search_all(config, {{3}}, 4, model)[0], {{{3, 1, 0}, std::log(.315) / 2}, {{3, 0}, std::log(.4)}});
@@ -71,7 +71,7 @@ TEST_CASE("early stopping takes the first hypotheses, or looks further", "[beam_
 }
 
 TEST_CASE("only \"never\" waits for a beam that length alone could make better", "[beam_search]") {
-  const Model model = markov({{1, 0, 0}, {.1, .9, 0}, {.51, .49, 0}});
+  const NextLogits model = markov({{1, 0, 0}, {.1, .9, 0}, {.51, .49, 0}});
   GenerationConfig config{.max_new_tokens = 4, .num_beams = 1, .eos_token_ids = {0}};
   const auto best = [&](EarlyStopping early_stopping, double penalty) {
     config.early_stopping = early_stopping;
@@ -87,7 +87,7 @@ TEST_CASE("only \"never\" waits for a beam that length alone could make better",
 TEST_CASE("a penalty against length is not taken at the limit", "[beam_search]") {
   // 3 starts; 1 ends or goes on to 4, which ends. At length 2, 1 4 has 2 ln(0.54), at length 10 it would have less than
   // the worst hypothesis.
-  const Model model =
+  const NextLogits model =
       markov({{1, 0, 0, 0, 0}, {.1, 0, 0, 0, .9}, {.5, 0, .5, 0, 0}, {.3, .6, .1, 0, 0}, {1, 0, 0, 0, 0}});
   const GenerationConfig config{.max_new_tokens = 10,
                                 .num_beams = 2,
@@ -101,7 +101,7 @@ TEST_CASE("a penalty against length is not taken at the limit", "[beam_search]")
 TEST_CASE("however many end ids there are, K beams can run on", "[beam_search]") {
   // 0 and 4 end and take the best 2 K ranks after 1 and 2; 5 goes on for ever.
   const std::vector<double> middle{.4, 0, 0, 0, .4, .2}, same{0, 0, 0, 0, 0, 1};
-  const Model model = markov({same, middle, middle, {0, .55, .45, 0, 0, 0}, same, same});
+  const NextLogits model = markov({same, middle, middle, {0, .55, .45, 0, 0, 0}, same, same});
   const GenerationConfig config{.max_new_tokens = 5,
                                 .num_beams = 2,
                                 .num_return_sequences = 2,
@@ -114,14 +114,14 @@ TEST_CASE("however many end ids there are, K beams can run on", "[beam_search]")
 
 TEST_CASE("an end id below the best K is no hypothesis", "[beam_search]") {
   // The end has rank 2 of K = 2 at first, and is certain later.
-  const Model model = markov({{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}, {.2, .5, .3, 0}});
+  const NextLogits model = markov({{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}, {.2, .5, .3, 0}});
   const GenerationConfig config{.max_new_tokens = 9, .num_beams = 2, .num_return_sequences = 2, .eos_token_ids = {0}};
   check_same(search_all(config, {{3}}, 4, model)[0], {{{3, 1, 0}, std::log(.5) / 2}, {{3, 2, 0}, std::log(.3) / 2}});
 }
 
 TEST_CASE("a finished source waits for the others", "[beam_search]") {
   // After 2 comes the end, after 3 a chain 1 1 1 ... that ends at the limit.
-  const Model model = markov({{1, 0, 0, 0}, {0, 1, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}});
+  const NextLogits model = markov({{1, 0, 0, 0}, {0, 1, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}});
   GenerationConfig config{.max_new_tokens = 3, .eos_token_ids = {0}};
   for (int64_t beams : {1, 2}) {
     config.num_beams = beams;
@@ -147,7 +147,7 @@ TEST_CASE("a finished source waits for the others", "[beam_search]") {
 }
 
 TEST_CASE("beams without a continuation are dropped", "[beam_search]") {
-  const Model even = markov(std::vector<std::vector<double>>(3, {.2, .5, .3}));
+  const NextLogits even = markov(std::vector<std::vector<double>>(3, {.2, .5, .3}));
   // One forced first id leaves one beam, which spreads again.
   GenerationConfig config{
       .max_new_tokens = 2, .num_beams = 3, .num_return_sequences = 3, .eos_token_ids = {0}, .forced_bos_token_id = 2};
@@ -169,7 +169,7 @@ TEST_CASE("beams without a continuation are dropped", "[beam_search]") {
 }
 
 TEST_CASE("on equal scores the lower id and the earlier hypothesis go first", "[beam_search]") {
-  const Model even = markov(std::vector<std::vector<double>>(4, {.25, .25, .25, .25}));
+  const NextLogits even = markov(std::vector<std::vector<double>>(4, {.25, .25, .25, .25}));
   const GenerationConfig config{
       .max_new_tokens = 2, .num_beams = 2, .num_return_sequences = 2, .length_penalty = 0, .eos_token_ids = {3}};
   const auto results = search_all(config, {{0}}, 4, even)[0];
@@ -182,7 +182,7 @@ TEST_CASE("on equal scores the lower id and the earlier hypothesis go first", "[
 TEST_CASE("enough beams find the best of all sequences", "[beam_search]") {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const int64_t vocabulary = 3 + static_cast<int64_t>(seed % 2), limit = 4;
-    const Model model = random_model(seed, vocabulary);
+    const NextLogits model = random_model(seed, vocabulary);
     GenerationConfig config{.max_new_tokens = limit,
                             .num_beams = 256,
                             .num_return_sequences = 8,
@@ -211,7 +211,7 @@ TEST_CASE("the search equals one written with lists", "[beam_search]") {
     if (seed % 7 == 4) config.bad_words_ids = {{0}, {2, 3}};
     if (seed % 7 == 5) config.forced_eos_token_ids = {1};
     const std::vector<Ids> prompts{{2, 6}, {3, 4}, {0, 2}};
-    const Model model = random_model(seed, vocabulary);
+    const NextLogits model = random_model(seed, vocabulary);
     const Results results = search_all(config, prompts, vocabulary, model);
     for (size_t source = 0; source < prompts.size(); ++source) {
       INFO("seed " << seed << ", source " << source);
@@ -227,7 +227,7 @@ TEST_CASE("greedy takes logits, follows the rules and ends each row for itself",
   const std::vector<Ids> prompts{{1}, {2}, {3}};
   GenerationConfig config{.max_new_tokens = 6, .eos_token_ids = {0, 4}, .no_repeat_ngram_size = 1};
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const Model model = random_model(seed, 9);
+    const NextLogits model = random_model(seed, 9);
     const auto search = make_search(config, prompts, 9);
     const Results results = run(*search, prompts, model);
     for (size_t source = 0; source < prompts.size(); ++source) {
@@ -245,7 +245,7 @@ TEST_CASE("greedy takes logits, follows the rules and ends each row for itself",
 
 TEST_CASE("beams add up renormalised scores when they are asked to", "[beam_search]") {
   // 3 starts; 2 is banned, which leaves 1 two thirds of what may come.
-  const Model model = markov({{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}, {.2, .4, .4, 0}});
+  const NextLogits model = markov({{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}, {.2, .4, .4, 0}});
   GenerationConfig config{.max_new_tokens = 2,
                           .num_beams = 2,
                           .num_return_sequences = 2,
@@ -258,7 +258,7 @@ TEST_CASE("beams add up renormalised scores when they are asked to", "[beam_sear
 }
 
 TEST_CASE("draws follow the rules, and a batch does not change them", "[beam_search]") {
-  const Model model = markov(std::vector<std::vector<double>>(4, {.1, .3, .4, .2}));
+  const NextLogits model = markov(std::vector<std::vector<double>>(4, {.1, .3, .4, .2}));
   GenerationConfig config{.max_new_tokens = 400, .bad_words_ids = {{1}}, .do_sample = true, .top_k = 2, .seed = 5};
   const std::vector<Ids> prompts{{3}, {3}};
   const auto draw = [&](std::vector<Ids> some) {

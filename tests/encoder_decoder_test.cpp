@@ -32,11 +32,11 @@ nlohmann::json config_of(const std::string& family, const nlohmann::json& change
   return config;
 }
 
-Model model_of(const std::string& family, const nlohmann::json& changes = nlohmann::json::object()) {
+Model changed_model(const std::string& family, const nlohmann::json& changes = nlohmann::json::object()) {
   return make_model(JsonObject::parse(config_of(family, changes).dump(), "config.json"));
 }
 
-std::vector<int32_t> some_ids(int64_t count, int64_t step) {
+std::vector<int32_t> stepped_ids(int64_t count, int64_t step) {
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * step + i / 5) % 29));
   return ids;
@@ -50,10 +50,10 @@ std::vector<double> losses(Backend& backend, const Model& model) {
   std::fill(mask.end() - 4, mask.end(), 0);
   std::vector<double> result;
   for (int64_t i = 1; i <= 3; ++i)
-    result.push_back(trainer.step(i, {{"ids", some_ids(18, 4 + i)},
-                                      {"source", some_ids(26, 6 + i)},
+    result.push_back(trainer.step(i, {{"ids", stepped_ids(18, 4 + i)},
+                                      {"source", stepped_ids(26, 6 + i)},
                                       {"source_mask", mask},
-                                      {"targets", some_ids(18, 5 + i)}}));
+                                      {"targets", stepped_ids(18, 5 + i)}}));
   return result;
 }
 
@@ -63,10 +63,10 @@ TEST_CASE("training an encoder-decoder with dropout on the device follows the re
   auto device = make_backend(""), reference = make_reference_backend();
   for (const std::string family : {"vaswani", "marian", "bart"}) {
     INFO(family);
-    const Model model = model_of(family, {{"pre_norm", true}});  // a key of "vaswani" alone
+    const Model model = changed_model(family, {{"pre_norm", true}});  // a key of "vaswani" alone
     const auto expected = losses(*reference, model), got = losses(*device, model);
     for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 1e-4 * expected[i]);
-    CHECK(losses(*reference, model_of(family, {{"dropout", 0}, {"pre_norm", true}})) != expected);
+    CHECK(losses(*reference, changed_model(family, {{"dropout", 0}, {"pre_norm", true}})) != expected);
   }
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
 
 TEST_CASE("the encoder-decoder config that is written describes the model that was read", "[encoder_decoder]") {
   for (const std::string family : {"vaswani", "marian", "bart"}) {
-    const Model model = model_of(family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}});
+    const Model model = changed_model(family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}});
     const Model again = make_model(JsonObject::parse(model.config->dump(), "config.json"));
     CHECK(*again.config == *model.config);
     CHECK(again.parameter_count() == model.parameter_count());

@@ -11,6 +11,7 @@
 
 #include "models/weights.h"
 #include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
 using namespace vkformer;
@@ -20,13 +21,11 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-const std::filesystem::path fixtures = VKFORMER_FIXTURES;
-
-Model fixture(const std::string& name) { return make_model(JsonObject::load(fixtures / name / "config.json")); }
+Model fixture_model(const std::string& name) { return make_model(JsonObject::load(fixtures / name / "config.json")); }
 
 std::vector<std::vector<Hypothesis>> generated(Backend& backend, const std::string& name,
                                                const GenerationConfig& config, const std::vector<Ids>& given) {
-  const Model model = fixture(name);
+  const Model model = fixture_model(name);
   PreparedSearch prepared = prepare_search(model, config, given);
   Generator generator(backend, model, prepared.shape);
   load_parameters(generator.store(), model.parameters, fixtures / name);
@@ -73,7 +72,7 @@ TEST_CASE("a batch on the device gives what each gives alone", "[generation][dev
 }
 
 TEST_CASE("only sequences that may be cut end with the context", "[generation]") {
-  const Model gpt2 = fixture("gpt2");  // 32 positions
+  const Model gpt2 = fixture_model("gpt2");  // 32 positions
   const Ids five{1, 2, 3, 4, 5};
   CHECK(prepare_search(gpt2, {}, {five}).shape.capacity == 25);
   CHECK(prepare_search(gpt2, {.usual_new_tokens = 200}, {five}).shape.capacity == 32);
@@ -85,17 +84,17 @@ TEST_CASE("only sequences that may be cut end with the context", "[generation]")
   CHECK_THAT(error(gpt2, {.max_new_tokens = 28}, {{1}, five}),
              ContainsSubstring("28 new tokens were asked for, after the prompt's 5 the model has positions for 27"));
   CHECK_THAT(error(gpt2, {}, {Ids(32, 1)}), ContainsSubstring("the prompt has 32 tokens, the model 32 positions"));
-  const Model bart = fixture("bart");  // 24 positions
+  const Model bart = fixture_model("bart");  // 24 positions
   const GenerationConfig starts{.decoder_start_token_id = 2};
   CHECK(prepare_search(bart, {.max_length = 100, .decoder_start_token_id = 2}, {Ids(24, 3)}).shape.capacity == 24);
   CHECK_THAT(error(bart, starts, {Ids(25, 3)}), ContainsSubstring("the source has 25 tokens, the model 24 positions"));
-  CHECK_THAT(error(fixture("t5"), {.max_new_tokens = INT32_MAX, .decoder_start_token_id = 0}, {{1}}),
+  CHECK_THAT(error(fixture_model("t5"), {.max_new_tokens = INT32_MAX, .decoder_start_token_id = 0}, {{1}}),
              ContainsSubstring("2147483647 new tokens were asked for"));
 }
 
 TEST_CASE("what can't be generated is refused before there is a device", "[generation]") {
   const auto error = [](const char* name, const std::vector<Ids>& given, const GenerationConfig& config) {
-    const Model model = fixture(name);
+    const Model model = fixture_model(name);
     return error_of([&] { prepare_search(model, config, given); });
   };
   CHECK_THAT(error("bert_mlm", {{1}}, {}), ContainsSubstring("this bert model does not write text"));

@@ -12,8 +12,10 @@
 #include "models/training/training.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
 
@@ -28,12 +30,6 @@ Model odd_model(double dropout) {
                     .embedding_dropout = dropout,
                     .attention_dropout = dropout,
                     .residual_dropout = dropout});
-}
-
-std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary, int64_t step) {
-  std::vector<int32_t> ids;
-  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * step + i / 7) % vocabulary));
-  return ids;
 }
 
 struct Trained {

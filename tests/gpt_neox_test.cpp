@@ -22,7 +22,7 @@ JsonObject config_of(const nlohmann::json& changes) {
   return JsonObject::parse(config.dump(), "config.json");
 }
 
-std::vector<double> losses(Backend& backend, const Model& model) {
+std::vector<double> training_losses(Backend& backend, const Model& model) {
   Trainer trainer(backend, model, {.batch = 2, .context = 17, .iterations = 3, .warmup = 0});
   initialize(trainer.store(), model.parameters, 5);
   std::vector<int32_t> ids;
@@ -36,9 +36,9 @@ std::vector<double> losses(Backend& backend, const Model& model) {
 
 TEST_CASE("training GPT-NeoX with dropout on the device follows the reference", "[gpt_neox][device]") {
   const Model model = make_model(config_of({{"hidden_dropout", 0.2}, {"attention_dropout", 0.1}}));
-  const auto expected = losses(*make_reference_backend(), model), got = losses(*make_backend(""), model);
+  const auto expected = training_losses(*make_reference_backend(), model), got = losses_of(*make_backend(""), model);
   for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 1e-4 * expected[i]);
-  CHECK(losses(*make_backend(""), make_model(config_of({{"attention_dropout", 0.1}}))) != got);
+  CHECK(training_losses(*make_backend(""), make_model(config_of({{"attention_dropout", 0.1}}))) != got);
 }
 
 TEST_CASE("the keys of older GPT-NeoX configs mean the same", "[gpt_neox]") {

@@ -18,7 +18,7 @@ namespace {
 
 const std::filesystem::path fixture = std::filesystem::path(VKFORMER_FIXTURES) / "llama";
 
-nlohmann::json changed(const nlohmann::json& changes) {
+nlohmann::json llama_config(const nlohmann::json& changes) {
   nlohmann::json config = {{"model_type", "llama"},    {"hidden_size", 24},      {"num_attention_heads", 4},
                            {"num_key_value_heads", 2}, {"num_hidden_layers", 1}, {"intermediate_size", 40}};
   config.update(changes);
@@ -86,9 +86,9 @@ TEST_CASE("LLaMA decodes token by token what it computes at once", "[llama][devi
 }
 
 TEST_CASE("wrong LLaMA configs name the file and the key", "[llama]") {
-  CHECK(message_of(changed(nlohmann::json::object())) == "accepted");
+  CHECK(message_of(llama_config(nlohmann::json::object())) == "accepted");
   const auto says = [](const nlohmann::json& changes, const std::string& word) {
-    check_refused(changed(changes), word);
+    check_refused(llama_config(changes), word);
   };
   says({{"num_key_value_heads", 3}}, "num_key_value_heads");
   says({{"num_attention_heads", 5}}, "num_attention_heads");

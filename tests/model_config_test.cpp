@@ -11,16 +11,13 @@
 #include "models/parameters.h"
 #include "models/weights.h"
 #include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-const std::filesystem::path fixtures = VKFORMER_FIXTURES;
-
-Model model_of(const nlohmann::json& config) { return make_model(JsonObject::parse(config.dump(), "config.json")); }
 
 nlohmann::json fixture_config(const std::string& fixture, const nlohmann::json& changes = nlohmann::json::object()) {
   nlohmann::json config = JsonObject::load(fixtures / fixture / "config.json").value();

@@ -16,12 +16,12 @@
 #include "shaders/cast/cast.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/matmul/matmul.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
-
-Model model_of(const nlohmann::json& config) { return make_model(JsonObject::parse(config.dump(), "config.json")); }
 
 const nlohmann::json gpt2 = {{"model_type", "gpt2"}, {"n_embd", 24}, {"n_head", 3},      {"n_layer", 2},
                              {"vocab_size", 23},     {"n_ctx", 16},  {"n_positions", 16}};

@@ -11,8 +11,10 @@
 #include "models/training/training.h"
 #include "runtime/autodiff.h"
 #include "shaders/elementwise/elementwise.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
 
@@ -64,8 +66,6 @@ Trained train(Backend& backend, const Model& model, TrainSettings settings, bool
   result.temporaries = trainer.plan().temporaries.front().bytes;
   return result;
 }
-
-Model model_of(const nlohmann::json& config) { return make_model(JsonObject::parse(config.dump(), "config.json")); }
 
 }  // namespace
 

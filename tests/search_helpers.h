@@ -15,10 +15,10 @@ namespace vkformer::testing {
 using Ids = std::vector<int32_t>;
 using Results = std::vector<std::vector<Hypothesis>>;
 /// The logits that follow a source's ids.
-using Model = std::function<std::vector<float>(size_t source, const Ids& ids)>;
+using NextLogits = std::function<std::vector<float>(size_t source, const Ids& ids)>;
 
 /// Probabilities by the last id. A zero becomes minus infinity.
-inline Model markov(const std::vector<std::vector<double>>& table) {
+inline NextLogits markov(const std::vector<std::vector<double>>& table) {
   return [table](size_t, const Ids& ids) {
     std::vector<float> logits;
     for (double p : table[static_cast<size_t>(ids.back())]) logits.push_back(static_cast<float>(std::log(p)));
@@ -27,7 +27,7 @@ inline Model markov(const std::vector<std::vector<double>>& table) {
 }
 
 /// Logits from -3 to 3 that depend on every id before them.
-inline Model random_model(uint64_t seed, int64_t vocabulary) {
+inline NextLogits random_model(uint64_t seed, int64_t vocabulary) {
   return [=](size_t source, const Ids& ids) {
     uint64_t state = seed * 1000003 + source;
     const auto next = [&state] {
@@ -45,7 +45,7 @@ inline Model random_model(uint64_t seed, int64_t vocabulary) {
 }
 
 /// Plays the model's part: its rows are what parents and tokens have made of them.
-inline Results run(Search& search, const std::vector<Ids>& prompts, const Model& model) {
+inline Results run(Search& search, const std::vector<Ids>& prompts, const NextLogits& model) {
   const size_t beams = static_cast<size_t>(search.rows()) / prompts.size();
   std::vector<Ids> rows;
   for (const Ids& prompt : prompts) rows.insert(rows.end(), beams, prompt);
@@ -68,7 +68,7 @@ inline Results run(Search& search, const std::vector<Ids>& prompts, const Model&
 }
 
 inline Results search_all(const GenerationConfig& config, const std::vector<Ids>& prompts, int64_t vocabulary,
-                          const Model& model) {
+                          const NextLogits& model) {
   BeamSearch search(config, prompts, vocabulary);
   return run(search, prompts, model);
 }
@@ -92,7 +92,7 @@ inline std::vector<double> log_probabilities(const std::vector<float>& logits) {
 /// One source, with lists: running beams, hypotheses, is_done, finalize. Where BeamSearchScorer asks whether the best
 /// candidate could still beat the worst hypothesis, transformers 5 asks it of the best running beam; so does this.
 inline std::vector<Hypothesis> listed_search(const GenerationConfig& config, size_t source, const Ids& prompt,
-                                             int64_t vocabulary, const Model& model) {
+                                             int64_t vocabulary, const NextLogits& model) {
   struct Beam {
     double sum;
     Ids ids;
@@ -144,7 +144,7 @@ inline std::vector<Hypothesis> listed_search(const GenerationConfig& config, siz
 
 /// Every sequence of up to `limit` tokens, best first.
 inline std::vector<Hypothesis> all_sequences(const GenerationConfig& config, const Ids& prompt, int64_t limit,
-                                             const Model& model) {
+                                             const NextLogits& model) {
   std::vector<Hypothesis> all;
   const std::function<void(const Ids&, double, int64_t)> extend = [&](const Ids& ids, double sum, int64_t length) {
     if (length > 0 && (config.ends(ids.back()) || length == limit)) {

@@ -14,8 +14,10 @@
 #include "runtime/check.h"
 #include "shaders/relative_bias/t5_buckets.h"
 #include "tests/config_messages.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
 
@@ -37,12 +39,6 @@ T5Config odd_config(bool gated, double dropout) {
           .scaled_head = !gated};
 }
 
-std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary, int64_t step) {
-  std::vector<int32_t> ids;
-  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * step + i / 7) % vocabulary));
-  return ids;
-}
-
 const ParameterSpec& parameter_of(const Model& model, const std::string& name) {
   for (const ParameterSpec& parameter : model.parameters)
     if (parameter.name == name) return parameter;
@@ -50,7 +46,7 @@ const ParameterSpec& parameter_of(const Model& model, const std::string& name) {
   return model.parameters[0];
 }
 
-nlohmann::json changed(const nlohmann::json& changes) {
+nlohmann::json t5_config(const nlohmann::json& changes) {
   nlohmann::json config = {{"model_type", "t5"}, {"vocab_size", 37}, {"d_model", 19},  {"d_kv", 7},
                            {"num_heads", 3},     {"d_ff", 23},       {"num_layers", 2}};
   config.update(changes);
@@ -58,7 +54,7 @@ nlohmann::json changed(const nlohmann::json& changes) {
 }
 
 Model read_model(const nlohmann::json& changes) {
-  return make_model(JsonObject::parse(changed(changes).dump(), "config.json"));
+  return make_model(JsonObject::parse(t5_config(changes).dump(), "config.json"));
 }
 
 }  // namespace
@@ -199,7 +195,7 @@ TEST_CASE("configs of old and new files are read", "[t5]") {
 
 TEST_CASE("wrong configs name the file and the key", "[t5]") {
   const auto says = [](const nlohmann::json& changes, const std::string& word) {
-    check_refused(changed(changes), word);
+    check_refused(t5_config(changes), word);
   };
   says({{"d_kv", 257}}, "d_kv");
   says({{"d_model", 0}}, "d_model");

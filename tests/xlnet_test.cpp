@@ -119,7 +119,7 @@ void compare_gradients(Backend& backend) {
   }
 }
 
-nlohmann::json changed(const nlohmann::json& changes) {
+nlohmann::json xlnet_config(const nlohmann::json& changes) {
   nlohmann::json config = {{"model_type", "xlnet"}, {"vocab_size", 31}, {"d_model", 12},
                            {"n_head", 3},           {"n_layer", 1},     {"d_inner", 20}};
   config.update(changes);
@@ -228,10 +228,10 @@ TEST_CASE("distances are sines and cosines of all frequencies", "[xlnet]") {
 
 TEST_CASE("wrong XLNet configs name the file and the key", "[xlnet]") {
   const auto says = [](const nlohmann::json& changes, const std::string& word) {
-    check_refused(changed(changes), word);
+    check_refused(xlnet_config(changes), word);
   };
-  CHECK(message_of(changed(nlohmann::json::object())) == "accepted");
-  CHECK(message_of(changed({{"mem_len", 384}, {"use_mems_eval", true}})) == "accepted");
+  CHECK(message_of(xlnet_config(nlohmann::json::object())) == "accepted");
+  CHECK(message_of(xlnet_config({{"mem_len", 384}, {"use_mems_eval", true}})) == "accepted");
   says({{"d_model", 14}}, "n_head");
   says({{"d_model", 9}}, "odd");
   says({{"d_model", 2048}, {"n_head", 1}}, "256");
@@ -247,7 +247,7 @@ TEST_CASE("wrong XLNet configs name the file and the key", "[xlnet]") {
   says({{"same_length", true}}, "same_length");
   says({{"architectures", {"XLNetForQuestionAnswering"}}}, "XLNetForQuestionAnswering");
   const nlohmann::json classifier = {"XLNetForSequenceClassification"};
-  CHECK(message_of(changed({{"architectures", classifier}})) == "accepted");
+  CHECK(message_of(xlnet_config({{"architectures", classifier}})) == "accepted");
   says({{"architectures", classifier}, {"summary_type", "mean"}}, "summary_type");
   says({{"architectures", classifier}, {"summary_proj_to_labels", true}}, "summary_proj_to_labels");
   says({{"architectures", classifier}, {"problem_type", "regression"}}, "regression");

@@ -8,14 +8,13 @@
 #include "models/text/byte_alphabet.h"
 #include "models/text/pre_tokenizers.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
 namespace {
 
 using Tokens = std::vector<std::string>;
-
-constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
 void replace(std::string& text, std::string_view from, std::string_view to) {
   if (from.empty()) return;

@@ -3,12 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
 namespace {
-
-constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
 /// Old files do not name the type of their model.
 std::string model_type(const JsonObject& model) {

@@ -6,12 +6,6 @@
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
-namespace {
-
-constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
-
-}  // namespace
-
 Vocabulary::Vocabulary(Kind kind, std::vector<std::string> pieces) : kind_(kind), pieces_(std::move(pieces)) {
   ids_of_low_.fill(-1);
   for (int32_t id = 0; id < size(); ++id) {

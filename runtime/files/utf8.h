@@ -7,6 +7,9 @@
 
 namespace vkformer {
 
+/// U+FFFD, shown for bytes that are no character.
+inline constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+
 /// What stands at one position of a text.
 struct Utf8Step {
   char32_t code_point = 0;

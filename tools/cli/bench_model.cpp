@@ -99,7 +99,7 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
 }
 
 /// Of the parameters in the types they are stored in.
-std::string size_text(const Model& model) {
+std::string parameter_bytes_text(const Model& model) {
   int64_t bytes = 0;
   for (const ParameterSpec& p : model.parameters) bytes += p.shape.elements() * size_of(p.dtype);
   return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -114,7 +114,7 @@ void bench_model(const BenchFlags& flags) {
   auto backend = open_backend(flags.common);
   Model stored = model;
   if (is_half(dtype)) store_weights_as(stored, dtype);
-  std::string size = size_text(stored);
+  std::string size = parameter_bytes_text(stored);
   const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
   const bool json = flags.output == "json";
   auto rows = nlohmann::json::array();
@@ -142,7 +142,7 @@ void bench_model(const BenchFlags& flags) {
     std::fflush(stdout);
   };
   bench_generation(flags, *backend, stored, report);
-  size = size_text(model);
+  size = parameter_bytes_text(model);
   if (flags.batch > 0) bench_training(flags, *backend, model, report);
   if (json) fmt::print("{}\n", rows.dump(1));
 }
