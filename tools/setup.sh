@@ -201,13 +201,19 @@ setup_test_drivers() {
   if [[ $layer_folder == . ]]; then layer_folder=""; fi
 }
 
-# Configures and builds one preset; the arguments after it are targets (default: all). Quiet when there is nothing to do.
+# Configures and builds one preset, from nothing as cheaply as can be; the arguments after it are targets (default:
+# all). Shaders are compiled for the release build alone.
 build() {
-  local preset=$1 log="$project/build/build-$1.log"
+  local preset=$1 log="$project/build/build-$1.log" options=(-DVKFORMER_UNITY_BUILD=ON)
   shift
+  if [[ $preset != release && -e $project/build/release/build.ninja ]]; then
+    options+=("-DVKFORMER_SHADERS_FROM=$project/build/release")
+  fi
   mkdir -p "$project/build"
   echo "building ($preset; all output: build/build-$preset.log)"
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1; then
+  if ! {
+    cmake --preset "$preset" "${options[@]}" && cmake --build --preset "$preset" ${1:+--target "$@"}
+  } >"$log" 2>&1; then
     grep -m 20 -E 'error|Error|FAILED' "$log" >&2 || tail -n 20 "$log" >&2
     fail "the $preset build failed (all output: $log)"
   fi
