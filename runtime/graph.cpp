@@ -10,6 +10,15 @@ double Attributes::number(std::string_view name) const {
   fail("a node has no attribute '{}'", name);
 }
 
+void Attributes::set(std::string_view name, double value) {
+  for (auto& [key, known] : entries_)
+    if (key == name) {
+      known = value;
+      return;
+    }
+  entries_.emplace_back(name, value);
+}
+
 std::string Attributes::to_string() const {
   std::string text;
   for (const auto& [key, value] : entries_) text += fmt::format("{}{}={:g}", text.empty() ? "" : " ", key, value);
@@ -47,10 +56,7 @@ Values Graph::add(const Op& op, Values inputs, Attributes attributes) {
             .scope = scope_};
   for (Value input : node.inputs) node.input_types.push_back(input ? info(input).type : TensorType{});
   try {
-    for (const TensorType& type : node.input_types)
-      check(op.takes_half || !is_half(type.dtype), "[{}] does not take {}; cast it to f32", op.name,
-            name_of(type.dtype));
-    node.output_types = op.infer(node);
+    node.output_types = infer_types(node);
   } catch (const Error& error) {
     throw Error(scope_.empty() ? std::string(error.what()) : fmt::format("{}: {}", scope_, error.what()),
                 error.where());
@@ -71,7 +77,7 @@ void Graph::supply(int index, size_t input, Value value) {
   }
   node.inputs[input] = value;
   node.input_types[input] = info(value).type;
-  node.op->infer(node);
+  infer_types(node);
 }
 
 void Graph::mark_output(Value value, const std::string& name) {

@@ -29,7 +29,8 @@ class Attributes {
   double number(std::string_view name) const;
   int64_t integer(std::string_view name) const { return static_cast<int64_t>(number(name)); }
   bool flag(std::string_view name) const { return number(name) != 0; }
-  void set(std::string_view name, double value) { entries_.emplace_back(name, value); }
+  /// Adds the attribute, or gives it another value.
+  void set(std::string_view name, double value);
   const std::vector<std::pair<std::string_view, double>>& entries() const { return entries_; }
   /// "epsilon=1e-05 heads=4"
   std::string to_string() const;
@@ -78,14 +79,14 @@ class Graph {
   Value input(const std::string& name, const Shape& shape, DType dtype = DType::f32);
   /// A tensor of the Store. Asking twice for one name gives the same Value; the types must agree.
   Value persistent(const std::string& name, const Shape& shape, DType dtype = DType::f32);
-  /// Appends a node, with its outputs' types from op.infer; throws what infer throws, with the scope in front.
+  /// Appends a node, with its outputs' types from infer_types(); throws what that throws, with the scope in front.
   Values add(const Op& op, Values inputs, Attributes attributes = {});
   /// The first output of add().
   Value apply(const Op& op, Values inputs, Attributes attributes = {}) {
     return add(op, std::move(inputs), std::move(attributes)).front();
   }
-  /// Gives node `node` an optional input that it was added without. Throws what infer throws, and Error when there is
-  /// one already or when the node runs before `value` is computed.
+  /// Gives node `node` an optional input that it was added without. Throws what infer_types() throws, and Error when
+  /// there is one already or when the node runs before `value` is computed.
   void supply(int node, size_t input, Value value);
   /// The host will read `value` after each run, under this name.
   void mark_output(Value value, const std::string& name);

@@ -23,4 +23,23 @@ const Op* find_op(std::string_view name) {
   return nullptr;
 }
 
+Types infer_types(const Node& node) {
+  for (size_t i = 0; i < node.input_types.size(); ++i) {
+    const DType dtype = node.input_types[i].dtype;
+    check(!is_half(dtype) || (node.op->half_inputs >> i & 1) != 0, "[{}] input {} can't be {}; cast it to f32",
+          node.op->name, i, name_of(dtype));
+  }
+  return node.op->infer(node);
+}
+
+bool takes(const Node& node, size_t input, DType dtype) {
+  Node changed = node;
+  changed.input_types[input].dtype = dtype;
+  try {
+    return infer_types(changed) == node.output_types;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace vkformer

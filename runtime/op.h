@@ -69,8 +69,8 @@ struct Op {
   int64_t (*scratch)(const Node&, const DeviceFacts&, std::string_view candidate) = nullptr;
   /// aliases[o] = i: output o *is* the storage of input i, changed in place (or merely reshaped). -1: its own storage.
   std::vector<int> aliases = {};
-  /// Takes 16-bit floats where its infer() permits them. Others never see one: Graph::add refuses.
-  bool takes_half = false;
+  /// Bit i: input i may be of 16-bit floats, where infer() permits them too. Others never see one: Graph::add refuses.
+  uint32_t half_inputs = 0;
   /// Output 0 may overwrite input 0 when nobody reads input 0 later: every invocation reads only what it writes.
   bool in_place = false;
   /// An optional input of output 0's type that is added to it (-1: there is none): autodiff sums the gradients of
@@ -80,7 +80,15 @@ struct Op {
   bool addend_in_place = false;
   /// Byte offset inside output 0 at which each input is stored (the join op): the plan puts inputs there directly.
   std::vector<int64_t> (*places)(const Node&) = nullptr;
+
+  /// Its output is its input under another shape: nothing runs.
+  bool renames_storage() const { return record == nullptr; }
 };
+
+/// The node's output types. Throws Error when an input is of a type that the op does not take, and what infer() throws.
+Types infer_types(const Node& node);
+/// Whether the node would take input i as `dtype`, with all else, its outputs included, as it is.
+bool takes(const Node& node, size_t input, DType dtype);
 
 /// All ops, sorted by name.
 const std::vector<const Op*>& all_ops();

@@ -24,7 +24,7 @@ Shape::Shape(std::span<const int64_t> dimensions) {
   for (int64_t dimension : dimensions) {
     check(dimension >= 0, "a tensor dimension is {}; it must not be negative", dimension);
     check(!__builtin_mul_overflow(elements, dimension, &elements) && elements < (int64_t{1} << 60),
-          "a tensor of shape [{}] has more than 2^60 elements", fmt::join(dimensions, ", "));
+          "a tensor of shape [{}] has 2^60 elements or more", fmt::join(dimensions, ", "));
     dimensions_[static_cast<size_t>(rank_++)] = dimension;
   }
 }

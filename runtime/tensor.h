@@ -14,7 +14,7 @@
 
 namespace vkformer {
 
-/// f16 is IEEE's binary16, bf16 the upper half of an f32. Only ops that say so take them (Op::takes_half).
+/// f16 is IEEE's binary16, bf16 the upper half of an f32. Only ops that say so take them (Op::half_inputs).
 enum class DType : uint8_t { f32, i32, f16, bf16 };
 
 constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
@@ -31,7 +31,7 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> dimensions) : Shape(std::span(dimensions.begin(), dimensions.size())) {}
-  /// Throws Error on more than six dimensions, a negative one, or a product that overflows 2^62.
+  /// Throws Error on more than six dimensions, a negative one, or 2^60 elements or more.
   explicit Shape(std::span<const int64_t> dimensions);
 
   int rank() const { return rank_; }

@@ -1,9 +1,14 @@
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 
-#include "runtime/check.h"
-#include "runtime/graph.h"
+#include "runtime/op.h"
+#include "shaders/elementwise/elementwise.h"
+#include "shaders/embedding/embedding.h"
+#include "shaders/layer_norm/layer_norm.h"
+#include "shaders/matmul/matmul.h"
 
 using namespace vkformer;
+using Catch::Matchers::Message;
 
 TEST_CASE("a shape knows its rows and columns", "[graph]") {
   const Shape shape{2, 3, 5};
@@ -11,5 +16,45 @@ TEST_CASE("a shape knows its rows and columns", "[graph]") {
   CHECK(shape.rows() == 6);
   CHECK(shape.columns() == 5);
   CHECK(shape.to_string() == "[2, 3, 5]");
+  CHECK_NOTHROW((Shape{int64_t{1} << 59}));
+  CHECK_THROWS_AS((Shape{int64_t{1} << 30, int64_t{1} << 30}), Error);
   CHECK_THROWS_AS((Shape{int64_t{1} << 40, int64_t{1} << 40}), Error);
+}
+
+TEST_CASE("an attribute that is set again has the new value, once", "[graph]") {
+  Attributes attributes{{"scale", 2}, {"heads", 4}};
+  attributes.set("scale", 3);
+  attributes.set("width", 5);
+  CHECK(attributes.number("scale") == 3);
+  CHECK(attributes.to_string() == "scale=3 heads=4 width=5");
+}
+
+TEST_CASE("an op takes 16-bit floats only where it says so, input by input", "[graph]") {
+  Graph graph;
+  const Value x = graph.input("x", {3, 5}), half = graph.input("half", {3, 5}, DType::f16);
+  const Value w = graph.input("w", {5, 7}, DType::f16), ids = graph.input("ids", {2}, DType::i32);
+  CHECK_NOTHROW(matmul(graph, x, w));
+  CHECK_NOTHROW(embedding(graph, half, ids));
+  const Graph::Scope scope(graph, "h.0");
+  CHECK_THROWS_MATCHES(scale(graph, half, 2), Error, Message("h.0: [scale] input 0 can't be f16; cast it to f32"));
+  CHECK_THROWS_MATCHES(layer_norm(graph, x, {graph.input("gain", {5}, DType::bf16)}, {}, 1e-5f), Error,
+                       Message("h.0: [layer_norm] input 1 can't be bf16; cast it to f32"));
+  CHECK_THROWS_MATCHES(matmul(graph, x, w, {.bias = graph.input("bias", {7}, DType::f16)}), Error,
+                       Message("h.0: [matmul] input 2 can't be f16; cast it to f32"));
+  // Also an input that comes later.
+  const Value y = matmul(graph, x, w), residual = graph.input("residual", {3, 7}, DType::f16);
+  CHECK_THROWS_MATCHES(graph.supply(graph.info(y).producer, 3, residual), Error,
+                       Message("[matmul] input 3 can't be f16; cast it to f32"));
+}
+
+TEST_CASE("a node tells which of its inputs could have another type", "[graph]") {
+  Graph graph;
+  matmul(graph, graph.input("x", {3, 5}), graph.input("w", {5, 7}));
+  embedding(graph, graph.input("table", {3, 5}), graph.input("ids", {2}, DType::i32));
+  const Node &product = graph.nodes()[0], &lookup = graph.nodes()[1];
+  CHECK(takes(product, 1, DType::f16));
+  CHECK_FALSE(takes(product, 0, DType::f16));  // a has 16 bits only when b has
+  CHECK_FALSE(takes(product, 1, DType::i32));
+  CHECK(takes(lookup, 0, DType::bf16));
+  CHECK_FALSE(takes(lookup, 1, DType::bf16));
 }

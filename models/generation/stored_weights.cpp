@@ -24,8 +24,7 @@ void store_weights_as(Model& model, DType dtype) {
     for (const Node& node : graph.nodes())
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (!node.inputs[i] || graph.info(node.inputs[i]).storage != Storage::persistent) continue;
-        const bool weight = (node.op->name == "matmul" && i == 1) || (node.op->name == "embedding" && i == 0);
-        (weight ? weights : others).insert(graph.info(node.inputs[i]).name);
+        (takes(node, i, dtype) ? weights : others).insert(graph.info(node.inputs[i]).name);
       }
   };
   check(model.generates(), "this {} model does not write text; only then weights may be {}", model.family,

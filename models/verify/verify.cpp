@@ -173,7 +173,7 @@ class RecordedCase {
       if (!has(name)) continue;
       for (size_t n = 0; n < forward_nodes; ++n) {
         const Node& node = graph.nodes()[n];
-        if (node.op->name != "attention" || (!scope.empty() && node.scope != scope)) continue;
+        if (!is_attention(node) || (!scope.empty() && node.scope != scope)) continue;
         graph.mark_output(attention_weights(graph, Node(node)), name);
         recorded.push_back({name, scope == "encoder.0.self" ? source_mask_ : mask_});
         break;

@@ -2,7 +2,10 @@
 
 #include "runtime/op.h"
 #include "runtime/passes/rewrite.h"
+#include "shaders/gated_unit/gated_unit.h"
+#include "shaders/matmul/matmul.h"
 #include "shaders/normed_product/normed_product.h"
+#include "shaders/rms_norm/rms_norm.h"
 
 namespace vkformer {
 
@@ -23,7 +26,7 @@ const Node* source_of(const Graph& graph, Value value) {
   const int producer = graph.info(value).producer;
   if (producer < 0) return nullptr;
   const Node& node = graph.nodes()[static_cast<size_t>(producer)];
-  return node.op->name == "reshape" ? source_of(graph, node.inputs[0]) : &node;
+  return node.op->renames_storage() ? source_of(graph, node.inputs[0]) : &node;
 }
 
 }  // namespace
@@ -33,17 +36,17 @@ Graph fused(const Graph& graph, const DeviceFacts& facts) {
   const auto unused = [&](Value value) { return uses[static_cast<size_t>(value.id)] == 0; };
   const auto used_once = [&](Value value) { return uses[static_cast<size_t>(value.id)] == 1; };
   const auto add = [&](Rewritten& copy, const Node& node, Values inputs) -> Values {
-    const std::string_view op = node.op->name;
-    if (op == "matmul" || op == "gated_unit")
+    const bool is_product = is_matmul(node), is_gate = is_gated_unit(node);
+    if (is_product || is_gate)
       if (const Node* found = source_of(copy.graph, inputs[0])) {
         const Node source = *found;  // adding nodes moves the graph's
         Value y;
-        if (op == "matmul" && source.op->name == "rms_norm" && (node.outputs.size() == 1 || unused(node.outputs[1]))) {
+        if (is_product && is_rms_norm(source) && (node.outputs.size() == 1 || unused(node.outputs[1]))) {
           Node product = node;
           product.inputs = inputs;
           y = fuse_norm(copy.graph, source, product, facts);
         }
-        if (op == "gated_unit" && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node);
+        if (is_gate && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node);
         if (y) return {y};
       }
     return copy.graph.add(*node.op, std::move(inputs), node.attributes);

@@ -3,13 +3,14 @@
 #include <map>
 
 #include "shaders/cast/cast.h"
+#include "shaders/matmul/matmul.h"
 
 namespace vkformer {
 
 Rewritten with_half_products(const Graph& graph, DType dtype) {
   std::map<int32_t, Value> casts;  // a value that several products read is rounded once
   const auto add = [&](Rewritten& copy, const Node& node, Values inputs) {
-    if (node.op->name == "matmul")
+    if (is_matmul(node))
       for (size_t i : {0, 1}) {
         if (copy.graph.info(inputs[i]).type.dtype != DType::f32) continue;
         Value& rounded = casts[inputs[i].id];

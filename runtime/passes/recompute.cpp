@@ -11,7 +11,7 @@ namespace {
 
 /// Computing such a node again would change a tensor in place a second time.
 bool changes_in_place(const Op& op) {
-  return op.record != nullptr &&
+  return !op.renames_storage() &&
          std::any_of(op.aliases.begin(), op.aliases.end(), [](int source) { return source >= 0; });
 }
 

@@ -118,6 +118,8 @@ bool apart(HeadColumns a, int64_t a_width, HeadColumns b, int64_t b_width) {
 
 }  // namespace
 
+bool is_attention(const Node& node) { return node.op == &attention_op; }
+
 Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options) {
   const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
   const int64_t value_width = options.value_width ? options.value_width : options.head_width;

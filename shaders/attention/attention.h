@@ -51,5 +51,6 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
 /// The weights of an `attention` node of `graph`, which it never forms: softmax over the keys that a query sees, before
 /// dropout, [B, H, T, S]; zeros for a query that sees none. Not differentiable: for inspection and verification.
 Value attention_weights(Graph& graph, const Node& attention_node);
+bool is_attention(const Node& node);
 
 }  // namespace vkformer

@@ -67,7 +67,7 @@ const Op cast_op = {.name = "cast",
                     .cases = cases,
                     .cost = cost,
                     .candidates = candidates,
-                    .takes_half = true};
+                    .half_inputs = 0b1};
 
 }  // namespace
 

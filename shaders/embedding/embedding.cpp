@@ -140,7 +140,7 @@ const Op embedding_op = {.name = "embedding",
                          .cases = cases,
                          .cost = cost,
                          .candidates = candidates,
-                         .takes_half = true};
+                         .half_inputs = 0b1};
 
 }  // namespace
 

@@ -249,6 +249,8 @@ Value gated_unit(Graph& graph, Gate act, Value gate, Value up) {
   return graph.apply(gated_unit_op, {gate, up}, attributes_of(act));
 }
 
+bool is_gated_unit(const Node& node) { return node.op == &gated_unit_op; }
+
 }  // namespace vkformer
 
 VKFORMER_OPS(gated_unit, &vkformer::gated_unit_op, &vkformer::gated_unit_backward_op)

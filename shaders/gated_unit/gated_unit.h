@@ -16,5 +16,6 @@ enum class Gate : uint8_t {
 /// act(gate) * up [.., C], element by element, of two values [.., C], or of the halves of one, gate [.., 2 C] = [gate,
 /// up]. relu'(0) = 0. Throws Error when the shapes disagree.
 Value gated_unit(Graph& graph, Gate act, Value gate, Value up = {});
+bool is_gated_unit(const Node& node);
 
 }  // namespace vkformer

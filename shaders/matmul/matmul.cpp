@@ -147,10 +147,12 @@ const Op matmul_op = {.name = "matmul",
                       .cost = cost,
                       .candidates = matmul_candidates,
                       .scratch = matmul_scratch,
-                      .takes_half = true,
+                      .half_inputs = 0b11,
                       .addend = 3};
 
 }  // namespace
+
+bool is_matmul(const Node& node) { return node.op == &matmul_op; }
 
 MatmulProblem matmul_problem(const Node& node) {
   const Shape &a = node.in(0), &b = node.in(1);

@@ -28,5 +28,6 @@ struct MatmulOptions {
 ///
 /// Throws "[matmul] ..." on shapes and types that do not fit.
 Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options = {});
+bool is_matmul(const Node& node);
 
 }  // namespace vkformer

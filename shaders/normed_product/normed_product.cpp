@@ -119,7 +119,7 @@ const Op normed_product_op = {.name = "normed_product",
                               .cases = cases,
                               .cost = cost,
                               .candidates = candidates,
-                              .takes_half = true};
+                              .half_inputs = 0b100};
 
 }  // namespace
 

@@ -215,6 +215,8 @@ Value rms_norm(Graph& graph, Value x, Value gain, float epsilon) {
   return graph.apply(rms_norm_op, {x, gain}, {{"epsilon", static_cast<double>(epsilon)}});
 }
 
+bool is_rms_norm(const Node& node) { return node.op == &rms_norm_op; }
+
 }  // namespace vkformer
 
 VKFORMER_OPS(rms_norm, &vkformer::rms_norm_op, &vkformer::rms_norm_backward_op)

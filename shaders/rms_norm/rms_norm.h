@@ -11,5 +11,6 @@ namespace vkformer {
 /// The node also gives the factor 1 / sqrt(mean of x^2 + epsilon) of each row, [rows], for the backward pass; it costs
 /// no memory when nobody uses it. Gradients flow through y only.
 Value rms_norm(Graph& graph, Value x, Value gain, float epsilon);
+bool is_rms_norm(const Node& node);
 
 }  // namespace vkformer
