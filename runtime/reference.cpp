@@ -6,6 +6,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/half.h"
+#include "runtime/verify.h"
 
 namespace vkformer {
 

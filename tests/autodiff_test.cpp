@@ -9,6 +9,7 @@
 #include "runtime/check.h"
 #include "runtime/op.h"
 #include "runtime/plan.h"
+#include "runtime/verify.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/global_norm/global_norm.h"

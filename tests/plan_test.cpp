@@ -3,6 +3,7 @@
 
 #include "runtime/check.h"
 #include "runtime/plan.h"
+#include "runtime/verify.h"
 #include "shaders/adamw/adamw.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/join/join.h"
