@@ -1,5 +1,13 @@
 #pragma once
 // Where programs run: a Vulkan device or the CPU reference. Models, training and conformance see only this.
+//
+// Threads. A backend and all that it made (stores, workspaces, programs) belong to one thread at a time; on their way
+// to another they need what any object needs, a join or a mutex. Backends share nothing, not even those of one device,
+// so each may run in a thread of its own. make_backend(), make_reference_backend() and list_devices() may be called
+// from any thread, while none changes the environment. A Vulkan backend that is called from a second thread while the
+// first is inside throws Error.
+//
+// The library prints nothing and changes no environment: what its user should hear goes to BackendOptions::note.
 
 #include <functional>
 #include <memory>
@@ -102,6 +110,8 @@ struct BackendOptions {
   /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
   double segment_seconds = 0.1;
   bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)
+  /// Hears, a line each, what the user should know but is no error: that faulty matrix cores are left alone.
+  std::function<void(const std::string&)> note = {};
 };
 
 class Backend {

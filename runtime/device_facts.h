@@ -51,6 +51,11 @@ struct DeviceFacts {
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
   uint32_t cpu_threads = 1;     ///< cores of the host: what a CPU device computes with
   uint32_t cpu_registers = 32;  ///< vector registers of each: 16 on x86-64 without AVX-512
+  /// lavapipe with vectors of 256 bits on a CPU on which it is faster with 512. It takes these when the environment
+  /// says LP_NATIVE_VECTOR_WIDTH=512 before a device is opened while none is open (see runtime/quirks.h).
+  bool wider_vectors_pay = false;
+  std::string kernels;          ///< fingerprint of the kernels in this build: times belong to them, too
+  bool matrix_kernels = false;  ///< those for matrix cores are part of this build
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
   bool has_matrix_cores() const { return !matrix_shapes.empty() && (!matrix_check || matrix_check()); }

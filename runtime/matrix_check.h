@@ -6,7 +6,7 @@
 namespace vkformer {
 
 /// Computes a small f16 product on matrix cores in each layout of its operands, and compares it with the reference.
-/// Says on stderr what is wrong. Not to be asked of a device without matrix cores.
-bool matrix_cores_right(Backend& backend);
+/// What is wrong, in one line; empty: nothing. Not to be asked of a device without matrix cores.
+std::string matrix_cores_fault(Backend& backend);
 
 }  // namespace vkformer

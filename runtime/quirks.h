@@ -35,9 +35,9 @@ inline bool shares_loads(const DeviceFacts& facts) {
 inline bool matrix_products_crash(const DeviceFacts& facts) { return facts.is_cpu() && facts.subgroup_size > 8; }
 
 /// Whether lavapipe, which takes vectors of 256 bits unless LP_NATIVE_VECTOR_WIDTH says otherwise, is faster with 512
-/// on a CPU with AVX-512. Measured on Zen 4: training steps gain a quarter on Mesa 26. Mesa 25 was five times slower
-/// when matrix products still spread values with subgroupShuffle; with subgroupBroadcast it has not been measured
-/// there.
+/// on a CPU with AVX-512, which the caller makes sure of. Measured on Zen 4: training steps gain a quarter on Mesa 26.
+/// Mesa 25 was five times slower when matrix products still spread values with subgroupShuffle; with subgroupBroadcast
+/// it has not been measured there.
 inline bool wide_vectors_pay(const DeviceFacts& facts) {
   return uniform_loads_are_scalar(facts) && facts.subgroup_size == 8;
 }

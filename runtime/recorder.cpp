@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/vulkan/pipeline.h"
-
 namespace vkformer {
 
 namespace {
@@ -21,8 +19,8 @@ bool any_overlap(std::span<const Region> a, std::span<const Region> b) {
 
 }  // namespace
 
-Recorder::Recorder(const Graph& graph, const DeviceFacts& facts, PipelineCache& pipelines, const Placement& placement)
-    : graph_(graph), facts_(facts), pipelines_(pipelines), placement_(placement) {}
+Recorder::Recorder(const Graph& graph, const DeviceFacts& facts, PipelineSource pipelines, const Placement& placement)
+    : graph_(graph), facts_(facts), pipelines_(std::move(pipelines)), placement_(placement) {}
 
 Region Recorder::region(Value value) const {
   return value ? placement_.values[static_cast<size_t>(value.id)] : Region{};
@@ -35,7 +33,7 @@ void Recorder::record(int node_index, std::string_view candidate) {
   node_ = &graph_.nodes()[static_cast<size_t>(node_index)];
   candidate_ = candidate;
   scratch_ = placement_.scratch[static_cast<size_t>(node_index)];
-  if (!node_->op->record) return;
+  if (node_->op->renames_storage()) return;
   sharing_.clear();
   filled_bytes_ = 0;
   node_->op->record(*this, *node_);
@@ -53,7 +51,7 @@ void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t siz
           launch.kernel, launch.groups[axis], axis, facts_.name, facts_.max_workgroups[axis]);
   }
   Command command{.kernel = launch.kernel, .groups = launch.groups};
-  command.pipeline = &pipelines_.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
+  command.pipeline = &pipelines_(launch);
   if (launch.cost)
     command.cost = *launch.cost;
   else

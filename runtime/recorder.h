@@ -2,6 +2,7 @@
 // What an op's `record` talks to. The recorder collects dispatches with the bytes they read and write, and derives
 // every barrier from real overlaps (read after write, write after read, write after write); no op author writes one.
 
+#include <functional>
 #include <optional>
 
 #include "runtime/op.h"
@@ -29,8 +30,11 @@ struct Launch {
   std::optional<Cost> cost = {};
 };
 
+/// A kernel made ready for a device: whoever makes it knows what it is.
 class Pipeline;
-class PipelineCache;
+/// Gives the pipeline of a launch, which may still be being made; it lives as long as the program. Throws Error when
+/// there is no such kernel or the device can't run it.
+using PipelineSource = std::function<const Pipeline&(const Launch&)>;
 
 /// Addresses of a planned program: regions by value id (bytes 0: no storage) and workspaces by node index.
 struct Placement {
@@ -56,7 +60,7 @@ struct Command {
 
 class Recorder {
  public:
-  Recorder(const Graph& graph, const DeviceFacts& facts, PipelineCache& pipelines, const Placement& placement);
+  Recorder(const Graph& graph, const DeviceFacts& facts, PipelineSource pipelines, const Placement& placement);
 
   const DeviceFacts& device() const { return facts_; }
   /// The kernel that the plan chose for this node out of op.candidates; empty for an op that lists none.
@@ -96,7 +100,7 @@ class Recorder {
 
   const Graph& graph_;
   const DeviceFacts& facts_;
-  PipelineCache& pipelines_;
+  PipelineSource pipelines_;
   const Placement& placement_;
   // The node being recorded.
   const Node* node_ = nullptr;

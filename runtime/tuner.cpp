@@ -52,7 +52,7 @@ struct Tuner {
     std::map<std::string, int> by_signature;
     for (int n : live_nodes(graph)) {
       const Node& node = graph.nodes()[static_cast<size_t>(n)];
-      if (!node.op->candidates || !node.op->record) continue;
+      if (!node.op->candidates || node.op->renames_storage()) continue;
       const auto candidates = node.op->candidates(node, backend.facts());
       if (candidates.size() < 2) continue;
       const std::string text = signature(node);

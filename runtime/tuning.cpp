@@ -6,7 +6,7 @@
 #include "runtime/files/json_file.h"
 #include "runtime/files/user_cache.h"
 #include "runtime/files/utf8.h"
-#include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/hash.h"
 
 namespace vkformer {
 
@@ -14,27 +14,6 @@ namespace {
 
 constexpr int64_t format = 1;
 constexpr size_t size_limit = size_t{16} << 20;
-constexpr uint64_t hash_start = 14695981039346656037ULL;
-
-uint64_t hash_step(uint64_t hash, uint64_t word) { return (hash ^ word) * 1099511628211ULL; }
-
-uint64_t hash_text(uint64_t hash, std::string_view text) {
-  for (char c : text) hash = hash_step(hash, static_cast<uint8_t>(c));
-  return hash_step(hash, 256);
-}
-
-/// Of the SPIR-V inside this binary: measured times belong to these kernels.
-std::string kernels_hash() {
-  static const std::string text = [] {
-    uint64_t hash = hash_start;
-    for (const EmbeddedShader& shader : embedded_shaders()) {
-      hash = hash_text(hash_text(hash, shader.kernel), shader.variant);
-      for (uint32_t word : shader.words) hash = hash_step(hash, word);
-    }
-    return fmt::format("{:016x}", hash);
-  }();
-  return text;
-}
 
 /// What a file must have been measured on, but for the kernels. Of a CPU the number of cores and registers is a part.
 nlohmann::json identity(const DeviceFacts& facts) {
@@ -55,7 +34,7 @@ Tuning parse(const JsonObject& file, const DeviceFacts& facts) {
   for (const auto& [key, value] : expected.items())
     check(file.has(key) && file.value()[key] == value, "{} was measured on another device or driver ({})", file.name(),
           key);
-  check(require_string(file, "kernels") == kernels_hash(),
+  check(require_string(file, "kernels") == facts.kernels,
         "{} was measured with the kernels of another build; `vkformer tune` measures again", file.name());
   Tuning tuning;
   constexpr double most = 1e18;
@@ -118,7 +97,7 @@ Tuning Tuning::load(const std::filesystem::path& file, const DeviceFacts& facts,
 void Tuning::save(const std::filesystem::path& file, const DeviceFacts& facts) const {
   nlohmann::json json = identity(facts);
   json["format"] = format;
-  json["kernels"] = kernels_hash();
+  json["kernels"] = facts.kernels;
   if (roof) json["roof"] = {{"bytes_per_second", roof->bytes_per_second}, {"flops_per_second", roof->flops_per_second}};
   json["choices"] = nlohmann::json::object();
   for (const auto& [key, choice] : choices_)

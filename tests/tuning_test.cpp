@@ -31,6 +31,7 @@ DeviceFacts some_device() {
   facts.shared_memory = 32768;
   facts.max_allocation = uint64_t{1} << 30;
   facts.cpu_threads = 2;
+  facts.kernels = "fedcba9876543210";
   return facts;
 }
 

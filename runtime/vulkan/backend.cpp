@@ -14,28 +14,22 @@ constexpr uint64_t staging_bytes = uint64_t{4} << 20;
 
 class VulkanBackend : public Backend {
  public:
-  VulkanBackend(const std::string& device, const BackendOptions& options)
-      : context_(std::make_shared<VulkanContext>(device, options)) {
-    // What a CPU offers is emulated, tested with the driver, and slow to compile; no heuristic chooses it there.
-    if (facts().is_cpu()) return;
-    context_->device.set_matrix_check([this] {
-      // The check compiles a program, which asks again.
-      if (!std::exchange(matrix_checked_, true)) matrix_right_ = matrix_cores_right(*this);
-      return matrix_right_;
-    });
-  }
+  explicit VulkanBackend(std::shared_ptr<VulkanContext> context) : context_(std::move(context)) {}
   const DeviceFacts& facts() const override { return context_->device.facts(); }
   std::string describe() const override { return context_->device.describe(); }
   uint64_t allocated_bytes() const override { return context_->allocated_bytes; }
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
+    const auto stay = context_->enter();
     return std::make_shared<VulkanStore>(context_, layout);
   }
   std::shared_ptr<Workspace> make_workspace() override { return std::make_shared<VulkanWorkspace>(context_); }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
+    const auto stay = context_->enter();
     return plan_memory(graph, facts(), layout, {.tuning = tuning()});
   }
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& given,
                                    std::shared_ptr<Workspace> workspace) override {
+    const auto stay = context_->enter();
     PlanOptions options = given;
     if (!options.tuning && options.candidate.empty()) options.tuning = tuning();
     return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options,
@@ -44,8 +38,19 @@ class VulkanBackend : public Backend {
 
  private:
   std::shared_ptr<VulkanContext> context_;
-  bool matrix_checked_ = false, matrix_right_ = true;
 };
+
+bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context) {
+  if (!context->matrix_cores_right) {
+    context->matrix_cores_right = true;  // the check compiles a program, which asks again
+    VulkanBackend backend(context);
+    const std::string fault = matrix_cores_fault(backend);
+    if (!fault.empty())
+      context->note(fmt::format("the matrix cores of {} are left alone: {}", backend.facts().name, fault));
+    context->matrix_cores_right = fault.empty();
+  }
+  return *context->matrix_cores_right;
+}
 
 }  // namespace
 
@@ -136,30 +141,39 @@ VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayo
   layout().check_blocks(context_->device.facts());
   for (int64_t bytes : layout().blocks()) {
     blocks_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device));
-    context_->allocated_bytes += static_cast<uint64_t>(bytes);
     context_->fill(*blocks_.back(), 0);
   }
+  context_->allocated_bytes += needed;  // last: a store that fails gives everything back
 }
 
 VulkanStore::~VulkanStore() { context_->allocated_bytes -= static_cast<uint64_t>(layout().total_bytes()); }
 
 void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) {
+  const auto stay = context_->enter();
   context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + first * size_of(entry.type.dtype)), data);
 }
 
 void VulkanStore::read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const {
+  const auto stay = context_->enter();
   context_->download(block(entry.block), static_cast<uint64_t>(entry.offset), data);
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options) {
   if (device == "reference") return make_reference_backend();
-  return std::make_unique<VulkanBackend>(device, options);
+  const auto context = std::make_shared<VulkanContext>(device, options);
+  // What a CPU offers is emulated, tested with the driver, and slow to compile; no heuristic chooses it there.
+  if (!context->device.facts().is_cpu())
+    context->device.set_matrix_check([weak = std::weak_ptr(context)] {
+      const auto alive = weak.lock();  // facts may be copied and outlive their device
+      return alive && matrix_cores_right(alive);
+    });
+  return std::make_unique<VulkanBackend>(context);
 }
 
 std::vector<DeviceListing> list_devices() {
   std::vector<DeviceListing> listings;
   const Instance instance;
-  for (const Instance::Entry& entry : instance.devices()) listings.push_back({entry.facts, entry.unusable});
+  for (const InspectedDevice& entry : instance.devices()) listings.push_back({entry.facts, entry.unusable});
   return listings;
 }
 

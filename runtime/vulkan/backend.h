@@ -1,9 +1,10 @@
 #pragma once
 // The Vulkan side of runtime/backend.h: device, pipelines and transfers shared by stores and programs.
 
-#include <mutex>
+#include <optional>
 
 #include "runtime/backend.h"
+#include "runtime/one_thread.h"
 #include "runtime/vulkan/buffer.h"
 #include "runtime/vulkan/pipeline.h"
 
@@ -22,7 +23,14 @@ struct VulkanContext {
   uint64_t allocations = 0;
   /// Seconds that a unit of estimated cost took in programs so far; starts as a guess for the kind of device.
   double seconds_per_estimate = 1;
+  /// Whether matrix cores compute what they should, once that was tried.
+  std::optional<bool> matrix_cores_right;
 
+  /// To be held in every call. Throws Error while another thread is inside one.
+  [[nodiscard]] OneThread::Stay enter() { return threads_.enter(device.facts().name); }
+  void note(const std::string& line) const {
+    if (options.note) options.note(line);
+  }
   /// Allocates and keeps count.
   std::unique_ptr<Buffer> allocate(uint64_t bytes, Buffer::Memory memory);
   /// Copies between a device buffer and the host through a staging buffer.
@@ -32,6 +40,7 @@ struct VulkanContext {
 
  private:
   void transfer(const std::function<void(VkCommandBuffer)>& record);
+  OneThread threads_;
   std::unique_ptr<Buffer> staging_;
   VkCommandBuffer transfer_commands_ = nullptr;
 };

@@ -63,7 +63,9 @@ PipelineCache::~PipelineCache() {
     vkGetPipelineCacheData(device_.handle(), cache_, &size, data.data());
     std::error_code ignored;
     std::filesystem::create_directories(file_.parent_path(), ignored);
-    const std::filesystem::path temporary = fmt::format("{}.{}", file_.string(), getpid());
+    // Other processes, and other backends of this one, may be saving theirs.
+    const std::filesystem::path temporary =
+        fmt::format("{}.{}.{}", file_.string(), getpid(), static_cast<const void*>(this));
     std::ofstream stream(temporary, std::ios::binary);
     stream.write(data.data(), static_cast<std::streamsize>(size));
     stream.close();

@@ -1,11 +1,10 @@
-// A recorded program: the graph's dispatches in command buffers ("segments") that are submitted again and again.
+// A recorded program: a planned graph, its memory on the device and its commands, which are submitted again and again.
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-#include "runtime/recorder.h"
-#include "runtime/vulkan/backend.h"
+#include "runtime/vulkan/segments.h"
 
 namespace vkformer {
 
@@ -15,33 +14,6 @@ namespace {
 // Inputs have another one behind them, so that even a sum of two elements beyond the end shows.
 constexpr uint32_t poison = 0x7fc0beef;
 constexpr uint32_t input_poison = 0x7fc0dead;
-
-/// Seconds a command should take on a device of this kind, before anything was measured there.
-double estimate(const Command& command, DeviceKind kind) {
-  const bool gpu = kind == DeviceKind::discrete;
-  const bool small = kind == DeviceKind::integrated || kind == DeviceKind::other;
-  const double flops_per_second = gpu ? 2e12 : small ? 1e11 : 1e10;
-  const double bytes_per_second = gpu ? 2e11 : small ? 1e10 : 2e9;
-  return 1e-5 + command.cost.flops / flops_per_second + command.cost.bytes / bytes_per_second;
-}
-
-void emit_barrier(VkCommandBuffer commands, VkPipelineStageFlags2 destination_stage, VkAccessFlags2 destination) {
-  const VkMemoryBarrier2 barrier{
-      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-      .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT,
-      .srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT,
-      .dstStageMask = destination_stage,
-      .dstAccessMask = destination};
-  const VkDependencyInfo dependency{
-      .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
-  vkCmdPipelineBarrier2(commands, &dependency);
-}
-
-void emit_barrier(VkCommandBuffer commands) {
-  emit_barrier(commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT,
-               VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_READ_BIT |
-                   VK_ACCESS_2_TRANSFER_WRITE_BIT);
-}
 
 class VulkanProgram : public Program {
  public:
@@ -53,11 +25,10 @@ class VulkanProgram : public Program {
         workspace_(workspace ? std::move(workspace) : std::make_shared<VulkanWorkspace>(context_)),
         guard_bytes_(options.guard_bytes),
         profile_(options.profile || context_->options.profile),
-        plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)) {
+        plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)),
+        segments_(*context_) {
     try {
       allocate();
-      const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-      vk_check(vkCreateFence(context_->device.handle(), &fence, nullptr, &fence_), "vkCreateFence");
       record_commands();
     } catch (...) {
       release();
@@ -68,32 +39,34 @@ class VulkanProgram : public Program {
   ~VulkanProgram() override { release(); }
 
   void run() override {
+    const auto stay = context_->enter();
     if (recorded_version_ != workspace_->version()) {  // it has grown for another program
       workspace_->reserve(plan_.arena_blocks);
       record_commands();
     }
-    if (segments_.empty()) cut_segments();  // not before: until then pipelines are being made while the host works
+    if (segments_.size() == 0) cut();  // not before: until then pipelines are being made while the host works
     if (guard_bytes_ > 0)
       for (const auto& block : workspace_->blocks()) context_->fill(*block, poison);
     const auto start = std::chrono::steady_clock::now();
-    for (size_t i = 0; i < segments_.size(); ++i)
-      context_->device.submit(segments_[i], i + 1 == segments_.size() ? fence_ : VK_NULL_HANDLE);
-    const VkDevice device = context_->device.handle();
-    vk_check(vkWaitForFences(device, 1, &fence_, VK_TRUE, UINT64_MAX), "vkWaitForFences");
-    vk_check(vkResetFences(device, 1, &fence_), "vkResetFences");
-    ++counters_.runs;
-    learn_speed(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    segments_.run();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    // The first run includes the driver's compilation.
+    if (++counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();
   }
 
   const MemoryPlan& plan() const override { return plan_; }
   Counters counters() const override {
     Counters counters = counters_;
     counters.allocations = context_->allocations;
+    counters.recorded_dispatches = segments_.recorded_dispatches();
+    counters.command_buffers = segments_.command_buffers();
+    counters.segments = segments_.size();
     return counters;
   }
 
   std::vector<Timing> timings() const override {
     if (!queries_ || counters_.runs == 0) return {};
+    const auto stay = context_->enter();
     std::vector<uint64_t> ticks(commands_.size() * 2);
     vk_check(
         vkGetQueryPoolResults(context_->device.handle(), queries_, 0, static_cast<uint32_t>(ticks.size()),
@@ -124,11 +97,7 @@ class VulkanProgram : public Program {
 
   void check_guards() const override {
     if (guard_bytes_ == 0) return;
-    const auto at = [&](std::span<const std::byte> bytes, int64_t offset) {
-      uint32_t word;
-      std::memcpy(&word, bytes.data() + offset, 4);
-      return word;
-    };
+    const auto stay = context_->enter();
     std::vector<std::vector<std::byte>> blocks;
     for (const auto& block : workspace_->blocks()) {
       blocks.emplace_back(block->size());
@@ -136,8 +105,9 @@ class VulkanProgram : public Program {
     }
     const auto inspect = [&](const std::string& name, const Place& place, std::span<const std::byte> bytes,
                              uint32_t expected) {
-      for (int64_t i = place.offset + place.bytes; i < place.offset + place.bytes + guard_bytes_; i += 4)
-        check(at(bytes, i) == expected, "{} bytes behind {} were overwritten", i - place.offset - place.bytes + 4,
+      const int64_t end = place.offset + place.bytes;
+      for (int64_t i = end; i < end + guard_bytes_; i += 4)
+        check(std::memcmp(bytes.data() + i, &expected, 4) == 0, "{} bytes behind {} were overwritten", i - end + 4,
               name);
     };
     for (const PlannedItem& item : plan_.items)
@@ -148,10 +118,12 @@ class VulkanProgram : public Program {
 
  protected:
   void write_bytes(Value input, std::span<const std::byte> data) override {
+    const auto stay = context_->enter();
     const Place& place = plan_.values[static_cast<size_t>(input.id)];
     std::memcpy(step_->mapped().data() + place.offset, data.data(), data.size());
   }
   void read_bytes(Value output, std::span<std::byte> data) const override {
+    const auto stay = context_->enter();
     const auto& outputs = graph_.outputs();
     const auto i = static_cast<size_t>(std::find(outputs.begin(), outputs.end(), output) - outputs.begin());
     std::memcpy(data.data(), readback_->mapped().data() + plan_.readback[i].offset, data.size());
@@ -161,9 +133,8 @@ class VulkanProgram : public Program {
   void release() {
     const VkDevice device = context_->device.handle();
     vkDeviceWaitIdle(device);
-    free_segments();
+    segments_.clear();
     if (queries_) vkDestroyQueryPool(device, queries_, nullptr);
-    if (fence_) vkDestroyFence(device, fence_, nullptr);
     context_->allocated_bytes -= accounted_;
   }
 
@@ -202,7 +173,10 @@ class VulkanProgram : public Program {
     Placement placement;
     for (const Place& place : plan_.values) placement.values.push_back(resolve(place));
     for (const Place& place : plan_.scratch) placement.scratch.push_back(resolve(place));
-    Recorder recorder(graph_, context_->device.facts(), context_->pipelines, placement);
+    const auto pipeline_of = [this](const Launch& launch) -> const Pipeline& {
+      return context_->pipelines.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
+    };
+    Recorder recorder(graph_, context_->device.facts(), pipeline_of, placement);
     for (int node : plan_.live_nodes) recorder.record(node, plan_.candidate[static_cast<size_t>(node)]);
     recorder.leave_nodes();
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -217,7 +191,7 @@ class VulkanProgram : public Program {
     counters_.barriers = static_cast<uint64_t>(
         std::count_if(commands_.begin(), commands_.end(), [](const Command& c) { return c.barrier_before; }));
     create_queries();
-    free_segments();
+    segments_.clear();
     recorded_version_ = workspace_->version();
   }
 
@@ -229,75 +203,9 @@ class VulkanProgram : public Program {
     vk_check(vkCreateQueryPool(context_->device.handle(), &queries, nullptr, &queries_), "vkCreateQueryPool");
   }
 
-  // Writes the command buffers: a new one whenever the estimated time of the current one exceeds the budget, and a
-  // dispatch that exceeds it alone in several pieces.
-  void cut_segments() {
-    free_segments();
-    for (const Command& command : commands_)
-      if (command.pipeline) command.pipeline->handle();  // throws before anything is written
-    const double budget = context_->options.segment_seconds;
-    double time = 0;
-    VkCommandBuffer current = begin_segment();
-    longest_segment_ = 0;
-    cut_factor_ = context_->seconds_per_estimate;
-    for (size_t i = 0; i < commands_.size(); ++i) {
-      const Command& command = commands_[i];
-      const double cost = context_->seconds_per_estimate * estimate(command, context_->device.facts().kind);
-      if (time > 0 && time + cost > budget) {
-        end_segment(current);
-        current = begin_segment();
-        time = 0;
-      }
-      if (command.barrier_before) emit_barrier(current);
-      timestamp(current, 2 * i);
-      if (command.kind == Command::Kind::dispatch && cost > budget)
-        dispatch_in_pieces(current, command, static_cast<uint32_t>(std::min(1e6, cost / budget)) + 1);
-      else
-        write_command(current, command, command.groups, {0, 0, 0});
-      timestamp(current, 2 * i + 1);
-      time += cost;
-      longest_segment_ = std::max(longest_segment_, std::min(time, budget));
-    }
-    emit_barrier(current, VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT);
-    end_segment(current);
-    counters_.segments = segments_.size();
-  }
-
-  void dispatch_in_pieces(VkCommandBuffer& current, const Command& command, uint32_t pieces) {
-    const size_t axis = command.groups[2] > 1 ? 2 : command.groups[1] > 1 ? 1 : 0;
-    const uint32_t groups = command.groups[axis];
-    const uint32_t step = std::max(1u, (groups + pieces - 1) / pieces);
-    for (uint32_t first = 0; first < groups; first += step) {
-      if (first > 0) {
-        end_segment(current);
-        current = begin_segment();
-      }
-      std::array<uint32_t, 3> size = command.groups, base = {0, 0, 0};
-      base[axis] = first;
-      size[axis] = std::min(step, groups - first);
-      write_command(current, command, size, base);
-    }
-  }
-
-  void write_command(VkCommandBuffer target, const Command& command, const std::array<uint32_t, 3>& groups,
-                     const std::array<uint32_t, 3>& base) {
-    ++counters_.recorded_dispatches;
-    if (command.kind == Command::Kind::copy) {
-      const auto [source, source_offset] = locate(command.source);
-      const auto [destination, destination_offset] = locate(command.target);
-      const VkBufferCopy region{source_offset, destination_offset, command.source.bytes};
-      vkCmdCopyBuffer(target, source, destination, 1, &region);
-      return;
-    }
-    if (command.kind == Command::Kind::fill) {
-      const auto [destination, offset] = locate(command.target);
-      vkCmdFillBuffer(target, destination, offset, command.target.bytes, command.pattern);
-      return;
-    }
-    vkCmdBindPipeline(target, VK_PIPELINE_BIND_POINT_COMPUTE, command.pipeline->handle());
-    vkCmdPushConstants(target, context_->pipelines.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, command.args_size,
-                       command.args.data());
-    vkCmdDispatchBase(target, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
+  void cut() {
+    segments_.cut(
+        commands_, [this](const Region& region) { return locate(region); }, queries_);
   }
 
   std::pair<VkBuffer, uint64_t> locate(const Region& region) const {
@@ -315,49 +223,6 @@ class VulkanProgram : public Program {
     fail("a copy names memory outside the program");
   }
 
-  // The guess of a device's speed is replaced by what programs take; when that shows that segments are far from the
-  // budget, the program is cut anew, once.
-  void learn_speed(double seconds) {
-    if (counters_.runs != 2) return;  // the first run includes the driver's compilation
-    double estimated = 0;
-    for (const Command& command : commands_) estimated += estimate(command, context_->device.facts().kind);
-    if (estimated <= 0) return;
-    context_->seconds_per_estimate = seconds / estimated;
-    const double longest = longest_segment_ * context_->seconds_per_estimate / cut_factor_;
-    const double budget = context_->options.segment_seconds;
-    if (longest > 4 * budget || (segments_.size() > 1 && longest < budget / 4)) cut_segments();
-  }
-
-  VkCommandBuffer begin_segment() {
-    const VkCommandBufferAllocateInfo allocation{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                 .commandPool = context_->command_pool,
-                                                 .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                                 .commandBufferCount = 1};
-    VkCommandBuffer commands = nullptr;
-    vk_check(vkAllocateCommandBuffers(context_->device.handle(), &allocation, &commands), "vkAllocateCommandBuffers");
-    const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    vk_check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
-    if (segments_.empty() && queries_)
-      vkCmdResetQueryPool(commands, queries_, 0, static_cast<uint32_t>(commands_.size() * 2));
-    segments_.push_back(commands);
-    ++counters_.command_buffers;
-    return commands;
-  }
-
-  void end_segment(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
-
-  void free_segments() {
-    if (!segments_.empty())
-      vkFreeCommandBuffers(context_->device.handle(), context_->command_pool, static_cast<uint32_t>(segments_.size()),
-                           segments_.data());
-    segments_.clear();
-  }
-
-  void timestamp(VkCommandBuffer commands, size_t query) {
-    if (queries_)
-      vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_, static_cast<uint32_t>(query));
-  }
-
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<VulkanStore> store_;
   std::shared_ptr<VulkanWorkspace> workspace_;
@@ -366,11 +231,8 @@ class VulkanProgram : public Program {
   MemoryPlan plan_;
   std::unique_ptr<Buffer> step_, readback_;
   std::vector<Command> commands_;
-  std::vector<VkCommandBuffer> segments_;
+  Segments segments_;
   VkQueryPool queries_ = nullptr;
-  VkFence fence_ = nullptr;
-  double longest_segment_ = 0;     ///< seconds, estimated when the segments were cut
-  double cut_factor_ = 1;          ///< context_->seconds_per_estimate then
   uint64_t accounted_ = 0;         ///< bytes in context_->allocated_bytes
   uint64_t recorded_version_ = 0;  ///< of the workspace
   Counters counters_;

@@ -73,7 +73,7 @@ void bench_op(const BenchFlags& flags) {
     c.inputs.resize(std::max(c.inputs.size(), known.inputs.size()), {.absent = true});
   StoreLayout layout;
   layout.add_block("inputs", parts);
-  auto backend = make_backend(flags.common.device, {.profile = true});
+  auto backend = open_device(flags.common.device, {.profile = true});
   check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
         backend->facts().name);
   if (!flags.common.quiet) fmt::print(stderr, "{}\n", backend->describe());

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/vulkan/embedded_shaders.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/roof/roof.h"
 #include "tools/cli/tune.h"
@@ -98,7 +97,7 @@ double matrix_rate(Backend& backend, int repetitions) {
 /// Why there is no such rate; empty: there is.
 std::string no_matrix_rate(const DeviceFacts& facts) {
   if (!facts.cooperative_matrix) return "the device has none";
-  if (!built_with("cooperative_matrix")) return "no matrix-core kernels in this build";
+  if (!facts.matrix_kernels) return "no matrix-core kernels in this build";
   return facts.has_matrix_cores() ? "" : "the device offers no f16 products that these kernels can use";
 }
 

@@ -21,6 +21,11 @@ struct CommonFlags {
   bool tune = false;  ///< measure what is missing there before the first run
 };
 
+/// Where the device's driver is faster with wider vectors, and the environment does not say how wide they shall be,
+/// sets it there: true, and whoever opened the device opens it again.
+bool widen_vectors(const DeviceFacts& facts);
+/// make_backend() with the widest vectors that pay, and with its notes on stderr.
+std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions options = {});
 /// Opens the device with its measured choices and, unless quiet, says on stderr which it is. `tuning_written`: --tuning
 /// may name a new file.
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options = {},

@@ -1,9 +1,10 @@
 // `vkformer devices` and `vkformer ops`: what there is to run on, and what can run there.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/kernels.h"
 #include "runtime/op.h"
-#include "runtime/vulkan/embedded_shaders.h"
 #include "tools/cli/commands.h"
 
 namespace vkformer {
@@ -15,7 +16,9 @@ std::string gibibytes(uint64_t bytes) { return fmt::format("{:.1f}", static_cast
 }  // namespace
 
 void print_devices(bool json) {
-  const auto listings = list_devices();
+  auto listings = list_devices();
+  if (std::any_of(listings.begin(), listings.end(), [](const auto& listing) { return widen_vectors(listing.facts); }))
+    listings = list_devices();
   auto rows = nlohmann::json::array();
   if (!json)
     fmt::print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver",
@@ -70,13 +73,13 @@ void print_ops(const CommonFlags& flags) {
       for (std::string_view kernel : op->candidates(graph.nodes().front(), backend->facts()))
         if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) kernels.emplace_back(kernel);
     }
-    std::string list = op->candidates ? "" : op->record ? std::string(op->name) : "(storage only)";
+    std::string list = op->candidates ? "" : op->renames_storage() ? "(storage only)" : std::string(op->name);
     for (const std::string& kernel : kernels) list += (list.empty() ? "" : ", ") + kernel;
     fmt::print("{:<30} {:>8} {:>5}  {}\n", op->name, op->gradient ? "yes" : "-", cases.size(),
                list.empty() ? "not supported" : list);
   }
-  for (const EmbeddedShader& shader : embedded_shaders())
-    if (shader.words.empty()) fmt::print("not built: {} ({})\n", shader.kernel, shader.variant);
+  for (const KernelVariant& kernel : kernel_variants())
+    if (!kernel.built) fmt::print("not built: {} ({})\n", kernel.kernel, kernel.variant);
 }
 
 }  // namespace vkformer

@@ -1,11 +1,28 @@
+#include <cstdlib>
+
 #include "tools/cli/commands.h"
 #include "tools/cli/tune.h"
 
 namespace vkformer {
 
+bool widen_vectors(const DeviceFacts& facts) {
+  if (!facts.wider_vectors_pay || std::getenv("LP_NATIVE_VECTOR_WIDTH")) return false;
+  return setenv("LP_NATIVE_VECTOR_WIDTH", "512", 1) == 0;
+}
+
+std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions options) {
+  options.note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  auto backend = make_backend(device, options);
+  if (widen_vectors(backend->facts())) {
+    backend.reset();  // the driver reads the width when it is loaded, and only once loaded does it tell its version
+    backend = make_backend(device, options);
+  }
+  return backend;
+}
+
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options, bool tuning_written) {
   options.profile |= !flags.profile.empty();
-  auto backend = make_backend(flags.device, options);
+  auto backend = open_device(flags.device, std::move(options));
   if (!flags.quiet) fmt::print(stderr, "{}\n", backend->describe());
   use_tuning(*backend, flags, tuning_written || flags.tune);
   return backend;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runtime/check.h"
-#include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/kernels.h"
 #include "tools/cli/commands.h"
 
 namespace vkformer {
@@ -55,8 +55,8 @@ std::string lone_flags(const Proof& proof) {
 void print_proof_matrix(const std::vector<std::string>& files, const std::vector<std::string>& single) {
   std::vector<std::string> runs;
   std::map<Kernel, Proof> proofs;
-  for (const EmbeddedShader& shader : embedded_shaders())
-    if (!shader.words.empty()) proofs[{std::string(shader.kernel), std::string(shader.variant)}];
+  for (const KernelVariant& kernel : kernel_variants())
+    if (kernel.built) proofs[{std::string(kernel.kernel), std::string(kernel.variant)}];
   for (auto& [kernel, proof] : proofs) proof.pipelines.resize(files.size());
   for (const std::string& file : files) {
     const nlohmann::json report = load_report(file);

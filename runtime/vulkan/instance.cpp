@@ -1,0 +1,94 @@
+#include "runtime/vulkan/instance.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+
+#include "runtime/check.h"
+#include "runtime/vulkan/vk_check.h"
+
+namespace vkformer {
+
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+int rank(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::discrete: return 0;
+    case DeviceKind::integrated: return 1;
+    case DeviceKind::other: return 2;
+    case DeviceKind::cpu: return 3;
+  }
+  return 4;
+}
+
+}  // namespace
+
+Instance::Instance() {
+  const VkApplicationInfo application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                      .pApplicationName = "vkformer",
+                                      .pEngineName = "vkformer",
+                                      .apiVersion = VK_API_VERSION_1_3};
+  const char* portability = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
+  uint32_t count = 0;
+  vkEnumerateInstanceExtensionProperties(nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  vkEnumerateInstanceExtensionProperties(nullptr, &count, extensions.data());
+  const bool portable = std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& e) {
+    return std::strcmp(e.extensionName, portability) == 0;
+  });
+  const VkInstanceCreateInfo info{
+      .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+      .flags = portable ? VkInstanceCreateFlags{VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR} : 0,
+      .pApplicationInfo = &application,
+      .enabledExtensionCount = portable ? 1u : 0u,
+      .ppEnabledExtensionNames = &portability};
+  constexpr const char* no_driver =
+      "no Vulkan driver found; install one (Debian, Ubuntu: apt install mesa-vulkan-drivers) or use --device reference";
+  const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
+  if (result == VK_ERROR_INCOMPATIBLE_DRIVER) throw Error(no_driver);
+  vk_check(result, "vkCreateInstance");
+  vkEnumeratePhysicalDevices(instance_, &count, nullptr);
+  std::vector<VkPhysicalDevice> handles(count);
+  vkEnumeratePhysicalDevices(instance_, &count, handles.data());
+  for (VkPhysicalDevice handle : handles) {
+    devices_.push_back(inspect(instance_, handle));
+    devices_.back().facts.memory_free = free_bytes(handle);
+  }
+  if (devices_.empty()) {
+    vkDestroyInstance(instance_, nullptr);
+    throw Error(no_driver);
+  }
+}
+
+Instance::~Instance() { vkDestroyInstance(instance_, nullptr); }
+
+int Instance::choose(const std::string& choice) const {
+  std::string list;
+  for (size_t i = 0; i < devices_.size(); ++i)
+    list += fmt::format("{}{}: {}", i ? ", " : "", i, devices_[i].facts.name);
+  int best = -1;
+  int index = -1;
+  const auto parsed = std::from_chars(choice.data(), choice.data() + choice.size(), index);
+  const bool numeric = !choice.empty() && parsed.ptr == choice.data() + choice.size();
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    const bool match = choice.empty() ? devices_[i].unusable.empty()
+                       : numeric      ? static_cast<int>(i) == index
+                                      : lower(devices_[i].facts.name).find(lower(choice)) != std::string::npos;
+    if (match && (best < 0 || rank(devices_[i].facts.kind) < rank(devices_[static_cast<size_t>(best)].facts.kind)))
+      best = static_cast<int>(i);
+  }
+  check(best >= 0 || choice.empty(), "no device '{}'; choose one by number or part of its name: {}, or 'reference'",
+        choice, list);
+  check(best >= 0, "none of the Vulkan devices can be used: {} ({})", list, devices_.front().unusable);
+  const InspectedDevice& entry = devices_[static_cast<size_t>(best)];
+  check(entry.unusable.empty(), "device {} ({}) can't be used: {}", best, entry.facts.name, entry.unusable);
+  return best;
+}
+
+}  // namespace vkformer

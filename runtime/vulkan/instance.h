@@ -1,0 +1,29 @@
+#pragma once
+// The entry to Vulkan: its drivers' devices.
+
+#include <vector>
+
+#include "runtime/vulkan/physical_device.h"
+
+namespace vkformer {
+
+/// A Vulkan instance (1.3) and its physical devices.
+class Instance {
+ public:
+  /// Throws Error when there is no loader, no driver or no device.
+  Instance();
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  const std::vector<InspectedDevice>& devices() const { return devices_; }
+  /// The number of the chosen device: empty for the best one (discrete, integrated, other, CPU), an index, or part of a
+  /// name, ignoring case. Throws Error that lists the devices when nothing matches, or that says why it can't be used.
+  int choose(const std::string& choice) const;
+
+ private:
+  VkInstance instance_ = nullptr;
+  std::vector<InspectedDevice> devices_;
+};
+
+}  // namespace vkformer

@@ -1,0 +1,175 @@
+#include "runtime/vulkan/physical_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "runtime/check.h"
+#include "runtime/kernels.h"
+#include "runtime/quirks.h"
+#include "runtime/vulkan/embedded_shaders.h"
+
+namespace vkformer {
+
+namespace {
+
+#if defined(__x86_64__)
+bool cpu_has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+uint32_t cpu_registers() { return cpu_has_avx512() ? 32 : 16; }
+#else
+bool cpu_has_avx512() { return false; }
+uint32_t cpu_registers() { return 32; }
+#endif
+
+#ifdef VK_KHR_cooperative_matrix
+bool offers_matrices(VkPhysicalDevice handle) {
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceFeatures2 features{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &matrix};
+  vkGetPhysicalDeviceFeatures2(handle, &features);
+  VkPhysicalDeviceCooperativeMatrixPropertiesKHR stages{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+  VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &stages};
+  vkGetPhysicalDeviceProperties2(handle, &properties);
+  return matrix.cooperativeMatrix && (stages.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+}
+
+std::vector<MatrixShape> matrix_shapes(VkInstance instance, VkPhysicalDevice handle) {
+  std::vector<MatrixShape> shapes;
+  const auto enumerate = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  uint32_t count = 0;
+  if (!enumerate || !offers_matrices(handle) || enumerate(handle, &count, nullptr) != VK_SUCCESS) return shapes;
+  std::vector<VkCooperativeMatrixPropertiesKHR> all(count,
+                                                    {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+  if (enumerate(handle, &count, all.data()) != VK_SUCCESS) return shapes;
+  for (const VkCooperativeMatrixPropertiesKHR& p : all)
+    if (p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+        p.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && p.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+        p.scope == VK_SCOPE_SUBGROUP_KHR)
+      shapes.push_back({p.MSize, p.NSize, p.KSize});
+  return shapes;
+}
+#else  // headers from before the extension
+std::vector<MatrixShape> matrix_shapes(VkInstance, VkPhysicalDevice) { return {}; }
+#endif
+
+DeviceKind kind_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::cpu;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceKind::integrated;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::discrete;
+    default: return DeviceKind::other;
+  }
+}
+
+}  // namespace
+
+bool has_extension(VkPhysicalDevice device, const char* name) {
+  uint32_t count = 0;
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+  return std::any_of(extensions.begin(), extensions.end(),
+                     [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
+}
+
+InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
+  InspectedDevice entry{.handle = handle, .facts = {}, .unusable = {}};
+  DeviceFacts& facts = entry.facts;
+  VkPhysicalDeviceProperties basic;
+  vkGetPhysicalDeviceProperties(handle, &basic);
+  facts.name = basic.deviceName;
+  facts.api_version = basic.apiVersion;
+  facts.vendor_id = basic.vendorID;
+  facts.device_id = basic.deviceID;
+  facts.driver_version = basic.driverVersion;
+  facts.kind = kind_of(basic.deviceType);
+  if (basic.apiVersion < VK_API_VERSION_1_3) {
+    entry.unusable = fmt::format("it supports Vulkan {}.{}; 1.3 is needed", VK_API_VERSION_MAJOR(basic.apiVersion),
+                                 VK_API_VERSION_MINOR(basic.apiVersion));
+    return entry;
+  }
+  VkPhysicalDeviceVulkan13Properties v13{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
+  VkPhysicalDeviceVulkan12Properties v12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES,
+                                         .pNext = &v13};
+  VkPhysicalDeviceVulkan11Properties v11{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES,
+                                         .pNext = &v12};
+  VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &v11};
+  vkGetPhysicalDeviceProperties2(handle, &properties);
+  DeviceFeatures features;
+  vkGetPhysicalDeviceFeatures2(handle, &features.all);
+
+  const VkPhysicalDeviceLimits& limits = properties.properties.limits;
+  facts.driver = fmt::format("{} {}", v12.driverName, v12.driverInfo);
+  facts.driver_id = v12.driverID;
+  facts.subgroup_size = v11.subgroupSize;
+  facts.min_subgroup_size = v13.minSubgroupSize;
+  facts.max_subgroup_size = v13.maxSubgroupSize;
+  constexpr VkSubgroupFeatureFlags shuffles =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
+  facts.subgroup_shuffle = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                           (v11.subgroupSupportedOperations & shuffles) == shuffles &&
+                           features.v12.subgroupBroadcastDynamicId;
+  facts.full_subgroups = features.v13.subgroupSizeControl && features.v13.computeFullSubgroups &&
+                         (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+  facts.max_workgroup_size = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
+  std::copy_n(limits.maxComputeWorkGroupCount, 3, facts.max_workgroups);
+  facts.shared_memory = limits.maxComputeSharedMemorySize;
+  // Shaders index buffers with 32-bit element numbers, hence never more than 4 GiB in one.
+  facts.max_allocation = std::min({static_cast<uint64_t>(v11.maxMemoryAllocationSize),
+                                   static_cast<uint64_t>(v13.maxBufferSize), uint64_t{0xffffff00}});
+  facts.int64 = features.all.features.shaderInt64;
+  facts.float16 = features.v12.shaderFloat16;
+  facts.int16 = features.all.features.shaderInt16 && features.v11.storageBuffer16BitAccess;
+  facts.integer_dot = features.v13.shaderIntegerDotProduct;
+  facts.bfloat16 = has_extension(handle, "VK_KHR_shader_bfloat16");
+  facts.cooperative_matrix = has_extension(handle, "VK_KHR_cooperative_matrix");
+  facts.kernels = kernels_fingerprint();
+  facts.matrix_kernels = built_with("cooperative_matrix");
+  // The kernels' SPIR-V is written for the Vulkan memory model.
+  if (facts.cooperative_matrix && facts.float16 && features.v12.vulkanMemoryModel && facts.matrix_kernels &&
+      !matrix_products_crash(facts))
+    facts.matrix_shapes = matrix_shapes(instance, handle);
+  facts.cpu_threads = std::max(1u, std::thread::hardware_concurrency());
+  facts.cpu_registers = cpu_registers();
+  facts.wider_vectors_pay = cpu_has_avx512() && wide_vectors_pay(facts);
+  facts.timestamp_period = limits.timestampComputeAndGraphics ? limits.timestampPeriod : 0;
+  VkPhysicalDeviceMemoryProperties memory;
+  vkGetPhysicalDeviceMemoryProperties(handle, &memory);
+  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
+    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      facts.memory_total = std::max<uint64_t>(facts.memory_total, memory.memoryHeaps[i].size);
+
+  const std::pair<bool, const char*> required[] = {{features.v12.bufferDeviceAddress, "bufferDeviceAddress"},
+                                                   {features.v12.scalarBlockLayout, "scalarBlockLayout"},
+                                                   {features.v13.maintenance4, "maintenance4"},
+                                                   {features.v13.synchronization2, "synchronization2"}};
+  for (const auto& [present, name] : required)
+    if (!present) entry.unusable = fmt::format("it lacks the feature {}", name);
+  return entry;
+}
+
+uint64_t free_bytes(VkPhysicalDevice physical) {
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{.sType =
+                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+  VkPhysicalDeviceMemoryProperties2 memory{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
+                                           .pNext = &budget};
+  const bool budgeted = has_extension(physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  if (!budgeted) memory.pNext = nullptr;
+  vkGetPhysicalDeviceMemoryProperties2(physical, &memory);
+  uint64_t best = 0;
+  for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; ++i) {
+    const VkMemoryHeap& heap = memory.memoryProperties.memoryHeaps[i];
+    if (!(heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)) continue;
+    uint64_t available = heap.size;
+    if (budgeted && budget.heapBudget[i] > 0)
+      available = budget.heapBudget[i] - std::min(budget.heapUsage[i], budget.heapBudget[i]);
+    best = std::max(best, available);
+  }
+  return best;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,52 @@
+#pragma once
+// Recorded commands as submissions. Drivers reset a GPU whose submission runs too long, so a program is cut into
+// segments of about BackendOptions::segment_seconds.
+
+#include <utility>
+
+#include "runtime/recorder.h"
+#include "runtime/vulkan/backend.h"
+
+namespace vkformer {
+
+/// The command buffers of one program, submitted again and again.
+class Segments {
+ public:
+  /// Where a region's bytes lie: a buffer and an offset inside it.
+  using Locate = std::function<std::pair<VkBuffer, uint64_t>(const Region&)>;
+
+  explicit Segments(VulkanContext& context);
+  ~Segments();
+  Segments(const Segments&) = delete;
+  Segments& operator=(const Segments&) = delete;
+
+  /// Writes the command buffers: a new one whenever the estimated time of the current one exceeds the budget, and a
+  /// dispatch that exceeds it alone in several pieces. Waits for the pipelines; throws Error when one can't be made.
+  /// `queries`: two timestamps for each command, or null.
+  void cut(std::span<const Command> commands, const Locate& locate, VkQueryPool queries);
+  void clear();
+  size_t size() const { return buffers_.size(); }
+  /// Submits them all and waits until they are done.
+  void run();
+  /// Whether `seconds`, which all commands took, show that segments are far from the budget. The context's guess of the
+  /// device's speed is replaced by what they took.
+  bool learn_speed(std::span<const Command> commands, double seconds);
+  /// Dispatches and command buffers written since it was made.
+  uint64_t recorded_dispatches() const { return recorded_dispatches_; }
+  uint64_t command_buffers() const { return command_buffers_; }
+
+ private:
+  VkCommandBuffer begin();
+  void write(VkCommandBuffer target, const Command& command, const Locate& locate,
+             const std::array<uint32_t, 3>& groups, const std::array<uint32_t, 3>& base);
+  void write_pieces(VkCommandBuffer& current, const Command& command, const Locate& locate, uint32_t pieces);
+
+  VulkanContext& context_;
+  std::vector<VkCommandBuffer> buffers_;
+  VkFence fence_ = nullptr;
+  double longest_ = 0;     ///< seconds of a segment, estimated when they were cut
+  double cut_factor_ = 1;  ///< context_.seconds_per_estimate then
+  uint64_t recorded_dispatches_ = 0, command_buffers_ = 0;
+};
+
+}  // namespace vkformer
