@@ -123,3 +123,15 @@ TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") 
   CHECK(matrix_cores_fault(wrong).starts_with("element 0 of a product a b is "));
   CHECK(matrix_cores_fault(failing) == "vkCreateComputePipelines failed");
 }
+
+TEST_CASE("a device's matrix cores are tried on the device, for as long as it is open", "[matrix_cores][device]") {
+  std::vector<std::string> notes;
+  auto backend = make_backend("", {.as_gpu = true, .note = [&](const std::string& line) { notes.push_back(line); }});
+  const DeviceFacts facts = backend->facts();
+  REQUIRE(facts.matrix_check);
+  const bool right = facts.matrix_check();
+  CHECK(facts.matrix_check() == right);
+  CHECK(notes.size() == (right ? 0 : 1));
+  backend.reset();
+  CHECK_FALSE(facts.matrix_check());
+}
