@@ -52,7 +52,7 @@ const Op intruded_op = {.name = "intruded",
                               recorder.copy(recorder.region(node.inputs[0]), recorder.region(node.outputs[0]));
                             }};
 
-std::vector<float> ramp(int64_t count) {
+std::vector<float> sawtooth(int64_t count) {
   std::vector<float> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97) / 48.5f - 1;
   return values;
@@ -64,7 +64,7 @@ std::vector<std::vector<float>> results_of_own_backend(int64_t rows) {
   StoreLayout layout;
   layout.add_block("block", std::vector<StoreLayout::Part>{{"w", {{65, 29}}}});
   const auto store = backend->make_store(layout);
-  store->write("w", ramp(65 * 29));
+  store->write("w", sawtooth(65 * 29));
   std::vector<std::vector<float>> results;
   for (int64_t more : {0, 1, 30}) {
     Graph graph;
@@ -72,8 +72,8 @@ std::vector<std::vector<float>> results_of_own_backend(int64_t rows) {
     const Value y = layer_norm(graph, activate(graph, Activation::gelu, x), {graph.input("gain", {65})}, {}, 1e-5f);
     graph.mark_output(matmul(graph, y, graph.persistent("w", {65, 29})), "y");
     const auto program = backend->compile(graph, store);
-    program->write("x", ramp((rows + more) * 65));
-    program->write("gain", ramp(65));
+    program->write("x", sawtooth((rows + more) * 65));
+    program->write("gain", sawtooth(65));
     for (int run = 0; run < 3; ++run) program->run();
     results.push_back(program->read("y"));
   }
@@ -106,9 +106,9 @@ TEST_CASE("a backend that is in use refuses another thread, and works on", "[thr
     const auto program = backend->compile(graph, intrusion.store);
     REQUIRE(intrusion.messages.size() == 3);
     for (const std::string& message : intrusion.messages) CHECK_THAT(message, EndsWith(refusal));
-    program->write("a", ramp(5));
+    program->write("a", sawtooth(5));
     program->run();
-    CHECK(program->read("b") == ramp(5));
+    CHECK(program->read("b") == sawtooth(5));
     // One after the other, every thread may.
     CHECK(error_in_another_thread([&] { program->run(); }).empty());
   }
