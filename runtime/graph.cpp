@@ -25,6 +25,11 @@ std::string Attributes::to_string() const {
   return text;
 }
 
+std::string_view name_of(Role role) {
+  constexpr std::string_view names[] = {"parameter", "constant", "cache", "memory", "moment", "gradient sum"};
+  return names[static_cast<size_t>(role)];
+}
+
 Value Graph::new_value(ValueInfo info) {
   values_.push_back(std::move(info));
   return Value{static_cast<int32_t>(values_.size() - 1)};
@@ -35,15 +40,18 @@ Value Graph::input(const std::string& name, const Shape& shape, DType dtype) {
   return by_name_[name] = new_value({.type = {shape, dtype}, .storage = Storage::input, .name = name});
 }
 
-Value Graph::persistent(const std::string& name, const Shape& shape, DType dtype) {
+Value Graph::persistent(const std::string& name, const Shape& shape, Role role, DType dtype) {
   const TensorType type{shape, dtype};
   if (auto known = by_name_.find(name); known != by_name_.end()) {
-    check(info(known->second).type == type && info(known->second).storage == Storage::persistent,
+    const ValueInfo& there = info(known->second);
+    check(there.type == type && there.storage == Storage::persistent,
           "'{}' is asked for as {} {}, but the graph has it as {} {}", name, name_of(dtype), shape.to_string(),
-          name_of(info(known->second).type.dtype), this->shape(known->second).to_string());
+          name_of(there.type.dtype), there.type.shape.to_string());
+    check(there.role == role, "'{}' is asked for as a {}, but the graph has it as a {}", name, name_of(role),
+          name_of(there.role));
     return known->second;
   }
-  return by_name_[name] = new_value({.type = type, .storage = Storage::persistent, .name = name});
+  return by_name_[name] = new_value({.type = type, .storage = Storage::persistent, .role = role, .name = name});
 }
 
 Values Graph::add(const Op& op, Values inputs, Attributes attributes) {

@@ -65,20 +65,32 @@ enum class Storage : uint8_t {
   persistent,  ///< in a Store, by name, shared by programs (parameters, optimiser state, caches)
 };
 
+/// What a persistent tensor is for.
+enum class Role : uint8_t {
+  parameter,     ///< of the model, or a block of them: loaded, saved, and trained where there is a gradient
+  constant,      ///< written once by the host, never trained or saved (rotary angles, sinusoids)
+  cache,         ///< keys and values of each row's earlier positions
+  memory,        ///< what a decoder keeps of its encoder's output: one for each source, whatever rows read it
+  moment,        ///< state of the optimiser
+  gradient_sum,  ///< of an iteration's micro-batches
+};
+std::string_view name_of(Role);
+
 struct ValueInfo {
   TensorType type;
   Storage storage = Storage::temporary;
-  std::string name;     ///< of an input, a persistent tensor or an output; empty otherwise
-  int producer = -1;    ///< index of the node that computes it, -1 for inputs and persistent tensors
-  bool output = false;  ///< the host reads it after each run
+  Role role = Role::parameter;  ///< of a persistent tensor
+  std::string name;             ///< of an input, a persistent tensor or an output; empty otherwise
+  int producer = -1;            ///< index of the node that computes it, -1 for inputs and persistent tensors
+  bool output = false;          ///< the host reads it after each run
 };
 
 class Graph {
  public:
   /// A tensor the host writes before each run. Names are unique.
   Value input(const std::string& name, const Shape& shape, DType dtype = DType::f32);
-  /// A tensor of the Store. Asking twice for one name gives the same Value; the types must agree.
-  Value persistent(const std::string& name, const Shape& shape, DType dtype = DType::f32);
+  /// A tensor of the Store. Asking twice for one name gives the same Value; types and roles must agree.
+  Value persistent(const std::string& name, const Shape& shape, Role role = Role::parameter, DType dtype = DType::f32);
   /// Appends a node, with its outputs' types from infer_types(); throws what that throws, with the scope in front.
   Values add(const Op& op, Values inputs, Attributes attributes = {});
   /// The first output of add().

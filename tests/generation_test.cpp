@@ -92,6 +92,18 @@ TEST_CASE("only sequences that may be cut end with the context", "[generation]")
              ContainsSubstring("2147483647 new tokens were asked for"));
 }
 
+TEST_CASE("only caches are made for a generator: a tensor that nobody has is no cache", "[generation]") {
+  const auto blocks_of = [](const Model& model) { return parameter_blocks(model.parameters, UINT64_MAX); };
+  const Model t5 = fixture("t5");
+  const GenerationPlan plan = plan_generation(t5, {.capacity = 9, .source_positions = 7}, blocks_of(t5));
+  CHECK(plan.caches.size() == 4);  // two a decoder layer: those of the source do not follow the rows
+  Model lacking = fixture("gpt2");
+  const std::string lost = lacking.parameters.back().name;
+  lacking.parameters.pop_back();
+  CHECK_THAT(error_of([&] { plan_generation(lacking, {}, blocks_of(lacking)); }),
+             ContainsSubstring("the store has no tensor '" + lost + "'"));
+}
+
 TEST_CASE("what can't be generated is refused before there is a device", "[generation]") {
   const auto error = [](const char* name, const std::vector<Ids>& given, const GenerationConfig& config) {
     const Model model = fixture_model(name);

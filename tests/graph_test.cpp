@@ -1,14 +1,20 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "runtime/check.h"
 #include "runtime/op.h"
+#include "runtime/passes/rewrite.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
+#include "tests/file_helpers.h"
 
+using Catch::Matchers::ContainsSubstring;
 using namespace vkformer;
 using Catch::Matchers::Message;
+using namespace vkformer::testing;
 
 TEST_CASE("a shape knows its rows and columns", "[graph]") {
   const Shape shape{2, 3, 5};
@@ -57,4 +63,20 @@ TEST_CASE("a node tells which of its inputs could have another type", "[graph]")
   CHECK_FALSE(takes(product, 1, DType::i32));
   CHECK(takes(lookup, 0, DType::bf16));
   CHECK_FALSE(takes(lookup, 1, DType::bf16));
+}
+
+TEST_CASE("a persistent tensor has one role, and rewriting keeps it", "[graph]") {
+  Graph graph;
+  for (Role role : {Role::parameter, Role::constant, Role::cache, Role::memory, Role::moment, Role::gradient_sum})
+    graph.persistent(std::string(name_of(role)), {3}, role);
+  CHECK(graph.info(graph.persistent("weight", {3})).role == Role::parameter);
+  CHECK_THAT(error_of([&] { graph.persistent("cache", {3}); }),
+             ContainsSubstring("'cache' is asked for as a parameter, but the graph has it as a cache"));
+  const Graph copy = rewrite(graph, {.dtype_of = [](const ValueInfo&) { return DType::f16; }}).graph;
+  REQUIRE(copy.persistents().size() == 7);
+  for (Value value : graph.persistents()) {
+    const ValueInfo& copied = copy.info(copy.find(graph.info(value).name));
+    CHECK(copied.role == graph.info(value).role);
+    CHECK(copied.type.dtype == DType::f16);
+  }
 }

@@ -87,7 +87,8 @@ Value Layers::self_attention(HeadColumns q, HeadColumns k, HeadColumns v, Attent
     const int64_t v_width = kv_heads * (options.value_width ? options.value_width : options.head_width);
     const auto write = [&](const std::string& name, HeadColumns source, int64_t width) {
       const Shape shape{graph_.shape(source.value)[0], pass_.capacity, width};
-      return cache_write(graph_, tensor(name, shape), {source.value, source.column}, pass_.position);
+      return cache_write(graph_, graph_.persistent(name, shape, Role::cache), {source.value, source.column},
+                         pass_.position);
     };
     if (k.value == v.value && v.column == k.column + k_width) {
       const Value filled = write(cache, k, k_width + v_width);
@@ -116,11 +117,11 @@ Value Layers::cross_attention(Value q, Value k, Value v, AttentionOptions option
 
 Value Layers::remembered(const std::string& name, int64_t columns, const std::function<Value(Value)>& project) {
   if (pass_.memory) return project(pass_.memory);
-  return tensor(name, {pass_.sources, pass_.source_capacity, columns});
+  return graph_.persistent(name, {pass_.sources, pass_.source_capacity, columns}, Role::memory);
 }
 
 void Layers::remember(const std::string& name, Value projected) {
-  cache_write(graph_, tensor(name, graph_.shape(projected)), {projected, 0}, pass_.position);
+  cache_write(graph_, graph_.persistent(name, graph_.shape(projected), Role::memory), {projected, 0}, pass_.position);
 }
 
 Activation activation_of(const JsonObject& config, const char* key, const std::string& fallback) {

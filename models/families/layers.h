@@ -33,8 +33,12 @@ class Layers {
   Graph& graph() { return graph_; }
   const Pass& pass() const { return pass_; }
   int64_t columns(Value x) const { return graph_.shape(x).columns(); }
-  /// A parameter or constant of the model.
+  /// A parameter of the model.
   Value tensor(const std::string& name, const Shape& shape) { return graph_.persistent(name, shape); }
+  /// One of the model's constants.
+  Value constant(const std::string& name, const Shape& shape, DType dtype = DType::f32) {
+    return graph_.persistent(name, shape, Role::constant, dtype);
+  }
 
   /// dropout(activation(scale * x W + b)) + residual, W from NAME.weight, b [out] from NAME.bias.
   Value linear(Value x, const std::string& name, int64_t out, const LinearOptions& options = {});
@@ -53,7 +57,7 @@ class Layers {
   /// Attention of the decoder's q [B, T, H * D] to k and v [sources, S, ..] of the encoder's output, with the pass's
   /// source mask. Rows of one source attend together.
   Value cross_attention(Value q, Value k, Value v, AttentionOptions options, double dropout);
-  /// What `project` makes of the encoder's output; in a pass without memory what remember() left in the cache NAME.
+  /// What `project` makes of the encoder's output; in a pass without memory what remember() left under NAME.
   Value remembered(const std::string& name, int64_t columns, const std::function<Value(Value memory)>& project);
   /// Writes it there.
   void remember(const std::string& name, Value projected);

@@ -32,7 +32,7 @@ Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& c
   const Value parents = graph.input("parents", {rows}, DType::i32);
   const Value count = graph.input("count", {1}, DType::i32);
   for (const std::string& name : caches)
-    cache_reorder(graph, graph.persistent(name, layout.find(name)->type.shape), parents, count);
+    cache_reorder(graph, graph.persistent(name, layout.find(name)->type.shape, Role::cache), parents, count);
   return graph;
 }
 
@@ -82,19 +82,19 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
         "{} rows can't be shared evenly by {} sources", asked.rows, asked.sources);
   add_model(plan.layout, model, blocks);
   const int64_t model_bytes = plan.layout.total_bytes();
-  // Whatever persistent tensor is neither a parameter nor a constant is a cache.
-  const auto add_caches = [&](const Graph& graph) {
-    std::vector<std::string> added;
+  const auto add_state = [&](const Graph& graph) {
     for (Value value : graph.persistents()) {
       const ValueInfo& info = graph.info(value);
-      if (plan.layout.find(info.name)) continue;
-      plan.layout.add_block("block of " + info.name, std::vector<StoreLayout::Part>{{info.name, info.type}});
-      added.push_back(info.name);
+      const bool state = info.role == Role::cache || info.role == Role::memory;
+      if (state && !plan.layout.find(info.name)) {
+        plan.layout.add_block("block of " + info.name, std::vector<StoreLayout::Part>{{info.name, info.type}});
+        if (info.role == Role::cache) plan.caches.push_back(info.name);
+      }
+      plan.layout.require(info.name, info.type);
     }
-    return added;
   };
-  if (model.has_encoder()) add_caches(build_encoder(model, plan.shape));
-  plan.caches = add_caches(build_generation(model, plan.shape, 1));
+  if (model.has_encoder()) add_state(build_encoder(model, plan.shape));
+  add_state(build_generation(model, plan.shape, 1));
   plan.cache_bytes = plan.layout.total_bytes() - model_bytes;
   return plan;
 }

@@ -13,7 +13,7 @@ Rewritten rewrite(const Graph& from, const RewriteRules& rules) {
   for (Value tensor : from.persistents()) {
     const ValueInfo& info = from.info(tensor);
     const DType dtype = rules.dtype_of ? rules.dtype_of(info) : info.type.dtype;
-    set(tensor, copy.graph.persistent(info.name, info.type.shape, dtype));
+    set(tensor, copy.graph.persistent(info.name, info.type.shape, info.role, dtype));
   }
   for (const Node& node : from.nodes()) {
     const Graph::Scope scope(copy.graph, node.scope);

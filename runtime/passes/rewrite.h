@@ -22,7 +22,7 @@ struct RewriteRules {
   std::function<Values(Rewritten& copy, const Node& node, Values inputs)> add = {};
 };
 
-/// Inputs, persistent tensors, scopes and outputs stay, nodes follow in their order.
+/// Inputs, persistent tensors with their roles, scopes and outputs stay, nodes follow in their order.
 Rewritten rewrite(const Graph& graph, const RewriteRules& rules);
 
 }  // namespace vkformer

@@ -90,7 +90,7 @@ void bench_op(const BenchFlags& flags) {
     if (input.type.dtype != DType::i32) {
       const HostTensor tensor = random_tensor(input, next);
       store->write(part.name, std::vector<float>(tensor.data.begin(), tensor.data.end()));
-      inputs.push_back(graph.persistent(part.name, input.type.shape, input.type.dtype));
+      inputs.push_back(graph.persistent(part.name, input.type.shape, Role::parameter, input.type.dtype));
     } else {
       inputs.push_back(graph.input(part.name, input.type.shape, DType::i32));
     }

@@ -80,7 +80,8 @@ double matrix_rate(Backend& backend, int repetitions) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97) / 97;
     for (const char* name : {"a", "b"}) store->write(name, values);
     Graph graph;
-    const Value a = graph.persistent("a", type.shape, type.dtype), b = graph.persistent("b", type.shape, type.dtype);
+    const Value a = graph.persistent("a", type.shape, Role::parameter, type.dtype);
+    const Value b = graph.persistent("b", type.shape, Role::parameter, type.dtype);
     graph.mark_output(matmul(graph, a, b), "y");
     const Node& node = graph.nodes().front();
     double least = 1e30;

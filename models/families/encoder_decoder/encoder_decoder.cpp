@@ -115,7 +115,7 @@ class Builder {
     const bool learned = config_.positions == Positions::learned;
     const Value table = learned ? layers_.tensor(fmt::format("{}.embed_positions.weight", stack_name_),
                                                  {config_.context + learned_offset, config_.width})
-                                : layers_.tensor(sinusoid_table, {config_.context, config_.width});
+                                : layers_.constant(sinusoid_table, {config_.context, config_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids,
                         {.position_table = table,
                          .position = layers_.pass().position,

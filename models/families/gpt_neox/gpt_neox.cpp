@@ -60,7 +60,7 @@ class Builder {
     qkv = reshape(layers_.graph(), qkv, shape);
     // The heads of k follow those of q.
     if (config_.rotary_width > 0)
-      qkv = rope(layers_.graph(), qkv, layers_.tensor(table_name, {config_.context, config_.rotary_width}),
+      qkv = rope(layers_.graph(), qkv, layers_.constant(table_name, {config_.context, config_.rotary_width}),
                  {.heads = 2 * H, .head_width = D, .rotary_width = config_.rotary_width, .position = pass.first()});
     return layers_.self_attention({qkv, 0}, {qkv, C}, {qkv, 2 * C}, {.heads = H, .head_width = D, .causal = true},
                                   config_.attention_dropout, fmt::format("cache.{}", layer));

@@ -47,7 +47,7 @@ class Builder {
 
   Value rotate(Value x, int64_t heads) {
     const Pass& pass = layers_.pass();
-    return rope(layers_.graph(), x, layers_.tensor(std::string(table_name), {config_.context, config_.head_width}),
+    return rope(layers_.graph(), x, layers_.constant(std::string(table_name), {config_.context, config_.head_width}),
                 {.heads = heads,
                  .head_width = config_.head_width,
                  .rotary_width = config_.head_width,

@@ -81,8 +81,7 @@ class Builder {
     const Graph::Scope scope(layers_.graph(), "bias");
     const Pass& pass = layers_.pass();
     const Value table = layers_.tensor(bias_name(encoder_), {config_.buckets, config_.heads});
-    const Value buckets =
-        layers_.graph().persistent(buckets_name(encoder_), {bucket_count(config_, encoder_)}, DType::i32);
+    const Value buckets = layers_.constant(buckets_name(encoder_), {bucket_count(config_, encoder_)}, DType::i32);
     return relative_bias(layers_.graph(), table, buckets,
                          {.queries = positions,
                           .keys = pass.position ? pass.capacity : positions,

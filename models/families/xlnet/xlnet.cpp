@@ -87,7 +87,7 @@ class Builder {
 
   /// Of the distances from T to -T + 1, [C, 2 T]. All sequences of a batch share what dropout leaves of it.
   Value distances(int64_t positions) {
-    const Value table = content_.tensor(table_name, {config_.width, 2 * XlnetConfig::context});
+    const Value table = content_.constant(table_name, {config_.width, 2 * XlnetConfig::context});
     return slice(graph_, table, XlnetConfig::context - positions, 2 * positions);
   }
 
