@@ -23,12 +23,15 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Two files that both say which step they are of.
-void commit(CheckpointWriter& writer, int64_t step) {
-  writer.commit(step, [&](const fs::path& folder) {
-    const std::vector<float> values(1000, static_cast<float>(step));
-    write_safetensors(folder / "model.safetensors", {TensorSource::of("w", {1000}, values)});
-    write_json(folder / "state.json", {{"step", step}});
-  });
+void commit(CheckpointWriter& writer, int64_t step, CheckpointWriter::Older older = CheckpointWriter::Older::remove) {
+  writer.commit(
+      step,
+      [&](const fs::path& folder) {
+        const std::vector<float> values(1000, static_cast<float>(step));
+        write_safetensors(folder / "model.safetensors", {TensorSource::of("w", {1000}, values)});
+        write_json(folder / "state.json", {{"step", step}});
+      },
+      older);
 }
 
 /// The step of a checkpoint; -1 when it is not complete and of one piece.
@@ -105,6 +108,28 @@ TEST_CASE("older checkpoints are kept when asked, other files always", "[files]"
   CHECK(latest_step(run.path()) == 1);
   CHECK_FALSE(fs::exists(run / "checkpoint-000003"));
   CHECK_FALSE(fs::exists(run / "checkpoint-000003-2"));
+}
+
+TEST_CASE("a checkpoint can be withdrawn until those before it are removed", "[files]") {
+  using Older = CheckpointWriter::Older;
+  const TemporaryFolder run;
+  CheckpointWriter writer(run.path());
+  writer.remove_older();
+  CHECK_FALSE(writer.withdraw());
+  commit(writer, 1, Older::keep);
+  CHECK_FALSE(writer.withdraw());
+  CHECK(latest_step(run.path()) == 1);
+  commit(writer, 2, Older::keep);
+  CHECK(writer.withdraw() == 1);
+  CHECK(names_in(run.path()) == std::set<std::string>{"checkpoint-000001", "latest"});
+  CHECK(latest_step(run.path()) == 1);
+  commit(writer, 2, Older::keep);
+  commit(writer, 3, Older::keep);
+  CHECK(names_in(run.path()) == std::set<std::string>{"checkpoint-000002", "checkpoint-000003", "latest"});
+  writer.remove_older();
+  CHECK(names_in(run.path()) == std::set<std::string>{"checkpoint-000003", "latest"});
+  CHECK_FALSE(writer.withdraw());
+  CHECK(latest_step(run.path()) == 3);
 }
 
 TEST_CASE("a checkpoint that cannot be written leaves the one before it", "[files]") {

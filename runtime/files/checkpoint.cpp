@@ -56,6 +56,15 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
+/// The checkpoints of a run, newest first.
+std::vector<CheckpointName> checkpoints_in(const fs::path& run) {
+  std::vector<CheckpointName> checkpoints;
+  for (const std::string& name : names_in(run))
+    if (const auto checkpoint = parse_name(name)) checkpoints.push_back(*checkpoint);
+  std::sort(checkpoints.rbegin(), checkpoints.rend());
+  return checkpoints;
+}
+
 /// Whether the first line of a file is `line`; false also when it cannot be read.
 bool says(const fs::path& path, const std::string& line) {
   std::ifstream file(path);
@@ -123,24 +132,34 @@ void CheckpointWriter::remove_leftovers() const {
   }
 }
 
-void CheckpointWriter::remove_all_but_newest(const fs::path& newest) const {
-  const std::optional<CheckpointName> current = parse_name(newest.filename().string());
-  std::vector<CheckpointName> older;
-  for (const std::string& name : names_in(run_)) {
-    const std::optional<CheckpointName> checkpoint = parse_name(name);
-    if (!checkpoint || checkpoint == current) continue;
+void CheckpointWriter::remove_all_but_newest(const fs::path& newest, int keep) const {
+  const CheckpointName current = parse_name(newest.filename().string()).value();
+  int older = 0;
+  for (const CheckpointName& name : checkpoints_in(run_)) {
+    if (name == current) continue;
     // A later step was never the latest (its writer was killed first) or belongs to a future that was abandoned.
-    if (checkpoint > current) {
-      remove_checkpoint(run_ / name);
-    } else {
-      older.push_back(*checkpoint);
-    }
+    if (name > current || ++older >= keep) remove_checkpoint(run_ / name.to_string());
   }
-  std::sort(older.rbegin(), older.rend());
-  for (size_t i = static_cast<size_t>(keep_ - 1); i < older.size(); ++i) remove_checkpoint(run_ / older[i].to_string());
 }
 
-fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const fs::path&)>& write) {
+void CheckpointWriter::remove_older() const {
+  if (const auto latest = latest_checkpoint(run_)) remove_all_but_newest(*latest, keep_);
+}
+
+std::optional<int64_t> CheckpointWriter::withdraw() const {
+  const auto latest = latest_checkpoint(run_);
+  if (!latest) return std::nullopt;
+  const CheckpointName current = parse_name(latest->filename().string()).value();
+  for (const CheckpointName& name : checkpoints_in(run_)) {
+    if (name >= current) continue;
+    write_file_atomically(run_ / latest_name, name.to_string() + '\n');
+    remove_checkpoint(*latest);
+    return name.step;
+  }
+  return std::nullopt;
+}
+
+fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const fs::path&)>& write, Older older) {
   check(step >= 0, "cannot write a checkpoint of step {}; steps count from 0", step);
   CheckpointName name{step};
   std::error_code error;
@@ -175,7 +194,7 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
     if (!says(run_ / latest_name, name.to_string())) remove_checkpoint(folder);
     throw;
   }
-  remove_all_but_newest(folder);
+  remove_all_but_newest(folder, older == Older::keep ? keep_ + 1 : keep_);
   return folder;
 }
 

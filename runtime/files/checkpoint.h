@@ -21,6 +21,9 @@ std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::pa
 /// Writes the checkpoints of one run. Only one writer can exist for a run directory, in all processes.
 class CheckpointWriter {
  public:
+  /// Whether a commit removes the checkpoints before it, or keeps one more until remove_older().
+  enum class Older : uint8_t { remove, keep };
+
   /// Creates the directory if needed, takes it, and removes what a killed writer left unfinished. Keeps the newest
   /// `keep` checkpoints (while a new one is written the disk must hold one more). Throws Error.
   explicit CheckpointWriter(std::filesystem::path run, int keep = 1);
@@ -31,11 +34,17 @@ class CheckpointWriter {
   /// Calls write(folder), which puts the files into that empty folder, and makes them the latest checkpoint. The folder
   /// is named after `step`; committing a step again is fine. When this throws, the previous checkpoint is untouched,
   /// and what had been written is removed. Returns the folder's final path.
-  std::filesystem::path commit(int64_t step, const std::function<void(const std::filesystem::path& folder)>& write);
+  std::filesystem::path commit(int64_t step, const std::function<void(const std::filesystem::path& folder)>& write,
+                               Older older = Older::remove);
+  /// Removes all but the newest `keep` checkpoints: the latest one has proved good.
+  void remove_older() const;
+  /// Makes the checkpoint before the latest one the latest, removes that, and gives its step. Nothing, and changes
+  /// nothing, when there is none before it.
+  std::optional<int64_t> withdraw() const;
 
  private:
   void remove_leftovers() const;
-  void remove_all_but_newest(const std::filesystem::path& newest) const;
+  void remove_all_but_newest(const std::filesystem::path& newest, int keep) const;
 
   std::filesystem::path run_;
   int keep_;
