@@ -85,6 +85,22 @@ TEST_CASE("LLaMA decodes token by token what it computes at once", "[llama][devi
   for (size_t v = 0; v < whole.size(); ++v) CHECK(std::abs(whole[v] - stepwise[v]) < 1e-5f);
 }
 
+TEST_CASE("the context that rotary positions were made for is an integer, as it was", "[llama]") {
+  nlohmann::json scaling = {{"rope_type", "llama3"},
+                            {"factor", 2},
+                            {"low_freq_factor", 1},
+                            {"high_freq_factor", 4},
+                            {"original_max_position_embeddings", 64}};
+  const auto written = [&] {
+    const auto config = changed({{"rope_scaling", scaling}});
+    return make_model(JsonObject::parse(config.dump(), "config.json")).config->dump();
+  };
+  const std::string once = written();
+  CHECK(once.find("\"original_max_position_embeddings\":64,") != std::string::npos);
+  scaling["original_max_position_embeddings"] = 64.0;  // what older versions wrote
+  CHECK(written() == once);
+}
+
 TEST_CASE("wrong LLaMA configs name the file and the key", "[llama]") {
   CHECK(message_of(llama_config(nlohmann::json::object())) == "accepted");
   const auto says = [](const nlohmann::json& changes, const std::string& word) {
@@ -97,4 +113,11 @@ TEST_CASE("wrong LLaMA configs name the file and the key", "[llama]") {
   says({{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}}}}, "yarn");
   says({{"rope_scaling", {{"rope_type", "linear"}}}}, "factor");
   says({{"hidden_size", -4}}, "hidden_size");
+  says({{"rope_scaling",
+         {{"rope_type", "llama3"},
+          {"factor", 2},
+          {"low_freq_factor", 1},
+          {"high_freq_factor", 4},
+          {"original_max_position_embeddings", 64.5}}}},
+       "whole number");
 }

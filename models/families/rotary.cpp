@@ -27,7 +27,11 @@ RotaryConfig RotaryConfig::from_json(const JsonObject& json, const char* theta_k
     rotary.scaling = RotaryConfig::Scaling::llama3;
     rotary.low_frequency_factor = require_number(scaling, "low_freq_factor", 1e-3, 1e6);
     rotary.high_frequency_factor = require_number(scaling, "high_freq_factor", 1e-3, 1e6);
-    rotary.original_context = require_number(scaling, "original_max_position_embeddings", 1, 1e9);
+    // Older versions of this program wrote 8192.0.
+    const double positions = require_number(scaling, "original_max_position_embeddings", 1, 1e9);
+    check(positions == std::floor(positions), "{}: \"original_max_position_embeddings\" must be a whole number, not {}",
+          scaling.name(), positions);
+    rotary.original_context = static_cast<int64_t>(positions);
     check(rotary.high_frequency_factor > rotary.low_frequency_factor,
           "{}: high_freq_factor must be greater than low_freq_factor", scaling.name());
   } else {
@@ -59,7 +63,7 @@ double RotaryConfig::frequency(int64_t i, int64_t width) const {
   if (scaling == Scaling::linear) return plain / factor;
   if (scaling == Scaling::none) return plain;
   // Llama 3.1: long wavelengths are stretched, short ones kept, those between interpolated.
-  const double turns = original_context * plain / (2 * std::numbers::pi);
+  const double turns = static_cast<double>(original_context) * plain / (2 * std::numbers::pi);
   if (turns < low_frequency_factor) return plain / factor;
   if (turns > high_frequency_factor) return plain;
   const double smooth = (turns - low_frequency_factor) / (high_frequency_factor - low_frequency_factor);

@@ -15,7 +15,7 @@ struct RotaryConfig {
   Scaling scaling = Scaling::none;
   double factor = 1;
   double low_frequency_factor = 1, high_frequency_factor = 4;  ///< llama3
-  double original_context = 8192;                              ///< llama3
+  int64_t original_context = 8192;                             ///< llama3, positions
 
   /// The object that holds them: rope_scaling (older files), else rope_parameters (transformers 5), else the config.
   static JsonObject place(const JsonObject& config);
