@@ -8,7 +8,7 @@
 #include "models/families/bert/bert.h"
 #include "models/families/registry.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
 
@@ -45,8 +45,7 @@ std::vector<int32_t> some_integers(int64_t count, int64_t below, int64_t step) {
 
 std::vector<double> losses_of(Backend& backend, const Model& model) {
   constexpr int64_t B = 2, T = 11;
-  Trainer trainer(backend, model, {.batch = B, .context = T, .iterations = 3, .warmup = 0},
-                  {.rows = B, .positions = T, .mask = true});
+  Trainer trainer(backend, model, {.iterations = 3, .warmup = 0}, {.rows = B, .positions = T, .mask = true});
   initialize(trainer.store(), model.parameters, 5);
   const bool one_each = model.task == Task::classify;
   const auto ids = some_integers(B * T, 29, 5), targets = some_integers(one_each ? B : B * T, 3, 1);

@@ -156,7 +156,16 @@ cat >rotary.json <<'JSON'
 JSON
 accept "$vkformer" train rotary.json --data text.txt --out rotary --iterations 1 --batch 2 --dropout 0.25
 grep -q '"attention_dropout": 0.25' rotary/checkpoint-000001/config.json || fail "--dropout did not reach the model"
+for key in bos_token_id eos_token_id pad_token_id; do
+  grep -q "\"$key\": null" rotary/checkpoint-000001/config.json || fail "train left $key to the family, where it is a character"
+done
 grep -q embd_pdrop rotary/checkpoint-000001/config.json && fail "--dropout set another family's key"
+
+# A plan is that of the type asked for.
+accept "$vkformer" train small.json --plan --json
+mv out plan.f32
+accept "$vkformer" train small.json --plan --json --dtype bf16
+cmp -s out plan.f32 && fail "--plan ignored --dtype"
 
 # All programs of generation are planned.
 accept "$vkformer" info "$fixtures/bart"
@@ -239,7 +248,18 @@ grep -q '"checkpoint_activations": true' run/checkpoint-000006/state.json || fai
 [[ $(cat run/latest) == checkpoint-000006 ]] || fail "--iterations did not extend the resumed run"
 before=$(sha256sum <"run/$(cat run/latest)/model.safetensors")
 refuse 1 "diverged" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e38 --quiet
-[[ $(sha256sum <"run/$(cat run/latest)/model.safetensors") == "$before" ]] || fail "a diverged run replaced its checkpoint"
+unharmed() {
+  [[ $(sha256sum <"run/$(cat run/latest)/model.safetensors") == "$before" ]] || fail "a diverged run replaced its checkpoint: $1"
+}
+unharmed "after an iteration"
+refuse 1 "validation loss\|the loss is.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 7 --min-learning-rate 1e39 --quiet
+unharmed "in the last update"
+refuse 1 "gradient's norm.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e5 --min-learning-rate 1e5 --checkpoint-every 1 --quiet
+unharmed "with a finite loss and no finite gradient"
+[[ $(echo run/checkpoint-*) == run/checkpoint-000006 ]] || fail "a diverged run left checkpoints behind: $(ls run)"
+refuse 1 "no checkpoint is from before; begin anew" "${train[@]}" --out ruined --learning-rate 1e39 --quiet
+grep -q -- "--resume" err && fail "a run without a checkpoint advised to resume"
+[[ -e ruined/latest ]] && fail "a diverged run left a checkpoint: $(ls ruined)"
 accept "$vkformer" train --resume --out run --iterations 8
 checkpoint=run/$(cat run/latest)
 damage() {

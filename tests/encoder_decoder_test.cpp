@@ -7,7 +7,7 @@
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/registry.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
 
@@ -44,7 +44,7 @@ std::vector<int32_t> stepped_ids(int64_t count, int64_t step) {
 
 std::vector<double> losses(Backend& backend, const Model& model) {
   const BatchShape shape{.rows = 2, .positions = 9, .source_positions = 13, .mask = true};
-  Trainer trainer(backend, model, {.batch = 2, .context = 9, .iterations = 3, .warmup = 0}, shape);
+  Trainer trainer(backend, model, {.iterations = 3, .warmup = 0}, shape);
   initialize(trainer.store(), model.parameters, 5);
   std::vector<int32_t> mask(26, 1);
   std::fill(mask.end() - 4, mask.end(), 0);

@@ -9,7 +9,7 @@
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
 #include "tests/model_helpers.h"
@@ -44,10 +44,10 @@ Trained weights_of(Trainer& trainer, const Model& model, std::vector<double> los
   return result;
 }
 
-Trained train(Backend& backend, const Model& model, const TrainSettings& settings) {
-  Trainer trainer(backend, model, settings);
+Trained train(Backend& backend, const Model& model, const BatchShape& shape, const TrainSettings& settings) {
+  Trainer trainer(backend, model, settings, shape);
   initialize(trainer.store(), model.parameters, 5);
-  const int64_t tokens = settings.batch * settings.context * settings.accumulate;
+  const int64_t tokens = shape.rows * shape.positions * settings.accumulate;
   std::vector<double> losses;
   for (int64_t i = 1; i <= settings.iterations; ++i)
     losses.push_back(
@@ -67,18 +67,20 @@ double largest_difference(const Trained& a, const Trained& b) {
 
 TEST_CASE("training with dropout on the device follows the reference", "[gpt2][device]") {
   const Model model = odd_model(0.2);
-  const TrainSettings settings{.batch = 2, .context = 17, .iterations = 3, .warmup = 0};
+  const BatchShape shape{.rows = 2, .positions = 17};
+  const TrainSettings settings{.iterations = 3, .warmup = 0};
   auto reference = make_reference_backend();
   auto device = make_backend("");
-  const Trained a = train(*reference, model, settings), b = train(*device, model, settings);
+  const Trained a = train(*reference, model, shape, settings), b = train(*device, model, shape, settings);
   for (size_t i = 0; i < a.losses.size(); ++i) CHECK(std::abs(a.losses[i] - b.losses[i]) < 1e-4 * a.losses[i]);
 }
 
 TEST_CASE("two runs give the same bits", "[gpt2][device]") {
   const Model model = odd_model(0.1);
-  const TrainSettings settings{.batch = 3, .context = 19, .iterations = 4, .warmup = 1};
+  const BatchShape shape{.rows = 3, .positions = 19};
+  const TrainSettings settings{.iterations = 4, .warmup = 1};
   auto backend = make_backend("");
-  const Trained a = train(*backend, model, settings), b = train(*backend, model, settings);
+  const Trained a = train(*backend, model, shape, settings), b = train(*backend, model, shape, settings);
   CHECK(a.losses == b.losses);
   CHECK(largest_difference(a, b) == 0);
 }
@@ -86,10 +88,9 @@ TEST_CASE("two runs give the same bits", "[gpt2][device]") {
 TEST_CASE("micro-batches accumulate to the gradient of the whole batch", "[gpt2][device]") {
   const Model model = odd_model(0);
   auto backend = make_backend("");
-  const Trained whole =
-      train(*backend, model, {.batch = 4, .context = 19, .accumulate = 1, .iterations = 1, .warmup = 0});
+  const Trained whole = train(*backend, model, {.rows = 4, .positions = 19}, {.iterations = 1, .warmup = 0});
   const Trained parts =
-      train(*backend, model, {.batch = 2, .context = 19, .accumulate = 2, .iterations = 1, .warmup = 0});
+      train(*backend, model, {.rows = 2, .positions = 19}, {.accumulate = 2, .iterations = 1, .warmup = 0});
   CHECK(std::abs(whole.losses[0] - parts.losses[0]) < 1e-5);
   // AdamW's first step is a sign: elements whose gradient is rounding noise may differ by two learning rates.
   int64_t far = 0, total = 0;
@@ -101,21 +102,22 @@ TEST_CASE("micro-batches accumulate to the gradient of the whole batch", "[gpt2]
 
 TEST_CASE("a saved and reloaded trainer continues bit for bit", "[gpt2][device]") {
   const Model model = odd_model(0.1);
-  const TrainSettings settings{.batch = 2, .context = 19, .iterations = 4, .warmup = 1};
+  const BatchShape shape{.rows = 2, .positions = 19};
+  const TrainSettings settings{.iterations = 4, .warmup = 1};
   auto backend = make_backend("");
-  const Trained undisturbed = train(*backend, model, settings);
+  const Trained undisturbed = train(*backend, model, shape, settings);
   const auto folder = std::filesystem::temp_directory_path() / "vkformer-resume-test";
   std::filesystem::create_directories(folder);
-  const int64_t tokens = settings.batch * settings.context;
+  const int64_t tokens = shape.rows * shape.positions;
   const auto ids = [&](int64_t i) { return some_ids(tokens, model.vocabulary, 5 + i); };
   const auto targets = [&](int64_t i) { return some_ids(tokens, model.vocabulary, 6 + i); };
   {
-    Trainer first(*backend, model, settings);
+    Trainer first(*backend, model, settings, shape);
     initialize(first.store(), model.parameters, 5);
     for (int64_t i = 1; i <= 2; ++i) first.step(i, ids(i), targets(i));
     first.save(folder);
   }
-  Trainer second(*backend, model, settings);
+  Trainer second(*backend, model, settings, shape);
   second.load(folder);
   for (int64_t i = 3; i <= 4; ++i) second.step(i, ids(i), targets(i));
   CHECK(largest_difference(weights_of(second, model, {}), undisturbed) == 0);
@@ -126,11 +128,18 @@ TEST_CASE("the training plan says what training allocates", "[gpt2][device]") {
   const Model model = odd_model(0.1);
   for (int64_t accumulate : {1, 3}) {
     auto backend = make_backend("");
-    const TrainSettings settings{.batch = 2, .context = 19, .accumulate = accumulate};
-    const TrainingPlan plan = plan_training(model, settings, causal_batch(model, settings), *backend);
+    TrainingPlan plan = plan_training(model, {.accumulate = accumulate}, {{.rows = 2, .positions = 19}}, *backend);
     CHECK(backend->allocated_bytes() == 0);
-    const Trainer trainer(*backend, model, settings);
-    CHECK(backend->allocated_bytes() == static_cast<uint64_t>(plan.total_bytes()));
+    Trainer trainer(*backend, std::move(plan));
+    CHECK(backend->allocated_bytes() == static_cast<uint64_t>(trainer.plan().total_bytes()));
+    // A further shape comes into the same store and workspace when its first batch comes.
+    const auto ids = some_ids(5 * 13, model.vocabulary, 5);
+    const TrainingBatch batch{{.rows = 5, .positions = 13}, {{"ids", ids}, {"targets", ids}}};
+    trainer.step(1, std::vector<TrainingBatch>(static_cast<size_t>(accumulate), batch));
+    CHECK(backend->allocated_bytes() == static_cast<uint64_t>(trainer.plan().total_bytes()));
+    const size_t programs = trainer.plan().programs.size();
+    trainer.evaluate(batch);
+    CHECK(trainer.plan().programs.size() == programs);
   }
 }
 

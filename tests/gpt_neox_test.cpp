@@ -7,7 +7,7 @@
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/registry.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "tests/config_messages.h"
 
 using namespace vkformer;
@@ -23,7 +23,7 @@ JsonObject config_of(const nlohmann::json& changes) {
 }
 
 std::vector<double> training_losses(Backend& backend, const Model& model) {
-  Trainer trainer(backend, model, {.batch = 2, .context = 17, .iterations = 3, .warmup = 0});
+  Trainer trainer(backend, model, {.iterations = 3, .warmup = 0}, {.rows = 2, .positions = 17});
   initialize(trainer.store(), model.parameters, 5);
   std::vector<int32_t> ids;
   for (int32_t i = 0; i < 34; ++i) ids.push_back(i * 7 % 31);

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation/generation.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/half.h"
@@ -123,8 +123,8 @@ TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[pre
     const Model model = model_of(config);
     const auto losses = [&](const char* device, DType products) {
       auto backend = make_backend(device);
-      Trainer trainer(*backend, model,
-                      {.batch = 2, .context = 4, .learning_rate = 3e-3, .warmup = 0, .products = products});
+      Trainer trainer(*backend, model, {.learning_rate = 3e-3, .warmup = 0, .products = products},
+                      {.rows = 2, .positions = 4});
       initialize(trainer.store(), model.parameters, 7);
       std::vector<float> all;
       for (int64_t i = 1; i <= 12; ++i) all.push_back(static_cast<float>(trainer.step(i, ids, ids)));
@@ -148,13 +148,9 @@ TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale"
     for (int64_t accumulate : {1, 2}) {
       auto backend = make_backend(device);
       const auto train = [&](double scale) {
-        const TrainSettings settings{.batch = accumulate == 1 ? 2 : 1,
-                                     .context = 4,
-                                     .accumulate = accumulate,
-                                     .warmup = 0,
-                                     .products = DType::f16,
-                                     .loss_scale = scale};
-        Trainer trainer(*backend, model, settings);
+        const TrainSettings settings{
+            .accumulate = accumulate, .warmup = 0, .products = DType::f16, .loss_scale = scale};
+        Trainer trainer(*backend, model, settings, {.rows = accumulate == 1 ? 2 : 1, .positions = 4});
         initialize(trainer.store(), model.parameters, 7);
         std::vector<float> losses;
         for (int64_t i = 1; i <= 3; ++i) losses.push_back(static_cast<float>(trainer.step(i, ids, ids)));

@@ -8,7 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/autodiff.h"
 #include "shaders/elementwise/elementwise.h"
 #include "tests/model_helpers.h"
@@ -40,7 +40,7 @@ struct Trained {
 
 Trained train(Backend& backend, const Model& model, TrainSettings settings, bool checkpoint_activations) {
   settings.checkpoint_activations = checkpoint_activations;
-  Trainer trainer(backend, model, settings, usual_batch(model, settings));
+  Trainer trainer(backend, model, settings, usual_batch(model, 2, 31));
   initialize(trainer.store(), model.parameters, 5);
   // What the host writes: ids, targets and masks, the ends of the masked sequences being padding.
   const Graph& graph = trainer.programs()[0].second->graph();
@@ -63,7 +63,7 @@ Trained train(Backend& backend, const Model& model, TrainSettings settings, bool
   }
   for (const char* block : {"parameters", "exp_avg", "exp_avg_sq"})
     result.blocks.push_back(trainer.store().read(block_name(block, 0)));
-  result.temporaries = trainer.plan().temporaries.front().bytes;
+  result.temporaries = trainer.plan().temporaries().front().bytes;
   return result;
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("recomputed activations change no bit of training", "[recompute][devic
     INFO(config.dump());
     const Model model = model_of(config);
     for (const int64_t accumulate : {1, 2}) {
-      const TrainSettings settings{.batch = 2, .context = 31, .accumulate = accumulate, .warmup = 0};
+      const TrainSettings settings{.accumulate = accumulate, .warmup = 0};
       const Trained kept = train(*backend, model, settings, false), again = train(*backend, model, settings, true);
       CHECK(again == kept);
       CHECK(again.temporaries < kept.temporaries);

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "models/generation/sampling.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 
 using namespace vkformer;
 

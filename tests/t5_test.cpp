@@ -10,7 +10,7 @@
 
 #include "models/generation/generation.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "shaders/relative_bias/t5_buckets.h"
 #include "tests/config_messages.h"
@@ -124,7 +124,7 @@ TEST_CASE("decoding token by token gives the logits of the whole target", "[t5][
 
 TEST_CASE("training with dropout on the device follows the reference", "[t5][device]") {
   const Model model = make_t5(odd_config(true, 0.2));
-  const TrainSettings settings{.batch = 2, .context = 11, .iterations = 3, .warmup = 0};
+  const TrainSettings settings{.iterations = 3, .warmup = 0};
   const BatchShape shape{.rows = 2, .positions = 11, .source_positions = 13, .mask = true};
   const auto train = [&](Backend& backend) {
     Trainer trainer(backend, model, settings, shape);

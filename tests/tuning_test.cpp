@@ -252,19 +252,19 @@ TEST_CASE("the tuner covers training and generation of a model", "[tuning][devic
   const Model model = make_model(JsonObject::parse(
       R"({"model_type": "gpt2", "n_positions": 11, "n_embd": 12, "n_layer": 1, "n_head": 3, "vocab_size": 17})",
       "test"));
-  const TrainSettings settings{.batch = 2, .accumulate = 2};
+  const TrainingPlan plan = plan_training(model, {.accumulate = 2}, {causal_batch(model, 2)}, *backend);
   std::vector<std::string> programs;
   const TuneObserver observer{
       .report = [&](const std::string& program, const TunedProgram&) { programs.push_back(program); }};
   auto tuning = std::make_shared<Tuning>();
-  tune_training(*backend, model, settings, causal_batch(model, settings), *tuning, observer);
+  tune_training(*backend, plan, *tuning, observer);
   const std::vector<int64_t> prompts{1, 9};
   tune_generation(*backend, model, {}, prompts, *tuning, observer);
   CHECK(programs == std::vector<std::string>{"micro-batch", "update", "evaluation", "prefill of 11", "decode"});
   // Nothing that these verbs compile is left without a choice.
-  for (const auto& [name, graph] : plan_training(model, settings, causal_batch(model, settings), *backend).programs)
-    for (int n : live_nodes(graph)) {
-      const Node& node = graph.nodes()[static_cast<size_t>(n)];
+  for (const TrainingPlan::PlannedProgram& program : plan.programs)
+    for (int n : live_nodes(program.graph)) {
+      const Node& node = program.graph.nodes()[static_cast<size_t>(n)];
       if (node.op->candidates && candidates(node, backend->facts()).size() > 1) CHECK(tuning->find(node) != nullptr);
     }
 }

@@ -49,11 +49,10 @@ std::shared_ptr<Store> random_store(Backend& backend, const Model& model, const 
 
 }  // namespace
 
-void tune_training(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape,
-                   Tuning& tuning, const TuneObserver& observer) {
-  const TrainingPlan plan = plan_training(model, settings, shape, backend);
-  const auto store = random_store(backend, model, plan.layout);
-  for (const auto& [name, graph] : plan.programs) tune_one(backend, model, name, graph, store, 0, tuning, observer);
+void tune_training(Backend& backend, const TrainingPlan& plan, Tuning& tuning, const TuneObserver& observer) {
+  const auto store = random_store(backend, *plan.model, plan.layout);
+  for (const TrainingPlan::PlannedProgram& program : plan.programs)
+    tune_one(backend, *plan.model, program.name, program.graph, store, 0, tuning, observer);
 }
 
 void tune_generation(Backend& backend, const Model& model, const GeneratorShape& asked,

@@ -3,7 +3,7 @@
 // random weights, with inputs like those they will get.
 
 #include "models/generation/generation.h"
-#include "models/training/training.h"
+#include "models/training/training_plan.h"
 #include "runtime/tuner.h"
 
 namespace vkformer {
@@ -16,8 +16,7 @@ struct TuneObserver {
 
 /// The training step (or micro-batch and update) and the evaluation. Allocates what training allocates, but for one
 /// program at a time, and frees it.
-void tune_training(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape,
-                   Tuning& tuning, const TuneObserver& observer = {});
+void tune_training(Backend& backend, const TrainingPlan& plan, Tuning& tuning, const TuneObserver& observer = {});
 
 /// Decoding in the middle of the capacity, prefill for prompts of these lengths, and the encoder if there is one.
 void tune_generation(Backend& backend, const Model& model, const GeneratorShape& shape,

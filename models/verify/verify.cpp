@@ -7,7 +7,7 @@
 
 #include "models/families/registry.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "models/verify/verify_ops.h"
 #include "models/verify/verify_parts.h"
 #include "models/weights.h"
@@ -227,7 +227,7 @@ class RecordedCase {
 
   TrainSettings optimizer() const {
     const JsonObject o = require_object(case_, "optimizer");
-    TrainSettings settings{.batch = batch_.rows, .context = batch_.positions, .warmup = 0};
+    TrainSettings settings{.warmup = 0};
     settings.iterations = require_integer(o, "steps", 1, 1000);
     settings.learning_rate = settings.min_learning_rate = require_number(o, "lr", 0, 1);
     settings.beta1 = o.value().at("betas").at(0).get<double>();

@@ -6,7 +6,7 @@
 #include "models/generation/generation.h"
 #include "models/generation/stored_weights.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "shaders/global_norm/global_norm.h"
 #include "tools/cli/commands.h"
@@ -67,16 +67,17 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
 
 void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,
                     const std::function<void(const Row&)>& report) {
-  const TrainSettings settings{.batch = flags.batch, .context = model.context, .products = float_type(flags.dtype)};
-  const int64_t tokens = settings.batch * settings.context;
+  const TrainSettings settings{.products = float_type(flags.dtype)};
+  const BatchShape shape = causal_batch(model, flags.batch);
+  const int64_t tokens = shape.rows * shape.positions;
   const auto ids = some_ids(tokens, model.vocabulary);
-  const std::string size = fmt::format("B{} T{}", settings.batch, settings.context);
-  Trainer trainer(backend, model, settings);
+  const std::string size = fmt::format("B{} T{}", shape.rows, shape.positions);
+  Trainer trainer(backend, model, settings, shape);
   initialize(trainer.store(), model.parameters, 1);
   report(
       measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
   {
-    TrainingGraph training = build_loss_and_gradients(model, causal_batch(model, settings), false, settings.products);
+    TrainingGraph training = build_loss_and_gradients(model, shape, false, settings.products);
     const auto blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
     const Values joined = join_gradients(training, model, blocks);
     training.graph.mark_output(global_norm(training.graph, joined), "norm");  // keeps all gradients in the program

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "models/generation/generation.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/conform/conform.h"
 
 namespace vkformer {
@@ -35,6 +35,8 @@ struct TrainFlags {
   CommonFlags common;
   std::string config, data, out;
   TrainSettings settings;
+  int64_t batch = 12;   ///< B, sequences of a micro-batch
+  int64_t context = 0;  ///< T, positions of a sequence; 0: the model's
   std::string dtype = "f32";
   double dropout = -1;
   double validation_fraction = 0.1;

@@ -7,7 +7,7 @@
 
 #include "models/families/registry.h"
 #include "models/parameters.h"
-#include "models/training/training.h"
+#include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
@@ -130,10 +130,9 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   return rows;
 }
 
-ordered_json training_rows(const Model& model, const TrainSettings& settings, const Backend& backend) {
+ordered_json training_rows(const Model& model, const BatchShape& shape, const Backend& backend) {
   ordered_json rows;
-  for (const TrainingPlan::Row& row : plan_training(model, settings, usual_batch(model, settings), backend).rows)
-    rows[row.what] = row.bytes;
+  for (const TrainingPlan::Row& row : plan_training(model, {}, {shape}, backend).rows()) rows[row.what] = row.bytes;
   return rows;
 }
 
@@ -195,8 +194,9 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
     throw UsageError(fmt::format("--context {} is beyond the model's {} positions", flags.context, model.context));
   const auto backend = backend_to_plan_for(flags.common);
   out["inference"] = memory_of([&] { return inference_rows(model, flags.context, backend.get()); });
-  const TrainSettings settings{.batch = flags.batch, .context = flags.context};
-  if (backend) out["training"] = memory_of([&] { return training_rows(model, settings, *backend); });
+  if (backend)
+    out["training"] =
+        memory_of([&] { return training_rows(model, usual_batch(model, flags.batch, flags.context), *backend); });
   out["supported"] = true;
 }
 

@@ -53,8 +53,8 @@ void add_train(CLI::App& app) {
   command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
-  command->add_option("--batch", s.batch, "sequences of a micro-batch")->check(positive)->capture_default_str();
-  command->add_option("--context", s.context, "positions of a sequence (default: the model's)")->check(positive);
+  command->add_option("--batch", flags->batch, "sequences of a micro-batch")->check(positive)->capture_default_str();
+  command->add_option("--context", flags->context, "positions of a sequence (default: the model's)")->check(positive);
   command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
       ->check(positive)
       ->capture_default_str();

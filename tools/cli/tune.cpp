@@ -129,9 +129,10 @@ void tune(const TuneFlags& flags) {
     keep_tuning(*backend, flags.common, measured);  // what was measured stays, even if this is interrupted
   });
   if (flags.batch > 0) {
-    TrainSettings settings{
-        .batch = flags.batch, .context = flags.context, .accumulate = flags.accumulate, .products = dtype};
-    tune_training(*backend, model, settings, usual_batch(model, settings), measured, observer);
+    const BatchShape shape = usual_batch(model, flags.batch, flags.context);
+    tune_training(*backend,
+                  plan_training(model, {.accumulate = flags.accumulate, .products = dtype}, {shape}, *backend),
+                  measured, observer);
   }
   if (model.generates()) {
     Model stored = model;

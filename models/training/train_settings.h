@@ -1,0 +1,42 @@
+#pragma once
+// How a model is trained, and the schedule that follows from it. What a batch looks like is said by BatchShape alone.
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/tensor.h"
+
+namespace vkformer {
+
+struct TrainSettings {
+  int64_t accumulate = 1;  ///< micro-batches of one iteration
+  int64_t iterations = 2000;
+  double learning_rate = 1e-3;
+  double min_learning_rate = 1e-4;  ///< at the end of the cosine
+  int64_t warmup = 100;             ///< iterations of linear warm-up
+  double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double clip = 1.0;  ///< of the global gradient norm; 0: off
+  uint32_t seed = 1337;
+  /// Activations inside layers are computed again in the backward pass instead of kept. Results have the same bits.
+  bool checkpoint_activations = false;
+  /// f16 or bf16: operands of matrix products are rounded to it (mixed precision); parameters, sums, gradients and
+  /// AdamW stay f32.
+  DType products = DType::f32;
+  /// With f16 products the loss is scaled so that small gradients do not vanish. It starts with this scale, doubles
+  /// every 2000 iterations, and halves when a gradient overflows; that iteration is then repeated.
+  double loss_scale = 65536;
+
+  /// Gradients are those of a scaled loss.
+  bool scales_loss() const { return products == DType::f16; }
+  bool operator==(const TrainSettings&) const = default;
+};
+
+/// Linear warm-up, then cosine from learning_rate to min_learning_rate at `iterations` (nanoGPT's schedule).
+double learning_rate_at(const TrainSettings& settings, int64_t iteration);
+
+/// What AdamW reads of an iteration (1, 2, ...), see shaders/adamw: the learning rate, its bias corrections and, where
+/// the loss is scaled, 1 / scale.
+std::vector<float> adamw_schedule(const TrainSettings& settings, int64_t iteration, double scale);
+
+}  // namespace vkformer

@@ -1,0 +1,129 @@
+#include "models/training/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/weights.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+/// The moments of the trained blocks, so that they are saved and loaded like parameters.
+std::vector<ParameterSpec> moment_specs(const std::vector<ParameterBlock>& blocks) {
+  std::vector<ParameterSpec> specs;
+  for (std::string_view moment : moment_names)
+    for (const ParameterBlock& block : blocks)
+      for (const ParameterSpec* parameter : block.parameters)
+        if (block.trained) specs.push_back({fmt::format("{}/{}", moment, parameter->name), parameter->shape});
+  return specs;
+}
+
+}  // namespace
+
+Trainer::Trainer(Backend& backend, TrainingPlan plan) : backend_(backend), plan_(std::move(plan)) {
+  store_ = backend.make_store(plan_.layout);
+  write_constants(*store_, *plan_.model);
+  workspace_ = backend.make_workspace();
+  compile_planned();
+  if (settings().scales_loss()) scale_ = settings().loss_scale;
+}
+
+void Trainer::compile_planned() {
+  for (size_t i = programs_.size(); i < plan_.programs.size(); ++i)
+    programs_.push_back(backend_.compile(plan_.programs[i].graph, store_, {}, workspace_));
+}
+
+const TrainingPlan::PlannedBatch& Trainer::planned(const BatchShape& shape) {
+  const auto known = std::ranges::find(plan_.batches, shape, &TrainingPlan::PlannedBatch::shape);
+  if (known != plan_.batches.end()) return *known;
+  plan_.add_batch(shape, backend_);
+  compile_planned();
+  return plan_.batches.back();
+}
+
+double Trainer::step(int64_t iteration, const Feed& feed) {
+  const auto count = static_cast<size_t>(settings().accumulate);
+  std::vector<TrainingBatch> batches(count, {plan_.batches[0].shape, {}});
+  for (const auto& [name, values] : feed) {
+    const size_t share = values.size() / count;
+    for (size_t i = 0; i < count; ++i) batches[i].feed.emplace_back(name, values.subspan(i * share, share));
+  }
+  return step(iteration, batches);
+}
+
+double Trainer::step(int64_t iteration, std::span<const TrainingBatch> batches) {
+  check(std::ssize(batches) == settings().accumulate, "{} micro-batches were given for an iteration of {}",
+        batches.size(), settings().accumulate);
+  const bool scaled = settings().scales_loss();
+  for (;;) {
+    const double loss = run_batches(iteration, batches);
+    // Overflows of 16-bit floats change nothing, and the iteration begins again. Below a scale of 1 it is no overflow.
+    if (!scaled || std::isfinite(norm_) || !std::isfinite(loss) || scale_ < 1) {
+      if (scaled && iteration % 2000 == 0) scale_ *= 2;
+      return loss;
+    }
+    scale_ /= 2;
+  }
+}
+
+double Trainer::run_batches(int64_t iteration, std::span<const TrainingBatch> batches) {
+  std::vector<int64_t> targets;
+  int64_t all_targets = 0;
+  for (const TrainingBatch& batch : batches) {
+    targets.push_back(count_targets(batch, planned(batch.shape).classes));
+    all_targets += targets.back();
+  }
+  const bool accumulates = settings().accumulate > 1;
+  Program& updating = *programs_[accumulates ? TrainingPlan::update : planned(batches[0].shape).gradients];
+  updating.write("schedule", adamw_schedule(settings(), iteration, scale_));
+  MeanLoss loss;
+  for (size_t micro = 0; micro < batches.size(); ++micro) {
+    Program& program = *programs_[planned(batches[micro].shape).gradients];
+    write_feed(program, batches[micro].feed);
+    // A batch's mean counts by its targets.
+    const double weight =
+        scale_ * static_cast<double>(targets[micro]) / static_cast<double>(std::max<int64_t>(all_targets, 1));
+    program.write("loss_gradient", std::vector<float>{static_cast<float>(weight)});
+    const int64_t draw = (iteration - 1) * settings().accumulate + static_cast<int64_t>(micro);
+    program.write("seed", std::vector<int32_t>{static_cast<int32_t>(settings().seed), static_cast<int32_t>(draw)});
+    if (accumulates) program.write("first", std::vector<int32_t>{micro == 0});
+    program.run();
+    loss.add(static_cast<double>(program.read("loss")[0]), targets[micro]);
+  }
+  if (accumulates) updating.run();
+  if (settings().clip > 0 || settings().scales_loss()) norm_ = static_cast<double>(updating.read("norm")[0]) / scale_;
+  return loss.value();
+}
+
+MeanLoss Trainer::evaluate(const TrainingBatch& batch) {
+  const TrainingPlan::PlannedBatch& known = planned(batch.shape);
+  Program& program = *programs_[known.evaluation];
+  MeanLoss loss;
+  const int64_t targets = count_targets(batch, known.classes);
+  write_feed(program, batch.feed);
+  program.run();
+  loss.add(static_cast<double>(program.read("loss")[0]), targets);
+  return loss;
+}
+
+std::vector<std::pair<std::string, const Program*>> Trainer::programs() const {
+  std::vector<std::pair<std::string, const Program*>> list;
+  for (size_t i = 0; i < programs_.size(); ++i)
+    if (std::ranges::none_of(plan_.batches, [&](const auto& batch) { return batch.evaluation == i; }))
+      list.emplace_back(plan_.programs[i].name, programs_[i].get());
+  return list;
+}
+
+void Trainer::save(const std::filesystem::path& folder) const {
+  save_parameters(*store_, plan_.model->parameters, folder / "model.safetensors");
+  save_parameters(*store_, moment_specs(plan_.blocks), folder / "optimizer.safetensors");
+}
+
+void Trainer::load(const std::filesystem::path& folder) {
+  load_parameters(*store_, plan_.model->parameters, folder);
+  load_parameters(*store_, moment_specs(plan_.blocks), folder / "optimizer.safetensors");
+}
+
+}  // namespace vkformer

@@ -1,0 +1,65 @@
+#pragma once
+// Training a model of any family: one recorded program does forward, backward, clipping and AdamW; with gradient
+// accumulation one program is replayed for each micro-batch and another updates. Programs for batches of several shapes
+// share one Store and one Workspace.
+
+#include <filesystem>
+
+#include "models/training/training_plan.h"
+
+namespace vkformer {
+
+/// `backend` and the plan's model must outlive it.
+class Trainer {
+ public:
+  /// Allocates and records what was planned. Parameters are zero until initialize() or load().
+  Trainer(Backend& backend, TrainingPlan plan);
+  Trainer(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape)
+      : Trainer(backend, plan_training(model, settings, {shape}, backend)) {}
+
+  /// One iteration (1, 2, ...) on `accumulate` micro-batches: the gradient is that of the mean loss over all their
+  /// targets, however those are spread. Gives that loss, before the update. A shape that was not planned is compiled
+  /// when it comes first. Throws Error for targets that can't be.
+  double step(int64_t iteration, std::span<const TrainingBatch> batches);
+  /// The same with micro-batches of the first planned shape: in `feed` lie each tensor's one after another.
+  double step(int64_t iteration, const Feed& feed);
+  double step(int64_t iteration, std::span<const int32_t> ids, std::span<const int32_t> targets) {
+    return step(iteration, {{"ids", ids}, {"targets", targets}});
+  }
+  /// Norm of the last step's gradient before clipping (0 without clipping).
+  double gradient_norm() const { return norm_; }
+  /// What the loss of the next iteration is scaled by: 1 unless products are f16.
+  double loss_scale() const { return scale_; }
+
+  /// Loss of one batch, without dropout.
+  MeanLoss evaluate(const TrainingBatch& batch);
+  /// Its mean, for a batch of the first planned shape.
+  double evaluate(const Feed& feed) { return evaluate({plan_.batches[0].shape, feed}).value(); }
+  double evaluate(std::span<const int32_t> ids, std::span<const int32_t> targets) {
+    return evaluate({{"ids", ids}, {"targets", targets}});
+  }
+
+  Store& store() { return *store_; }
+  const TrainSettings& settings() const { return plan_.settings; }
+  const TrainingPlan& plan() const { return plan_; }
+  /// Parameters and optimiser state to and from a folder: model.safetensors, optimizer.safetensors. Bit for bit.
+  void save(const std::filesystem::path& folder) const;
+  void load(const std::filesystem::path& folder);
+  /// The programs whose replays make up an iteration: "step", or "micro-batch" and "update"; for each shape.
+  std::vector<std::pair<std::string, const Program*>> programs() const;
+
+ private:
+  void compile_planned();
+  const TrainingPlan::PlannedBatch& planned(const BatchShape& shape);
+  double run_batches(int64_t iteration, std::span<const TrainingBatch> batches);
+
+  Backend& backend_;
+  TrainingPlan plan_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Workspace> workspace_;
+  std::vector<std::unique_ptr<Program>> programs_;  ///< those of the plan, in its order
+  double norm_ = 0;
+  double scale_ = 1;
+};
+
+}  // namespace vkformer

@@ -1,0 +1,36 @@
+#include "models/training/training_batch.h"
+
+#include <algorithm>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+BatchShape causal_batch(const Model& model, int64_t rows, int64_t positions) {
+  check(model.task == Task::causal, "{} is not trained on running text", model.family);
+  return {.rows = rows, .positions = positions > 0 ? positions : model.context};
+}
+
+BatchShape usual_batch(const Model& model, int64_t rows, int64_t positions) {
+  const int64_t context = positions > 0 ? positions : model.context > 0 ? model.context : usual_positions;
+  return {.rows = rows,
+          .positions = context,
+          .source_positions = model.has_encoder() ? context : 0,
+          .mask = model.task != Task::causal};
+}
+
+int64_t count_targets(const TrainingBatch& batch, int64_t classes) {
+  const auto targets =
+      std::find_if(batch.feed.begin(), batch.feed.end(), [](const auto& input) { return input.first == "targets"; });
+  check(targets != batch.feed.end(), "a batch of {} x {} has no targets", batch.shape.rows, batch.shape.positions);
+  int64_t count = 0;
+  for (int32_t target : targets->second) {
+    if (target == ignored_target) continue;
+    check(target >= 0 && target < classes, "a target is {}; the model has {} classes, and {} is ignored", target,
+          classes, ignored_target);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace vkformer

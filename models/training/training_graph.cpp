@@ -1,0 +1,152 @@
+#include "models/training/training_graph.h"
+
+#include "runtime/autodiff.h"
+#include "runtime/check.h"
+#include "runtime/passes/precision.h"
+#include "shaders/accumulate/accumulate.h"
+#include "shaders/adamw/adamw.h"
+#include "shaders/cross_entropy/cross_entropy.h"
+#include "shaders/global_norm/global_norm.h"
+#include "shaders/join/join.h"
+#include "shaders/reshape/reshape.h"
+#include "shaders/slice/slice.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Elements `first` .. of a gradient, as a tensor. (Dead unless it is an output.)
+Value part(Graph& graph, Value gradient, int64_t first, const Shape& shape) {
+  const Value flat = reshape(graph, gradient, {1, graph.shape(gradient).elements()});
+  return reshape(graph, slice(graph, flat, first, shape.elements()), shape);
+}
+
+struct Loss {
+  Value loss;
+  int64_t classes;
+};
+
+Loss add_loss(Graph& graph, const Model& model, const Pass& pass) {
+  const Value logits = add_logits(graph, model, pass);
+  const Shape shape = graph.shape(logits);
+  const Value targets =
+      graph.input("targets", Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - 1))), DType::i32);
+  const Value loss = cross_entropy(graph, logits, targets, model.label_smoothing);
+  graph.mark_output(loss, "loss");
+  return {loss, shape.columns()};
+}
+
+}  // namespace
+
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
+                                       DType products) {
+  TrainingGraph built;
+  Graph& graph = built.graph;
+  Pass pass = add_inputs(graph, model, shape);
+  pass.seed = graph.input("seed", {2}, DType::i32);
+  Value upstream = graph.input("loss_gradient", {1});
+  const Loss added = add_loss(graph, model, pass);
+  built.loss = added.loss;
+  built.classes = added.classes;
+  if (is_half(products)) {
+    Rewritten rewritten = with_half_products(graph, products);
+    upstream = rewritten.of(upstream);
+    built.loss = rewritten.of(built.loss);
+    graph = std::move(rewritten.graph);
+  }
+  using Training = ParameterSpec::Training;
+  std::map<std::string, Value> persistent;
+  for (Value value : graph.persistents()) persistent[graph.info(value).name] = value;
+  Values trained;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (parameter.training == Training::never) continue;
+    const bool joint = persistent.contains(parameter.joint);
+    check(!joint || !persistent.contains(parameter.name), "{} is read alone and as a part of {}", parameter.name,
+          parameter.joint);
+    trained.push_back(joint ? persistent[parameter.joint] : graph.persistent(parameter.name, parameter.shape));
+  }
+  const Values gradients = differentiate(graph, built.loss, upstream, trained, checkpoint_activations);
+  size_t next = 0;
+  std::map<std::string, int64_t> taken;  // elements of a joint gradient
+  for (const ParameterSpec& parameter : model.parameters) {
+    Value gradient = parameter.training == Training::never ? Value{} : gradients[next++];
+    if (gradient && persistent.contains(parameter.joint)) {
+      built.joint[parameter.joint] = gradient;
+      gradient = part(graph, gradient, taken[parameter.joint], parameter.shape);
+      taken[parameter.joint] += parameter.shape.elements();
+    }
+    built.gradients.push_back(gradient);
+    check(built.gradients.back() || parameter.training != Training::always, "the loss does not depend on {}",
+          parameter.name);
+  }
+  return built;
+}
+
+Graph build_evaluation(const Model& model, const BatchShape& shape, DType products) {
+  Graph graph;
+  add_loss(graph, model, add_inputs(graph, model, shape));
+  return is_half(products) ? with_half_products(graph, products).graph : graph;
+}
+
+std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation) {
+  std::vector<bool> resting;
+  for (Value gradient : gradients) resting.push_back(!gradient);
+  return parameter_blocks(model.parameters, max_allocation, resting);
+}
+
+Values join_gradients(TrainingGraph& training, const Model& model, const std::vector<ParameterBlock>& blocks) {
+  Values joined;
+  for (const ParameterBlock& block : blocks) {
+    if (!block.trained) break;
+    Values parts;
+    for (const ParameterSpec* parameter : block.parameters) {
+      const auto joint = training.joint.find(parameter->joint);
+      const auto index = static_cast<size_t>(parameter - model.parameters.data());
+      const Value gradient = joint == training.joint.end() ? training.gradients[index] : joint->second;
+      if (parts.empty() || parts.back() != gradient) parts.push_back(gradient);
+    }
+    joined.push_back(join(training.graph, parts));
+  }
+  return joined;
+}
+
+void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
+                   const TrainSettings& s) {
+  const Graph::Scope scope(graph, "optimizer");
+  const Value schedule = graph.input("schedule", {s.scales_loss() ? 4 : 3});
+  Value norm;
+  if (s.clip > 0 || s.scales_loss()) graph.mark_output(norm = global_norm(graph, gradients), "norm");
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Shape shape = graph.shape(gradients[i]);
+    const auto moment = [&](size_t m) { return graph.persistent(block_name(moment_names[m], i), shape, Role::moment); };
+    adamw(graph, graph.persistent(block_name("parameters", i), shape), gradients[i], moment(0), moment(1), schedule,
+          norm,
+          {.beta1 = s.beta1,
+           .beta2 = s.beta2,
+           .epsilon = s.epsilon,
+           .weight_decay = s.weight_decay,
+           .decayed_elements = blocks[i].decayed_elements,
+           .clip_norm = s.clip,
+           .scaled = s.scales_loss()});
+  }
+}
+
+void append_accumulation(Graph& graph, const Values& gradients) {
+  const Value first = graph.input("first", {1}, DType::i32);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Shape flat{graph.shape(gradients[i]).elements()};
+    accumulate(graph, graph.persistent(block_name("gradient", i), flat, Role::gradient_sum), gradients[i], first);
+  }
+}
+
+Graph build_update(const std::vector<ParameterBlock>& blocks, const std::vector<int64_t>& elements,
+                   const TrainSettings& settings) {
+  Graph graph;
+  Values sums;
+  for (size_t i = 0; i < elements.size(); ++i)
+    sums.push_back(graph.persistent(block_name("gradient", i), {elements[i]}, Role::gradient_sum));
+  append_update(graph, blocks, sums, settings);
+  return graph;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,46 @@
+#pragma once
+// The graphs of training: loss, gradients, update.
+
+#include <map>
+
+#include "models/model.h"
+#include "models/parameters.h"
+#include "models/training/train_settings.h"
+
+namespace vkformer {
+
+/// A model's loss graph with everything training needs of it.
+struct TrainingGraph {
+  Graph graph;
+  Value loss;        ///< output "loss" [1]: mean cross-entropy of the batch, targets of -100 ignored
+  Values gradients;  ///< of the model's parameters, in their order; absent where the loss does not reach one
+  std::map<std::string, Value> joint;  ///< gradients of joint tensors, of which those of their parts are copies
+  int64_t classes = 0;                 ///< targets lie below
+};
+
+/// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension), "seed" i32 [2],
+/// "loss_gradient" [1]: what this batch's mean counts for in the loss that is differentiated (1 if it is all of it).
+TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations = false,
+                                       DType products = DType::f32);
+/// Output "loss" [1], without dropout. Inputs: those of add_inputs(), and "targets".
+Graph build_evaluation(const Model& model, const BatchShape& shape, DType products = DType::f32);
+
+/// Names of AdamW's two moments, see add_parameter_blocks().
+inline constexpr std::string_view moment_names[] = {"exp_avg", "exp_avg_sq"};
+
+/// Blocks of the parameters that have a gradient, then of those that rest.
+std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation);
+/// The gradients joined like the trained blocks.
+Values join_gradients(TrainingGraph& training, const Model& model, const std::vector<ParameterBlock>& blocks);
+/// Appends clipping (output "norm" [1]) and AdamW (input "schedule", see adamw_schedule()) on the joined gradients of
+/// the trained blocks.
+void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
+                   const TrainSettings& settings);
+/// Appends what adds the joined gradients to the sums of an iteration, "gradient.0" ..; input "first" i32 [1]: not 0
+/// for its first micro-batch.
+void append_accumulation(Graph& graph, const Values& gradients);
+/// The update by those sums; `elements`: of each.
+Graph build_update(const std::vector<ParameterBlock>& blocks, const std::vector<int64_t>& elements,
+                   const TrainSettings& settings);
+
+}  // namespace vkformer

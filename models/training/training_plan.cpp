@@ -1,0 +1,126 @@
+#include "models/training/training_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+bool train_the_same(const std::vector<ParameterBlock>& a, const std::vector<ParameterBlock>& b) {
+  return std::ranges::equal(a, b, [](const ParameterBlock& x, const ParameterBlock& y) {
+    return x.trained == y.trained && x.parameters == y.parameters;
+  });
+}
+
+/// Elements of each trained block.
+std::vector<int64_t> trained_elements(const TrainingPlan& plan) {
+  std::vector<int64_t> elements;
+  for (size_t i = 0; i < plan.blocks.size(); ++i)
+    if (plan.blocks[i].trained) elements.push_back(plan.layout.find(block_name("parameters", i))->type.elements());
+  return elements;
+}
+
+StoreLayout store_layout(const TrainingPlan& plan) {
+  StoreLayout layout;
+  add_model(layout, *plan.model, plan.blocks);
+  for (std::string_view moment : moment_names) add_parameter_blocks(layout, moment, plan.blocks);
+  return layout;
+}
+
+void add_gradient_sums(TrainingPlan& plan) {
+  const std::vector<int64_t> elements = trained_elements(plan);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const std::string name = block_name("gradient", i);
+    plan.layout.add_block(name, std::vector<StoreLayout::Part>{{name + ".sum", {{elements[i]}, DType::f32}}});
+  }
+}
+
+void add_program(TrainingPlan& plan, const std::string& name, Graph graph, const Backend& backend) {
+  MemoryPlan memory = backend.plan(graph, plan.layout);
+  plan.programs.push_back({name, std::move(graph), std::move(memory)});
+}
+
+}  // namespace
+
+void TrainingPlan::add_batch(const BatchShape& shape, const Backend& backend) {
+  const bool first = batches.empty(), accumulates = settings.accumulate > 1;
+  TrainingGraph training = build_loss_and_gradients(*model, shape, settings.checkpoint_activations, settings.products);
+  std::vector<ParameterBlock> trained = training_blocks(*model, training.gradients, backend.facts().max_allocation);
+  if (first) {
+    blocks = std::move(trained);
+    layout = store_layout(*this);
+    if (accumulates) add_gradient_sums(*this);
+  } else {
+    check(train_the_same(blocks, trained), "batches of {} x {} train other parameters than those of {} x {}",
+          shape.rows, shape.positions, batches[0].shape.rows, batches[0].shape.positions);
+  }
+  const Values joined = join_gradients(training, *model, blocks);
+  if (accumulates)
+    append_accumulation(training.graph, joined);
+  else
+    append_update(training.graph, blocks, joined, settings);
+
+  PlannedBatch batch{.shape = shape, .classes = training.classes, .gradients = programs.size()};
+  const std::string suffix = first ? "" : fmt::format(" {} x {}", shape.rows, shape.positions);
+  add_program(*this, (accumulates ? "micro-batch" : "step") + suffix, std::move(training.graph), backend);
+  if (accumulates && first)
+    add_program(*this, "update", build_update(blocks, trained_elements(*this), settings), backend);
+  batch.evaluation = programs.size();
+  add_program(*this, "evaluation" + suffix, build_evaluation(*model, shape, settings.products), backend);
+  batches.push_back(batch);
+}
+
+std::vector<TrainingPlan::Row> TrainingPlan::rows() const {
+  const auto bytes_of = [&](std::string_view what) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < layout.blocks().size(); ++i)
+      if (layout.block_names()[i].starts_with(fmt::format("{}.", what))) bytes += layout.blocks()[i];
+    return bytes;
+  };
+  const int64_t moments = bytes_of(moment_names[0]) + bytes_of(moment_names[1]), sums = bytes_of("gradient");
+  std::vector<Row> rows = {{"parameters and constants", layout.total_bytes() - moments - sums},
+                           {"AdamW moments", moments}};
+  if (settings.accumulate > 1) rows.push_back({"gradient sums", sums});
+  std::vector<int64_t> workspace;
+  for (const PlannedProgram& program : programs) {
+    widen_blocks(workspace, program.memory.arena_blocks);
+    rows.push_back({program.name + ": inputs and outputs", program.memory.step_bytes + program.memory.readback_bytes});
+  }
+  rows.push_back({"temporaries", std::accumulate(workspace.begin(), workspace.end(), int64_t{0})});
+  return rows;
+}
+
+std::vector<TrainingPlan::Row> TrainingPlan::temporaries() const {
+  std::vector<Row> rows;
+  for (const PlannedProgram& program : programs) rows.push_back({program.name, program.memory.arena_bytes()});
+  return rows;
+}
+
+int64_t TrainingPlan::total_bytes() const {
+  int64_t bytes = 0;
+  for (const Row& row : rows()) bytes += row.bytes;
+  return bytes;
+}
+
+TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const std::vector<BatchShape>& shapes,
+                           const Backend& backend) {
+  check(settings.accumulate >= 1, "an accumulation of {} micro-batches was asked for; at least 1 is needed",
+        settings.accumulate);
+  check(!shapes.empty(), "training was asked for without the shape of a batch");
+  TrainingPlan plan{.model = &model, .settings = settings};
+  for (const BatchShape& shape : shapes) plan.add_batch(shape, backend);
+  return plan;
+}
+
+int64_t bytes_saved_by_recomputing(const TrainingPlan& plan, const Backend& backend) {
+  TrainSettings keeping = plan.settings;
+  keeping.checkpoint_activations = false;
+  std::vector<BatchShape> shapes;
+  for (const TrainingPlan::PlannedBatch& batch : plan.batches) shapes.push_back(batch.shape);
+  return plan_training(*plan.model, keeping, shapes, backend).total_bytes() - plan.total_bytes();
+}
+
+}  // namespace vkformer

@@ -1,0 +1,103 @@
+#include "tools/cli/train_state.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr int64_t most_counted = int64_t{1} << 31;  // of what the command line takes
+
+/// Settings as state.json has them, and the least of those that are integers: one table for writing and reading.
+template <class Visitor>
+void visit_settings(TrainFlags& f, Visitor&& visit) {
+  TrainSettings& s = f.settings;
+  visit("batch", f.batch, 1);
+  visit("context", f.context, 1);
+  visit("accumulate", s.accumulate, 1);
+  visit("iterations", s.iterations, 1);
+  visit("learning_rate", s.learning_rate, 0);
+  visit("min_learning_rate", s.min_learning_rate, 0);
+  visit("warmup", s.warmup, 0);
+  visit("beta1", s.beta1, 0);
+  visit("beta2", s.beta2, 0);
+  visit("epsilon", s.epsilon, 0);
+  visit("weight_decay", s.weight_decay, 0);
+  visit("clip", s.clip, 0);
+  visit("seed", s.seed, 0);
+  visit("checkpoint_activations", s.checkpoint_activations, 0);
+  visit("dtype", f.dtype, 0);
+  visit("loss_scale", s.loss_scale, 0);
+  visit("validation_fraction", f.validation_fraction, 0);
+  visit("evaluate_every", f.evaluate_every, 1);
+  visit("evaluation_batches", f.evaluation_batches, 1);
+  visit("checkpoint_every", f.checkpoint_every, 1);
+}
+
+/// The option that sets "learning_rate": "--learning-rate".
+std::string option_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+/// No token begins, ends or pads a text of characters or bytes. Without the keys, readers would take the family's usual
+/// ids, which are characters here or lie outside the vocabulary.
+nlohmann::json without_special_tokens(nlohmann::json config) {
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) config[key] = nullptr;
+  return config;
+}
+
+}  // namespace
+
+std::string fingerprint(std::string_view text) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;
+  return fmt::format("{}-{:016x}", text.size(), hash);
+}
+
+void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState& state, const Model& model,
+                     const Vocabulary& vocabulary, const Trainer& trainer) {
+  if (flags.settings.scales_loss()) flags.settings.loss_scale = trainer.loss_scale();
+  writer.commit(
+      state.iteration,
+      [&](const std::filesystem::path& folder) {
+        write_json(folder / "config.json", without_special_tokens(*model.config));
+        vocabulary.save(folder);
+        trainer.save(folder);
+        nlohmann::json settings;
+        visit_settings(flags, [&](const char* name, auto& value, int64_t) { settings[name] = value; });
+        write_json(folder / "state.json", {{"iteration", state.iteration},
+                                           {"data", state.data},
+                                           {"data_fingerprint", state.fingerprint},
+                                           {"settings", settings}});
+      },
+      CheckpointWriter::Older::keep);
+}
+
+RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
+  for (const char* option : {"--dropout", "--bytes", "config"})
+    if (flags.given.contains(option))
+      throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
+  const JsonObject json = JsonObject::load(checkpoint / "state.json");
+  const JsonObject settings = require_object(json, "settings");
+  visit_settings(flags, [&](const char* name, auto& value, int64_t least) {
+    using T = std::decay_t<decltype(value)>;
+    if (flags.given.contains(option_of(name))) return;
+    if constexpr (std::is_same_v<T, bool>)
+      value = boolean_or(settings, name, false);  // runs of earlier versions don't have it
+    else if constexpr (std::is_same_v<T, std::string>)
+      value = string_or(settings, name, value);
+    else if constexpr (std::is_floating_point_v<T>)
+      value = settings.has(name) ? require_number(settings, name, -1e300, 1e300) : value;
+    else
+      value = static_cast<T>(
+          require_integer(settings, name, least, std::is_same_v<T, uint32_t> ? int64_t{UINT32_MAX} : most_counted));
+  });
+  return {require_integer(json, "iteration", 0, most_counted), require_string(json, "data"),
+          require_string(json, "data_fingerprint")};
+}
+
+}  // namespace vkformer
