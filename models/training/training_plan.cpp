@@ -74,13 +74,10 @@ void TrainingPlan::add_batch(const BatchShape& shape, const Backend& backend) {
 }
 
 std::vector<TrainingPlan::Row> TrainingPlan::rows() const {
-  const auto bytes_of = [&](std::string_view what) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < layout.blocks().size(); ++i)
-      if (layout.block_names()[i].starts_with(fmt::format("{}.", what))) bytes += layout.blocks()[i];
-    return bytes;
-  };
-  const int64_t moments = bytes_of(moment_names[0]) + bytes_of(moment_names[1]), sums = bytes_of("gradient");
+  // Moments and sums have the layout of the trained parameters.
+  const std::vector<int64_t> elements = trained_elements(*this);
+  const int64_t trained = size_of(DType::f32) * std::accumulate(elements.begin(), elements.end(), int64_t{0});
+  const int64_t moments = trained * std::ssize(moment_names), sums = settings.accumulate > 1 ? trained : 0;
   std::vector<Row> rows = {{"parameters and constants", layout.total_bytes() - moments - sums},
                            {"AdamW moments", moments}};
   if (settings.accumulate > 1) rows.push_back({"gradient sums", sums});
