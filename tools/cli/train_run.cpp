@@ -18,7 +18,8 @@ void catch_signals() {
       interrupted = 1;
       std::signal(number, SIG_DFL);  // a second Ctrl-C ends at once
     });
-    if (before == SIG_IGN) std::signal(signal, SIG_IGN);  // nohup
+    // nohup. (SIGINT is ignored in whatever a script starts in the background, and is caught there all the same.)
+    if (signal == SIGHUP && before == SIG_IGN) std::signal(signal, SIG_IGN);
   }
 }
 
