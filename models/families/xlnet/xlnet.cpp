@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/layers.h"
+#include "models/families/xlnet/xlnet_parameters.h"
 #include "shaders/add_bias/add_bias.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
@@ -16,14 +17,12 @@
 
 namespace vkformer {
 
+using namespace xlnet;
+
 namespace {
 
-constexpr const char* tokens_name = "transformer.word_embedding.weight";
-constexpr const char* mask_name = "transformer.mask_emb";
 constexpr const char* table_name = "distances.table";
 constexpr int64_t query_stream = int64_t{1} << 20, head_stream = 2 * query_stream;  ///< dropout draws from here on
-
-std::string layer_name(int64_t layer) { return fmt::format("transformer.layer.{}", layer); }
 
 /// What attention sees of a pass: a padded position sees itself, too.
 Pass content_of(Graph& graph, Pass pass) {
@@ -182,37 +181,6 @@ Value classify(Graph& graph, const XlnetConfig& config, const Pass& pass, Value 
   if (config.summary_project) x = layers.linear(x, "sequence_summary.summary", C);
   x = layers.drop(activate(graph, config.summary_activation, x), config.summary_last_dropout);
   return layers.linear(x, "logits_proj", static_cast<int64_t>(config.classes.size()));
-}
-
-std::vector<ParameterSpec> parameters_of(const XlnetConfig& c) {
-  using Training = ParameterSpec::Training;
-  const int64_t C = c.width, H = c.heads, D = c.head_width();
-  ParameterList list(c.deviation);
-  list.normal(mask_name, {1, 1, C});
-  list.last().training = Training::reached;  // by the query stream
-  list.normal(tokens_name, {c.vocabulary, C});
-  if (c.tied && c.head == XlnetConfig::Head::language_model) list.last().other_names = {"lm_loss.weight"};
-  for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string name = layer_name(i), attention = name + ".rel_attn";
-    for (const char* part : {".q", ".k", ".v", ".o", ".r"}) list.normal(attention + part, {C, H, D});
-    for (const char* part : {".r_w_bias", ".r_r_bias"}) list.normal(attention + part, {H, D});
-    list.normal(attention + ".r_s_bias", {H, D});
-    list.last().training = Training::reached;  // where there are segments
-    list.normal(attention + ".seg_embed", {2, H, D});
-    list.last().training = Training::reached;
-    list.layer_norm(attention + ".layer_norm", C);
-    list.linear(name + ".ff.layer_1", C, c.inner);
-    list.linear(name + ".ff.layer_2", c.inner, C);
-    list.layer_norm(name + ".ff.layer_norm", C);
-  }
-  if (c.head == XlnetConfig::Head::classifier) {
-    if (c.summary_project) list.linear("sequence_summary.summary", C, C);
-    list.linear("logits_proj", C, static_cast<int64_t>(c.classes.size()));
-  } else {
-    if (!c.tied) list.normal("lm_loss.weight", {c.vocabulary, C});
-    list.zeros("lm_loss.bias", {c.vocabulary});
-  }
-  return list.take();
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+#include "models/families/bert/bert_parameters.h"
+
+#include "models/families/layers.h"
+
+namespace vkformer::bert {
+
+using Head = BertConfig::Head;
+
+namespace {
+
+constexpr Names bert_names{.embeddings = "bert.embeddings",
+                           .layers = "bert.encoder.layer",
+                           .query = "attention.self.query",
+                           .key = "attention.self.key",
+                           .value = "attention.self.value",
+                           .output = "attention.output.dense",
+                           .attention_norm = "attention.output.LayerNorm",
+                           .inner = "intermediate.dense",
+                           .outer = "output.dense",
+                           .output_norm = "output.LayerNorm",
+                           .transform = "cls.predictions.transform.dense",
+                           .transform_norm = "cls.predictions.transform.LayerNorm",
+                           .decoder = "cls.predictions.decoder",
+                           .decoder_bias = "cls.predictions.bias",
+                           .pooler = "bert.pooler.dense",
+                           .classifier = "classifier"};
+
+constexpr Names roberta_names = [] {
+  Names names = bert_names;
+  names.embeddings = "roberta.embeddings";
+  names.layers = "roberta.encoder.layer";
+  names.transform = "lm_head.dense";
+  names.transform_norm = "lm_head.layer_norm";
+  names.decoder = "lm_head.decoder";
+  names.decoder_bias = "lm_head.bias";
+  names.pooler = "classifier.dense";
+  names.classifier = "classifier.out_proj";
+  names.drops_first_token = true;
+  names.transforms_by_activation = false;
+  return names;
+}();
+
+constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
+                                 .layers = "distilbert.transformer.layer",
+                                 .query = "attention.q_lin",
+                                 .key = "attention.k_lin",
+                                 .value = "attention.v_lin",
+                                 .output = "attention.out_lin",
+                                 .attention_norm = "sa_layer_norm",
+                                 .inner = "ffn.lin1",
+                                 .outer = "ffn.lin2",
+                                 .output_norm = "output_layer_norm",
+                                 .transform = "vocab_transform",
+                                 .transform_norm = "vocab_layer_norm",
+                                 .decoder = "vocab_projector",
+                                 .decoder_bias = "vocab_projector.bias",
+                                 .pooler = "pre_classifier",
+                                 .classifier = "classifier",
+                                 .pooled = Activation::relu,
+                                 .drops_attention_output = false};
+
+}  // namespace
+
+const Names& names_of(const BertConfig& config) {
+  if (config.family == "distilbert") return distilbert_names;
+  return config.family == "roberta" ? roberta_names : bert_names;
+}
+
+std::string word_table(const BertConfig& c) { return join_names(names_of(c).embeddings, "word_embeddings.weight"); }
+std::string position_table(const BertConfig& c) {
+  return join_names(names_of(c).embeddings, "position_embeddings.weight");
+}
+std::string segment_table(const BertConfig& c) {
+  return join_names(names_of(c).embeddings, "token_type_embeddings.weight");
+}
+std::string embedding_norm(const BertConfig& c) { return join_names(names_of(c).embeddings, "LayerNorm"); }
+std::string layer_name(const BertConfig& c, int64_t layer) { return fmt::format("{}.{}", names_of(c).layers, layer); }
+std::string decoder_weight(const BertConfig& c) { return join_names(names_of(c).decoder, "weight"); }
+std::string decoder_bias(const BertConfig& c, bool tied) {
+  return tied ? std::string(names_of(c).decoder_bias) : join_names(names_of(c).decoder, "bias");
+}
+Shape position_shape(const BertConfig& c) { return {c.first_position + c.context, c.width}; }
+
+std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
+  const Names& names = names_of(c);
+  const auto classes = static_cast<int64_t>(c.classes.size());
+  ParameterList list(c.deviation);
+  list.normal(word_table(c), {c.vocabulary, c.width});
+  if (c.head == Head::masked && c.tied) list.last().other_names = {decoder_weight(c)};
+  if (!c.sinusoidal) list.normal(position_table(c), position_shape(c));
+  if (c.segments > 0) list.normal(segment_table(c), {c.segments, c.width});
+  list.layer_norm(embedding_norm(c), c.width);
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string layer = layer_name(c, i);
+    list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
+    list.linear(join_names(layer, names.output), c.width, c.width);
+    list.layer_norm(join_names(layer, names.attention_norm), c.width);
+    list.linear(join_names(layer, names.inner), c.width, c.inner);
+    list.linear(join_names(layer, names.outer), c.inner, c.width);
+    list.layer_norm(join_names(layer, names.output_norm), c.width);
+  }
+  switch (c.head) {
+    case Head::masked:
+      list.linear(std::string(names.transform), c.width, c.width);
+      list.layer_norm(std::string(names.transform_norm), c.width);
+      if (!c.tied) list.normal(decoder_weight(c), {c.vocabulary, c.width});
+      list.zeros(decoder_bias(c, c.tied), {c.vocabulary});
+      list.last().other_names = {decoder_bias(c, !c.tied)};
+      list.last().one_tensor = c.tied;  // transformers 5 writes both of an untied head and reads DECODER.bias
+      break;
+    case Head::sequence:
+      list.linear(std::string(names.pooler), c.width, c.width);
+      list.linear(std::string(names.classifier), c.width, classes);
+      break;
+    case Head::tokens: list.linear(token_classifier, c.width, classes); break;
+  }
+  return list.take();
+}
+
+}  // namespace vkformer::bert

@@ -1,0 +1,38 @@
+#pragma once
+// What BERT's, RoBERTa's and DistilBERT's tensors are called in files, and their shapes; internal to this folder.
+
+#include "models/families/bert/bert.h"
+
+namespace vkformer::bert {
+
+inline constexpr std::string_view qkv = "attention.qkv";  ///< the joint tensor of the input projections
+inline constexpr const char* token_classifier = "classifier";
+
+/// What a family calls its tensors, and what else is its own.
+struct Names {
+  std::string_view embeddings, layers;
+  std::string_view query, key, value, output, attention_norm;
+  std::string_view inner, outer, output_norm;
+  std::string_view transform, transform_norm, decoder, decoder_bias;  ///< head for masked words
+  std::string_view pooler, classifier;                                ///< head for sequences
+  Activation pooled = Activation::tanh;
+  bool drops_attention_output = true;
+  bool drops_first_token = false;        ///< before the pooler
+  bool transforms_by_activation = true;  ///< of the config; otherwise always GELU
+};
+
+const Names& names_of(const BertConfig& config);
+
+std::string word_table(const BertConfig& c);
+std::string position_table(const BertConfig& c);
+std::string segment_table(const BertConfig& c);
+std::string embedding_norm(const BertConfig& c);
+std::string layer_name(const BertConfig& c, int64_t layer);
+std::string decoder_weight(const BertConfig& c);
+/// transformers 5 ties the bias where it ties the matrix; otherwise it reads DECODER.bias. Older ones always tie it.
+std::string decoder_bias(const BertConfig& c, bool tied);
+Shape position_shape(const BertConfig& c);
+
+std::vector<ParameterSpec> parameters_of(const BertConfig& config);
+
+}  // namespace vkformer::bert

@@ -1,0 +1,26 @@
+#pragma once
+// What the tensors of the original Transformer, Marian and BART are called in files; internal to this folder.
+
+#include "models/families/encoder_decoder/encoder_decoder.h"
+
+namespace vkformer::encoder_decoder {
+
+inline constexpr std::string_view qkv = "qkv";  ///< the joint tensor of a self-attention's input projections
+inline constexpr int64_t learned_offset = 2;    ///< BART's first position is row 2
+inline constexpr const char* sinusoid_table = "positions.table";
+
+/// What a family calls its tensors.
+struct Names {
+  std::string_view tokens, head, encoder, decoder;
+  std::string_view self_attention, cross_attention, query, key, value, output;
+  std::string_view inner, outer;  ///< of the feed-forward layers
+  std::string_view self_norm, cross_norm, feed_forward_norm, final_norm;
+};
+
+const Names& names_of(const EncoderDecoderConfig& config);
+std::string weight_of(std::string_view name);
+std::string layer_name(std::string_view stack, int64_t layer);
+
+std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& config);
+
+}  // namespace vkformer::encoder_decoder
