@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "models/generation/sampling.h"
 #include "models/training/trainer.h"
+#include "runtime/random.h"
+#include "tests/file_helpers.h"
 
 using namespace vkformer;
 
@@ -50,6 +54,43 @@ TEST_CASE("what is banned is never drawn", "[sampling]") {
   const auto counts = draw({none, 0, none, 0, none}, {.seed = 2});
   CHECK(counts.size() == 2);
   CHECK(counts.at(1) + counts.at(3) == 4000);
+}
+
+TEST_CASE("logits that are not numbers are refused", "[sampling]") {
+  // More than sixteen, from where on std::sort leaves its range under an ordering that is none.
+  for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    for (const double temperature : {0.0, 0.8}) {
+      std::vector<float> logits(100, wrong);
+      CHECK(testing::error_of([&] { sample(logits, {.temperature = temperature}, 0); }).find("the logits hold") !=
+            std::string::npos);
+      logits.assign(100, 0.5f);
+      logits[40] = wrong;
+      CHECK(testing::error_of([&] { sample(logits, {.temperature = temperature, .top_k = 3}, 0); }).find("token 40") !=
+            std::string::npos);
+    }
+  const std::vector<float> none(3, -std::numeric_limits<float>::infinity());
+  CHECK(testing::error_of([&] { sample(none, {}, 0); }).find("no token of 3 is possible") != std::string::npos);
+}
+
+TEST_CASE("the ranking is that of a sort by logit and id", "[sampling]") {
+  // Halves, so that there are many ties; negative and positive zeros are one.
+  std::vector<float> logits(3000);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(static_cast<int>(i * 7919 % 41) - 20) / 2;
+  for (size_t i = 0; i < logits.size(); i += 97) logits[i] = -0.0f;
+  logits[5] = -std::numeric_limits<float>::infinity();
+  std::vector<int32_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::stable_sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
+    return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+  });
+  // So hot that all weigh the same: the draw tells the place in the ranking.
+  constexpr double hot = 1e300;
+  for (const int64_t top_k : {int64_t{0}, int64_t{1}, int64_t{40}, int64_t{1500}, int64_t{99999}})
+    for (uint64_t i = 0; i < 200; ++i) {
+      const auto most = top_k > 0 ? std::min<int64_t>(top_k, 2999) : 2999;
+      const double place = uniform(9, 0x73616d70, i) * static_cast<double>(most);
+      CHECK(sample(logits, {.temperature = hot, .top_k = top_k, .seed = 9}, i) == ids[static_cast<size_t>(place)]);
+    }
 }
 
 TEST_CASE("draws depend on seed and position only", "[sampling]") {

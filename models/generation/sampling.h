@@ -14,7 +14,8 @@ struct SamplingSettings {
 };
 
 /// Chooses a token: temperature, then top-k, then top-p (nucleus), then a draw that depends only on (seed, draw).
-/// Greedy takes the largest logit, the lower id on a tie.
+/// Greedy takes the largest logit, the lower id on a tie. Logits of minus infinity are never drawn. Throws Error for
+/// NaN, for plus infinity, and where nothing can be drawn.
 int32_t sample(std::span<const float> logits, const SamplingSettings& settings, uint64_t draw);
 
 }  // namespace vkformer
