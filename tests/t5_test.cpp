@@ -11,9 +11,11 @@
 #include "models/generation/generation.h"
 #include "models/parameters.h"
 #include "models/training/trainer.h"
+#include "models/weights.h"
 #include "runtime/check.h"
 #include "shaders/relative_bias/t5_buckets.h"
 #include "tests/config_messages.h"
+#include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
 
 using namespace vkformer;
@@ -188,9 +190,40 @@ TEST_CASE("configs of old and new files are read", "[t5]") {
   CHECK(!has(v11, "encoder.block.2.layer.1.layer_norm.weight"));
   CHECK((*v11.config)["dense_act_fn"] == "gelu_new");
   CHECK((*v11.config)["scale_decoder_outputs"] == false);
-  CHECK(has(read_model({{"tie_word_embeddings", true}, {"scale_decoder_outputs", false}}), "lm_head.weight"));
+  const Model v5 = read_model({{"tie_word_embeddings", true}, {"scale_decoder_outputs", false}});
+  CHECK(!has(v5, "lm_head.weight"));
+  CHECK((*v5.config)["tie_word_embeddings"] == true);
+  CHECK((*v5.config)["scale_decoder_outputs"] == false);
   CHECK((*read_model({{"feed_forward_proj", "gated-silu"}}).config)["dense_act_fn"] == "silu");
   CHECK((*read_model({{"feed_forward_proj", "gelu"}}).config)["dense_act_fn"] == "gelu");
+}
+
+TEST_CASE("the files of a T5 v1.1 tell whether its head is a tensor of its own", "[t5]") {
+  const testing::TemporaryFolder folder;
+  const Model made = make_t5(odd_config(true, 0));
+  for (const bool own_head : {true, false}) {
+    std::vector<std::vector<float>> values;
+    std::vector<TensorSource> tensors;
+    for (const ParameterSpec& parameter : made.parameters) {
+      if (parameter.name == "lm_head.weight" && !own_head) continue;
+      values.push_back(start_values(parameter, 3));
+      const auto dimensions = parameter.shape.dimensions();
+      tensors.push_back(TensorSource::of(parameter.name, {dimensions.begin(), dimensions.end()},
+                                         std::span<const float>(values.back())));
+    }
+    write_safetensors(folder / "model.safetensors", std::move(tensors));
+    // As transformers 4 writes it, and 5.
+    for (const bool tied : {false, true}) {
+      nlohmann::json config = *made.config;
+      config.update({{"tie_word_embeddings", tied}, {"scale_decoder_outputs", false}});
+      testing::put(folder / "config.json", config.dump());
+      const Model model = load_model(folder.path());
+      CHECK((*model.config)["tie_word_embeddings"] == !own_head);
+      CHECK((*model.config)["scale_decoder_outputs"] == false);
+      CHECK(Weights(model.parameters, folder.path()).extra().empty());
+      CHECK(model.parameters.size() == made.parameters.size() - (own_head ? 0 : 1));
+    }
+  }
 }
 
 TEST_CASE("wrong configs name the file and the key", "[t5]") {

@@ -19,6 +19,8 @@ namespace {
 struct Family {
   std::vector<std::string_view> types;  ///< model_type values
   Model (*make)(const JsonObject& config);
+  /// What a config leaves open, as the files of its folder have it; nullptr: nothing.
+  void (*settle)(nlohmann::json& config, const JsonObject& read, const WeightFiles& files) = nullptr;
 };
 
 const Family families[] = {
@@ -30,7 +32,7 @@ const Family families[] = {
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
-    {{"t5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }},
+    {{"t5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }, settle_t5_head},
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
 };
 
@@ -57,17 +59,29 @@ Model of_some_size(Model model, const JsonObject& config) {
   return model;
 }
 
-}  // namespace
-
-Model make_model(const JsonObject& config) {
+const Family& family_of(const JsonObject& config) {
   const std::string type = require_string(config, "model_type");
   for (const Family& family : families)
-    if (std::find(family.types.begin(), family.types.end(), type) != family.types.end())
-      return with_config(of_some_size(family.make(config), config), config);
+    if (std::find(family.types.begin(), family.types.end(), type) != family.types.end()) return family;
   std::string known;
   for (const Family& family : families)
     for (std::string_view name : family.types) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), type, known);
+}
+
+}  // namespace
+
+Model make_model(const JsonObject& config) {
+  return with_config(of_some_size(family_of(config).make(config), config), config);
+}
+
+Model load_model(const std::filesystem::path& folder) {
+  const JsonObject config = JsonObject::load(folder / "config.json");
+  const Family& family = family_of(config);
+  if (!family.settle) return make_model(config);
+  nlohmann::json settled = config.value();
+  family.settle(settled, config, WeightFiles(folder));
+  return make_model(JsonObject::parse(settled.dump(), config.name()));
 }
 
 }  // namespace vkformer

@@ -10,4 +10,8 @@ namespace vkformer {
 /// allocation.
 Model make_model(const JsonObject& config);
 
+/// The model of a folder: of its config.json and, where that leaves open which tensors there are, of its files. Throws
+/// Error like make_model, and then for files that can't be read.
+Model load_model(const std::filesystem::path& folder);
+
 }  // namespace vkformer

@@ -32,7 +32,7 @@ constexpr const char* companions[] = {"generation_config.json",
 
 void convert(const ConvertFlags& flags) {
   const fs::path folder = resolve_model_folder(flags.model), out = flags.out;
-  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  const Model model = load_model(folder);
   const Weights weights(model.parameters, folder);
   const bool existed = fs::exists(out);
   check(!existed || (fs::is_directory(out) && fs::is_empty(out)), "'{}' is not an empty folder; give a new one",

@@ -60,7 +60,7 @@ struct RecordedIds {
 
 void logits(const LogitsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = make_model(JsonObject::load(folder / "config.json"));
+  const Model model = load_model(folder);
   RecordedIds batch(model, flags.ids);
   const Weights weights(model.parameters, folder);
   Graph graph;

@@ -60,12 +60,17 @@ T5Config T5Config::from_json(const JsonObject& json) {
   c.dropout = number_or(json, "dropout_rate", c.dropout, 0, 0.99);
   c.epsilon = number_or(json, "layer_norm_epsilon", c.epsilon, 0, 1);
   c.factor = number_or(json, "initializer_factor", c.factor, 0, 1e6);
-  // Newer versions of transformers write tie_word_embeddings true for all, and scale_decoder_outputs false where the
-  // head is a tensor of its own.
-  const bool tie = boolean_or(json, "tie_word_embeddings", true);
-  c.scaled_head = boolean_or(json, "scale_decoder_outputs", tie);
-  c.tied = tie && c.scaled_head;
+  c.tied = boolean_or(json, "tie_word_embeddings", true);
+  c.scaled_head = boolean_or(json, "scale_decoder_outputs", c.tied);
   return c;
+}
+
+void settle_t5_head(nlohmann::json& config, const JsonObject& read, const WeightFiles& files) {
+  const bool tied = boolean_or(read, "tie_word_embeddings", true);
+  const bool scaled = boolean_or(read, "scale_decoder_outputs", tied);
+  if (scaled) return;
+  config["tie_word_embeddings"] = files.find("lm_head.weight") == nullptr;
+  config["scale_decoder_outputs"] = false;
 }
 
 nlohmann::json T5Config::to_json() const {
