@@ -198,6 +198,25 @@ sed -i 's/"added_tokens": \[\]/"added_tokens": [{"id": 900, "content": "<end>", 
 accept "$vkformer" generate tokenized -p "the " -n 30 --seed 1
 cmp -s out plain || fail "the general tokenizer gives another text: $(cat out)"
 refuse 1 "the prompt has token 900" "$vkformer" generate tokenized -p "<end>the "
+# How text is generated: flags, then generation_config.json, then as above; the keys that matter are named.
+accept "$vkformer" generate tokenized -p "the " -n 12 --temp 0.7 --top-k 5 --seed 3
+grep -q generation_config err && fail "keys of a file that is not there: $(cat err)"
+cp out by_flags
+says='from generation_config.json: max_new_tokens 12, temperature 0.7, top_k 5'
+echo '{"do_sample": true, "temperature": 0.7, "top_k": 5, "max_new_tokens": 12, "min_length": 0}' >tokenized/generation_config.json
+accept "$vkformer" generate tokenized -p "the " --seed 3
+cmp -s out by_flags || fail "generation_config.json does not do what the flags do: $(cat out by_flags)"
+grep -qx "$says" err || fail "expected '$says': $(cat err)"
+accept "$vkformer" generate tokenized -p "the " -n 30 --seed 1 --temp 1 --top-k 0 --quiet
+cmp -s out plain || fail "generation_config.json goes before the flags: $(cat out)"
+[[ -s err ]] && fail "--quiet is not: $(cat err)"
+echo '{"no_repeat_ngram_size": 1, "max_new_tokens": 4}' >tokenized/generation_config.json
+for beams in 1 2; do
+  accept "$vkformer" generate tokenized -p "the " --beams $beams --quiet
+  [[ -z $(sed 's/^-[0-9.]*  //' out | tr -d '\n' | fold -w1 | sort | uniq -d) ]] || fail "no_repeat_ngram_size was ignored: $(cat out)"
+done
+rm tokenized/generation_config.json
+accept "$vkformer" generate run -p "the" --beams 2 -n 5
 # Text through an encoder-decoder.
 cp -r "$fixtures/t5" translated
 cp tokenized/tokenizer.json translated
@@ -217,7 +236,6 @@ ids 1 "1000000000 new tokens" "$vkformer" generate "$fixtures/t5" --ids 5 -n 100
 refuse 1 "MiB free" "$vkformer" generate "$fixtures/t5" --ids 5 -n 1000000 --beams 32 --quiet
 ids 1 "num_beams 2" "${generate[@]}" --beams 2 --temp 0.5
 ids 2 "--length-penalty" "${generate[@]}" --beams 2 --length-penalty 1000
-ids 2 "--ids" "$vkformer" generate run -p "the" --beams 2
 cp -r "$fixtures/gpt2" groups
 echo '{"num_beam_groups": 2}' >groups/generation_config.json
 ids 1 'groups/generation_config.json: "num_beam_groups" is not supported' "$vkformer" generate groups --ids 5
@@ -282,6 +300,37 @@ refuse 1 "shape" "$vkformer" train --resume --out odd-run
 grep -q "^device " err && fail "a device was opened before the checkpoint was checked"
 cp -r run cut-run; head -c 500 "$checkpoint/optimizer.safetensors" >"cut-run/$(cat run/latest)/optimizer.safetensors"
 refuse 1 "optimizer.safetensors" "$vkformer" train --resume --out cut-run
+
+# Messages that can't be written stop no work, also where nothing is open for them: no file must take their place.
+trained() {
+  cmp -s "$1/checkpoint-000004/model.safetensors" reference/checkpoint-000004/model.safetensors || fail "no whole run: $2"
+}
+accept "${train[@]}" --out reference
+"${train[@]}" --out silent 2>/dev/full >out </dev/null || fail "stderr on a full device ended a training: $?"
+trained silent "stderr on a full device"
+"${train[@]}" --out closed 2>&- >out </dev/null || fail "a closed stderr ended a training: $?"
+trained closed "a closed stderr"
+"${train[@]}" --out piped --evaluate-every 1 2>err </dev/null | true
+trained piped "a reader that went away"
+"$vkformer" devices --nonsense 2>/dev/full </dev/null
+[[ $? == 2 ]] || fail "an error that can't be printed changes the status"
+# Results that can't be written are an error, and no verdict on anything else.
+for command in "devices" "ops" "--help" "info --json $fixtures/gpt2" "train small.json --plan --quiet" \
+    "generate run -p the -n 4 --quiet" "generate $fixtures/gpt2 --ids 5 -n 4 --quiet" "verify $fixtures/tokenizers"; do
+  for target in /dev/full closed; do
+    read -ra words <<<"$command"
+    status=0
+    if [[ $target == closed ]]; then
+      "$vkformer" "${words[@]}" >&- 2>err </dev/null || status=$?
+    else
+      "$vkformer" "${words[@]}" >$target 2>err </dev/null || status=$?
+    fi
+    [[ $status == 1 && $(grep -vc '^device ' err) == 1 ]] && grep -q "can't be written to stdout" err ||
+      fail "status $status, stdout $target: $command: $(cat err)"
+  done
+done
+(ulimit -f 100; "$vkformer" convert "$fixtures/gpt2" large) 2>err && fail "a file may be larger than the limit"
+grep -q "large" err && [[ ! -e large ]] || fail "a limit on file sizes: $(cat err; ls)"
 
 # A full disk loses no checkpoint. (Needs the right to mount.)
 mkdir full

@@ -1,6 +1,6 @@
 // Generating for a batch: unlike lengths, lengths that have no positions, what is refused before there is a device.
 
-#include "models/generation/generation.h"
+#include "models/generation/prepared_search.h"
 #include "models/families/registry.h"
 
 #include <algorithm>

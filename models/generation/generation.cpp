@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "models/generation/stored_weights.h"
 #include "models/parameters.h"
@@ -209,83 +208,6 @@ void Generator::reorder(std::span<const int32_t> parents) {
   write_feed(*reorder_, {{"parents", parents}, {"count", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
   reorder_->run();
   // Beams of one prompt have the same padding, so `pads_` and `mask_` stay.
-}
-
-namespace {
-
-/// Positions of a model that sets no limit. More would mean a slip of the pen; memory refuses most of them earlier.
-constexpr int64_t unlimited_positions = int64_t{1} << 20;
-
-/// Most tokens to generate, so that they and the prompt have positions.
-int64_t fitting_tokens(const Model& model, const GenerationConfig& config, int64_t prompt) {
-  const int64_t context = model.context > 0 ? model.context : unlimited_positions;
-  check(prompt < context, "the prompt has {} tokens, the model {} positions; shorten it", prompt, context);
-  const int64_t most = config.most_new_tokens(prompt), fitting = context - prompt;
-  check(!config.max_new_tokens || most <= fitting,
-        "{} new tokens were asked for, after the prompt's {} the model has positions for {}", most, prompt, fitting);
-  return std::min(most, fitting);
-}
-
-}  // namespace
-
-PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given) {
-  check(model.generates(), "this {} model does not write text", model.family);
-  check_prompts(given, model.vocabulary);
-  PreparedSearch prepared;
-  size_t longest = 0, shortest = SIZE_MAX;
-  for (const auto& ids : given) {
-    longest = std::max(longest, ids.size());
-    shortest = std::min(shortest, ids.size());
-  }
-  const auto sources = static_cast<int64_t>(given.size());
-  GeneratorShape& shape = prepared.shape;
-  shape.rows = sources * config.num_beams;
-  if (model.has_encoder()) {
-    check(model.context == 0 || static_cast<int64_t>(longest) <= model.context,
-          "the source has {} tokens, the model {} positions; shorten it", longest, model.context);
-    shape.sources = sources;
-    shape.source_positions = static_cast<int64_t>(longest);
-    for (auto& ids : given) {
-      prepared.mask.insert(prepared.mask.end(), ids.size(), 1);
-      prepared.mask.insert(prepared.mask.end(), longest - ids.size(), 0);
-      ids.resize(longest, 0);
-      prepared.sources.insert(prepared.sources.end(), ids.begin(), ids.end());
-    }
-    given.assign(given.size(), {config.decoder_start()});
-    longest = 1;
-  } else {
-    shape.left_padded = shortest < longest;
-  }
-  config.max_new_tokens = fitting_tokens(model, config, static_cast<int64_t>(longest));
-  shape.capacity = static_cast<int64_t>(longest) + *config.max_new_tokens;
-  prepared.search = make_search(config, std::move(given), model.vocabulary);
-  return prepared;
-}
-
-void run_search(Generator& generator, PreparedSearch& prepared,
-                const std::function<void(std::span<const float>)>& on_logits) {
-  Search& search = *prepared.search;
-  if (!prepared.sources.empty()) generator.encode(prepared.sources, prepared.mask);
-  size_t longest = 0;
-  for (int64_t row = 0; row < search.rows(); ++row) longest = std::max(longest, search.ids(row).size());
-  std::vector<int32_t> prompts, pads;
-  for (int64_t row = 0; row < search.rows(); ++row) {
-    const auto ids = search.ids(row);
-    pads.push_back(static_cast<int32_t>(longest - ids.size()));
-    prompts.insert(prompts.end(), longest - ids.size(), 0);
-    prompts.insert(prompts.end(), ids.begin(), ids.end());
-  }
-  if (!prepared.shape.left_padded) pads.clear();
-  std::vector<float> logits = generator.prefill(prompts, pads);
-  while (true) {
-    if (on_logits) on_logits(logits);
-    const SearchStep& step = search.advance(logits);
-    if (search.done()) return;
-    std::vector<int32_t> identity(step.parents.size());
-    std::iota(identity.begin(), identity.end(), 0);
-    if (step.parents != identity) generator.reorder(step.parents);
-    logits = generator.decode(step.tokens);
-  }
 }
 
 }  // namespace vkformer

@@ -2,7 +2,6 @@
 // Text generation: the prompt through one recorded program (prefill), then one token at a time through another
 // (decode), over a key-value cache that stays on the device. With an encoder, that runs once before.
 
-#include "models/generation/beam_search.h"
 #include "models/model.h"
 #include "models/parameters.h"
 
@@ -82,22 +81,5 @@ class Generator {
   const Program* last_prefill_ = nullptr;
   std::unique_ptr<Program> decode_, encoder_, reorder_;
 };
-
-/// A search and all that a Generator needs to run it. Nothing of it is on a device.
-struct PreparedSearch {
-  GeneratorShape shape;                ///< for the Generator
-  std::vector<int32_t> sources, mask;  ///< with an encoder: its ids, padded behind their ends, and 0 for padding
-  std::unique_ptr<Search> search;
-};
-
-/// `given`: the ids of each prompt or, with an encoder, of each source; lengths may differ. Where `config` does not ask
-/// for a number of new tokens, sequences end where the model's context ends. Throws Error when the model does not write
-/// text, for prompts, sources or max_new_tokens beyond its context, and like make_search.
-PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given);
-
-/// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
-/// `on_logits` (optional) sees the logits [rows, V] of every step. `generator` has the prepared shape.
-void run_search(Generator& generator, PreparedSearch& prepared,
-                const std::function<void(std::span<const float>)>& on_logits = {});
 
 }  // namespace vkformer

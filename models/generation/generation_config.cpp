@@ -99,7 +99,22 @@ GenerationConfig class_defaults(std::string_view model_type) {
   return {};
 }
 
-GenerationConfig parse(const JsonObject& object, GenerationConfig c) {
+}  // namespace
+
+GenerationSource find_generation_source(const std::filesystem::path& folder) {
+  const auto file = folder / "generation_config.json";
+  if (std::filesystem::exists(file)) return {JsonObject::load(file), {}};
+  JsonObject config = JsonObject::load(folder / "config.json");
+  GenerationConfig silent = class_defaults(string_or(config, "model_type", ""));
+  return {std::move(config), std::move(silent)};
+}
+
+GenerationConfig load_generation_config(const std::filesystem::path& folder) {
+  GenerationSource source = find_generation_source(folder);
+  return parse_generation_config(source.json, std::move(source.silent));
+}
+
+GenerationConfig parse_generation_config(const JsonObject& object, GenerationConfig c) {
   refuse_unsupported(object);
   if (object.has("max_new_tokens")) c.max_new_tokens = require_integer(object, "max_new_tokens", 1, most_tokens);
   c.max_length = integer_or(object, "max_length", c.max_length, 1, most_tokens);
@@ -119,25 +134,14 @@ GenerationConfig parse(const JsonObject& object, GenerationConfig c) {
   c.begin_suppress_tokens = ids_or(object, "begin_suppress_tokens");
   c.no_repeat_ngram_size = integer_or(object, "no_repeat_ngram_size", c.no_repeat_ngram_size, 0, most_tokens);
   c.repetition_penalty = number_or(object, "repetition_penalty", c.repetition_penalty, 1e-3, 1e3);
-  c.renormalize_logits = boolean_or(object, "renormalize_logits", false);
-  c.do_sample = boolean_or(object, "do_sample", false);
+  c.renormalize_logits = boolean_or(object, "renormalize_logits", c.renormalize_logits);
+  c.do_sample = boolean_or(object, "do_sample", c.do_sample);
   c.temperature = number_or(object, "temperature", c.temperature, 0, 1e3);
   // -1 says "off" in some files.
   c.top_k = std::max<int64_t>(integer_or(object, "top_k", c.top_k, -1, most_tokens), 0);
   c.top_p = number_or(object, "top_p", c.top_p, 0, 1);
   return c;
 }
-
-}  // namespace
-
-GenerationConfig load_generation_config(const std::filesystem::path& folder) {
-  const auto file = folder / "generation_config.json";
-  if (std::filesystem::exists(file)) return parse_generation_config(JsonObject::load(file));
-  const JsonObject config = JsonObject::load(folder / "config.json");
-  return parse(config, class_defaults(string_or(config, "model_type", "")));
-}
-
-GenerationConfig parse_generation_config(const JsonObject& json) { return parse(json, {}); }
 
 int64_t GenerationConfig::most_new_tokens(int64_t prompt_length) const {
   if (max_new_tokens) return *max_new_tokens;

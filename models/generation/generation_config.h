@@ -43,6 +43,7 @@ struct GenerationConfig {
   double top_p = 1;        ///< 1: off
   uint32_t seed = 0;       ///< no key of the file
 
+  bool operator==(const GenerationConfig&) const = default;
   /// Whether max_new_tokens or max_length says how long a sequence may become.
   bool has_length() const { return max_new_tokens || max_length != GenerationConfig().max_length; }
   /// Most tokens to generate after a prompt (a decoder's start id is a prompt of length 1). Throws Error when
@@ -55,11 +56,18 @@ struct GenerationConfig {
   int32_t decoder_start() const;
 };
 
-/// Reads generation_config.json of a model folder, or, in an older folder that has none, the same keys of its
-/// config.json; ids that this lacks are then those of Hugging Face's configuration class. Unknown keys are ignored, and
-/// negative ids are none. Throws Error for wrong types, for values outside of what can be meant, and for keys that
-/// would change the result but are not implemented.
+/// Where a model folder says how to generate.
+struct GenerationSource {
+  JsonObject json;  ///< generation_config.json or, in an older folder that has none, config.json
+  GenerationConfig
+      silent;  ///< what holds where it is silent: of config.json the ids of Hugging Face's configuration class
+};
+GenerationSource find_generation_source(const std::filesystem::path& folder);
+
+/// Reads Hugging Face's keys; what `json` does not say is as in `silent`. Unknown keys are ignored, and negative ids
+/// are none. Throws Error for wrong types, for values outside of what can be meant, and for keys that would change the
+/// result but are not implemented.
+GenerationConfig parse_generation_config(const JsonObject& json, GenerationConfig silent = {});
 GenerationConfig load_generation_config(const std::filesystem::path& folder);
-GenerationConfig parse_generation_config(const JsonObject& json);
 
 }  // namespace vkformer

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/generation/beam_search.h"
-#include "models/generation/generation.h"
+#include "models/generation/prepared_search.h"
 #include "models/verify/verify_parts.h"
 #include "models/weights.h"
 #include "runtime/check.h"

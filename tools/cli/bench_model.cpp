@@ -11,6 +11,7 @@
 #include "shaders/global_norm/global_norm.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 
 namespace vkformer {
@@ -120,7 +121,7 @@ void bench_model(const BenchFlags& flags) {
   const bool json = flags.output == "json";
   auto rows = nlohmann::json::array();
   if (!json)
-    fmt::print(
+    print(
         "| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10} |\n| {:-<24} | {:->11}: | {:->9}: | {:-<36} "
         "| {:->25}: | {:->21}: | {:->9}: |\n",
         "model", "size", "params", "device", "test", "t/s", "best ms", "", "", "", "", "", "", "");
@@ -136,16 +137,15 @@ void bench_model(const BenchFlags& flags) {
                       {"deviation", row.deviation},
                       {"best_seconds", row.best_seconds}});
     else
-      fmt::print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n",
-                 fmt::format("{} {} {}", model.family, flags.model, flags.dtype), size, parameters,
-                 backend->facts().name, row.test, fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation),
-                 row.best_seconds * 1e3);
-    std::fflush(stdout);
+      print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n",
+            fmt::format("{} {} {}", model.family, flags.model, flags.dtype), size, parameters, backend->facts().name,
+            row.test, fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
+    check_output();
   };
   bench_generation(flags, *backend, stored, report);
   size = parameter_bytes_text(model);
   if (flags.batch > 0) bench_training(flags, *backend, model, report);
-  if (json) fmt::print("{}\n", rows.dump(1));
+  if (json) print("{}\n", rows.dump(1));
 }
 
 }  // namespace vkformer

@@ -9,6 +9,7 @@
 #include "runtime/check.h"
 #include "runtime/conform/conform.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -76,7 +77,7 @@ void bench_op(const BenchFlags& flags) {
   auto backend = open_device(flags.common.device, {.profile = true});
   check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
         backend->facts().name);
-  if (!flags.common.quiet) fmt::print(stderr, "{}\n", backend->describe());
+  if (!flags.common.quiet) say("{}", backend->describe());
   auto store = backend->make_store(layout);
   Graph graph;
   Values inputs;
@@ -104,7 +105,7 @@ void bench_op(const BenchFlags& flags) {
   if (only == "first") only = candidates.front();
   if (!only.empty() && std::find(candidates.begin(), candidates.end(), only) == candidates.end())
     throw UsageError(fmt::format("kernel '{}' is not legal here; there are: {}", only, fmt::join(candidates, ", ")));
-  fmt::print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
+  print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
   for (std::string_view candidate : candidates) {
     if (!only.empty() && candidate != only) continue;
     auto program = backend->compile(graph, store, {.candidate = std::string(candidate)});
@@ -123,11 +124,11 @@ void bench_op(const BenchFlags& flags) {
     }
     std::sort(seconds.begin(), seconds.end());
     const Cost cost = op->cost ? op->cost(node) : Cost{};
-    fmt::print("{:<24} {:>12.4f} {:>12.4f}", candidate.empty() ? op->name : candidate, seconds.front() * 1e3,
-               seconds[seconds.size() / 2] * 1e3);
+    print("{:<24} {:>12.4f} {:>12.4f}", candidate.empty() ? op->name : candidate, seconds.front() * 1e3,
+          seconds[seconds.size() / 2] * 1e3);
     if (!cost.at_most)
-      fmt::print(" {:>10.2f} {:>10.2f}", cost.flops / seconds.front() * 1e-9, cost.bytes / seconds.front() * 1e-9);
-    fmt::print("\n");
+      print(" {:>10.2f} {:>10.2f}", cost.flops / seconds.front() * 1e-9, cost.bytes / seconds.front() * 1e-9);
+    print("\n");
   }
 }
 

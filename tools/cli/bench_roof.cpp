@@ -5,6 +5,7 @@
 
 #include "shaders/matmul/matmul.h"
 #include "shaders/roof/roof.h"
+#include "tools/cli/output.h"
 #include "tools/cli/tune.h"
 
 namespace vkformer {
@@ -115,21 +116,21 @@ void bench_roof(const BenchFlags& flags) {
     roof.bytes_per_second = std::max(roof.bytes_per_second, rate);
     out["copy"][name] = rate;
     const std::string what = name == "transfer" ? "vkCmdCopyBuffer" : "kernel " + name;
-    if (!json) fmt::print("{:<40} {:>12.2f} GB/s\n", "copy, " + what, rate * 1e-9);
+    if (!json) print("{:<40} {:>12.2f} GB/s\n", "copy, " + what, rate * 1e-9);
   }
   out["multiply_add_f32"] = roof.flops_per_second = multiply_add_rate(*backend, flags.repetitions);
   if (!json)
-    fmt::print("{:<40} {:>12.2f} GFLOP/s\n{:<40} not measured: no kernel computes in f16\n", "multiply-add, f32",
-               roof.flops_per_second * 1e-9, "multiply-add, f16");
+    print("{:<40} {:>12.2f} GFLOP/s\n{:<40} not measured: no kernel computes in f16\n", "multiply-add, f32",
+          roof.flops_per_second * 1e-9, "multiply-add, f16");
   const std::string reason = no_matrix_rate(backend->facts());
   if (reason.empty()) {
     const double rate = matrix_rate(*backend, flags.repetitions);
     if (json) out["matrix_cores_f16"] = rate;
-    if (!json) fmt::print("{:<40} {:>12.2f} GFLOP/s\n", "matrix cores, product of f16 operands", rate * 1e-9);
+    if (!json) print("{:<40} {:>12.2f} GFLOP/s\n", "matrix cores, product of f16 operands", rate * 1e-9);
   } else if (!json) {
-    fmt::print("{:<40} not measured: {}\n", "matrix cores", reason);
+    print("{:<40} not measured: {}\n", "matrix cores", reason);
   }
-  if (json) fmt::print("{}\n", out.dump(1));
+  if (json) print("{}\n", out.dump(1));
   if (flags.common.tuning == "none") return;
   Tuning measured;
   measured.roof = roof;

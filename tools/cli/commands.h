@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "models/generation/generation.h"
+#include "models/generation/sampling.h"
 #include "models/training/trainer.h"
 #include "runtime/conform/conform.h"
 
@@ -117,9 +117,9 @@ struct TuneFlags {
 };
 
 void train(TrainFlags flags);
-void generate(GenerateFlags flags);
+void generate(const GenerateFlags& flags);
 void generate_ids(const GenerateFlags& flags);
-/// generate for the text of an encoder-decoder: a search whose result is text.
+/// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
 void logits(const LogitsFlags& flags);
 void convert(const ConvertFlags& flags);

@@ -7,6 +7,7 @@
 #include "runtime/conform/conform.h"
 #include "runtime/pipeline_log.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -25,6 +26,11 @@ const char* word_for(ConformResult::Verdict verdict) {
   }
 }
 
+/// On stdout, unless that belongs to the report.
+void say_or_print(bool report_on_stdout, const std::string& line) {
+  report_on_stdout ? say("{}", line) : print("{}\n", line);
+}
+
 }  // namespace
 
 void conform(const ConformFlags& flags) {
@@ -41,8 +47,9 @@ void conform(const ConformFlags& flags) {
                                                             : total->not_supported);
     }
     if (flags.verbose || result.verdict == ConformResult::Verdict::failed)
-      fmt::print(flags.common.json ? stderr : stdout, "{:<4} {} {} {}  {:.2f}{}{}\n", word_for(result.verdict),
-                 result.op, result.check, result.what, result.worst, result.detail.empty() ? "" : "  ", result.detail);
+      say_or_print(flags.common.json,
+                   fmt::format("{:<4} {} {} {}  {:.2f}{}{}", word_for(result.verdict), result.op, result.check,
+                               result.what, result.worst, result.detail.empty() ? "" : "  ", result.detail));
     rows.push_back({{"op", result.op},
                     {"case", result.what},
                     {"check", result.check},
@@ -68,7 +75,7 @@ void conform(const ConformFlags& flags) {
       {"not_supported", all.not_supported},
       {"cases", rows},
       {"pipelines", pipelines}};
-  if (flags.common.json) fmt::print("{}\n", report.dump(1));
+  if (flags.common.json) print("{}\n", report.dump(1));
   if (!flags.report.empty()) {
     std::ofstream file(flags.report);
     file << report.dump(1) << "\n";
@@ -76,11 +83,11 @@ void conform(const ConformFlags& flags) {
     check(static_cast<bool>(file), "can't write the report to '{}'", flags.report);
   }
   if (!flags.common.json) {
-    fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22}\n", "op", "OK", "FAIL", "not supported", "worst / tolerance");
+    print("{:<28} {:>6} {:>6} {:>14} {:>22}\n", "op", "OK", "FAIL", "not supported", "worst / tolerance");
     for (const auto& [op, total] : totals)
-      fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", op, total.ok, total.failed, total.not_supported, total.worst);
-    fmt::print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", "total", all.ok, all.failed, all.not_supported, all.worst);
-    fmt::print("\n{}", pipeline_table());
+      print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", op, total.ok, total.failed, total.not_supported, total.worst);
+    print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", "total", all.ok, all.failed, all.not_supported, all.worst);
+    print("\n{}", pipeline_table());
   }
   check(all.failed == 0, "{} of {} checks failed on {}", all.failed, all.ok + all.failed + all.not_supported,
         backend->facts().name);

@@ -6,6 +6,7 @@
 #include "runtime/kernels.h"
 #include "runtime/op.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -21,8 +22,8 @@ void print_devices(bool json) {
     listings = list_devices();
   auto rows = nlohmann::json::array();
   if (!json)
-    fmt::print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver",
-               "API", "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
+    print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver", "API",
+          "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
   for (size_t i = 0; i < listings.size(); ++i) {
     const DeviceFacts& f = listings[i].facts;
     const auto yes = [](bool value) { return value ? "yes" : "-"; };
@@ -47,17 +48,17 @@ void print_devices(bool json) {
                       {"matrix_shapes_f16", shapes},
                       {"unusable", listings[i].unusable}});
     else
-      fmt::print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", i, f.name, f.driver, api,
-                 gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16),
-                 yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
-                 listings[i].unusable.empty() ? "   yes" : "no: " + listings[i].unusable);
+      print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", i, f.name, f.driver, api,
+            gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16),
+            yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
+            listings[i].unusable.empty() ? "   yes" : "no: " + listings[i].unusable);
   }
-  if (json) fmt::print("{}\n", rows.dump(1));
+  if (json) print("{}\n", rows.dump(1));
 }
 
 void print_ops(const CommonFlags& flags) {
   const auto backend = open_backend(flags);
-  fmt::print("{:<30} {:>8} {:>5}  {}\n", "op", "gradient", "cases", "kernels on " + backend->facts().name);
+  print("{:<30} {:>8} {:>5}  {}\n", "op", "gradient", "cases", "kernels on " + backend->facts().name);
   for (const Op* op : all_ops()) {
     const auto cases = op->cases ? op->cases() : std::vector<Case>{};
     std::vector<std::string> kernels;
@@ -75,11 +76,11 @@ void print_ops(const CommonFlags& flags) {
     }
     std::string list = op->candidates ? "" : op->renames_storage() ? "(storage only)" : std::string(op->name);
     for (const std::string& kernel : kernels) list += (list.empty() ? "" : ", ") + kernel;
-    fmt::print("{:<30} {:>8} {:>5}  {}\n", op->name, op->gradient ? "yes" : "-", cases.size(),
-               list.empty() ? "not supported" : list);
+    print("{:<30} {:>8} {:>5}  {}\n", op->name, op->gradient ? "yes" : "-", cases.size(),
+          list.empty() ? "not supported" : list);
   }
   for (const KernelVariant& kernel : kernel_variants())
-    if (!kernel.built) fmt::print("not built: {} ({})\n", kernel.kernel, kernel.variant);
+    if (!kernel.built) print("not built: {} ({})\n", kernel.kernel, kernel.variant);
 }
 
 }  // namespace vkformer

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <random>
 
-#include "models/generation/generation.h"
+#include "models/generation/prepared_search.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/prompt_text.h"
 #include "tools/cli/tune.h"
@@ -38,28 +39,9 @@ std::vector<int32_t> parse_ids(const std::string& text) {
   return ids;
 }
 
-/// What the folder says, and the command line before it.
-GenerationConfig configured(const GenerateFlags& flags, const std::filesystem::path& folder) {
-  const auto given = [&](const char* name) { return flags.given.contains(name); };
-  GenerationConfig config = load_generation_config(folder);
-  config.usual_new_tokens = flags.tokens;
-  if (given("--tokens")) config.max_new_tokens = flags.tokens;
-  if (given("--beams")) config.num_beams = flags.beams;
-  if (given("--return")) config.num_return_sequences = flags.returned;
-  if (given("--length-penalty")) config.length_penalty = flags.length_penalty;
-  if (given("--early-stopping")) config.early_stopping = EarlyStopping::yes;
-  for (const char* flag : {"--temp", "--top-k", "--top-p", "--seed"})
-    config.do_sample = config.do_sample || given(flag);
-  if (given("--temp")) config.temperature = flags.sampling.temperature;
-  if (given("--top-k")) config.top_k = flags.sampling.top_k;
-  if (given("--top-p")) config.top_p = flags.sampling.top_p;
-  if (config.temperature == 0) config.do_sample = false;
-  config.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
-  return config;
-}
-
 /// As ids or, with a tokenizer, as text.
-void print(const std::vector<std::vector<Hypothesis>>& results, const PromptText* tokenizer, bool scores, bool json) {
+void print_results(const std::vector<std::vector<Hypothesis>>& results, const PromptText* tokenizer, bool scores,
+                   bool json) {
   auto rows = nlohmann::json::array();
   for (size_t source = 0; source < results.size(); ++source)
     for (const Hypothesis& hypothesis : results[source]) {
@@ -69,21 +51,22 @@ void print(const std::vector<std::vector<Hypothesis>>& results, const PromptText
         rows.push_back({{"source", source}, {"ids", hypothesis.ids}, {"score", hypothesis.score}});
         if (tokenizer) rows.back()["text"] = text;
       } else if (scores) {
-        fmt::print("{:.4f}  {}\n", hypothesis.score, text);
+        print("{:.4f}  {}\n", hypothesis.score, text);
       } else {
-        fmt::print("{}\n", text);
+        print("{}\n", text);
       }
     }
-  if (json) fmt::print("{}\n", rows.dump(1));
+  if (json) print("{}\n", rows.dump(1));
 }
 
 void search(const GenerateFlags& flags, const std::filesystem::path& folder, const Model& model,
             std::vector<std::vector<int32_t>> given, const PromptText* tokenizer) {
-  const GenerationConfig config = configured(flags, folder);
+  const auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
   PreparedSearch prepared = prepare_search(model, config, std::move(given));
   const Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);
+  if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     int64_t prompt = 1;
     for (int64_t row = 0; row < prepared.shape.rows; ++row)
@@ -93,8 +76,8 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, con
   Generator generator(*backend, model, prepared.shape);
   load_weights(weights, generator.store(), flags.common.quiet);
   run_search(generator, prepared);
-  print(prepared.search->results(), tokenizer, config.num_beams > 1, flags.common.json);
-  if (config.do_sample && !flags.common.quiet) fmt::print(stderr, "seed {}\n", config.seed);
+  print_results(prepared.search->results(), tokenizer, config.num_beams > 1, flags.common.json);
+  if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
 
   if (flags.common.profile.empty()) return;
   std::vector<std::pair<std::string, const Program*>> programs;

@@ -6,12 +6,14 @@
 #include <numeric>
 
 #include "models/families/registry.h"
+#include "models/generation/generation.h"
 #include "models/parameters.h"
 #include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -136,14 +138,13 @@ ordered_json training_rows(const Model& model, const BatchShape& shape, const Ba
   return rows;
 }
 
-void print_row(const char* what, const std::string& text) { fmt::print("{:<11} {}\n", what, text); }
+void print_row(const char* what, const std::string& text) { print("{:<11} {}\n", what, text); }
 
 void print_memory(const char* what, const std::string& how, const ordered_json& memory) {
   if (memory.contains("impossible"))
     return print_row(what, fmt::format("{}: impossible: {}", how, memory["impossible"].get<std::string>()));
   print_row(what, fmt::format("{}: {}", how, size_text(memory["total_bytes"])));
-  for (const auto& [row, bytes] : memory["rows"].items())
-    fmt::print("{:11} {:<42} {:>12}\n", "", row, size_text(bytes));
+  for (const auto& [row, bytes] : memory["rows"].items()) print("{:11} {:<42} {:>12}\n", "", row, size_text(bytes));
 }
 
 void print_text(const ordered_json& out, const InfoFlags& flags) {
@@ -179,14 +180,14 @@ std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
   try {
     return open_backend(flags);
   } catch (const Error& error) {
-    fmt::print(stderr, "temporaries are not counted: {}\n", error.what());
+    say("temporaries are not counted: {}", error.what());
     return nullptr;
   }
 }
 
 /// Fills in everything that needs a supported model. Throws Error saying why it is not.
 void describe_model(ordered_json& out, const JsonObject& config, const fs::path& folder, InfoFlags& flags) {
-  const Model model = make_model(config);
+  const Model model = folder.empty() ? make_model(config) : load_model(folder);
   out["parameters"] = model.parameter_count();
   if (!folder.empty()) out["skipped"] = Weights(model.parameters, folder).extra();
   if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
@@ -218,10 +219,10 @@ void info(InfoFlags flags) {
     out["reason"] = reason = error.what();
   }
   if (flags.common.json)
-    fmt::print("{}\n", out.dump(1, ' ', false, ordered_json::error_handler_t::replace));
+    print("{}\n", out.dump(1, ' ', false, ordered_json::error_handler_t::replace));
   else
     print_text(out, flags);
-  std::fflush(stdout);
+  flush_output();
   check(reason.empty(), "not supported: {}", reason);
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 
 namespace vkformer {
@@ -23,7 +24,7 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
 }
 
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype) {
-  Model model = make_model(JsonObject::load(folder / "config.json"));
+  Model model = load_model(folder);
   if (is_half(float_type(dtype))) store_weights_as(model, float_type(dtype));
   return model;
 }
@@ -55,9 +56,9 @@ void with_bar(const Weights& weights, bool quiet, const std::function<void(const
   work([&](uint64_t done) { bar.show(static_cast<int64_t>(done) / mebibyte, "MiB of weights"); });
   bar.clear();
   if (quiet) return;
-  if (!weights.extra().empty()) fmt::print(stderr, "{}\n", skipped_line(weights.extra()));
+  if (!weights.extra().empty()) say("{}", skipped_line(weights.extra()));
   if (!weights.absent().empty())
-    fmt::print(stderr, "not in the files, so at their start values: {}\n", fmt::join(weights.absent(), ", "));
+    say("not in the files, so at their start values: {}", fmt::join(weights.absent(), ", "));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "tools/cli/commands.h"
+#include "tools/cli/output.h"
 #include "tools/cli/tune.h"
 
 namespace vkformer {
@@ -11,7 +12,7 @@ bool widen_vectors(const DeviceFacts& facts) {
 }
 
 std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions options) {
-  options.note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  options.note = [](const std::string& line) { say("{}", line); };
   auto backend = make_backend(device, options);
   if (widen_vectors(backend->facts())) {
     backend.reset();  // the driver reads the width when it is loaded, and only once loaded does it tell its version
@@ -23,7 +24,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions o
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options, bool tuning_written) {
   options.profile |= !flags.profile.empty();
   auto backend = open_device(flags.device, std::move(options));
-  if (!flags.quiet) fmt::print(stderr, "{}\n", backend->describe());
+  if (!flags.quiet) say("{}", backend->describe());
   use_tuning(*backend, flags, tuning_written || flags.tune);
   return backend;
 }

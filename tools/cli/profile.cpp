@@ -5,6 +5,7 @@
 
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -20,7 +21,7 @@ std::string rates(const Cost& cost, double seconds, const std::optional<Roof>& r
 }  // namespace
 
 void print_profile(const Program& program, const std::string& title, bool json, const std::optional<Roof>& roof) {
-  std::FILE* out = json ? stderr : stdout;
+  const auto write = json ? say_text : print_text;
   struct Row {
     std::string name;
     int count = 0;
@@ -29,7 +30,7 @@ void print_profile(const Program& program, const std::string& title, bool json, 
   };
   const auto timings = program.timings();
   if (timings.empty()) {
-    fmt::print(out, "{}: {}\n", title, program.counters().runs ? "this device has no timestamps" : "it did not run");
+    write(fmt::format("{}: {}\n", title, program.counters().runs ? "this device has no timestamps" : "it did not run"));
     return;
   }
   std::map<std::string, Row> by_kernel;
@@ -49,18 +50,18 @@ void print_profile(const Program& program, const std::string& title, bool json, 
   std::vector<Row> rows;
   for (const auto& [name, row] : by_kernel) rows.push_back(row);
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
-  fmt::print(out, "{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8}{} {:>6}\n", title, "kernel (op)", "count", "mean us",
-             "total ms", "GFLOP/s", "GB/s", roof ? "  of roof" : "", "share");
+  write(fmt::format("{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8}{} {:>6}\n", title, "kernel (op)", "count", "mean us",
+                    "total ms", "GFLOP/s", "GB/s", roof ? "  of roof" : "", "share"));
   for (const Row& row : rows)
-    fmt::print(out, "{:<52} {:>6} {:>10.1f} {:>10.3f} {} {:>5.1f}%\n", row.name, row.count,
-               row.seconds / row.count * 1e6, row.seconds * 1e3, rates(row.cost, row.seconds, roof),
-               100 * row.seconds / total);
+    write(fmt::format("{:<52} {:>6} {:>10.1f} {:>10.3f} {} {:>5.1f}%\n", row.name, row.count,
+                      row.seconds / row.count * 1e6, row.seconds * 1e3, rates(row.cost, row.seconds, roof),
+                      100 * row.seconds / total));
   const Counters c = program.counters();
-  fmt::print(out, "{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3);
-  fmt::print(out,
-             "{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
-             "{} device allocations so far\n",
-             c.runs, c.dispatches, c.barriers, c.segments, c.recorded_dispatches, c.allocations);
+  write(fmt::format("{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3));
+  write(
+      fmt::format("{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
+                  "{} device allocations so far\n",
+                  c.runs, c.dispatches, c.barriers, c.segments, c.recorded_dispatches, c.allocations));
 }
 
 void write_trace(const std::vector<std::pair<std::string, const Program*>>& programs, const std::string& file) {

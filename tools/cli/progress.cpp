@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "tools/cli/output.h"
+
 namespace vkformer {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -27,13 +29,13 @@ void Progress::show(int64_t done, const std::string& text) {
   constexpr int64_t cells = 24;
   const int64_t filled = cells * done / total_;
   const double left = (time - started_) / static_cast<double>(done - first_) * static_cast<double>(total_ - done);
-  fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}  {} left", std::string(static_cast<size_t>(filled), '#'),
-             std::string(static_cast<size_t>(cells - filled), '.'), done, total_, text, clock_text(left));
+  say_text(fmt::format("\r\033[K[{}{}] {}/{}  {}  {} left", std::string(static_cast<size_t>(filled), '#'),
+                       std::string(static_cast<size_t>(cells - filled), '.'), done, total_, text, clock_text(left)));
   drawn_ = true;
 }
 
 void Progress::clear() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) say_text("\r\033[K");
   drawn_ = false;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/check.h"
 #include "runtime/kernels.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -76,23 +77,22 @@ void print_proof_matrix(const std::vector<std::string>& files, const std::vector
     runs.push_back(report.at("run").get<std::string>());
   }
 
-  fmt::print("Pipelines of each kernel that were proved, by run:\n");
-  for (size_t i = 0; i < runs.size(); ++i) fmt::print("  {}: {}\n", i + 1, runs[i]);
-  fmt::print("{:<36} {:<18}", "kernel", "variant");
-  for (size_t i = 0; i < runs.size(); ++i) fmt::print(" {:>5}", i + 1);
-  fmt::print("  flags that one driver alone ran\n");
+  print("Pipelines of each kernel that were proved, by run:\n");
+  for (size_t i = 0; i < runs.size(); ++i) print("  {}: {}\n", i + 1, runs[i]);
+  print("{:<36} {:<18}", "kernel", "variant");
+  for (size_t i = 0; i < runs.size(); ++i) print(" {:>5}", i + 1);
+  print("  flags that one driver alone ran\n");
   std::vector<std::string> unproved;
   for (const auto& [kernel, proof] : proofs) {
-    fmt::print("{:<36} {:<18}", kernel.first, kernel.second);
-    for (size_t count : proof.pipelines) fmt::print(" {:>5}", count);
-    fmt::print("  {}\n", lone_flags(proof));
+    print("{:<36} {:<18}", kernel.first, kernel.second);
+    for (size_t count : proof.pipelines) print(" {:>5}", count);
+    print("  {}\n", lone_flags(proof));
     std::set<std::string> drivers;
     for (const auto& [flag, ran] : proof.flags) drivers.insert(ran.begin(), ran.end());
     const bool excused = std::find(single.begin(), single.end(), kernel.first) != single.end();
     if (drivers.size() < (excused ? 1u : 2u)) unproved.push_back(kernel.first + "/" + kernel.second);
   }
-  fmt::print("{} kernels with their variants, {} of them not proved on {} drivers\n", proofs.size(), unproved.size(),
-             2);
+  print("{} kernels with their variants, {} of them not proved on {} drivers\n", proofs.size(), unproved.size(), 2);
   std::string list;
   for (const std::string& name : unproved) list += (list.empty() ? "" : ", ") + name;
   check(unproved.empty(), "not proved on two drivers: {}", list);

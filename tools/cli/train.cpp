@@ -5,6 +5,7 @@
 #include "models/families/registry.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/train_plan.h"
 #include "tools/cli/train_run.h"
@@ -78,8 +79,8 @@ void train(TrainFlags flags) {
   auto backend = open_backend(flags.common);
   const bool talk = !flags.common.quiet && !flags.common.json;
   if (talk)
-    fmt::print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
-               model.parameter_count(), model.vocabulary, data.size());
+    print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
+          model.parameter_count(), model.vocabulary, data.size());
   TrainingPlan plan = plan_run(flags, model, *backend);
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
   if (flags.common.tune) {
@@ -94,7 +95,7 @@ void train(TrainFlags flags) {
   Trainer trainer(*backend, std::move(plan));
   if (flags.resume) {
     trainer.load(checkpoint);
-    if (talk) fmt::print("resumed at iteration {}\n", state.iteration);
+    if (talk) print("resumed at iteration {}\n", state.iteration);
   } else {
     initialize(trainer.store(), model.parameters, flags.settings.seed);
     state = {0, std::filesystem::absolute(flags.data).string(), fingerprint(text)};

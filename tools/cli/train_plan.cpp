@@ -1,4 +1,5 @@
 #include "tools/cli/train_plan.h"
+#include "tools/cli/output.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -25,20 +26,19 @@ std::optional<int64_t> saved_bytes(const TrainingPlan& plan, const Backend& back
 }  // namespace
 
 void print_plan(const TrainingPlan& plan, const Backend& backend) {
-  for (const TrainingPlan::Row& row : plan.rows())
-    fmt::print("  {:<34} {:>10.2f} MiB\n", row.what, mebibytes(row.bytes));
+  for (const TrainingPlan::Row& row : plan.rows()) print("  {:<34} {:>10.2f} MiB\n", row.what, mebibytes(row.bytes));
   const int64_t total = plan.total_bytes();
-  fmt::print("  {:<34} {:>10.2f} MiB, {} bytes\n", "total", mebibytes(total), total);
+  print("  {:<34} {:>10.2f} MiB, {} bytes\n", "total", mebibytes(total), total);
   std::string shares;
   for (const TrainingPlan::Row& row : plan.temporaries())
     shares += fmt::format("{}{} {:.2f} MiB", shares.empty() ? "" : ", ", row.what, mebibytes(row.bytes));
-  fmt::print("temporaries, in the same memory: {}; live set of the first: {:.2f} MiB\n", shares,
-             mebibytes(plan.programs.front().memory.live_set_bytes));
+  print("temporaries, in the same memory: {}; live set of the first: {:.2f} MiB\n", shares,
+        mebibytes(plan.programs.front().memory.live_set_bytes));
   if (const auto saved = saved_bytes(plan, backend))
-    fmt::print("computing activations again saves {:.2f} MiB\n", mebibytes(*saved));
+    print("computing activations again saves {:.2f} MiB\n", mebibytes(*saved));
   const DeviceFacts& facts = backend.facts();
   if (facts.memory_total > 0)
-    fmt::print("needs {} MiB, {} has {} MiB free\n", (total >> 20) + 1, facts.name, facts.memory_free >> 20);
+    print("needs {} MiB, {} has {} MiB free\n", (total >> 20) + 1, facts.name, facts.memory_free >> 20);
 }
 
 void print_dry_run(const TrainingPlan& plan, const Backend& backend, bool json) {
@@ -50,12 +50,12 @@ void print_dry_run(const TrainingPlan& plan, const Backend& backend, bool json) 
     for (const TrainingPlan::Row& row : plan.rows()) out["rows"][row.what] = row.bytes;
     for (const TrainingPlan::Row& row : plan.temporaries()) out["temporaries"][row.what] = row.bytes;
     for (const PlannedItem& item : largest) out["biggest"].push_back({item.name, item.bytes});
-    fmt::print("{}\n", out.dump(1));
+    print("{}\n", out.dump(1));
     return;
   }
   print_plan(plan, backend);
-  fmt::print("biggest temporaries:\n");
-  for (const PlannedItem& item : largest) fmt::print("  {:<52} {:>10.2f} MiB\n", item.name, mebibytes(item.bytes));
+  print("biggest temporaries:\n");
+  for (const PlannedItem& item : largest) print("  {:<52} {:>10.2f} MiB\n", item.name, mebibytes(item.bytes));
 }
 
 void check_fits(const TrainingPlan& plan, const DeviceFacts& facts) {

@@ -1,4 +1,5 @@
 #include "tools/cli/train_run.h"
+#include "tools/cli/output.h"
 
 #include <cmath>
 #include <csignal>
@@ -47,14 +48,13 @@ void TrainRun::train() {
   progress_.clear();
   if (saved_ != state_.iteration) save();  // before the evaluation: nobody has to wait for that
   if (state_.iteration < flags_.settings.iterations) {
-    fmt::print(stderr, "stopped at iteration {}; continue with: vkformer train --resume --out {}\n", state_.iteration,
-               flags_.out);
+    say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
   } else if (state_.iteration > first_ || (text_.validation_windows() > 0 && !evaluated())) {
     report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().loss, true);
     metrics_.flush();
     prove();
   } else {
-    fmt::print(stderr, "complete at iteration {}; give --iterations to go on\n", state_.iteration);
+    say("complete at iteration {}; give --iterations to go on", state_.iteration);
   }
 }
 
@@ -146,11 +146,10 @@ void TrainRun::report(double loss, bool whole_split) {
   }
   progress_.clear();
   if (flags_.common.json)
-    fmt::print("{}\n", row.dump());
+    print("{}\n", row.dump());
   else if (!flags_.common.quiet || whole_split)
-    fmt::print("iteration {:>6}  loss {:.4f}{}  {}\n", state_.iteration, loss, validation,
-               clock_text(now() - started_));
-  std::fflush(stdout);
+    print("iteration {:>6}  loss {:.4f}{}  {}\n", state_.iteration, loss, validation, clock_text(now() - started_));
+  flush_output();
 }
 
 }  // namespace vkformer

@@ -5,6 +5,7 @@
 
 #include "runtime/files/utf8.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 
 namespace vkformer {
@@ -52,24 +53,23 @@ std::string short_name(const std::string& signature) {
 
 void print_program(const std::string& name, const TunedProgram& tuned) {
   if (tuned.kinds.empty()) {
-    fmt::print("{}: nothing left to measure\n", name);
+    print("{}: nothing left to measure\n", name);
     return;
   }
-  fmt::print("{}\n{:>5} {:>12} {:>12} {:>6}  {:<30} {}\n", name, "nodes", "heuristic ms", "best ms", "ratio", "kernel",
-             "node");
+  print("{}\n{:>5} {:>12} {:>12} {:>6}  {:<30} {}\n", name, "nodes", "heuristic ms", "best ms", "ratio", "kernel",
+        "node");
   for (const TunedKind& kind : tuned.kinds)
-    fmt::print("{:>5} {:>12.4f} {:>12.4f} {:>6.2f}  {:<30} {}\n", kind.count, kind.heuristic_seconds * 1e3,
-               kind.chosen_seconds * 1e3, kind.heuristic_seconds / kind.chosen_seconds,
-               kind.chosen == kind.heuristic ? kind.chosen : kind.heuristic + " -> " + kind.chosen,
-               short_name(kind.signature));
+    print("{:>5} {:>12.4f} {:>12.4f} {:>6.2f}  {:<30} {}\n", kind.count, kind.heuristic_seconds * 1e3,
+          kind.chosen_seconds * 1e3, kind.heuristic_seconds / kind.chosen_seconds,
+          kind.chosen == kind.heuristic ? kind.chosen : kind.heuristic + " -> " + kind.chosen,
+          short_name(kind.signature));
   if (tuned.seconds_after > 0)
-    fmt::print("{}: {:.3f} ms before, {:.3f} ms tuned ({:+.1f} %); the single nodes predict {:.3f} ms less{}\n", name,
-               tuned.seconds_before * 1e3, tuned.seconds_after * 1e3,
-               100 * (tuned.seconds_after / tuned.seconds_before - 1), tuned.predicted_gain() * 1e3,
-               tuned.kept ? "" : "; no faster, so the heuristic's kernels stay");
+    print("{}: {:.3f} ms before, {:.3f} ms tuned ({:+.1f} %); the single nodes predict {:.3f} ms less{}\n", name,
+          tuned.seconds_before * 1e3, tuned.seconds_after * 1e3, 100 * (tuned.seconds_after / tuned.seconds_before - 1),
+          tuned.predicted_gain() * 1e3, tuned.kept ? "" : "; no faster, so the heuristic's kernels stay");
   else
-    fmt::print("{}: the heuristic's kernels are the best\n", name);
-  std::fflush(stdout);
+    print("{}: the heuristic's kernels are the best\n", name);
+  flush_output();
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
   check(flags.tuning.empty() || written || fs::exists(file), "--tuning {}: there is no such file", file.string());
   std::string ignored;
   auto tuning = std::make_shared<Tuning>(Tuning::load(file, backend.facts(), ignored));
-  if (!ignored.empty()) fmt::print(stderr, "measured choices are ignored: {}\n", ignored);
+  if (!ignored.empty()) say("measured choices are ignored: {}", ignored);
   backend.set_tuning(std::move(tuning));
 }
 
@@ -105,8 +105,7 @@ void tune_missing(Backend& backend, const CommonFlags& flags,
   }));
   if (kinds == 0) return;
   keep_tuning(backend, flags, tuning);
-  if (!flags.quiet)
-    fmt::print(stderr, "tuned {} kinds of nodes; predicted gain {:.3f} ms a run of every program\n", kinds, gain * 1e3);
+  if (!flags.quiet) say("tuned {} kinds of nodes; predicted gain {:.3f} ms a run of every program", kinds, gain * 1e3);
 }
 
 std::optional<Roof> roof_of(const Backend& backend) { return backend.tuning() ? backend.tuning()->roof : std::nullopt; }
@@ -139,10 +138,9 @@ void tune(const TuneFlags& flags) {
     if (is_half(dtype)) store_weights_as(stored, dtype);
     tune_generation(*backend, stored, {.capacity = flags.context}, flags.prompts, measured, observer);
   }
-  fmt::print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(),
-             gain * 1e3);
-  if (after > 0) fmt::print("programs that changed: {:.3f} ms before, {:.3f} ms tuned; ", before * 1e3, after * 1e3);
-  fmt::print("kept in {}\n", file.string());
+  print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(), gain * 1e3);
+  if (after > 0) print("programs that changed: {:.3f} ms before, {:.3f} ms tuned; ", before * 1e3, after * 1e3);
+  print("kept in {}\n", file.string());
 }
 
 }  // namespace vkformer

@@ -6,6 +6,7 @@
 
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -17,7 +18,7 @@ void verify(const VerifyFlags& flags) {
   };
   auto rows = nlohmann::json::array();
   for (const std::string& folder : flags.folders) {
-    if (!flags.common.json) fmt::print("{}\n", folder);
+    if (!flags.common.json) print("{}\n", folder);
     verify_case(*backend, folder, [&](const VerifyRow& row) {
       ++count[row.verdict];
       rows.push_back({{"case", folder},
@@ -28,14 +29,15 @@ void verify(const VerifyFlags& flags) {
                       {"verdict", word(row.verdict)},
                       {"note", row.note}});
       if (!flags.common.json && (!flags.common.quiet || row.verdict != VerifyRow::Verdict::passed))
-        fmt::print("  {:<7} {:<52} {:>9.2e} / {:<8.1e} {}{}{}\n", word(row.verdict), row.tensor, row.error,
-                   row.tolerance, row.how, row.note.empty() ? "" : "  ", row.note);
+        print("  {:<7} {:<52} {:>9.2e} / {:<8.1e} {}{}{}\n", word(row.verdict), row.tensor, row.error, row.tolerance,
+              row.how, row.note.empty() ? "" : "  ", row.note);
     });
+    check_output();
   }
-  if (flags.common.json) fmt::print("{}\n", rows.dump(1));
+  if (flags.common.json) print("{}\n", rows.dump(1));
   const int passed = count[VerifyRow::Verdict::passed], failed = count[VerifyRow::Verdict::failed];
   if (!flags.common.json)
-    fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, count[VerifyRow::Verdict::skipped]);
+    print("{} passed, {} failed, {} skipped\n", passed, failed, count[VerifyRow::Verdict::skipped]);
   check(failed == 0, "{} of {} comparisons failed", failed, passed + failed);
 }
 

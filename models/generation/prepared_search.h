@@ -1,0 +1,26 @@
+#pragma once
+// A batch of prompts or sources, from ids of unlike lengths to the end of a search.
+
+#include "models/generation/beam_search.h"
+#include "models/generation/generation.h"
+
+namespace vkformer {
+
+/// A search and all that a Generator needs to run it. Nothing of it is on a device.
+struct PreparedSearch {
+  GeneratorShape shape;                ///< for the Generator
+  std::vector<int32_t> sources, mask;  ///< with an encoder: its ids, padded behind their ends, and 0 for padding
+  std::unique_ptr<Search> search;
+};
+
+/// `given`: the ids of each prompt or, with an encoder, of each source; lengths may differ. Where `config` does not ask
+/// for a number of new tokens, sequences end where the model's context ends. Throws Error when the model does not write
+/// text, for prompts, sources or max_new_tokens beyond its context, and like make_search.
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given);
+
+/// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
+/// `on_logits` (optional) sees the logits [rows, V] of every step. `generator` has the prepared shape.
+void run_search(Generator& generator, PreparedSearch& prepared,
+                const std::function<void(std::span<const float>)>& on_logits = {});
+
+}  // namespace vkformer

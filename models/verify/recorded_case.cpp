@@ -1,0 +1,115 @@
+#include "models/verify/recorded_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/families/registry.h"
+#include "models/parameters.h"
+#include "models/verify/verify_parts.h"
+#include "models/weights.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+RecordedCase::RecordedCase(Backend& backend, const std::filesystem::path& folder,
+                           const std::function<void(const VerifyRow&)>& report)
+    : backend_(backend),
+      folder_(folder),
+      report_(report),
+      case_(JsonObject::load(folder / "case.json")),
+      tolerance_(require_object(case_, "tolerance")),
+      expected_(folder / "expected.safetensors"),
+      model_(load_model(folder)) {
+  const JsonObject parameters = require_object(case_, "parameters");
+  for (const auto& name : parameters.value().at("gradient_is_zero_in_theory"))
+    zero_gradients_.insert(name.get<std::string>());
+  read_batch();
+}
+
+std::vector<float> RecordedCase::floats(const std::string& name) const { return read_floats(expected_, name); }
+std::vector<int32_t> RecordedCase::ints(const std::string& name) const { return read_ints(expected_, name); }
+double RecordedCase::limit(const char* key) const { return require_number(tolerance_, key, 0, 1); }
+
+void RecordedCase::read_batch() {
+  const auto ids = shape("input_ids");
+  check(ids.size() == 2, "input_ids has {} dimensions, 2 are needed", ids.size());
+  check(shape("attention_mask") == ids, "attention_mask has not the shape of input_ids");
+  const RowMask mask = ints("attention_mask");
+  batch_.rows = ids[0];
+  batch_.mask = std::find(mask.begin(), mask.end(), 0) != mask.end();
+  if (model_.has_encoder()) {
+    const auto decoder = shape("decoder_input_ids");
+    check(decoder.size() == 2 && decoder[0] == ids[0], "decoder_input_ids does not fit input_ids");
+    batch_.positions = decoder[1];
+    batch_.source_positions = ids[1];
+    add_input("ids", ints("decoder_input_ids"));
+    add_input("source", ints("input_ids"));
+    source_mask_ = mask;
+  } else {
+    batch_.positions = ids[1];
+    add_input("ids", ints("input_ids"));
+    mask_ = mask;
+  }
+  if (batch_.mask) add_input(model_.has_encoder() ? "source_mask" : "mask", mask);
+  batch_.segments = has("token_type_ids");
+  if (batch_.segments) add_input("segments", ints("token_type_ids"));
+  check_feed(model_, batch_, feed());
+  add_input("targets", targets());
+}
+
+/// Labels at the positions whose logits they are compared with: causal models record the ids themselves.
+std::vector<int32_t> RecordedCase::targets() const {
+  std::vector<int32_t> labels = ints("labels");
+  if (model_.task != Task::causal) return labels;
+  check(shape("labels") == shape("input_ids"), "labels has not the shape of input_ids");
+  const auto positions = static_cast<size_t>(batch_.positions);
+  for (size_t row = 0; row < labels.size(); row += positions) {
+    std::copy(labels.begin() + static_cast<std::ptrdiff_t>(row + 1),
+              labels.begin() + static_cast<std::ptrdiff_t>(row + positions),
+              labels.begin() + static_cast<std::ptrdiff_t>(row));
+    labels[row + positions - 1] = -100;
+  }
+  return labels;
+}
+
+void RecordedCase::compare(const std::string& name, std::span<const float> got, double tolerance, const RowMask& mask,
+                           double largest) const {
+  const std::vector<float> want = floats(name);
+  VerifyRow row{.tensor = name, .tolerance = tolerance, .how = "of the largest", .note = {}};
+  if (want.size() != got.size() || (!mask.empty() && want.size() % mask.size() != 0)) {
+    row.note = fmt::format("{} elements expected, the model gives {}", want.size(), got.size());
+    report_(row);
+    return;
+  }
+  const size_t columns = mask.empty() ? 1 : want.size() / mask.size();
+  LargestError error{.largest = largest};
+  for (size_t i = 0; i < want.size(); ++i)
+    if (mask.empty() || mask[i / columns] != 0) error.add(static_cast<double>(got[i]), static_cast<double>(want[i]));
+  row.error = error.relative();
+  row.verdict = verdict(row.error <= tolerance);
+  report_(row);
+}
+
+void RecordedCase::compare_relative(const std::string& name, double got, double want, double tolerance,
+                                    double absolute) const {
+  const double error = std::abs(got - want) / std::abs(want);
+  report_({.tensor = name,
+           .error = error,
+           .tolerance = tolerance,
+           .how = "relative",
+           .verdict = verdict(error <= tolerance || std::abs(got - want) <= absolute),
+           .note = {}});
+}
+
+std::shared_ptr<Store> RecordedCase::load() const {
+  const auto blocks = parameter_blocks(model_.parameters, backend_.facts().max_allocation);
+  StoreLayout layout;
+  add_model(layout, model_, blocks);
+  auto store = backend_.make_store(layout);
+  write_constants(*store, model_);
+  load_parameters(*store, model_.parameters, folder_);
+  return store;
+}
+
+}  // namespace vkformer

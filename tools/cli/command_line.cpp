@@ -1,0 +1,60 @@
+#include "tools/cli/command_line.h"
+
+#include <sstream>
+
+#include "tools/cli/output.h"
+#include "tools/cli/verbs.h"
+
+namespace vkformer {
+
+void add_common_flags(CLI::App& command, CommonFlags& flags) {
+  command.add_option("-d,--device", flags.device,
+                     "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
+  command
+      .add_option("--profile", flags.profile,
+                  "time every dispatch: table on screen, Chrome trace JSON (Perfetto) into FILE")
+      ->type_name("FILE");
+  command.add_flag("--json", flags.json, "machine-readable output");
+  command.add_flag("-q,--quiet", flags.quiet, "results only");
+}
+
+void add_tuning_flag(CLI::App& command, CommonFlags& flags) {
+  flags.tuning.clear();
+  command
+      .add_option(
+          "--tuning", flags.tuning,
+          "measured choices of kernels (see 'vkformer tune'; default: this device's own); none: heuristics only")
+      ->type_name("FILE");
+}
+
+void add_dtype(CLI::App& command, std::string& dtype, const char* help) {
+  command.add_option("--dtype", dtype, help)->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
+}
+
+void add_tune_flags(CLI::App& command, CommonFlags& flags) {
+  add_tuning_flag(command, flags);
+  command.add_flag("--tune", flags.tune,
+                   "first measure kernels for nodes that were never measured here, and keep that");
+}
+
+void run_command_line(int argc, char** argv) {
+  CLI::App app{"vkformer: Transformers on any Vulkan device, from recorded command buffers"};
+  app.set_version_flag("--version", "vkformer " VKFORMER_VERSION);
+  app.require_subcommand(1);
+  add_model_verbs(app);
+  add_device_verbs(app);
+  const auto verbs = app.get_subcommands(nullptr);
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::none_of(verbs.begin(), verbs.end(), [&](const CLI::App* verb) { return verb->check_name(argv[1]); }))
+    throw UsageError(fmt::format("there is no verb '{}'; see 'vkformer --help'", argv[1]));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) throw UsageError(fmt::format("{}; see 'vkformer --help'", error.what()));
+    std::ostringstream text;  // --help, --version
+    app.exit(error, text, text);
+    print("{}", text.str());
+  }
+}
+
+}  // namespace vkformer

@@ -1,0 +1,84 @@
+#include "tools/cli/generation_settings.h"
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+GenerationConfig with_flags(GenerationConfig config, const GenerateFlags& flags) {
+  const auto given = [&](const char* name) { return flags.given.contains(name); };
+  config.usual_new_tokens = flags.tokens;
+  if (given("--tokens")) {
+    config.max_new_tokens = flags.tokens;
+    config.max_length = GenerationConfig().max_length;
+  }
+  if (given("--beams")) config.num_beams = flags.beams;
+  if (given("--return")) config.num_return_sequences = flags.returned;
+  if (given("--length-penalty")) config.length_penalty = flags.length_penalty;
+  if (given("--early-stopping")) config.early_stopping = EarlyStopping::yes;
+  for (const char* flag : {"--temp", "--top-k", "--top-p", "--seed"})
+    config.do_sample = config.do_sample || given(flag);
+  if (given("--temp")) config.temperature = flags.sampling.temperature;
+  if (given("--top-k")) config.top_k = flags.sampling.top_k;
+  if (given("--top-p")) config.top_p = flags.sampling.top_p;
+  if (config.temperature == 0) config.do_sample = false;
+  if (!config.do_sample) {  // then these say nothing
+    const GenerationConfig neutral;
+    config.temperature = neutral.temperature;
+    config.top_k = neutral.top_k;
+    config.top_p = neutral.top_p;
+  }
+  return config;
+}
+
+/// The keys of a file without which something else would be generated, each with its value.
+std::string taken_from(const GenerationSource& source, const GenerateFlags& flags) {
+  const auto config_of = [&](const JsonObject& json) {
+    return with_flags(parse_generation_config(json, source.silent), flags);
+  };
+  const GenerationConfig whole = config_of(source.json);
+  std::string taken;
+  for (const auto& [key, value] : source.json.value().items()) {
+    nlohmann::json rest = source.json.value();
+    rest.erase(key);
+    if (config_of(JsonObject::parse(rest.dump(), source.json.name())) == whole) continue;
+    taken += fmt::format("{}{} {}", taken.empty() ? "" : ", ", key, printable(value.dump(), 60));
+  }
+  if (taken.empty()) return taken;
+  return fmt::format("from {}: {}", std::filesystem::path(source.json.name()).filename().string(), taken);
+}
+
+/// Where a folder has no generation_config.json: what the tokenizer's own kind of model says of itself.
+GenerationSource source_of(const std::filesystem::path& folder, const GenerateFlags& flags, bool drawn,
+                           const PromptText* tokenizer) {
+  const bool own_file = std::filesystem::exists(folder / "generation_config.json");
+  // The config of a model of characters or bytes may have been another's, end ids and all.
+  const bool characters = tokenizer && !tokenizer->has_end();
+  GenerationSource source = own_file || !characters ? find_generation_source(folder)
+                                                    : GenerationSource{JsonObject::parse("{}", "config.json"), {}};
+  if (own_file || !drawn || flags.beams > 1) return source;
+  source.silent.do_sample = true;
+  source.silent.top_k = 0;
+  return source;
+}
+
+}  // namespace
+
+GenerationSettings generation_settings(const GenerateFlags& flags, const std::filesystem::path& folder,
+                                       const Model& model, const PromptText* tokenizer) {
+  const bool decoder_text = tokenizer && !model.has_encoder();
+  const GenerationSource source = source_of(folder, flags, decoder_text, tokenizer);
+  GenerationSettings settings{with_flags(parse_generation_config(source.json, source.silent), flags),
+                              taken_from(source, flags)};
+  settings.config.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
+  if (decoder_text)
+    for (int64_t id = tokenizer->size(); id < model.vocabulary; ++id)
+      settings.config.suppress_tokens.push_back(static_cast<int32_t>(id));
+  return settings;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,50 @@
+#include "tools/cli/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+int output_error = 0;  ///< errno of the first failure
+
+void note_failure() {
+  if (output_error == 0) output_error = errno != 0 ? errno : EIO;
+}
+
+}  // namespace
+
+void prepare_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDONLY);  // the lowest free descriptor: this one
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+}
+
+void say_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+void print_text(std::string_view text) {
+  if (output_error != 0) return;
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) note_failure();
+}
+
+void flush_output() {
+  if (output_error != 0) return;
+  errno = 0;
+  if (std::fflush(stdout) != 0) note_failure();
+}
+
+void check_output() {
+  flush_output();
+  check(output_error == 0, "the results can't be written to stdout: {}", std::strerror(output_error));
+}
+
+}  // namespace vkformer

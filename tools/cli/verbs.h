@@ -1,0 +1,22 @@
+#pragma once
+// The flags of each verb; internal to command_line.cpp and verbs*.cpp, which alone include the command-line library: it
+// takes the compiler longer than all else.
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/commands.h"
+
+namespace vkformer {
+
+// Flags that several verbs have.
+void add_common_flags(CLI::App& command, CommonFlags& flags);
+void add_tuning_flag(CLI::App& command, CommonFlags& flags);
+void add_tune_flags(CLI::App& command, CommonFlags& flags);
+void add_dtype(CLI::App& command, std::string& dtype, const char* help);
+
+/// train, generate, logits, info, convert
+void add_model_verbs(CLI::App& app);
+/// devices, ops, conform, verify, bench, tune
+void add_device_verbs(CLI::App& app);
+
+}  // namespace vkformer

@@ -1,0 +1,135 @@
+// What the verbs that prove and measure devices can be asked for.
+
+#include "tools/cli/verbs.h"
+
+namespace vkformer {
+
+namespace {
+
+void add_devices(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("devices", "list the Vulkan devices");
+  command->add_flag("--json", *json, "machine-readable output");
+  command->callback([json] { print_devices(*json); });
+}
+
+void add_ops(CLI::App& app) {
+  auto flags = std::make_shared<CommonFlags>();
+  CLI::App* command = app.add_subcommand("ops", "list the ops and the kernels a device runs them with");
+  command->add_option("-d,--device", flags->device, "device number or part of its name");
+  command->callback([flags] { print_ops(*flags); });
+}
+
+void add_conform(CLI::App& app) {
+  auto flags = std::make_shared<ConformFlags>();
+  CLI::App* command = app.add_subcommand("conform", "compare every kernel with the CPU reference");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  command->add_flag("--json", flags->common.json, "machine-readable output");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  command->add_option("-o,--op", flags->options.op, "only this op");
+  command->add_option("-p,--pattern", flags->options.pattern,
+                      "only cases whose description matches this regular expression");
+  command->add_flag("--grad", flags->options.gradients, "also check gradients: finite differences, and the device's");
+  command->add_flag("--all", flags->options.all,
+                    "every legal kernel, also those that were written for another kind of device");
+  command->add_flag("--distinct", flags->options.distinct,
+                    "only cases that need a pipeline which none before them needed: for checking with slow layers");
+  command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
+  command->add_option("--segment-seconds", flags->segment_seconds,
+                      "estimated device time of one submission; tiny values split every dispatch");
+  command->add_flag("--as-gpu", flags->as_gpu,
+                    "choose and launch kernels as on a GPU, to prove that on a software driver");
+  command->add_flag("-v,--verbose", flags->verbose, "one line a case");
+  command->add_option("--matrix", flags->matrix, "run nothing: show which kernels these reports prove on which drivers")
+      ->type_name("FILE");
+  command->add_option("--single", flags->single, "kernels that --matrix wants proved on one driver only")
+      ->type_name("KERNEL");
+  command->callback(
+      [flags] { flags->matrix.empty() ? conform(*flags) : print_proof_matrix(flags->matrix, flags->single); });
+}
+
+void add_verify(CLI::App& app) {
+  auto flags = std::make_shared<VerifyFlags>();
+  CLI::App* command =
+      app.add_subcommand("verify", "compare models and single ops with recorded outputs of another implementation");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("--json", flags->common.json, "machine-readable output");
+  command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
+  command->add_option("cases", flags->folders, "case folders; format: tests/fixtures/README.md")->required();
+  command->callback([flags] { verify(*flags); });
+}
+
+void add_bench(CLI::App& app) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
+  add_tuning_flag(*command, flags->common);
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  command
+      ->add_option(
+          "-m,--model", flags->model,
+          "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]; weights are random")
+      ->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to time; 0: none")->capture_default_str();
+  command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")
+      ->capture_default_str();
+  command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
+      ->capture_default_str();
+  add_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
+  command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("-o,--output", flags->output, "md or json")
+      ->check(CLI::IsMember({"md", "json"}))
+      ->capture_default_str();
+  command->add_option("--op", flags->op, "time this op instead of a model");
+  command->add_option("--input", flags->inputs,
+                      "with --op: shape of an input, e.g. 8x256x64, 8x256x64:bf16, 12x64:i32:0:64 or '-' (absent)");
+  command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
+  command->add_option("--candidate", flags->candidate,
+                      "with --op: only this kernel, or first: what is chosen unmeasured (default: all that are legal)");
+  command->add_flag("--roof", flags->roof,
+                    "measure what the device can do at most, and keep it: profiles then show shares of it");
+  command->callback([flags] {
+    if (flags->roof) return bench_roof(*flags);
+    flags->op.empty() ? bench_model(*flags) : bench_op(*flags);
+  });
+}
+
+void add_tune(CLI::App& app) {
+  auto flags = std::make_shared<TuneFlags>();
+  CLI::App* command = app.add_subcommand(
+      "tune", "measure every kernel that can run a node of a model, and keep the fastest for all later runs");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  add_tuning_flag(*command, flags->common);
+  command
+      ->add_option("model", flags->model,
+                   "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
+      ->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")->capture_default_str();
+  command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_dtype(*command, flags->dtype, "as for generate and train");
+  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
+  command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
+  command->add_option("--accumulate", flags->accumulate, "micro-batches of an iteration")
+      ->check(positive)
+      ->capture_default_str();
+  command->callback([flags] { tune(*flags); });
+}
+
+}  // namespace
+
+void add_device_verbs(CLI::App& app) {
+  add_devices(app);
+  add_ops(app);
+  add_conform(app);
+  add_verify(app);
+  add_bench(app);
+  add_tune(app);
+}
+
+}  // namespace vkformer
