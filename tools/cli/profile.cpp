@@ -21,7 +21,7 @@ std::string rates(const Cost& cost, double seconds, const std::optional<Roof>& r
 }  // namespace
 
 void print_profile(const Program& program, const std::string& title, bool json, const std::optional<Roof>& roof) {
-  const auto write = json ? say_text : print_text;
+  void (*const write)(std::string_view) = json ? say_text : print_text;
   struct Row {
     std::string name;
     int count = 0;
