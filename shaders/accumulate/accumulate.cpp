@@ -53,6 +53,7 @@ const Op accumulate_op = {.name = "accumulate",
                           .cases = cases,
                           .cost = cost,
                           .candidates = stream_candidates,
+                          .room = stream_room,
                           .aliases = {0}};
 
 }  // namespace

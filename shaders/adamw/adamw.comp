@@ -6,9 +6,6 @@
 #include "shaders/common/stream.glsl"
 #include "shaders/adamw/adamw.args.h"
 
-layout(constant_id = 1) const bool CLIP = false;
-layout(constant_id = 2) const bool DECAY_GRADIENT = false;
-layout(constant_id = 3) const bool SCALED = false;
 PUSH(AdamWArgs);
 
 float keep;  // 1 - learning rate * weight decay
@@ -23,7 +20,7 @@ void process(uint i, bool whole) {
   vec4 v = load(args.moment2, i, whole);
   uvec4 element = whole ? 4 * i + uvec4(0, 1, 2, 3) : uvec4(i);
   bvec4 decayed = lessThan(element, uvec4(args.decayed));
-  if (DECAY_GRADIENT)
+  if (args.decay_gradient != 0)
     g += mix(vec4(0.0), args.weight_decay * p, decayed);
   else
     p *= mix(vec4(1.0), vec4(keep), decayed);
@@ -40,11 +37,13 @@ void main() {
   keep = 1.0 - learning_rate * args.weight_decay;
   step_size = learning_rate / args.schedule.v[1];
   root_correction = args.schedule.v[2];
-  const float unscale = SCALED ? args.schedule.v[3] : 1.0;
+  const bool scaled = args.scaled != 0;
+  // The schedule has no fourth number otherwise, and CPU drivers may run the branch that is not taken.
+  const float unscale = scaled ? args.schedule.v[scaled ? 3 : 0] : 1.0;
   // An overflow in 16-bit floats: the host will try again with a smaller scale.
-  if (SCALED && !(args.norm.v[0] <= 3.4e38)) return;
+  if (scaled && !(args.norm.v[0] <= 3.4e38)) return;
   gradient_factor = unscale;
-  if (CLIP) {
+  if (args.clip_norm > 0.0) {
     float factor = args.clip_norm / (args.norm.v[0] * unscale + 1e-6);
     gradient_factor = factor > 1.0 ? unscale : factor * unscale;  // NaN stays NaN
   }

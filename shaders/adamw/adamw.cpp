@@ -33,13 +33,12 @@ Types infer(const Node& node) {
 }
 
 void record(Recorder& r, const Node& node) {
-  const bool clips = node.number("clip_norm") > 0;
   const AdamWArgs args{.parameters = r.address(node.inputs[parameters_input]),
                        .gradient = r.address(node.inputs[gradient_input]),
                        .moment1 = r.address(node.inputs[moment1_input]),
                        .moment2 = r.address(node.inputs[moment2_input]),
                        .schedule = r.address(node.inputs[schedule_input]),
-                       .norm = node.has_input(norm_input) ? r.address(node.inputs[norm_input]) : 0,
+                       .norm = r.address(node.inputs[node.has_input(norm_input) ? norm_input : schedule_input]),
                        .stream = stream_over(r.device(), node.out(0).elements()),
                        .decayed = static_cast<uint32_t>(node.integer("decayed_elements")),
                        .beta1_rest = static_cast<float>(1 - node.number("beta1")),
@@ -47,8 +46,10 @@ void record(Recorder& r, const Node& node) {
                        .beta2_rest = static_cast<float>(1 - node.number("beta2")),
                        .epsilon = static_cast<float>(node.number("epsilon")),
                        .weight_decay = static_cast<float>(node.number("weight_decay")),
-                       .clip_norm = static_cast<float>(node.number("clip_norm"))};
-  r.dispatch(stream_launch(r, "adamw", args.stream, {clips, node.flag("decay_gradient"), node.flag("scaled")}), args);
+                       .clip_norm = static_cast<float>(node.number("clip_norm")),
+                       .decay_gradient = node.flag("decay_gradient"),
+                       .scaled = node.flag("scaled")};
+  r.dispatch(stream_launch(r, "adamw", args.stream), args);
 }
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
@@ -125,6 +126,7 @@ const Op adamw_op = {.name = "adamw",
                      .cases = cases,
                      .cost = cost,
                      .candidates = stream_candidates,
+                     .room = stream_room,
                      .aliases = {parameters_input, moment1_input, moment2_input}};
 
 }  // namespace

@@ -1,7 +1,7 @@
 #ifndef VKFORMER_ADD_BIAS_ARGS_H
 #define VKFORMER_ADD_BIAS_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl.
-#include "shaders/common/shared.h"
+// Specialization constants 0-3: shaders/common/rows.glsl.
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
@@ -9,7 +9,7 @@ struct AddBiasArgs {
   Floats x;     // [rows, C]
   Floats bias;  // [C]
   Floats y;     // [rows, C]
-  uint rows;
+  Rows rows;
 };
 
 VKFORMER_SHARED_END

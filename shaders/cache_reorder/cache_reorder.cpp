@@ -97,6 +97,7 @@ const Op cache_reorder_op{.name = "cache_reorder",
                           .cases = cases,
                           .cost = cost,
                           .candidates = stream_candidates,
+                          .room = stream_room,
                           .scratch = scratch,
                           .aliases = {0}};
 

@@ -67,6 +67,7 @@ const Op cast_op = {.name = "cast",
                     .cases = cases,
                     .cost = cost,
                     .candidates = candidates,
+                    .room = stream_room,
                     .half_inputs = 0b1};
 
 }  // namespace

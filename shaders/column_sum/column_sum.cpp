@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "shaders/column_sum/column_sum.args.h"
+#include "shaders/common/rows.h"
 
 namespace vkformer {
 
@@ -117,6 +118,7 @@ const Op column_sum_op = {.name = "column_sum",
                           .cases = cases,
                           .cost = cost,
                           .candidates = candidates,
+                          .room = row_room,
                           .scratch = scratch};
 
 }  // namespace

@@ -12,12 +12,17 @@ namespace {
 /// Pairs of columns that an invocation may hold: a GPU has that many registers; on a CPU the code gets too long.
 uint32_t held_pairs(const DeviceFacts& facts) { return facts.is_cpu() ? 64 : 32; }
 
+Rows rows_of(int64_t rows, int64_t per_group) {
+  check(rows < int64_t{1} << 31, "one tensor has {} rows; kernels address at most 2^31 - 1 elements", rows);
+  return {.count = static_cast<uint>(rows), .per_group = static_cast<uint>(std::max<int64_t>(per_group, 1))};
+}
+
 bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
 
 }  // namespace
 
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use) {
-  const bool int64 = facts.int64 && !packed_stores_abort(facts);
+  const bool int64 = columns % 2 == 0 && facts.int64 && !packed_stores_abort(facts);
   const uint32_t pairs = row_pairs(columns, std::max(facts.subgroup_size, 1u));
   const bool subgroup = use != RowUse::move && facts.subgroup_shuffle && facts.full_subgroups &&
                         (use == RowUse::stream || pairs <= held_pairs(facts));
@@ -38,6 +43,10 @@ std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t c
   return names;
 }
 
+KernelRoom row_room(std::string_view candidate) {
+  return candidate.ends_with("_int64") ? KernelRoom::cpu : KernelRoom::any;
+}
+
 uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::string_view candidate) {
   if (starts_with(candidate, "subgroup")) return facts.subgroup_size;
   const uint32_t most = std::bit_floor(std::min(facts.max_workgroup_size, 256u));
@@ -47,10 +56,12 @@ uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::s
   return std::clamp(std::bit_ceil(groups_for(columns, 2 * held_pairs(facts))), least, most);
 }
 
-uint32_t rows_per_group(const DeviceFacts& facts, int64_t rows, int64_t columns) {
-  if (!facts.is_cpu()) return 1;
-  const int64_t balanced = std::max<int64_t>(rows / 16, 1);
-  return static_cast<uint32_t>(std::clamp<int64_t>(2048 / std::max<int64_t>(columns, 1), 1, balanced));
+Rows share_rows(const DeviceFacts& facts, int64_t rows, int64_t columns) {
+  return rows_of(rows, facts.is_cpu() ? std::min(2048 / std::max<int64_t>(columns, 1), rows / 16) : 1);
+}
+
+Rows share_rows_in_parts(const DeviceFacts& facts, int64_t rows) {
+  return rows_of(rows, groups_for(rows, facts.is_cpu() ? 16 : 512));
 }
 
 void check_rows(std::string_view kernel, int64_t rows, int64_t columns) {
@@ -58,20 +69,19 @@ void check_rows(std::string_view kernel, int64_t rows, int64_t columns) {
         kernel, rows, columns);
 }
 
-Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, int64_t rows, int64_t columns,
-                  uint32_t per_group, std::initializer_list<uint64_t> matrices,
-                  std::initializer_list<uint32_t> constants) {
-  check_rows(kernel, rows, columns);
+Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, const Rows& rows, int64_t columns,
+                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants) {
+  check_rows(kernel, rows.count, columns);
   const std::string_view variant = recorder.candidate();
   const uint32_t lanes = row_lanes(recorder.device(), columns, use, variant);
   // As few pairs past the end as possible.
   const uint32_t pairs = row_pairs(columns, lanes), steps = groups_for(pairs, 8);
-  const bool paired =
-      columns % 2 == 0 && std::all_of(matrices.begin(), matrices.end(), [](uint64_t at) { return at % 8 == 0; });
+  const bool paired = variant.ends_with("_int64") && columns % 2 == 0 &&
+                      std::all_of(matrices.begin(), matrices.end(), [](uint64_t at) { return at % 8 == 0; });
   Launch launch{.kernel = kernel,
                 .variant = variant,
-                .constants = {lanes, static_cast<uint32_t>(columns), paired, per_group, groups_for(pairs, steps)},
-                .groups = spread_groups(recorder.device(), groups_for(rows, per_group)),
+                .constants = {lanes, static_cast<uint32_t>(columns), paired, groups_for(pairs, steps)},
+                .groups = spread_groups(recorder.device(), row_groups(rows)),
                 .subgroup_size = starts_with(variant, "subgroup") ? lanes : 0};
   launch.constants.insert(launch.constants.end(), constants);
   return launch;

@@ -1,19 +1,19 @@
 #ifndef VKFORMER_ROWS_GLSL
 #define VKFORMER_ROWS_GLSL
-// Rows of COLUMNS floats, each spread over the invocations of one workgroup, which takes ROWS rows one after the other.
-// Launched through rows.h, which fills constants 0 to 4; a kernel's own constants start at 5.
+// Rows of COLUMNS floats, each spread over the invocations of one workgroup, which takes some rows one after the other.
+// Launched through rows.h, which fills constants 0 to 3; a kernel's own constants start at 4. Its push constants have
+// `Rows rows`.
 //
 // An invocation owns the same COUNT pairs of columns in every row. Every sum runs in a fixed order. Compiled with
 //   -DSUBGROUP  the workgroup is exactly one full subgroup and reductions are shuffles; otherwise shared memory
 //   -DINT64     aligned pairs travel as 64-bit words, half the price on drivers that load lane by lane
 // (A pointer cast to FloatPairs would do without 64-bit integers, but SwiftShader cannot compile the cast.)
-#include "shaders/common/shared.h"
+#include "shaders/common/rows.args.h"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;        // a power of two
 layout(constant_id = 1) const uint COLUMNS = 1;
-layout(constant_id = 3) const uint ROWS = 1;
-layout(constant_id = 4) const uint STEP = 1;         // pairs of columns taken at a time when a row is walked
+layout(constant_id = 3) const uint STEP = 1;         // pairs of columns taken at a time when a row is walked
 
 const uint COUNT = (COLUMNS + 2 * LANES - 1) / (2 * LANES);
 
@@ -35,7 +35,6 @@ void store_pair(Floats data, uint first, vec2 value) {}
 
 uint lane() { return gl_LocalInvocationID.x; }
 uint row_group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
-uint first_row() { return row_group() * ROWS; }
 
 // The n-th pair of columns of this invocation: neighbours when loaded together, otherwise LANES apart.
 uvec2 columns_of(uint n) {
@@ -68,13 +67,13 @@ void store2(Floats data, uint start, uint n, bool inside, vec2 value) {
 // Loops test at their end: CPU drivers run the rest of a body, masked, once more after a test at its start has failed.
 
 // Takes the workgroup's rows one after the other: take_row(row).
-#define ROW_LOOP(rows, take_row)                      \
-  {                                                   \
-    uint row = first_row();                           \
-    if (row >= rows) return;                          \
-    const uint end = min(row + ROWS, rows);           \
-    do take_row(row);                                 \
-    while (++row < end);                              \
+#define ROW_LOOP(take_row)                                                \
+  {                                                                       \
+    uint row = row_group() * args.rows.per_group;                         \
+    if (row >= args.rows.count) return;                                   \
+    const uint end = min(row + args.rows.per_group, args.rows.count);     \
+    do take_row(row);                                                     \
+    while (++row < end);                                                  \
   }
 
 // Walks a row, STEP pairs at a time: take(n, inside) handles pairs n to n + STEP - 1. Short rows take a single step.

@@ -2,6 +2,7 @@
 // Launches kernels built on shaders/common/rows.glsl: one workgroup takes a few rows of a matrix one after the other.
 
 #include "runtime/recorder.h"
+#include "shaders/common/rows.args.h"
 
 namespace vkformer {
 
@@ -12,8 +13,12 @@ enum class RowUse : uint8_t {
   move,    ///< no reduction: only the workgroup variants are built
 };
 
-/// The kernel variants legal on this device, best first: "subgroup", "workgroup" and both with "_int64".
+/// The kernel variants legal on this device, best first: "subgroup", "workgroup" and both with "_int64", which moves
+/// pairs of columns: of an odd number of columns none starts aligned in every row.
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use);
+
+/// As Op::room: "_int64" pays where a driver loads lane by lane, on CPUs.
+KernelRoom row_room(std::string_view candidate);
 
 /// Invocations that share a row (a power of two) under the candidate.
 uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::string_view candidate);
@@ -21,16 +26,23 @@ uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::s
 /// Pairs of columns that one invocation owns.
 constexpr uint32_t row_pairs(int64_t columns, uint32_t lanes) { return groups_for(columns, 2 * int64_t{lanes}); }
 
-/// Rows for one workgroup so that starting it costs little and all cores stay busy.
-uint32_t rows_per_group(const DeviceFacts& facts, int64_t rows, int64_t columns);
+/// Gives each workgroup so many of the rows that starting it costs little and all cores stay busy. Throws Error from
+/// 2^31 rows on.
+Rows share_rows(const DeviceFacts& facts, int64_t rows, int64_t columns);
+
+/// The same where each workgroup leaves a part of a sum over all rows, which column_sum then adds up: few parts.
+Rows share_rows_in_parts(const DeviceFacts& facts, int64_t rows);
+
+/// Number of workgroups that take them.
+constexpr uint32_t row_groups(const Rows& rows) { return groups_for(rows.count, rows.per_group); }
 
 /// Throws Error when a matrix [rows, columns] is too large for the 32-bit element index of kernels.
 void check_rows(std::string_view kernel, int64_t rows, int64_t columns);
 
 /// The launch of `kernel`, in the variant that is the node's candidate, over a matrix [rows, columns]. `matrices` are
-/// the addresses of everything read or written by column; `constants` become specialization constants 5, 6, ...
-Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, int64_t rows, int64_t columns,
-                  uint32_t per_group, std::initializer_list<uint64_t> matrices,
-                  std::initializer_list<uint32_t> constants = {});
+/// the addresses of everything read or written by column; `constants` become specialization constants 4, 5, ... The
+/// kernel's push constants need `rows`, too.
+Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, const Rows& rows, int64_t columns,
+                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants = {});
 
 }  // namespace vkformer

@@ -13,6 +13,10 @@ std::vector<std::string_view> stream_candidates(const Node&, const DeviceFacts& 
   return {"words", "quads"};
 }
 
+KernelRoom stream_room(std::string_view candidate) {
+  return candidate.ends_with("words") ? KernelRoom::cpu : KernelRoom::any;
+}
+
 // A CPU driver runs a workgroup on one thread and pays for each subgroup of it: one subgroup that walks 4096 elements
 // measured fastest on lavapipe. A GPU wants many short workgroups.
 uint32_t stream_workgroup(const DeviceFacts& facts) {

@@ -10,6 +10,9 @@ namespace vkformer {
 /// Op::candidates.
 std::vector<std::string_view> stream_candidates(const Node& node, const DeviceFacts& facts);
 
+/// As Op::room: "words" pay where a driver loads lane by lane, on CPUs.
+KernelRoom stream_room(std::string_view candidate);
+
 /// How far one workgroup walks: `elements` must be below 2^31.
 Stream stream_over(const DeviceFacts& facts, int64_t elements);
 

@@ -1,7 +1,7 @@
 #ifndef VKFORMER_CROSS_ENTROPY_ARGS_H
 #define VKFORMER_CROSS_ENTROPY_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl, COLUMNS is V. cross_entropy, 5: label_smoothing is not 0.
-#include "shaders/common/shared.h"
+// Specialization constants 0-3: shaders/common/rows.glsl, COLUMNS is V. cross_entropy, 4: label_smoothing is not 0.
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
@@ -10,7 +10,7 @@ struct CrossEntropyArgs {
   Ints targets;        // [rows]
   Floats log_sum_exp;  // [rows], written if has_log_sum_exp
   Floats row_loss;     // [rows], 0 for ignored rows
-  uint rows;
+  Rows rows;
   int ignore_index;
   uint has_log_sum_exp;
   float label_smoothing;
@@ -35,7 +35,7 @@ struct CrossEntropyBackwardArgs {
   Floats count;        // [1]
   Floats upstream;     // [1]
   Floats dlogits;      // [rows, V]
-  uint rows;
+  Rows rows;
   int ignore_index;
   float label_smoothing;
 };

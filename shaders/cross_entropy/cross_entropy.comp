@@ -10,7 +10,7 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/cross_entropy/cross_entropy.args.h"
 
-layout(constant_id = 5) const bool SMOOTHED = false;
+layout(constant_id = 4) const bool SMOOTHED = false;
 
 PUSH(CrossEntropyArgs);
 
@@ -61,5 +61,5 @@ void take_row(uint row) {
 }
 
 void main() {
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
 }

@@ -34,5 +34,5 @@ void main() {
   scale = args.upstream.v[0] / args.count.v[0];
   target_part = 1.0 - args.label_smoothing;
   shared_part = args.label_smoothing / float(COLUMNS);
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
 }

@@ -88,6 +88,7 @@ const Op dropout_op = {.name = "dropout",
                        .cases = cases,
                        .cost = cost,
                        .candidates = stream_candidates,
+                       .room = stream_room,
                        .in_place = true,
                        .addend = 2};
 

@@ -181,6 +181,7 @@ Op elementwise_op(std::string_view name, Gradient gradient, Cases cases) {
           .cases = cases,
           .cost = cost,
           .candidates = stream_candidates,
+          .room = stream_room,
           .in_place = true};
 }
 

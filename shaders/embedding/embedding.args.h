@@ -1,9 +1,9 @@
 #ifndef VKFORMER_EMBEDDING_ARGS_H
 #define VKFORMER_EMBEDDING_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl. embedding, 5: there are positions. embedding_backward, 5: ids
-// one invocation tests at a time, at most 32; 6: rows of upstream it loads at a time. position_backward, 5: each row of
+// Specialization constants 0-3: shaders/common/rows.glsl. embedding, 4: there are positions. embedding_backward, 4: ids
+// one invocation tests at a time, at most 32; 5: rows of upstream it loads at a time. position_backward, 4: each row of
 // the batch has its own position.
-#include "shaders/common/shared.h"
+#include "shaders/common/rows.args.h"
 
 #ifdef HALF
 #define TABLE_ELEMENTS Halves
@@ -19,8 +19,8 @@ struct EmbeddingArgs {
   Floats position_table;  // [position_rows, C]
   Ints position;          // [offsets]; anything readable if offsets is 0
   Floats y;               // [tokens, C]
-  uint tokens;
-  uint positions;  // T: tokens n and n + T are at the same place of their row
+  Rows rows;              // the tokens
+  uint positions;         // T: tokens n and n + T are at the same place of their row
   int table_rows;
   int position_rows;
   uint offsets;  // none, one, or one for each row of T tokens
@@ -41,9 +41,9 @@ struct PositionBackwardArgs {
   Floats upstream;  // [batch, positions, C]
   Ints position;    // [offsets]; anything readable if offsets is 0
   Floats dtable;    // [position_rows, C]
+  Rows rows;        // position_rows
   uint batch;
   uint positions;
-  uint position_rows;
   uint offsets;
   uint first_position;
 };

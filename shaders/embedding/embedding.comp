@@ -12,7 +12,7 @@
 #include "shaders/common/half.glsl"
 #endif
 
-layout(constant_id = 5) const bool POSITIONS = false;
+layout(constant_id = 4) const bool POSITIONS = false;
 
 PUSH(EmbeddingArgs);
 
@@ -59,5 +59,5 @@ void take_row(uint token) {
 }
 
 void main() {
-  ROW_LOOP(args.tokens, take_row)
+  ROW_LOOP(take_row)
 }

@@ -11,8 +11,8 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/embedding/embedding.args.h"
 
-layout(constant_id = 5) const uint TESTS = 32;
-layout(constant_id = 6) const uint AT_ONCE = 1;
+layout(constant_id = 4) const uint TESTS = 32;
+layout(constant_id = 5) const uint AT_ONCE = 1;
 
 PUSH(EmbeddingBackwardArgs);
 

@@ -80,7 +80,8 @@ void record_backward(Recorder& recorder, const Node& node) {
   const uint32_t tests =
       std::clamp(2048 / row_lanes(recorder.device(), columns, RowUse::move, recorder.candidate()), 1u, 32u);
   const uint32_t at_once = recorder.device().is_cpu() ? 1 : 4;  // a GPU waits for several rows as long as for one
-  recorder.dispatch(row_launch(recorder, "embedding_backward", RowUse::move, by_token ? tokens : rows, columns, 1,
+  const Rows searched{.count = static_cast<uint>(by_token ? tokens : rows), .per_group = 1};
+  recorder.dispatch(row_launch(recorder, "embedding_backward", RowUse::move, searched, columns,
                                {upstream, dtable.address}, {tests, at_once}),
                     EmbeddingBackwardArgs{.upstream = upstream,
                                           .ids = recorder.address(node.inputs[1]),
@@ -123,17 +124,17 @@ std::vector<Case> cases_backward() {
   };
   for (int64_t tokens : {1, 7, 67, 769, 2053}) {  // more than one list of ids, on every workgroup size
     add(1, 1, tokens);
-    add(65, 18, tokens);
-    add(1009, 5, tokens, -3);
+    add(65, 7, tokens);
+    add(1009, 7, tokens, -3);
   }
-  add(13, 130, 101);
-  add(29, 514, 31, 22.5);
+  add(65, 130, 769);
+  add(29, 130, 31, 22.5);
   add(3, 1031, 11);
-  add(1009, 5, 67, 2, true);
-  add(65, 127, 769, 1, true);
+  add(1009, 7, 67, 2, true);
+  add(65, 130, 769, 1, true);
   add(3, 1031, 11, -1, true);
   add(1, 1, 1, 1, true);
-  add(70001, 2, 13);  // more workgroups than fit along one axis
+  add(70001, 1, 13);  // more workgroups than fit along one axis
   return list;
 }
 
@@ -159,16 +160,17 @@ void record_position(Recorder& recorder, const Node& node) {
   const uint64_t upstream = recorder.address(node.inputs[0]), dtable = recorder.address(node.outputs[0]);
   check_rows("position_backward", node.in(0).rows(), columns);
   const int64_t batch = node.in(0).rows() / positions, offsets = node.has_input(1) ? node.in(1).elements() : 0;
-  recorder.dispatch(row_launch(recorder, "position_backward", RowUse::move, rows, columns,
-                               rows_per_group(recorder.device(), rows, columns), {upstream, dtable}, {offsets > 1}),
-                    PositionBackwardArgs{.upstream = upstream,
-                                         .position = node.has_input(1) ? recorder.address(node.inputs[1]) : upstream,
-                                         .dtable = dtable,
-                                         .batch = static_cast<uint>(batch),
-                                         .positions = static_cast<uint>(positions),
-                                         .position_rows = static_cast<uint>(rows),
-                                         .offsets = static_cast<uint>(offsets),
-                                         .first_position = static_cast<uint>(node.integer("first_position"))});
+  const Rows shared = share_rows(recorder.device(), rows, columns);
+  recorder.dispatch(
+      row_launch(recorder, "position_backward", RowUse::move, shared, columns, {upstream, dtable}, {offsets > 1}),
+      PositionBackwardArgs{.upstream = upstream,
+                           .position = node.has_input(1) ? recorder.address(node.inputs[1]) : upstream,
+                           .dtable = dtable,
+                           .rows = shared,
+                           .batch = static_cast<uint>(batch),
+                           .positions = static_cast<uint>(positions),
+                           .offsets = static_cast<uint>(offsets),
+                           .first_position = static_cast<uint>(node.integer("first_position"))});
 }
 
 void reference_position(const Node& node, Inputs in, Outputs out) {
@@ -191,14 +193,14 @@ std::vector<Case> cases_position() {
                     .reduction = batch});
   };
   add(1, 1, 1, 1, 0);
-  add(7, 5, 3, 11, 0);
-  add(7, 5, 64, 11, 1);
-  add(3, 13, 127, 7, 1);
-  add(2, 3, 514, 3, 0, 1);
+  add(7, 5, 7, 11, 0);
+  add(7, 5, 7, 11, 1);
   add(101, 2, 130, 67, 0, 2);
-  add(7, 5, 3, 11, 7);
-  add(3, 13, 127, 7, 3, 2);
-  add(2, 1, 514, 5, 2, 1);
+  add(7, 5, 130, 11, 1);
+  add(2, 3, 1031, 3, 0, 1);
+  add(7, 5, 7, 11, 7);  // each row of the batch at its own position
+  add(3, 13, 130, 7, 3, 2);
+  add(2, 1, 1031, 5, 2, 1);
   return list;
 }
 
@@ -217,6 +219,7 @@ const Op embedding_backward_op = {.name = "embedding_backward",
                                   .cases = cases_backward,
                                   .cost = cost_backward,
                                   .candidates = candidates_backward,
+                                  .room = row_room,
                                   .addend = 2,
                                   .addend_in_place = true};
 
@@ -226,6 +229,7 @@ const Op position_backward_op = {.name = "position_backward",
                                  .reference = reference_position,
                                  .cases = cases_position,
                                  .cost = cost_position,
-                                 .candidates = candidates};
+                                 .candidates = candidates,
+                                 .room = row_room};
 
 }  // namespace vkformer

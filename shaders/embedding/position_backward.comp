@@ -6,7 +6,7 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/embedding/embedding.args.h"
 
-layout(constant_id = 5) const bool EACH_ROW = false;
+layout(constant_id = 4) const bool EACH_ROW = false;
 
 PUSH(PositionBackwardArgs);
 
@@ -38,4 +38,4 @@ void take_row(uint row) {
   WALK(take)
 }
 
-void main() { ROW_LOOP(args.position_rows, take_row) }
+void main() { ROW_LOOP(take_row) }

@@ -1,8 +1,8 @@
 #ifndef VKFORMER_GATED_UNIT_ARGS_H
 #define VKFORMER_GATED_UNIT_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl; 5: an activation of shaders/common/activation.glsl;
-// gated_unit_backward, 6: dup is wanted.
-#include "shaders/common/shared.h"
+// Specialization constants 0-3: shaders/common/rows.glsl; 4: an activation of shaders/common/activation.glsl;
+// gated_unit_backward, 5: dup is wanted.
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
@@ -10,7 +10,7 @@ struct GatedUnitArgs {
   Floats gate;
   Floats up;
   Floats y;
-  uint rows;
+  Rows rows;
   uint stride;  ///< floats from row to row of gate and of up
 };
 
@@ -20,7 +20,7 @@ struct GatedUnitBackwardArgs {
   Floats up;
   Floats dgate;
   Floats dup;
-  uint rows;
+  Rows rows;
   uint stride;  ///< floats from row to row of gate, up, dgate and dup
 };
 

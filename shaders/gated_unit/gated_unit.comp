@@ -7,7 +7,7 @@
 #include "shaders/common/activation.glsl"
 #include "shaders/gated_unit/gated_unit.args.h"
 
-layout(constant_id = 5) const uint ACTIVATION = activation_silu;
+layout(constant_id = 4) const uint ACTIVATION = activation_silu;
 
 PUSH(GatedUnitArgs);
 
@@ -27,4 +27,4 @@ void take_row(uint row) {
   WALK(take)
 }
 
-void main() { ROW_LOOP(args.rows, take_row) }
+void main() { ROW_LOOP(take_row) }

@@ -70,11 +70,10 @@ struct Gated {
   /// Where element k of the gate is in the tensor that holds it.
   int64_t at(int64_t k) const { return k / columns * stride + k % columns; }
 
-  Launch launch(const Recorder& r, std::string_view kernel, std::initializer_list<uint64_t> matrices,
-                std::initializer_list<uint32_t> constants) const {
+  Launch launch(const Recorder& r, std::string_view kernel, const Rows& shared,
+                std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants) const {
     check_rows(kernel, rows, stride);
-    return row_launch(r, kernel, RowUse::move, rows, columns, rows_per_group(r.device(), rows, columns), matrices,
-                      constants);
+    return row_launch(r, kernel, RowUse::move, shared, columns, matrices, constants);
   }
 };
 
@@ -94,8 +93,16 @@ void check_types(const Node& node, size_t gate) {
   gate_of(node);
 }
 
-// Narrow and wide, odd and even rows, several workgroups.
-const Shape case_shapes[] = {{1}, {3}, {2, 4}, {7, 149}, {3, 5, 11}, {4099}, {3, 4271}, {131, 66}};
+// Narrow and wide, odd and even rows, several workgroups. How rows are walked is proved with one gate, how gates are
+// computed with one width.
+const Shape case_shapes[] = {{1}, {3, 5, 7}, {1031, 7}, {13, 64}, {131, 130}, {3, 1031}};
+constexpr Gate walking_gate = Gate::silu;
+const Shape gate_shape{13, 64};
+
+std::vector<Shape> shapes_for(Gate gate) {
+  if (gate != walking_gate) return {gate_shape};
+  return {std::begin(case_shapes), std::end(case_shapes)};
+}
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
   return row_candidates(facts, std::min(node.in(0).columns(), node.out(0).columns()), RowUse::move);
@@ -120,9 +127,10 @@ void record(Recorder& r, const Node& node) {
   const GatedUnitArgs args{.gate = r.address(node.inputs[0]),
                            .up = r.address(node.inputs[gated.up]) + bytes(gated.distance()),
                            .y = r.address(node.outputs[0]),
-                           .rows = static_cast<uint>(gated.rows),
+                           .rows = share_rows(r.device(), gated.rows, gated.columns),
                            .stride = static_cast<uint>(gated.stride)};
-  r.dispatch(gated.launch(r, "gated_unit", {args.gate, args.up, args.y}, {number_of(gate_of(node).gate)}), args);
+  r.dispatch(gated.launch(r, "gated_unit", args.rows, {args.gate, args.up, args.y}, {number_of(gate_of(node).gate)}),
+             args);
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -152,11 +160,11 @@ std::vector<Case> cases() {
   for (const GateRow& row : gates) {
     // relu: away from its kink, on both sides of it.
     const bool kink = row.gate == Gate::relu;
-    for (const Shape& shape : case_shapes) add(row, shape, kink ? 0.01 : -4, 4);
-    if (kink) add(row, {13, 17}, -2, -0.01);
+    for (const Shape& shape : shapes_for(row.gate)) add(row, shape, kink ? 0.01 : -4, 4);
+    if (kink) add(row, gate_shape, -2, -0.01);
     // The tails, where a careless formula overflows.
-    if (!kink) add(row, {13, 17}, -20, 20);
-    if (!kink) add(row, {13, 17}, -1e4, 1e4);
+    if (!kink) add(row, gate_shape, -20, 20);
+    if (!kink) add(row, gate_shape, -1e4, 1e4);
   }
   return list;
 }
@@ -185,11 +193,12 @@ void record_backward(Recorder& r, const Node& node) {
                                    .up = r.address(node.inputs[gated.up]) + bytes(gated.distance()),
                                    .dgate = r.address(node.outputs[0]),
                                    .dup = r.address(node.outputs[gated.up - 1]) + bytes(gated.distance()),
-                                   .rows = static_cast<uint>(gated.rows),
+                                   .rows = share_rows(r.device(), gated.rows, gated.columns),
                                    .stride = static_cast<uint>(gated.stride)};
-  r.dispatch(gated.launch(r, "gated_unit_backward", {args.upstream, args.gate, args.up, args.dgate, args.dup},
-                          {number_of(gate_of(node).gate), args.dup != 0}),
-             args);
+  r.dispatch(
+      gated.launch(r, "gated_unit_backward", args.rows, {args.upstream, args.gate, args.up, args.dgate, args.dup},
+                   {number_of(gate_of(node).gate), args.dup != 0}),
+      args);
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
@@ -213,8 +222,8 @@ std::vector<Case> cases_backward() {
     }
   };
   for (const GateRow& row : gates) {
-    for (const Shape& shape : case_shapes) add(row, shape, 4);
-    for (const double limit : {20.0, 1e4}) add(row, {13, 17}, limit);
+    for (const Shape& shape : shapes_for(row.gate)) add(row, shape, 4);
+    for (const double limit : {20.0, 1e4}) add(row, gate_shape, limit);
   }
   return list;
 }
@@ -232,6 +241,7 @@ const Op gated_unit_op = {.name = "gated_unit",
                           .cases = cases,
                           .cost = cost,
                           .candidates = candidates,
+                          .room = row_room,
                           .in_place = true};
 
 const Op gated_unit_backward_op = {.name = "gated_unit_backward",
@@ -241,6 +251,7 @@ const Op gated_unit_backward_op = {.name = "gated_unit_backward",
                                    .cases = cases_backward,
                                    .cost = cost_backward,
                                    .candidates = candidates,
+                                   .room = row_room,
                                    .in_place = true};
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "shaders/common/activation.glsl"
 #include "shaders/gated_unit/gated_unit.args.h"
 
-layout(constant_id = 5) const uint ACTIVATION = activation_silu;
-layout(constant_id = 6) const bool WITH_DUP = true;
+layout(constant_id = 4) const uint ACTIVATION = activation_silu;
+layout(constant_id = 5) const bool WITH_DUP = true;
 
 PUSH(GatedUnitBackwardArgs);
 
@@ -35,4 +35,4 @@ void take_row(uint row) {
   WALK(take)
 }
 
-void main() { ROW_LOOP(args.rows, take_row) }
+void main() { ROW_LOOP(take_row) }

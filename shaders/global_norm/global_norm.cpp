@@ -90,6 +90,7 @@ const Op global_norm_op = {.name = "global_norm",
                            .cases = cases,
                            .cost = cost,
                            .candidates = stream_candidates,
+                           .room = stream_room,
                            .scratch = scratch};
 
 }  // namespace

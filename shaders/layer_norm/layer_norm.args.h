@@ -1,7 +1,7 @@
 #ifndef VKFORMER_LAYER_NORM_ARGS_H
 #define VKFORMER_LAYER_NORM_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl. 5: layer_norm has a bias, layer_norm_backward an addend.
-#include "shaders/common/shared.h"
+// Specialization constants 0-3: shaders/common/rows.glsl. 4: layer_norm has a bias, layer_norm_backward an addend.
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
@@ -13,7 +13,7 @@ struct LayerNormArgs {
   Floats y;               // [rows, C], bit 0
   Floats mean;            // [rows], bit 1
   Floats reciprocal_std;  // [rows], bit 2
-  uint rows;
+  Rows rows;
   float epsilon;
   uint outputs;
 };
@@ -27,7 +27,7 @@ struct LayerNormBackwardArgs {
   Floats addend;          // [rows, C]
   Floats dx;              // [rows, C], bit 0
   Floats partial_sums;    // [groups, 2, C]: one workgroup's part of dgain, then of dbias; bit 1
-  uint rows;
+  Rows rows;
   uint outputs;
 };
 

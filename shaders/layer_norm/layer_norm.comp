@@ -9,7 +9,7 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/layer_norm/layer_norm.args.h"
 
-layout(constant_id = 5) const bool BIAS = false;
+layout(constant_id = 4) const bool BIAS = false;
 
 PUSH(LayerNormArgs);
 
@@ -50,5 +50,5 @@ void main() {
     gain[n] = load2(args.gain, 0, n, whole(n), 0);
     if (BIAS) bias[n] = load2(args.bias, 0, n, whole(n), 0);
   }
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
 }

@@ -11,7 +11,7 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/layer_norm/layer_norm.args.h"
 
-layout(constant_id = 5) const bool ADD = false;
+layout(constant_id = 4) const bool ADD = false;
 
 PUSH(LayerNormBackwardArgs);
 
@@ -45,7 +45,7 @@ void main() {
     gain[n] = load2(args.gain, 0, n, whole(n), 0);
     gain_sums[n] = bias_sums[n] = vec2(0);
   }
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
   if ((args.outputs & 2) == 0) return;
   const uint start = 2 * row_group() * COLUMNS;
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {

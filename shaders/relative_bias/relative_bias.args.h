@@ -2,7 +2,7 @@
 #define VKFORMER_RELATIVE_BIAS_ARGS_H
 // Specialization constants of relative_bias and relative_bias_backward, 0-4: shaders/common/rows.glsl;
 // relative_bias_diagonal, 0: invocations of a workgroup.
-#include "shaders/common/shared.h"
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
@@ -20,6 +20,7 @@ struct RelativeBiasArgs {
   Floats table;  // [table_rows, heads]
   Floats y;      // [heads, queries, keys]
   Buckets buckets;
+  Rows rows;  // heads * queries
   uint heads;
   uint queries;
 };
@@ -37,6 +38,7 @@ struct RelativeBiasBackwardArgs {
   Floats sums;    // [queries + keys - 1, heads]
   Floats dtable;  // [table_rows, heads]
   Buckets buckets;
+  Rows rows;  // table_rows
   uint diagonals;
   uint queries;
 };

@@ -32,4 +32,4 @@ void take_row(uint row) {
   WALK(take)
 }
 
-void main() { ROW_LOOP(args.heads * args.queries, take_row) }
+void main() { ROW_LOOP(take_row) }

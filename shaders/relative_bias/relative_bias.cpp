@@ -74,11 +74,10 @@ void record(Recorder& recorder, const Node& node) {
   const RelativeBiasArgs args{.table = recorder.address(node.inputs[0]),
                               .y = recorder.address(node.outputs[0]),
                               .buckets = bucket_arguments(recorder, node, 1, table[0]),
+                              .rows = share_rows(recorder.device(), y.rows(), y.columns()),
                               .heads = static_cast<uint>(table[1]),
                               .queries = static_cast<uint>(y[-2])};
-  recorder.dispatch(row_launch(recorder, "relative_bias", RowUse::move, y.rows(), y.columns(),
-                               rows_per_group(recorder.device(), y.rows(), y.columns()), {args.y}),
-                    args);
+  recorder.dispatch(row_launch(recorder, "relative_bias", RowUse::move, args.rows, y.columns(), {args.y}), args);
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -114,16 +113,16 @@ CaseInput position_input(const CaseShape& c) {
 
 const CaseShape case_shapes[] = {
     {1, 1, 1, 1, 1, 0, 0, 0, false},
-    {7, 3, 5, 11, 15, 4, 0, 0, false},  // a bucket for each relative position
-    {32, 12, 37, 41, 77, 36, 0, 0, false},
-    {32, 5, 67, 130, 17, 8, 0, 0, false},  // most are beyond the ends
+    {7, 7, 5, 7, 11, 4, 0, 0, false},  // a bucket for each relative position
+    {32, 7, 37, 64, 100, 36, 0, 0, false},
+    {32, 7, 67, 130, 17, 8, 0, 0, false},  // most are beyond the ends
     {8, 130, 3, 7, 11, 5, 0, 0, false},
-    {13, 2, 1, 301, 301, 300, 0, 300},  // one query with a cache
+    {13, 7, 1, 1031, 1031, 1030, 0, 1030},  // one query with a cache
     {13, 7, 3, 64, 100, 70, -9, 61},
-    {5, 1, 263, 17, 279, 262, 0, 3},
-    {3, 1031, 2, 3, 4, 1, 0, 1},
-    {4, 2, 3, 5, 9, 3, 2147483647, 2147483647},
-    {4, 2, 3, 5, 9, 3, -2147483648.0, -2147483648.0},
+    {5, 1, 263, 7, 269, 262, 0, 3},
+    {3, 1031, 2, 7, 4, 1, 0, 1},
+    {4, 7, 3, 7, 9, 3, 2147483647, 2147483647},
+    {4, 7, 3, 7, 9, 3, -2147483648.0, -2147483648.0},
     {2, 70001, 1, 1, 3, 1, 0, 0, false},  // more workgroups than fit along one axis
 };
 
@@ -186,10 +185,11 @@ void record_backward(Recorder& recorder, const Node& node) {
   const RelativeBiasBackwardArgs args{.sums = sums.address,
                                       .dtable = recorder.address(node.outputs[0]),
                                       .buckets = bucket_arguments(recorder, node, 1, dtable[0]),
+                                      .rows = share_rows(recorder.device(), dtable[0], heads),
                                       .diagonals = static_cast<uint>(diagonals),
                                       .queries = static_cast<uint>(upstream[2])};
-  Launch by_bucket = row_launch(recorder, "relative_bias_backward", RowUse::move, dtable[0], heads,
-                                rows_per_group(recorder.device(), dtable[0], heads), {args.sums, args.dtable});
+  Launch by_bucket =
+      row_launch(recorder, "relative_bias_backward", RowUse::move, args.rows, heads, {args.sums, args.dtable});
   by_bucket.cost = {.bytes = static_cast<double>(sums.bytes), .flops = static_cast<double>(diagonals * heads)};
   recorder.dispatch(by_bucket, args);
 }
@@ -224,7 +224,8 @@ const Op relative_bias_op = {.name = "relative_bias",
                              .reference = reference,
                              .cases = cases,
                              .cost = cost,
-                             .candidates = candidates};
+                             .candidates = candidates,
+                             .room = row_room};
 
 const Op relative_bias_backward_op = {.name = "relative_bias_backward",
                                       .infer = infer_backward,
@@ -233,6 +234,7 @@ const Op relative_bias_backward_op = {.name = "relative_bias_backward",
                                       .cases = cases_backward,
                                       .cost = cost_backward,
                                       .candidates = candidates_backward,
+                                      .room = row_room,
                                       .scratch = scratch};
 
 }  // namespace

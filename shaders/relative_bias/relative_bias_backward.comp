@@ -33,5 +33,5 @@ void take_row(uint row) {
 void main() {
   // Diagonal 0 belongs to the last query and key 0.
   query = int(args.queries) - 1 + first_query(args.buckets.position, args.buckets.has_position);
-  ROW_LOOP(uint(args.buckets.table_rows), take_row)
+  ROW_LOOP(take_row)
 }

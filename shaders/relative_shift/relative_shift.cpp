@@ -22,8 +22,10 @@ struct Sizes {
 /// Of a bias [B, H, T, S].
 Sizes sizes_of(const Shape& bias, int64_t positions) { return {bias[0], bias[1], bias[2], bias[3], positions}; }
 
-RelativeShiftArgs args_of(const Sizes& sizes, double scale) {
-  return {.batches = static_cast<uint>(sizes.batches),
+/// Of a kernel whose rows have so many columns.
+RelativeShiftArgs args_of(const Recorder& recorder, const Sizes& sizes, int64_t columns, double scale) {
+  return {.rows = share_rows(recorder.device(), sizes.rows(), columns),
+          .batches = static_cast<uint>(sizes.batches),
           .heads = static_cast<uint>(sizes.heads),
           .queries = static_cast<uint>(sizes.queries),
           .keys = static_cast<uint>(sizes.keys),
@@ -31,11 +33,8 @@ RelativeShiftArgs args_of(const Sizes& sizes, double scale) {
           .scale = static_cast<float>(scale)};
 }
 
-Launch launch(const Recorder& recorder, std::string_view kernel, RowUse use, const Sizes& sizes, int64_t columns,
-              uint64_t matrix, std::initializer_list<uint32_t> constants = {}) {
+void check_sizes(std::string_view kernel, const Sizes& sizes) {
   check_rows(kernel, sizes.rows(), std::max(sizes.keys, sizes.positions));
-  return row_launch(recorder, kernel, use, sizes.rows(), columns,
-                    rows_per_group(recorder.device(), sizes.rows(), columns), {matrix}, constants);
 }
 
 bool segments_differ(const HostTensor& segments, const Sizes& z, int64_t b, int64_t t, int64_t s) {
@@ -58,11 +57,11 @@ struct Problem {
   bool segments;
   double scale;
 };
-const Problem problems[] = {
-    {{1, 1, 1, 1}, 2, false, 1},     {{1, 1, 1, 1}, 1, true, 0.5},     {{2, 3, 5, 5}, 10, true, 0.25},
-    {{3, 2, 7, 7}, 14, false, -1.5}, {{2, 2, 3, 11}, 14, true, 0.7},  // queries are the last of the keys
-    {{1, 2, 37, 37}, 74, true, 1},   {{2, 2, 16, 16}, 17, true, 1},   // keys share a column
-    {{1, 3, 6, 8}, 4, false, 1},     {{1, 1, 4, 301}, 305, true, 0.1}, {{1, 2, 3, 1031}, 1040, true, 1}};
+const Problem problems[] = {{{1, 1, 1, 1}, 7, false, 1},      {{1, 1, 1, 1}, 1, true, 0.5},
+                            {{2, 3, 7, 7}, 14, true, 0.25},   {{3, 2, 7, 7}, 14, false, -1.5},
+                            {{2, 2, 3, 130}, 133, true, 0.7},  // queries are the last of the keys
+                            {{1, 2, 37, 130}, 130, true, 1},   // keys share a column
+                            {{1, 3, 6, 130}, 7, false, 1},    {{1, 2, 3, 1031}, 1031, true, 0.1}};
 
 CaseInput segments_of(const Shape& bias, bool absent = false) {
   return {.type = {{bias[0], bias[3]}, DType::i32}, .low = -1, .high = 1, .absent = absent};
@@ -99,13 +98,14 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
 void record(Recorder& recorder, const Node& node) {
   const Sizes sizes = sizes_of(node.out(0), node.in(0)[2]);
   const bool segments = node.has_input(1);
-  RelativeShiftArgs args = args_of(sizes, node.number("scale"));
+  RelativeShiftArgs args = args_of(recorder, sizes, sizes.keys, node.number("scale"));
   args.position_scores = recorder.address(node.inputs[0]);
   args.segment_scores = segments ? recorder.address(node.inputs[1]) : 0;
   args.segments = segments ? recorder.address(node.inputs[2]) : 0;
   args.bias = recorder.address(node.outputs[0]);
+  check_sizes("relative_shift", sizes);
   recorder.dispatch(
-      launch(recorder, "relative_shift", RowUse::move, sizes, sizes.keys, args.bias, {segments ? 1u : 0u}), args);
+      row_launch(recorder, "relative_shift", RowUse::move, args.rows, sizes.keys, {args.bias}, {segments}), args);
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -152,12 +152,13 @@ Types position_infer(const Node& node) {
 
 void position_record(Recorder& recorder, const Node& node) {
   const Sizes sizes = sizes_of(node.in(0), node.out(0)[2]);
-  RelativeShiftArgs args = args_of(sizes, node.number("scale"));
+  RelativeShiftArgs args = args_of(recorder, sizes, sizes.positions, node.number("scale"));
   args.bias = recorder.address(node.inputs[0]);
   args.position_scores = recorder.address(node.outputs[0]);
   const bool shared = sizes.positions < sizes.keys + sizes.queries;
+  check_sizes(node.op->name, sizes);
   recorder.dispatch(
-      launch(recorder, node.op->name, RowUse::move, sizes, sizes.positions, args.position_scores, {shared ? 1u : 0u}),
+      row_launch(recorder, node.op->name, RowUse::move, args.rows, sizes.positions, {args.position_scores}, {shared}),
       args);
 }
 
@@ -191,7 +192,8 @@ const Op position_backward_op = {.name = "relative_shift_position_backward",
                                  .reference = position_reference,
                                  .cases = position_cases,
                                  .cost = position_cost,
-                                 .candidates = candidates};
+                                 .candidates = candidates,
+                                 .room = row_room};
 
 // --- relative_shift_segment_backward: dbias, segments -> dsegment_scores [H, B T, 2] ---
 
@@ -210,11 +212,12 @@ std::vector<std::string_view> segment_candidates(const Node& node, const DeviceF
 
 void segment_record(Recorder& recorder, const Node& node) {
   const Sizes sizes = sizes_of(node.in(0), 2);
-  RelativeShiftArgs args = args_of(sizes, node.number("scale"));
+  RelativeShiftArgs args = args_of(recorder, sizes, sizes.keys, node.number("scale"));
   args.bias = recorder.address(node.inputs[0]);
   args.segments = recorder.address(node.inputs[1]);
   args.segment_scores = recorder.address(node.outputs[0]);
-  recorder.dispatch(launch(recorder, node.op->name, RowUse::stream, sizes, sizes.keys, args.bias), args);
+  check_sizes(node.op->name, sizes);
+  recorder.dispatch(row_launch(recorder, node.op->name, RowUse::stream, args.rows, sizes.keys, {args.bias}), args);
 }
 
 void segment_reference(const Node& node, Inputs in, Outputs out) {
@@ -246,7 +249,8 @@ const Op segment_backward_op = {.name = "relative_shift_segment_backward",
                                 .reference = segment_reference,
                                 .cases = segment_cases,
                                 .cost = segment_cost,
-                                .candidates = segment_candidates};
+                                .candidates = segment_candidates,
+                                .room = row_room};
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   Values gradients(node.inputs.size());
@@ -265,7 +269,8 @@ const Op relative_shift_op = {.name = "relative_shift",
                               .reference = reference,
                               .cases = cases,
                               .cost = cost,
-                              .candidates = candidates};
+                              .candidates = candidates,
+                              .room = row_room};
 
 }  // namespace
 

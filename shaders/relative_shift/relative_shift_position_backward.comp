@@ -7,7 +7,7 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/relative_shift/relative_shift.args.h"
 
-layout(constant_id = 5) const bool SHARED = false;
+layout(constant_id = 4) const bool SHARED = false;
 
 PUSH(RelativeShiftArgs);
 
@@ -39,4 +39,4 @@ void take_row(uint row) {
   WALK(take)
 }
 
-void main() { ROW_LOOP(args.batches * args.heads * args.queries, take_row) }
+void main() { ROW_LOOP(take_row) }

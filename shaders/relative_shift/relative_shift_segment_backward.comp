@@ -38,4 +38,4 @@ void take_row(uint row) {
   if (lane() < 2) args.segment_scores.v[target + lane()] = total[lane()];
 }
 
-void main() { ROW_LOOP(args.batches * args.heads * args.queries, take_row) }
+void main() { ROW_LOOP(take_row) }

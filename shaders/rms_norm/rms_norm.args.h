@@ -1,7 +1,7 @@
 #ifndef VKFORMER_RMS_NORM_ARGS_H
 #define VKFORMER_RMS_NORM_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl; rms_norm_backward only, 5: there is an addend.
-#include "shaders/common/shared.h"
+// Specialization constants 0-3: shaders/common/rows.glsl; rms_norm_backward only, 4: there is an addend.
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
@@ -11,7 +11,7 @@ struct RmsNormArgs {
   Floats gain;            // [C]
   Floats y;               // [rows, C], bit 0
   Floats reciprocal_rms;  // [rows], bit 1
-  uint rows;
+  Rows rows;
   float epsilon;
   uint outputs;
 };
@@ -24,7 +24,7 @@ struct RmsNormBackwardArgs {
   Floats addend;          // [rows, C]
   Floats dx;              // [rows, C], bit 0
   Floats partial_sums;    // [groups, C]: one workgroup's part of dgain, bit 1
-  uint rows;
+  Rows rows;
   uint outputs;
 };
 

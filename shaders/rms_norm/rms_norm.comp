@@ -30,5 +30,5 @@ void take_row(uint row) {
 
 void main() {
   [[unroll]] for (uint n = 0; n < COUNT; ++n) gain[n] = load2(args.gain, 0, n, whole(n), 0);
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
 }

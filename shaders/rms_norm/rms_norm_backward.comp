@@ -10,7 +10,7 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/rms_norm/rms_norm.args.h"
 
-layout(constant_id = 5) const bool ADD = false;
+layout(constant_id = 4) const bool ADD = false;
 
 PUSH(RmsNormBackwardArgs);
 
@@ -41,7 +41,7 @@ void main() {
     gain[n] = load2(args.gain, 0, n, whole(n), 0);
     gain_sums[n] = vec2(0);
   }
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
   if ((args.outputs & 2) == 0) return;
   const uint start = row_group() * COLUMNS;
   [[unroll]] for (uint n = 0; n < COUNT; ++n) store2(args.partial_sums, start, n, whole(n), gain_sums[n]);

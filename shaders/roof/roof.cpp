@@ -48,6 +48,7 @@ const Op roof_copy_op = {.name = "roof_copy",
                          .cases = cases_copy,
                          .cost = cost_copy,
                          .candidates = copy_candidates,
+                         .room = stream_room,
                          .aliases = {0}};
 
 // --- roof_multiply_add ---

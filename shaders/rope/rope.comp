@@ -7,12 +7,9 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/rope/rope.args.h"
 
-layout(constant_id = 5) const uint COLUMN = 0;
-layout(constant_id = 6) const uint HEADS = 1;
-layout(constant_id = 7) const uint HEAD_WIDTH = 2;
-layout(constant_id = 8) const uint HALF = 1;
-layout(constant_id = 9) const bool INTERLEAVED = false;
-layout(constant_id = 10) const bool COPY = true;
+layout(constant_id = 4) const uint HEAD_WIDTH = 2;
+layout(constant_id = 5) const uint HALF = 1;
+layout(constant_id = 6) const bool INTERLEAVED = false;
 
 PUSH(RopeArgs);
 
@@ -29,7 +26,7 @@ void store_some(Floats data, uint at, vec2 value) {
 
 void turn(uint start, uint angles, uint n) {
   const uint pair = n % STEPS * WIDTH;
-  const uint first = start + COLUMN + n / STEPS * HEAD_WIDTH + (INTERLEAVED ? 2 * pair : pair);
+  const uint first = start + args.column + n / STEPS * HEAD_WIDTH + (INTERLEAVED ? 2 * pair : pair);
   const uint second = first + (INTERLEAVED ? WIDTH : HALF);
   const vec2 cosine = load_some(args.table, angles + pair);
   const vec2 sine = load_some(args.table, angles + HALF + pair) * args.direction;
@@ -43,7 +40,8 @@ void turn(uint start, uint angles, uint n) {
 }
 
 bool turns(uint column) {
-  return column >= COLUMN && column < COLUMN + HEADS * HEAD_WIDTH && (column - COLUMN) % HEAD_WIDTH < 2 * HALF;
+  const uint from_head = column - args.column;  // wraps around to a large number before the first head
+  return from_head < args.heads * HEAD_WIDTH && from_head % HEAD_WIDTH < 2 * HALF;
 }
 
 void take_row(uint row) {
@@ -53,14 +51,15 @@ void take_row(uint row) {
   // Clamped here as well, so that adding the row cannot overflow.
   const int offset = args.offsets != 0 ? clamp(given, -args.positions, args.table_rows) : 0;
   const int position = clamp(offset + int(row % uint(args.positions)), 0, args.table_rows - 1);
+  const uint turned = args.heads * STEPS;
   uint n = lane();
-  if (n < HEADS * STEPS) {
+  if (n < turned) {
     do turn(start, uint(position) * 2 * HALF, n);
-    while ((n += LANES) < HEADS * STEPS);
+    while ((n += LANES) < turned);
   }
-  if (!COPY) return;
+  if (args.copy == 0) return;
   for (uint column = lane(); column < COLUMNS; column += LANES)
     if (!turns(column)) args.y.v[start + column] = args.x.v[start + column];
 }
 
-void main() { ROW_LOOP(args.rows, take_row) }
+void main() { ROW_LOOP(take_row) }

@@ -55,21 +55,22 @@ void record(Recorder& recorder, const Node& node) {
   const Shape &x = node.in(0), &table = node.in(1);
   const int64_t rows = x.rows(), columns = x.columns();
   check_rows("rope", table[0], table[1]);
+  const bool in_place = recorder.address(node.outputs[0]) == recorder.address(node.inputs[0]);
   const RopeArgs args{.x = recorder.address(node.inputs[0]),
                       .table = recorder.address(node.inputs[1]),
                       .position = recorder.address(node.inputs[node.has_input(2) ? 2 : 1]),
                       .y = recorder.address(node.outputs[0]),
-                      .rows = static_cast<uint>(rows),
+                      .rows = share_rows(recorder.device(), rows, columns),
                       .positions = static_cast<int>(x[1]),
                       .table_rows = static_cast<int>(table[0]),
                       .offsets = node.has_input(2) ? static_cast<uint>(node.in(2).elements()) : 0,
-                      .direction = layout.inverse ? -1.0f : 1.0f};
-  const auto constant = [](int64_t value) { return static_cast<uint32_t>(value); };
-  const bool copy = args.y != args.x && 2 * layout.half * layout.heads < columns;
-  Launch launch = row_launch(recorder, "rope", RowUse::move, rows, columns,
-                             rows_per_group(recorder.device(), rows, columns), {args.x, args.table, args.y},
-                             {constant(layout.column), constant(layout.heads), constant(layout.head_width),
-                              constant(layout.half), layout.interleaved, copy});
+                      .direction = layout.inverse ? -1.0f : 1.0f,
+                      .column = static_cast<uint>(layout.column),
+                      .heads = static_cast<uint>(layout.heads),
+                      .copy = !in_place && 2 * layout.half * layout.heads < columns};
+  Launch launch =
+      row_launch(recorder, "rope", RowUse::move, args.rows, columns, {args.x, args.table, args.y},
+                 {static_cast<uint32_t>(layout.head_width), static_cast<uint32_t>(layout.half), layout.interleaved});
   // Pairs of neighbours must start at even columns everywhere.
   uint32_t& paired = launch.constants[2];
   paired = paired && layout.column % 2 == 0 && layout.head_width % 2 == 0 && layout.half % 2 == 0;
@@ -123,8 +124,9 @@ std::vector<Case> cases() {
     int64_t count = 1;
   };
   const auto add = [&](const Shape& x, int64_t heads, int64_t head_width, int64_t rotary_width, int64_t column,
-                       int64_t table_rows, Positions position, bool inverse = false) {
-    for (const bool interleaved : {false, true})
+                       int64_t table_rows, Positions position, std::initializer_list<bool> interleavings,
+                       bool inverse = false) {
+    for (const bool interleaved : interleavings)
       list.push_back({.inputs = {{.type = {x}},
                                  {.type = {Shape{table_rows, rotary_width}}, .constant = true},
                                  {.type = {Shape{position.count}, DType::i32},
@@ -139,21 +141,21 @@ std::vector<Case> cases() {
                                                   inverse)});
   };
   const Positions none{0, 0, true};
-  add({1, 1, 2}, 1, 2, 2, 0, 1, none);
-  add({2, 3, 8}, 2, 4, 4, 0, 3, none);              // all columns turn, two pairs at a time
-  add({2, 7, 33}, 3, 7, 6, 5, 11, {0, 4});          // odd widths, columns on both sides
-  add({3, 5, 40}, 2, 14, 12, 6, 13, {0, 8}, true);  // even widths, columns on both sides
-  add({2, 5, 30}, 5, 6, 6, 0, 9, {2, 4});           // even columns, an odd half
-  add({1, 13, 576}, 9, 64, 64, 0, 17, {0, 4});
-  add({2, 11, 192}, 1, 64, 32, 64, 11, none, true);  // the keys of [query, key, value]
-  add({1, 3, 1031}, 1, 1030, 514, 1, 3, none);
-  add({1031, 1, 6}, 1, 6, 4, 0, 2, {1, 1});
-  add({3, 5, 40}, 2, 14, 12, 6, 13, {-3, 11, false, 3}, true);  // each sequence at its own position
-  add({7, 3, 33}, 3, 7, 6, 5, 11, {0, 8, false, 7});
-  add({2, 5, 4}, 1, 4, 4, 0, 7, {4, 6});    // the last rows are past the table
-  add({2, 5, 4}, 1, 4, 4, 0, 3, {-3, -2});  // the first rows are before it
-  add({1, 3, 4}, 1, 4, 2, 0, 3, {2147483647, 2147483647});
-  add({1, 3, 4}, 1, 4, 2, 0, 3, {-2147483648.0, -2147483648.0});
+  add({1, 1, 2}, 1, 2, 2, 0, 1, none, {false});
+  add({2, 3, 8}, 2, 4, 4, 0, 3, none, {false, true});              // all columns turn, two pairs at a time
+  add({2, 7, 33}, 3, 7, 6, 5, 11, {0, 4}, {false, true});          // odd widths, columns on both sides
+  add({3, 5, 40}, 2, 14, 12, 6, 13, {0, 8}, {false, true}, true);  // even widths, columns on both sides
+  add({2, 5, 40}, 1, 14, 12, 14, 11, none, {false, true}, true);   // the keys of [query, key, ..]
+  add({2, 5, 30}, 5, 6, 6, 0, 9, {2, 4}, {true});                  // even columns, an odd half
+  add({1, 13, 576}, 9, 64, 64, 0, 17, {0, 4}, {false});
+  add({1, 3, 1031}, 1, 1030, 514, 1, 3, none, {true});
+  add({1031, 1, 8}, 1, 4, 4, 0, 2, {1, 1}, {false, true});
+  add({3, 5, 40}, 2, 14, 12, 6, 13, {-3, 11, false, 3}, {false, true}, true);  // each sequence at its own position
+  add({7, 3, 33}, 3, 7, 6, 5, 11, {0, 8, false, 7}, {false, true});
+  add({2, 5, 8}, 2, 4, 4, 0, 7, {4, 6}, {false, true});    // the last rows are past the table
+  add({2, 5, 8}, 2, 4, 4, 0, 3, {-3, -2}, {false, true});  // the first rows are before it
+  add({1, 3, 40}, 1, 14, 12, 0, 3, {2147483647, 2147483647}, {false, true});
+  add({1, 3, 40}, 1, 14, 12, 0, 3, {-2147483648.0, -2147483648.0}, {false, true});
   return list;
 }
 
@@ -173,6 +175,7 @@ const Op rope_op = {.name = "rope",
                     .cases = cases,
                     .cost = cost,
                     .candidates = candidates,
+                    .room = row_room,
                     .in_place = true};
 
 }  // namespace

@@ -1,14 +1,14 @@
 #ifndef VKFORMER_SLICE_ARGS_H
 #define VKFORMER_SLICE_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl.
-#include "shaders/common/shared.h"
+// Specialization constants 0-3: shaders/common/rows.glsl.
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
 struct SliceArgs {
   Floats source;  // the first column taken of the first row
   Floats target;  // where it goes
-  uint rows;
+  Rows rows;
   uint source_stride;  // floats from row to row
   uint target_stride;
 };

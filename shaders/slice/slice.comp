@@ -21,4 +21,4 @@ void take_row(uint row) {
   WALK(take)
 }
 
-void main() { ROW_LOOP(args.rows, take_row) }
+void main() { ROW_LOOP(take_row) }

@@ -18,14 +18,14 @@ uint64_t offset(int64_t columns) { return static_cast<uint64_t>(columns * size_o
 
 void copy(Recorder& recorder, int64_t rows, int64_t count, Columns source, Columns target) {
   check_rows("slice", rows, std::max(source.stride, target.stride));
-  Launch launch = row_launch(recorder, "slice", RowUse::move, rows, count,
-                             rows_per_group(recorder.device(), rows, count), {source.first, target.first}, {});
+  const Rows shared = share_rows(recorder.device(), rows, count);
+  Launch launch = row_launch(recorder, "slice", RowUse::move, shared, count, {source.first, target.first});
   // Pairs of neighbours must start at even columns in every row.
   uint32_t& paired = launch.constants[2];
   paired = paired && source.stride % 2 == 0 && target.stride % 2 == 0;
   recorder.dispatch(launch, SliceArgs{.source = source.first,
                                       .target = target.first,
-                                      .rows = static_cast<uint>(rows),
+                                      .rows = shared,
                                       .source_stride = static_cast<uint>(source.stride),
                                       .target_stride = static_cast<uint>(target.stride)});
 }
@@ -41,10 +41,20 @@ struct Problem {
   Shape x;
   int64_t first, count;
 };
-const Problem problems[] = {{{1}, 0, 1},        {{3, 7}, 2, 3},      {{2, 5, 8}, 4, 4},  {{5, 1031}, 0, 1031},
-                            {{7, 66}, 0, 64},   {{7, 65}, 1, 64},    {{3, 514}, 2, 510}, {{3, 514}, 1, 510},
-                            {{1031, 3}, 2, 1},  {{2, 3, 37}, 36, 1}, {{2, 2664}, 0, 72}, {{2, 2664}, 72, 2592},
-                            {{67, 129}, 127, 2}};
+const Problem problems[] = {
+    {{1}, 0, 1},
+    {{1031, 3}, 2, 1},
+    {{2, 3, 37}, 36, 1},
+    {{3, 7}, 0, 7},
+    {{67, 137}, 130, 7},
+    {{2, 5, 128}, 64, 64},
+    {{7, 65}, 0, 64},  // pairs of neighbours start at odd columns in every
+                       // second row
+    {{3, 66}, 1, 64},  // in every row
+    {{67, 132}, 2, 130},
+    {{5, 1031}, 0, 1031},
+    {{2, 2664}, 1633, 1031},
+};
 
 // --- slice: x -> y ---
 
@@ -128,7 +138,8 @@ const Op slice_backward_op = {.name = "slice_backward",
                               .reference = backward_reference,
                               .cases = backward_cases,
                               .cost = backward_cost,
-                              .candidates = candidates};
+                              .candidates = candidates,
+                              .room = row_room};
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   if (!upstream[0]) return {{}};
@@ -143,7 +154,8 @@ const Op slice_op = {.name = "slice",
                      .reference = reference,
                      .cases = cases,
                      .cost = cost,
-                     .candidates = candidates};
+                     .candidates = candidates,
+                     .room = row_room};
 
 }  // namespace
 

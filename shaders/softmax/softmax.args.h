@@ -1,7 +1,7 @@
 #ifndef VKFORMER_SOFTMAX_ARGS_H
 #define VKFORMER_SOFTMAX_ARGS_H
-// Specialization constants 0-4: shaders/common/rows.glsl; softmax only, 5: causal, 6: there is a mask.
-#include "shaders/common/shared.h"
+// Specialization constants 0-3: shaders/common/rows.glsl; softmax only, 4: there is a mask.
+#include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
 
@@ -9,11 +9,12 @@ struct SoftmaxArgs {
   Floats x;         // [B, .., T, S]
   Ints mask;        // [B or 1, T or 1, S]
   Floats y;         // like x
-  uint rows;        // B * .. * T
+  Rows rows;        // B * .. * T
   uint queries;     // T
   uint batch_rows;  // .. * T: rows of one batch
   uint mask_batch;  // elements from one batch of the mask to the next; 0: all share one
   uint mask_row;    // elements from one row of the mask to the next; 0: all share one
+  uint causal;
   float scale;
 };
 
@@ -21,7 +22,7 @@ struct SoftmaxBackwardArgs {
   Floats upstream;  // [rows, S]
   Floats y;         // [rows, S]
   Floats dx;        // [rows, S]
-  uint rows;
+  Rows rows;
   float scale;
 };
 

@@ -10,8 +10,7 @@
 #include "shaders/common/rows.glsl"
 #include "shaders/softmax/softmax.args.h"
 
-layout(constant_id = 5) const bool CAUSAL = false;
-layout(constant_id = 6) const bool MASK = false;
+layout(constant_id = 4) const bool MASK = false;
 
 PUSH(SoftmaxArgs);
 
@@ -57,7 +56,7 @@ void put(uint first, bool inside) {
 void take_row(uint row) {
   start = row * COLUMNS;
   const uint t = row % args.queries;
-  end = CAUSAL ? uint(clamp(int(t + COLUMNS) - int(args.queries) + 1, 0, int(COLUMNS))) : COLUMNS;
+  end = args.causal != 0 ? uint(clamp(int(t + COLUMNS) - int(args.queries) + 1, 0, int(COLUMNS))) : COLUMNS;
   mask_start = row / args.batch_rows * args.mask_batch + t * args.mask_row;
   peak = lowest;
   sum = 0;
@@ -70,5 +69,5 @@ void take_row(uint row) {
 }
 
 void main() {
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
 }

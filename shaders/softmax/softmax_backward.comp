@@ -38,5 +38,5 @@ void take_row(uint row) {
 }
 
 void main() {
-  ROW_LOOP(args.rows, take_row)
+  ROW_LOOP(take_row)
 }
