@@ -17,8 +17,6 @@ Rows rows_of(int64_t rows, int64_t per_group) {
   return {.count = static_cast<uint>(rows), .per_group = static_cast<uint>(std::max<int64_t>(per_group, 1))};
 }
 
-bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
-
 }  // namespace
 
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use) {
@@ -48,7 +46,7 @@ KernelRoom row_room(std::string_view candidate) {
 }
 
 uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::string_view candidate) {
-  if (starts_with(candidate, "subgroup")) return facts.subgroup_size;
+  if (candidate.starts_with("subgroup")) return facts.subgroup_size;
   const uint32_t most = std::bit_floor(std::min(facts.max_workgroup_size, 256u));
   if (!facts.is_cpu()) return std::clamp(std::bit_ceil(groups_for(columns, 4)), 64u, most);
   const uint32_t least = std::bit_ceil(std::max(facts.subgroup_size, 4u));
@@ -82,7 +80,7 @@ Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use,
                 .variant = variant,
                 .constants = {lanes, static_cast<uint32_t>(columns), paired, groups_for(pairs, steps)},
                 .groups = spread_groups(recorder.device(), row_groups(rows)),
-                .subgroup_size = starts_with(variant, "subgroup") ? lanes : 0};
+                .subgroup_size = variant.starts_with("subgroup") ? lanes : 0};
   launch.constants.insert(launch.constants.end(), constants);
   return launch;
 }

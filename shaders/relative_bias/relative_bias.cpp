@@ -114,11 +114,11 @@ CaseInput position_input(const CaseShape& c) {
 const CaseShape case_shapes[] = {
     {1, 1, 1, 1, 1, 0, 0, 0, false},
     {7, 7, 5, 7, 11, 4, 0, 0, false},  // a bucket for each relative position
-    {32, 7, 37, 64, 100, 36, 0, 0, false},
+    {32, 7, 37, 130, 166, 36, 0, 0, false},
     {32, 7, 67, 130, 17, 8, 0, 0, false},  // most are beyond the ends
     {8, 130, 3, 7, 11, 5, 0, 0, false},
     {13, 7, 1, 1031, 1031, 1030, 0, 1030},  // one query with a cache
-    {13, 7, 3, 64, 100, 70, -9, 61},
+    {13, 7, 3, 130, 160, 130, -9, 61},
     {5, 1, 263, 7, 269, 262, 0, 3},
     {3, 1031, 2, 7, 4, 1, 0, 1},
     {4, 7, 3, 7, 9, 3, 2147483647, 2147483647},
