@@ -1,5 +1,6 @@
-# Compiles every shaders/<op>/*.comp to SPIR-V, one module a variant, and writes the table that the runtime embeds and
-# the list of op folders. The first comment lines of a shader say what to build:
+# Compiles every *.comp below shaders/<op>/ to SPIR-V, one module a variant, and writes the table that the runtime embeds
+# and the list of op folders. A kernel is known by its file's name alone, whatever room of its op's folder it lies in.
+# The first comment lines of a shader say what to build:
 #
 #   // variant f32:
 #   // variant u64: -DPAIR=uint64_t
@@ -33,7 +34,7 @@ function(vkformer_embed_shaders sources)
     set(spirv "${VKFORMER_SHADERS_FROM}/generated/spirv")
   endif()
   file(MAKE_DIRECTORY "${spirv}")
-  file(GLOB shaders CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/shaders/*/*.comp")
+  file(GLOB_RECURSE shaders CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/shaders/*.comp")
   set(includes "")
   set(rows "")
   set(headers "")
