@@ -1,6 +1,9 @@
 #ifndef VKFORMER_ATTENTION_ARGS_H
 #define VKFORMER_ATTENTION_ARGS_H
-// Push constants of the attention kernels and the numbers of their specialization constants.
+// Push constants of the attention kernels and the numbers of their specialization constants. A constant decides what
+// code there is: head widths, which inputs and rules a score depends on. Values, and rules that cost a few instructions
+// a workgroup, are push constants, so that nodes that differ in them share pipelines. Those of AttentionBackwardArgs
+// are the 128 bytes that there are.
 #include "shaders/common/shared.h"
 VKFORMER_SHARED_BEGIN
 
@@ -10,24 +13,45 @@ struct AttentionSource {
   Floats q;
   Floats k;
   Floats v;
-  Ints position;  ///< cached keys before the first query; read if ATTENTION_POSITION
-  Ints seed;      ///< {seed, step}; read if ATTENTION_DROPOUT is not 0
-  Ints mask;      ///< read if ATTENTION_MASK is not 0
-  Floats bias;    ///< [B or 1, H, T, S]; read if ATTENTION_BIAS
+  Ints step;    ///< what changes from step to step: {position?, seed, step}; without either, anything readable
+  Ints mask;    ///< read if ATTENTION_MASK
+  Floats bias;  ///< [B or 1, H, T, S]; read if ATTENTION_BIAS
   int queries;
   int keys;
   int heads;
+  uint rules;  ///< ATTENTION_GROUP_BITS: query heads that share one key head; above them, flags
   int q_stride;
   int k_stride;
   int v_stride;
-  int shift;  ///< query t is at key t + shift, without a position
-  int stream;
+  int window;     ///< keys that a query sees up to its own; 0 without ATTENTION_WINDOW
+  float scale;    ///< of the products of queries and keys
+  float softcap;  ///< read if ATTENTION_SOFTCAP
+  float dropout;  ///< probability that a weight is dropped; read if ATTENTION_DROPOUT
+  uint stream;    ///< second key of dropout's random numbers
 };
 
 struct AttentionArgs {
   AttentionSource source;
-  Floats result;       ///< [B, T, H * Dv]; of a kernel that splits the keys, partial results
-  Floats log_sum_exp;  ///< [B, H, T]; of a kernel that splits the keys, {maximum, sum} of each part
+  Floats result;       ///< [B, T, H * Dv]
+  Floats log_sum_exp;  ///< [B, H, T]
+};
+
+struct AttentionDecodeArgs {
+  AttentionSource source;
+  Floats result;       ///< [B, T, H * Dv]; with several parts [B, H, T, parts, Dv], not yet divided by their sums
+  Floats log_sum_exp;  ///< [B, H, T]; with several parts {maximum, sum} of each: [B, H, T, parts, 2]
+  int part_keys;       ///< keys of a part, a multiple of the workgroup
+  int part_count;      ///< more than one: results for attention_decode_merge
+};
+
+struct AttentionMergeArgs {
+  Floats parts;  ///< see AttentionDecodeArgs::result
+  Floats sums;   ///< see AttentionDecodeArgs::log_sum_exp
+  Floats result;
+  Floats log_sum_exp;
+  int queries;
+  int heads;
+  int part_count;
 };
 
 struct AttentionWeightsArgs {
@@ -50,36 +74,36 @@ struct AttentionBackwardArgs {
   AttentionSource source;
   Floats upstream;  ///< [B, T, H * Dv]
   Floats terms;     ///< see AttentionDeltaArgs
-  Floats target;    ///< gradient of q, of k (placed and strided like its source), or of the bias
+  Floats target;    ///< gradient of q or of k, placed and strided like its source
   Floats target_v;  ///< gradient of v
-  int batches;
 };
 
-struct AttentionMergeArgs {
-  Floats parts;  ///< [B, H, T, parts, Dv]
-  Floats sums;   ///< [B, H, T, parts, 2]
-  Floats result;
-  Floats log_sum_exp;
-  int queries;
-  int heads;
-  int part_count;
+struct AttentionBiasBackwardArgs {
+  AttentionSource source;
+  Floats upstream;
+  Floats terms;
+  Floats target;  ///< gradient of the bias
+  int batches;
 };
 
 VKFORMER_SHARED_END
 
+// Flags of `rules`.
+#define ATTENTION_GROUP_BITS 0x07ffffffu
+#define ATTENTION_CAUSAL 0x08000000u        /* a query sees no key behind its own */
+#define ATTENTION_POSITION 0x10000000u      /* `step` begins with the number of cached keys before the first query */
+#define ATTENTION_MASK_OF_QUERY 0x20000000u /* each query has a row of the mask */
+#define ATTENTION_MASK_OF_BATCH 0x40000000u /* each batch has a mask */
+#define ATTENTION_BIAS_OF_BATCH 0x80000000u /* each batch has a bias */
+
 // Specialization constants common to the kernels; 0 is the workgroup's size.
-#define ATTENTION_HEAD_WIDTH 1
-#define ATTENTION_VALUE_WIDTH 2
-#define ATTENTION_GROUP 3 /* query heads that share one key head */
-#define ATTENTION_SCALE 4 /* f32 */
-#define ATTENTION_CAUSAL 5
-#define ATTENTION_POSITION 6 /* there is a position input */
-#define ATTENTION_DROPOUT 7  /* f32, probability that a weight is dropped */
-#define ATTENTION_FLAGS 8    /* bit o: output o is wanted */
-#define ATTENTION_MASK 9     /* 0: none, 1: [., 1, S], 2: [., T, S] */
-#define ATTENTION_BIAS 10    /* there is a bias input */
-#define ATTENTION_SHARED 11  /* bit 0: all batches have one mask, bit 1: one bias */
-#define ATTENTION_WINDOW 12  /* keys that a query sees up to its own; 0: no such limit */
-#define ATTENTION_SOFTCAP 13 /* f32; 0: none */
-#define ATTENTION_EXTRA 14   /* first of the kernel's own */
+#define ATTENTION_VALUE_WIDTH 1
+#define ATTENTION_WANTED 2 /* bit o: output o is wanted */
+#define ATTENTION_HEAD_WIDTH 3
+#define ATTENTION_DROPOUT 4 /* some weights are dropped */
+#define ATTENTION_MASK 5    /* there is a mask input */
+#define ATTENTION_BIAS 6    /* there is a bias input */
+#define ATTENTION_WINDOW 7  /* queries see a window of keys only */
+#define ATTENTION_SOFTCAP 8 /* scores are capped */
+#define ATTENTION_EXTRA 9   /* first of the kernel's own */
 #endif

@@ -60,6 +60,7 @@ const Op attention_backward_op{.name = "attention_backward",
                                .cases = attention_backward_cases,
                                .cost = cost_backward,
                                .candidates = attention_backward_candidates,
+                               .room = attention_backward_room,
                                .scratch = attention_backward_scratch};
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -83,6 +84,7 @@ const Op attention_op{.name = "attention",
                       .cases = attention_cases,
                       .cost = cost,
                       .candidates = attention_candidates,
+                      .room = attention_room,
                       .scratch = attention_scratch};
 
 // --- attention_weights: the inputs of attention, log_sum_exp -> weights [B, H, T, S] ---

@@ -1,4 +1,3 @@
-// What the launches of attention's kernels share.
 #include "shaders/attention/attention_launch.h"
 
 #include <algorithm>
@@ -8,12 +7,7 @@ namespace vkformer::attention_launch {
 
 namespace {
 
-constexpr int64_t widest_in_lanes = 128;  ///< a wider head does not pay in registers
-
-uint32_t constant(float value) { return std::bit_cast<uint32_t>(value); }
 uint32_t constant(int64_t value) { return static_cast<uint32_t>(value); }
-
-bool is_even(const HeadSource& source) { return source.column % 2 == 0 && source.stride % 2 == 0; }
 
 /// 0 where the window hides nothing. Kernels add it to numbers of keys in 32 bits.
 int64_t window_of(const AttentionProblem& problem) {
@@ -21,31 +15,40 @@ int64_t window_of(const AttentionProblem& problem) {
   return std::min(problem.window, int64_t{1} << 29);
 }
 
-std::string_view variant_of(std::string_view candidate) { return candidate.ends_with("_u64") ? "u64" : "f32"; }
+uint32_t rules_of(const AttentionProblem& problem) {
+  const auto flag = [](bool set, uint32_t bit) { return set ? bit : 0; };
+  return constant(problem.group()) | flag(problem.causal, ATTENTION_CAUSAL) |
+         flag(problem.has_position, ATTENTION_POSITION) | flag(problem.mask_rows > 1, ATTENTION_MASK_OF_QUERY) |
+         flag(problem.mask_rows > 0 && !problem.mask_shared, ATTENTION_MASK_OF_BATCH) |
+         flag(problem.has_bias && !problem.bias_shared, ATTENTION_BIAS_OF_BATCH);
+}
+
+/// Where {position?, seed, step} lie: in the one input that has them, or gathered from both. Drivers may perform loads
+/// whose result nobody uses, so without either it is q.
+uint64_t step_address(Recorder& recorder, const Node& node, const AttentionProblem& problem, int64_t scratch_offset) {
+  if (problem.dropout == 0)
+    return recorder.address(node.inputs[problem.has_position ? attention_position : attention_q]);
+  const Region seed = recorder.region(node.inputs[attention_seed]);
+  if (!problem.has_position) return seed.address;
+  const Region position = recorder.region(node.inputs[attention_position]);
+  const Region gathered = recorder.scratch_region(static_cast<uint64_t>(scratch_offset), 12);
+  recorder.copy({position.address, 4}, {gathered.address, 4});
+  recorder.copy({seed.address, 8}, {gathered.address + 4, 8});
+  return gathered.address;
+}
 
 }  // namespace
 
-bool lanes_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return facts.is_cpu() && facts.subgroup_shuffle && facts.full_subgroups && facts.subgroup_size <= 32 &&
-         std::max(problem.head_width, problem.value_width) <= widest_in_lanes;
+bool is_decode(const AttentionProblem& problem) {
+  return problem.queries <= AttentionProblem::most_decode_queries && problem.dropout == 0;
 }
 
-bool pairs_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return facts.int64 && problem.head_width % 2 == 0 && problem.value_width % 2 == 0 && is_even(problem.q) &&
-         is_even(problem.k) && is_even(problem.v);
+int64_t gathered_step_bytes(const AttentionProblem& problem) {
+  return problem.has_position && problem.dropout > 0 ? 12 : 0;
 }
 
-bool grid_fits(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return problem.batches <= facts.max_workgroups[2] && problem.heads * most_decode_queries <= facts.max_workgroups[1];
-}
-
-int64_t vectors_per_group(int64_t items, const DeviceFacts& facts) { return items > facts.subgroup_size ? 2 : 1; }
-
-int64_t chunk_of(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return facts.shared_memory >= 32768 && std::max(problem.head_width, problem.value_width) > 32 ? 64 : 32;
-}
-
-AttentionSource source_args(Recorder& recorder, const Node& node, const AttentionProblem& problem) {
+AttentionSource source_args(Recorder& recorder, const Node& node, const AttentionProblem& problem,
+                            int64_t scratch_offset) {
   const auto address = [&](const HeadSource& source) {
     return recorder.address(node.inputs[source.input]) + static_cast<uint64_t>(4 * source.column);
   };
@@ -53,56 +56,47 @@ AttentionSource source_args(Recorder& recorder, const Node& node, const Attentio
   return {.q = address(problem.q),
           .k = address(problem.k),
           .v = address(problem.v),
-          .position = optional(attention_position),
-          .seed = optional(attention_seed),
+          .step = step_address(recorder, node, problem, scratch_offset),
           .mask = optional(attention_mask),
           .bias = optional(attention_bias),
           .queries = static_cast<int>(problem.queries),
           .keys = static_cast<int>(problem.keys),
           .heads = static_cast<int>(problem.heads),
+          .rules = rules_of(problem),
           .q_stride = static_cast<int>(problem.q.stride),
           .k_stride = static_cast<int>(problem.k.stride),
           .v_stride = static_cast<int>(problem.v.stride),
-          .shift = static_cast<int>(problem.keys - problem.queries),
-          .stream = static_cast<int>(problem.stream)};
+          .window = static_cast<int>(window_of(problem)),
+          .scale = static_cast<float>(problem.scale),
+          .softcap = static_cast<float>(problem.softcap),
+          .dropout = static_cast<float>(problem.dropout),
+          .stream = constant(problem.stream)};
 }
 
 std::vector<uint32_t> constants(const AttentionProblem& problem, uint32_t workgroup, uint32_t wanted,
                                 std::initializer_list<int64_t> own) {
-  std::vector<uint32_t> list{workgroup,
-                             constant(problem.head_width),
-                             constant(problem.value_width),
-                             constant(problem.group()),
-                             constant(static_cast<float>(problem.scale)),
-                             problem.causal,
-                             problem.has_position,
-                             constant(static_cast<float>(problem.dropout)),
-                             wanted,
-                             problem.mask_rows == 0   ? 0u
-                             : problem.mask_rows == 1 ? 1u
-                                                      : 2u,
-                             problem.has_bias,
-                             (problem.mask_shared ? 1u : 0u) | (problem.bias_shared ? 2u : 0u),
-                             constant(window_of(problem)),
-                             constant(static_cast<float>(problem.softcap))};
+  std::vector<uint32_t> list{
+      workgroup,           constant(problem.value_width), wanted,           constant(problem.head_width),
+      problem.dropout > 0, problem.mask_rows > 0,         problem.has_bias, window_of(problem) > 0,
+      problem.softcap > 0};
   for (int64_t value : own) list.push_back(constant(value));
   return list;
 }
 
-Launch lanes_launch(const Recorder& recorder, std::string_view kernel, std::vector<uint32_t> list, int64_t groups,
-                    int64_t heads, int64_t batches) {
+Launch block_launch(std::string_view kernel, std::vector<uint32_t> constants, int64_t blocks, int64_t heads,
+                    int64_t batches) {
   return {.kernel = kernel,
-          .variant = variant_of(recorder.candidate()),
-          .constants = std::move(list),
-          .groups = {groups_for(groups, 1), groups_for(heads, 1), groups_for(batches, 1)},
-          .subgroup_size = recorder.device().subgroup_size};
+          .constants = std::move(constants),
+          .groups = {groups_for(blocks, 1), groups_for(heads, 1), groups_for(batches, 1)}};
 }
 
-Launch threads_launch(std::string_view kernel, std::vector<uint32_t> list, int64_t groups, int64_t heads,
-                      int64_t batches) {
+Launch bias_launch(std::string_view kernel, std::vector<uint32_t> constants, const AttentionProblem& problem,
+                   const DeviceFacts& facts, int64_t query_block, int64_t key_block) {
+  const uint64_t blocks = uint64_t{groups_for(problem.queries, query_block)} * groups_for(problem.keys, key_block);
+  const int64_t targets = problem.heads * (problem.bias_shared ? 1 : problem.batches);
   return {.kernel = kernel,
-          .constants = std::move(list),
-          .groups = {groups_for(groups, 1), groups_for(heads, 1), groups_for(batches, 1)}};
+          .constants = std::move(constants),
+          .groups = spread_groups(facts, blocks * static_cast<uint64_t>(targets))};
 }
 
 }  // namespace vkformer::attention_launch

@@ -7,30 +7,24 @@
 
 namespace vkformer::attention_launch {
 
-constexpr int64_t tile = 32;            ///< of the tiled kernels, in queries and keys
-constexpr uint32_t tile_threads = 128;  ///< invocations of the tiled kernels and of attention_decode
-constexpr int64_t most_decode_queries = 8;
+/// Whether a kernel for a few queries over many keys, which knows no dropout, may compute the node.
+bool is_decode(const AttentionProblem& problem);
 
-/// The CPU-type kernels keep whole rows in registers and spread them with subgroup operations.
-bool lanes_legal(const AttentionProblem& problem, const DeviceFacts& facts);
-/// Their u64 variant reads two floats at a time.
-bool pairs_legal(const AttentionProblem& problem, const DeviceFacts& facts);
-bool grid_fits(const AttentionProblem& problem, const DeviceFacts& facts);
+/// The workspace in which source_args() gathers what changes from step to step, where it comes from two inputs.
+int64_t gathered_step_bytes(const AttentionProblem& problem);
+/// `scratch_offset` is where those bytes begin in the node's workspace.
+AttentionSource source_args(Recorder& recorder, const Node& node, const AttentionProblem& problem,
+                            int64_t scratch_offset);
 
-/// Two vectors of queries (or keys) share each spread row, unless there is only one.
-int64_t vectors_per_group(int64_t items, const DeviceFacts& facts);
-/// Columns of a tile in shared memory: 64 needs 22 KiB, 32 needs 14.
-int64_t chunk_of(const AttentionProblem& problem, const DeviceFacts& facts);
-
-AttentionSource source_args(Recorder& recorder, const Node& node, const AttentionProblem& problem);
 /// The constants all kernels share, `own` behind them.
 std::vector<uint32_t> constants(const AttentionProblem& problem, uint32_t workgroup, uint32_t wanted,
                                 std::initializer_list<int64_t> own);
 
-/// Of a kernel whose workgroup is one subgroup, in the variant that the candidate names.
-Launch lanes_launch(const Recorder& recorder, std::string_view kernel, std::vector<uint32_t> list, int64_t groups,
-                    int64_t heads, int64_t batches);
-Launch threads_launch(std::string_view kernel, std::vector<uint32_t> list, int64_t groups, int64_t heads,
-                      int64_t batches);
+/// A workgroup for each block, head and batch.
+Launch block_launch(std::string_view kernel, std::vector<uint32_t> constants, int64_t blocks, int64_t heads,
+                    int64_t batches);
+/// A workgroup for each block of the bias' gradient, all in a row.
+Launch bias_launch(std::string_view kernel, std::vector<uint32_t> constants, const AttentionProblem& problem,
+                   const DeviceFacts& facts, int64_t query_block, int64_t key_block);
 
 }  // namespace vkformer::attention_launch

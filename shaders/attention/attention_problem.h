@@ -35,6 +35,8 @@ struct HeadSource {
 };
 
 struct AttentionProblem {
+  static constexpr int64_t most_decode_queries = 8;
+
   int64_t batches = 0;
   int64_t queries = 0;
   int64_t keys = 0;
@@ -79,10 +81,12 @@ std::vector<Case> attention_backward_cases();
 std::vector<Case> attention_weights_cases();
 
 std::vector<std::string_view> attention_candidates(const Node& node, const DeviceFacts& facts);
+KernelRoom attention_room(std::string_view candidate);
 int64_t attention_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate);
 void attention_record(Recorder& recorder, const Node& node);
 void attention_weights_record(Recorder& recorder, const Node& node);
 std::vector<std::string_view> attention_backward_candidates(const Node& node, const DeviceFacts& facts);
+KernelRoom attention_backward_room(std::string_view candidate);
 int64_t attention_backward_scratch(const Node& node, const DeviceFacts& facts, std::string_view candidate);
 void attention_backward_record(Recorder& recorder, const Node& node);
 

@@ -5,7 +5,7 @@
 // variant u64: -DPAIRS
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionArgs
-#include "shaders/attention/attention_lanes.glsl"
+#include "shaders/attention/software/attention_lanes.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int query_groups = 2;
 const int key_block = 4;
 
@@ -26,7 +26,7 @@ void main() {
   [[unroll]] for (int g = 0; g < query_groups; g++) {
     const int t = min(first + g * lanes + int(gl_SubgroupInvocationID), args.source.queries - 1);
     const int at = (batch * args.source.queries + t) * args.source.q_stride + head * head_width;
-    [[unroll]] for (int c = 0; c < head_width; c++) q[g][c] = args.source.q.v[at + c] * scale;
+    [[unroll]] for (int c = 0; c < head_width; c++) q[g][c] = args.source.q.v[at + c] * args.source.scale;
     [[unroll]] for (int c = 0; c < value_width; c++) sum_v[g][c] = 0;
     maximum[g] = lowest;
     sum[g] = 0;
@@ -37,7 +37,7 @@ void main() {
 
   const int last_query = min(first + query_groups * lanes, args.source.queries) - 1;
   const int block_end = key_end(shift, last_query);
-  const int key_head = head / group;
+  const int key_head = head / group();
   // Blocks begin at multiples of four, as dropout's factors do.
   for (int s = key_begin(shift, first) / key_block * key_block; s < block_end; s += key_block) {
     float score[query_groups][key_block];
@@ -69,11 +69,11 @@ void main() {
       rescale[g] = exp(maximum[g] - larger);
       maximum[g] = larger;
       sum[g] *= rescale[g];
-      const vec4 keep = dropout > 0 ? kept(row[g], s / 4) : vec4(1);
+      const vec4 keep = has_dropout ? kept(row[g], s / 4) : vec4(1);
       [[unroll]] for (int j = 0; j < key_block; j++) {
         const float weight = seen[j] ? exp(score[g][j] - larger) : 0;
         sum[g] += weight;
-        score[g][j] = dropout > 0 ? weight * keep[j] : weight;
+        score[g][j] = has_dropout ? weight * keep[j] : weight;
       }
     }
     ELEMENT v[key_block][value_vectors];

@@ -2,7 +2,7 @@
 // Attention forward for GPUs: one workgroup computes 32 queries of one head, 32 keys at a time.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionArgs
-#include "shaders/attention/attention_tiled.glsl"
+#include "shaders/attention/gpu/attention_tiled.glsl"
 
 // Softmax: four invocations a row, each with eight of the tile's keys.
 const int parts = 4;
@@ -17,8 +17,8 @@ void main() {
   const int head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
   const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
-  const int k_base = batch * args.source.keys * args.source.k_stride + head / group * head_width;
-  const int v_base = batch * args.source.keys * args.source.v_stride + head / group * value_width;
+  const int k_base = batch * args.source.keys * args.source.k_stride + head / group() * head_width;
+  const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
   const int shift = visible_shift();
   const int block_end = key_end(shift, min(first + tile, args.source.queries) - 1);
   const int softmax_row = int(gl_LocalInvocationIndex) / parts;
@@ -52,7 +52,7 @@ void main() {
       [[unroll]] for (int j = 0; j < column_count; j++) {
         const int key = s + x() + 16 * j;
         const bool seen = visible(batch, t, key, shift, end);
-        const float value = score_of(score[i][j] * scale, batch, head, t, key);
+        const float value = score_of(score[i][j] * args.source.scale, batch, head, t, key);
         weight_tile[y() + 8 * i][x() + 16 * j] = seen ? value : lowest;
       }
     }
@@ -72,7 +72,7 @@ void main() {
       const float value = weight_tile[softmax_row][key];
       const float weight = value > lowest ? exp(value - larger) : 0;
       partial += weight;
-      weight_tile[softmax_row][key] = dropout > 0 ? weight * kept_one(row, s + key) : weight;
+      weight_tile[softmax_row][key] = has_dropout ? weight * kept_one(row, s + key) : weight;
     }
     part_sum[softmax_row][part] = partial;
     if (part == 0) row_factor[softmax_row] = rescale;

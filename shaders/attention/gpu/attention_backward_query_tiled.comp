@@ -3,7 +3,7 @@
 // computed again from log_sum_exp.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionBackwardArgs
-#include "shaders/attention/attention_tiled.glsl"
+#include "shaders/attention/gpu/attention_tiled.glsl"
 
 void main() {
   const int blocks = (args.source.queries + tile - 1) / tile;
@@ -11,8 +11,8 @@ void main() {
   const int head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
   const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
-  const int k_base = batch * args.source.keys * args.source.k_stride + head / group * head_width;
-  const int v_base = batch * args.source.keys * args.source.v_stride + head / group * value_width;
+  const int k_base = batch * args.source.keys * args.source.k_stride + head / group() * head_width;
+  const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
   const int up_stride = args.source.heads * value_width;
   const int up_base = batch * args.source.queries * up_stride + head * value_width;
   const int shift = visible_shift();
@@ -50,10 +50,10 @@ void main() {
       const float delta = args.terms.v[2 * row + 1];
       [[unroll]] for (int j = 0; j < column_count; j++) {
         const int key = s + x() + 16 * j;
-        const float value = score_of(score[i][j] * scale, batch, head, t, key);
+        const float value = score_of(score[i][j] * args.source.scale, batch, head, t, key);
         const float weight = visible(batch, t, key, shift, end) ? exp(value - log_sum_exp) : 0;
-        const float up = dropout > 0 ? slope[i][j] * kept_one(row, key) : slope[i][j];
-        weight_tile[y() + 8 * i][x() + 16 * j] = weight * (up - delta) * score_slope(score[i][j] * scale);
+        const float up = has_dropout ? slope[i][j] * kept_one(row, key) : slope[i][j];
+        weight_tile[y() + 8 * i][x() + 16 * j] = weight * (up - delta) * score_slope(score[i][j] * args.source.scale);
       }
     }
     [[unroll]] for (int n = 0; n < key_chunks; n++) {
@@ -70,6 +70,6 @@ void main() {
         const int t = first + y() + 8 * i;
         const int c = n * chunk + x() + 16 * j;
         if (t < args.source.queries && c < head_width)
-          args.target.v[q_base + t * args.source.q_stride + c] = gradient[n][i][j] * scale;
+          args.target.v[q_base + t * args.source.q_stride + c] = gradient[n][i][j] * args.source.scale;
       }
 }

@@ -2,11 +2,9 @@
 // Attention of a few queries over many keys for GPUs: one workgroup computes one query of one head over a part of the
 // keys, an invocation a key for the scores and a column for the values. No dropout.
 #extension GL_GOOGLE_include_directive : require
-#define ATTENTION_PUSH AttentionArgs
+#define ATTENTION_PUSH AttentionDecodeArgs
 #include "shaders/attention/attention.glsl"
-layout(constant_id = ATTENTION_EXTRA) const int part_keys = 1 << 30;  // a multiple of the workgroup
-layout(constant_id = ATTENTION_EXTRA + 1) const int parts = 1;  // more than one: results for attention_decode_merge
-layout(constant_id = ATTENTION_EXTRA + 2) const int column_threads = 64;  // a power of two: invocations along a row
+layout(constant_id = ATTENTION_EXTRA) const int column_threads = 64;  // a power of two: invocations along a row
 
 const int threads = 128;
 const int slices = threads / column_threads;
@@ -23,16 +21,17 @@ void main() {
   const int head = int(gl_WorkGroupID.y) / args.source.queries;
   const int batch = int(gl_WorkGroupID.z);
   const int q_base = (batch * args.source.queries + t) * args.source.q_stride + head * head_width;
-  const int k_base = batch * args.source.keys * args.source.k_stride + head / group * head_width;
-  const int v_base = batch * args.source.keys * args.source.v_stride + head / group * value_width;
+  const int k_base = batch * args.source.keys * args.source.k_stride + head / group() * head_width;
+  const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
   const int shift = visible_shift();
   const int row_end = key_end(shift, t);
-  const int begin = max(part * part_keys, key_begin(shift, t));
-  const int end = parts > 1 ? min((part + 1) * part_keys, row_end) : row_end;
+  const bool split = args.part_count > 1;
+  const int begin = max(part * args.part_keys, key_begin(shift, t));
+  const int end = split ? min((part + 1) * args.part_keys, row_end) : row_end;
   const int column = id % column_threads;
   const int slice = id / column_threads;
 
-  for (int c = id; c < head_width; c += threads) q[c] = args.source.q.v[q_base + c] * scale;
+  for (int c = id; c < head_width; c += threads) q[c] = args.source.q.v[q_base + c] * args.source.scale;
   barrier();
   float result[value_columns];
   [[unroll]] for (int i = 0; i < value_columns; i++) result[i] = 0;
@@ -74,24 +73,25 @@ void main() {
   }
   sum = partial[0];
   barrier();
-  const int row = parts > 1 ? ((batch * args.source.heads + head) * args.source.queries + t) * parts + part
-                            : (batch * args.source.queries + t) * args.source.heads + head;
-  const float normalise = parts > 1 ? 1 : sum > 0 ? 1.0 / sum : 0;
+  const int score_row = (batch * args.source.heads + head) * args.source.queries + t;
+  const int row = split ? score_row * args.part_count + part
+                        : (batch * args.source.queries + t) * args.source.heads + head;
+  const float normalise = split ? 1 : sum > 0 ? 1.0 / sum : 0;
   [[unroll]] for (int i = 0; i < value_columns; i++) {
     partial[id] = result[i];
     barrier();
     const int c = column + i * column_threads;
-    if ((wanted & 1u) != 0 && slice == 0 && c < value_width) {
+    if ((split || (wanted & 1u) != 0) && slice == 0 && c < value_width) {
       float value = 0;
       for (int n = 0; n < slices; n++) value += partial[n * column_threads + column];
       args.result.v[row * value_width + c] = value * normalise;
     }
     barrier();
   }
-  if (id == 0 && parts > 1) {
+  if (id == 0 && split) {
     args.log_sum_exp.v[2 * row] = maximum;
     args.log_sum_exp.v[2 * row + 1] = sum;
   } else if (id == 0 && (wanted & 2u) != 0) {
-    args.log_sum_exp.v[(batch * args.source.heads + head) * args.source.queries + t] = sum > 0 ? maximum + log(sum) : 0;
+    args.log_sum_exp.v[score_row] = sum > 0 ? maximum + log(sum) : 0;
   }
 }

@@ -5,7 +5,7 @@
 // variant u64: -DPAIRS
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionBackwardArgs
-#include "shaders/attention/attention_lanes.glsl"
+#include "shaders/attention/software/attention_lanes.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int query_groups = 2;
 layout(constant_id = ATTENTION_EXTRA + 1) const int key_block = 4;  // 4 with dropout, whose factors come in fours
 
@@ -28,7 +28,7 @@ void main() {
     const int t = min(first + g * lanes + int(gl_SubgroupInvocationID), args.source.queries - 1);
     const int at = (batch * args.source.queries + t) * args.source.q_stride + head * head_width;
     const int up_at = ((batch * args.source.queries + t) * args.source.heads + head) * value_width;
-    [[unroll]] for (int c = 0; c < head_width; c++) q[g][c] = args.source.q.v[at + c] * scale;
+    [[unroll]] for (int c = 0; c < head_width; c++) q[g][c] = args.source.q.v[at + c] * args.source.scale;
     [[unroll]] for (int c = 0; c < value_width; c++) up[g][c] = args.upstream.v[up_at + c];
     [[unroll]] for (int c = 0; c < head_width; c++) gradient[g][c] = 0;
     row[g] = (batch * args.source.heads + head) * args.source.queries + t;
@@ -40,7 +40,7 @@ void main() {
 
   const int last_query = min(first + query_groups * lanes, args.source.queries) - 1;
   const int block_end = key_end(shift, last_query);
-  const int key_head = head / group;
+  const int key_head = head / group();
   // Blocks begin at multiples of their size, as dropout's factors do.
   for (int s = key_begin(shift, first) / key_block * key_block; s < block_end; s += key_block) {
     ELEMENT k[key_block][key_vectors];
@@ -70,12 +70,12 @@ void main() {
       }
     }
     [[unroll]] for (int g = 0; g < query_groups; g++) {
-      const vec4 keep = dropout > 0 ? kept(row[g], s / 4) : vec4(1);
+      const vec4 keep = has_dropout ? kept(row[g], s / 4) : vec4(1);
       [[unroll]] for (int j = 0; j < key_block; j++) {
         const bool seen = visible(batch, query[g], s + j, shift, end[g]);
         const float value = score_of(score[g][j], batch, head, query[g], s + j);
         const float weight = seen ? exp(value - log_sum_exp[g]) : 0;
-        slope[g][j] = weight * ((dropout > 0 ? slope[g][j] * keep[j] : slope[g][j]) - delta[g]) *
+        slope[g][j] = weight * ((has_dropout ? slope[g][j] * keep[j] : slope[g][j]) - delta[g]) *
                       score_slope(score[g][j]);
       }
     }
@@ -91,7 +91,7 @@ void main() {
     const int t = first + g * lanes + int(gl_SubgroupInvocationID);
     if (t < args.source.queries) {
       const int at = (batch * args.source.queries + t) * args.source.q_stride + head * head_width;
-      [[unroll]] for (int c = 0; c < head_width; c++) args.target.v[at + c] = gradient[g][c] * scale;
+      [[unroll]] for (int c = 0; c < head_width; c++) args.target.v[at + c] = gradient[g][c] * args.source.scale;
     }
   }
 }

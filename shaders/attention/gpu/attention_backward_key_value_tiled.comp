@@ -3,7 +3,7 @@
 // all heads that share it, 32 at a time and in order.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionBackwardArgs
-#include "shaders/attention/attention_tiled.glsl"
+#include "shaders/attention/gpu/attention_tiled.glsl"
 
 void main() {
   const int first = int(gl_WorkGroupID.x) * tile;
@@ -23,7 +23,7 @@ void main() {
       [[unroll]] for (int n = 0; n < value_chunks; n++) gradient_v[n][i][j] = 0;
     }
 
-  for (int head = key_head * group; head < (key_head + 1) * group; head++) {
+  for (int head = key_head * group(); head < (key_head + 1) * group(); head++) {
     const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
     const int up_base = batch * args.source.queries * up_stride + head * value_width;
     for (int t = first_query(shift, first); t < to_query; t += tile) {
@@ -53,10 +53,10 @@ void main() {
         const float delta = args.terms.v[2 * row + 1];
         [[unroll]] for (int i = 0; i < row_count; i++) {
           const int key = first + y() + 8 * i;
-          const float value = score_of(score[i][j] * scale, batch, head, query, key);
+          const float value = score_of(score[i][j] * args.source.scale, batch, head, query, key);
           const float weight = visible(batch, query, key, shift, end) ? exp(value - log_sum_exp) : 0;
-          const float keep = dropout > 0 ? kept_one(row, key) : 1;
-          slope[i][j] = weight * (slope[i][j] * keep - delta) * score_slope(score[i][j] * scale);
+          const float keep = has_dropout ? kept_one(row, key) : 1;
+          slope[i][j] = weight * (slope[i][j] * keep - delta) * score_slope(score[i][j] * args.source.scale);
           weight_tile[y() + 8 * i][x() + 16 * j] = weight * keep;
         }
       }
@@ -85,7 +85,7 @@ void main() {
       if ((wanted & 1u) != 0)
         [[unroll]] for (int n = 0; n < key_chunks; n++)
           if (n * chunk + c < head_width)
-            args.target.v[k_base + key * args.source.k_stride + n * chunk + c] = gradient_k[n][i][j] * scale;
+            args.target.v[k_base + key * args.source.k_stride + n * chunk + c] = gradient_k[n][i][j] * args.source.scale;
       if ((wanted & 2u) != 0)
         [[unroll]] for (int n = 0; n < value_chunks; n++)
           if (n * chunk + c < value_width)

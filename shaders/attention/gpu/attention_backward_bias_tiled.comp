@@ -2,8 +2,8 @@
 // Gradient of the bias for GPUs: one workgroup computes 32 queries of one head, each with 32 keys; where all batches
 // have one bias, it adds theirs up, in order.
 #extension GL_GOOGLE_include_directive : require
-#define ATTENTION_PUSH AttentionBackwardArgs
-#include "shaders/attention/attention_tiled.glsl"
+#define ATTENTION_PUSH AttentionBiasBackwardArgs
+#include "shaders/attention/gpu/attention_tiled.glsl"
 
 void main() {
   const int key_blocks = (args.source.keys + tile - 1) / tile;
@@ -15,7 +15,7 @@ void main() {
   index /= query_blocks;
   const int head = index % args.source.heads;
   const int target_batch = index / args.source.heads;
-  if (target_batch >= (shared_bias ? 1 : args.batches)) return;
+  if (target_batch >= (rule(ATTENTION_BIAS_OF_BATCH) ? args.batches : 1)) return;
   const int up_stride = args.source.heads * value_width;
   const int shift = visible_shift();
 
@@ -24,11 +24,11 @@ void main() {
     [[unroll]] for (int j = 0; j < column_count; j++) sum[i][j] = 0;
   const bool any_visible = first_key < key_end(shift, min(first + tile, args.source.queries) - 1) &&
                            first_key + tile > key_begin(shift, first);
-  const int batch_end = !any_visible ? 0 : shared_bias ? args.batches : target_batch + 1;
+  const int batch_end = !any_visible ? 0 : rule(ATTENTION_BIAS_OF_BATCH) ? target_batch + 1 : args.batches;
   for (int batch = target_batch; batch < batch_end; batch++) {
     const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
-    const int k_base = batch * args.source.keys * args.source.k_stride + head / group * head_width;
-    const int v_base = batch * args.source.keys * args.source.v_stride + head / group * value_width;
+    const int k_base = batch * args.source.keys * args.source.k_stride + head / group() * head_width;
+    const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
     const int up_base = batch * args.source.queries * up_stride + head * value_width;
     float score[row_count][column_count];
     float slope[row_count][column_count];
@@ -56,9 +56,9 @@ void main() {
       const float delta = args.terms.v[2 * row + 1];
       [[unroll]] for (int j = 0; j < column_count; j++) {
         const int key = first_key + x() + 16 * j;
-        const float value = score_of(score[i][j] * scale, batch, head, t, key);
+        const float value = score_of(score[i][j] * args.source.scale, batch, head, t, key);
         const float weight = visible(batch, t, key, shift, end) ? exp(value - log_sum_exp) : 0;
-        const float up = dropout > 0 ? slope[i][j] * kept_one(row, key) : slope[i][j];
+        const float up = has_dropout ? slope[i][j] * kept_one(row, key) : slope[i][j];
         sum[i][j] += weight * (up - delta);
       }
     }

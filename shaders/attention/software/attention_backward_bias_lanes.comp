@@ -4,8 +4,8 @@
 // variant f32:
 // variant u64: -DPAIRS
 #extension GL_GOOGLE_include_directive : require
-#define ATTENTION_PUSH AttentionBackwardArgs
-#include "shaders/attention/attention_lanes.glsl"
+#define ATTENTION_PUSH AttentionBiasBackwardArgs
+#include "shaders/attention/software/attention_lanes.glsl"
 const int query_block = 8;
 
 void main() {
@@ -18,7 +18,7 @@ void main() {
   index /= query_blocks;
   const int head = index % args.source.heads;
   const int target_batch = index / args.source.heads;
-  if (target_batch >= (shared_bias ? 1 : args.batches)) return;
+  if (target_batch >= (rule(ATTENTION_BIAS_OF_BATCH) ? args.batches : 1)) return;
   const int key = first_key + int(gl_SubgroupInvocationID);
   const int shift = visible_shift();
 
@@ -26,11 +26,11 @@ void main() {
   [[unroll]] for (int i = 0; i < query_block; i++) sum[i] = 0;
   const bool any_visible = first_key < key_end(shift, min(first + query_block, args.source.queries) - 1) &&
                            first_key + lanes > key_begin(shift, first);
-  const int batch_end = !any_visible ? 0 : shared_bias ? args.batches : target_batch + 1;
+  const int batch_end = !any_visible ? 0 : rule(ATTENTION_BIAS_OF_BATCH) ? target_batch + 1 : args.batches;
   for (int batch = target_batch; batch < batch_end; batch++) {
     const int key_row = batch * args.source.keys + min(key, args.source.keys - 1);
-    const int key_at = key_row * args.source.k_stride + head / group * head_width;
-    const int value_at = key_row * args.source.v_stride + head / group * value_width;
+    const int key_at = key_row * args.source.k_stride + head / group() * head_width;
+    const int value_at = key_row * args.source.v_stride + head / group() * value_width;
     ELEMENT q[query_block][key_vectors];
     ELEMENT up[query_block][value_vectors];
     float score[query_block];
@@ -40,7 +40,7 @@ void main() {
       const int at = query_row * args.source.q_stride + head * head_width;
       const int up_at = (query_row * args.source.heads + head) * value_width;
       [[unroll]] for (int n = 0; n < key_vectors; n++)
-        q[i][n] = row_vector(ELEMENTS(args.source.q), at, n, key_elements) * scale;
+        q[i][n] = row_vector(ELEMENTS(args.source.q), at, n, key_elements) * args.source.scale;
       [[unroll]] for (int n = 0; n < value_vectors; n++)
         up[i][n] = row_vector(ELEMENTS(args.upstream), up_at, n, value_elements);
       score[i] = slope[i] = 0;
@@ -63,8 +63,8 @@ void main() {
       const bool seen = visible(batch, t, key, shift, key_end(shift, t));
       const float value = score_of(score[i], batch, head, t, key);
       const float weight = seen ? exp(value - args.terms.v[2 * row]) : 0;
-      const float keep = dropout > 0 ? kept_one(row, key) : 1;
-      sum[i] += weight * ((dropout > 0 ? slope[i] * keep : slope[i]) - args.terms.v[2 * row + 1]);
+      const float keep = has_dropout ? kept_one(row, key) : 1;
+      sum[i] += weight * ((has_dropout ? slope[i] * keep : slope[i]) - args.terms.v[2 * row + 1]);
     }
   }
 

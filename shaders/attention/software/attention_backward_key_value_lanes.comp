@@ -5,7 +5,7 @@
 // variant u64: -DPAIRS
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionBackwardArgs
-#include "shaders/attention/attention_lanes.glsl"
+#include "shaders/attention/software/attention_lanes.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int key_groups = 2;
 const int query_block = 2;
 
@@ -26,7 +26,7 @@ void main() {
     const int key_row = batch * args.source.keys + min(key[g], args.source.keys - 1);
     const int at = key_row * args.source.k_stride + key_head * head_width;
     const int value_at = key_row * args.source.v_stride + key_head * value_width;
-    [[unroll]] for (int c = 0; c < head_width; c++) k[g][c] = args.source.k.v[at + c] * scale;
+    [[unroll]] for (int c = 0; c < head_width; c++) k[g][c] = args.source.k.v[at + c] * args.source.scale;
     [[unroll]] for (int c = 0; c < value_width; c++) v[g][c] = args.source.v.v[value_at + c];
     [[unroll]] for (int c = 0; c < head_width; c++) gradient_k[g][c] = 0;
     [[unroll]] for (int c = 0; c < value_width; c++) gradient_v[g][c] = 0;
@@ -34,7 +34,7 @@ void main() {
 
   const int from_query = first_query(shift, first);
   const int to_query = query_end(shift, min(first + key_groups * lanes, args.source.keys) - 1);
-  for (int head = key_head * group; head < (key_head + 1) * group; head++) {
+  for (int head = key_head * group(); head < (key_head + 1) * group(); head++) {
     const int head_row = (batch * args.source.heads + head) * args.source.queries;
     for (int t = from_query; t < to_query; t += query_block) {
       ELEMENT q[query_block][key_vectors];
@@ -72,10 +72,10 @@ void main() {
           const bool seen = visible(batch, t + i, key[g], shift, end);
           const float value = score_of(score[g][i], batch, head, t + i, key[g]);
           const float weight = seen ? exp(value - log_sum_exp) : 0;
-          const float keep = dropout > 0 ? kept_one(row, key[g]) : 1;
+          const float keep = has_dropout ? kept_one(row, key[g]) : 1;
           slope[g][i] =
-              weight * ((dropout > 0 ? slope[g][i] * keep : slope[g][i]) - delta) * score_slope(score[g][i]);
-          score[g][i] = dropout > 0 ? weight * keep : weight;
+              weight * ((has_dropout ? slope[g][i] * keep : slope[g][i]) - delta) * score_slope(score[g][i]);
+          score[g][i] = has_dropout ? weight * keep : weight;
         }
       }
       [[unroll]] for (int c = 0; c < value_width; c++) {
@@ -98,7 +98,7 @@ void main() {
       const int at = (batch * args.source.keys + key[g]) * args.source.k_stride + key_head * head_width;
       const int value_at = (batch * args.source.keys + key[g]) * args.source.v_stride + key_head * value_width;
       if ((wanted & 1u) != 0)
-        [[unroll]] for (int c = 0; c < head_width; c++) args.target.v[at + c] = gradient_k[g][c] * scale;
+        [[unroll]] for (int c = 0; c < head_width; c++) args.target.v[at + c] = gradient_k[g][c] * args.source.scale;
       if ((wanted & 2u) != 0)
         [[unroll]] for (int c = 0; c < value_width; c++) args.target_v.v[value_at + c] = gradient_v[g][c];
     }

@@ -5,7 +5,7 @@
 // variant u64: -DPAIRS
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionArgs
-#include "shaders/attention/attention_lanes.glsl"
+#include "shaders/attention/software/attention_lanes.glsl"
 #extension GL_KHR_shader_subgroup_shuffle : require
 layout(constant_id = ATTENTION_EXTRA) const int rows = 1;
 
@@ -20,13 +20,15 @@ float total(float value) {
 
 void main() {
   const int lane = int(gl_SubgroupInvocationID);
-  const int row_total = args.source.queries * group;
+  const int row_total = args.source.queries * group();
   const int first = int(gl_WorkGroupID.x) * rows;
   const int key_head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
   const int shift = visible_shift();
 
-  // Row n is query n / group of head key_head * group + n % group; a row past the end repeats the last one.
+  // Row n is query n / group() of head key_head * group() + n % group(); a row past the end repeats the last one.
+  int query[rows];
+  int head[rows];
   ELEMENT q[rows][key_vectors];
   ELEMENT result[rows][value_vectors];
   float maximum[rows];
@@ -34,18 +36,19 @@ void main() {
   int end[rows];
   [[unroll]] for (int r = 0; r < rows; r++) {
     const int n = min(first + r, row_total - 1);
-    const int head = key_head * group + n % group;
-    const int at = (batch * args.source.queries + n / group) * args.source.q_stride + head * head_width;
+    query[r] = n / group();
+    head[r] = key_head * group() + n % group();
+    const int at = (batch * args.source.queries + query[r]) * args.source.q_stride + head[r] * head_width;
     [[unroll]] for (int i = 0; i < key_vectors; i++)
-      q[r][i] = row_vector(ELEMENTS(args.source.q), at, i, key_elements) * scale;
+      q[r][i] = row_vector(ELEMENTS(args.source.q), at, i, key_elements) * args.source.scale;
     [[unroll]] for (int i = 0; i < value_vectors; i++) result[r][i] = ELEMENT(0);
     maximum[r] = lowest;
     sum[r] = 0;
-    end[r] = key_end(shift, n / group);
+    end[r] = key_end(shift, query[r]);
   }
 
   const int block_end = end[rows - 1];
-  for (int s = key_begin(shift, first / group); s < block_end; s += lanes) {
+  for (int s = key_begin(shift, query[0]); s < block_end; s += lanes) {
     const int key = min(s + lane, block_end - 1);
     const int at = (batch * args.source.keys + key) * args.source.k_stride + key_head * head_width;
     float weight[rows];
@@ -57,9 +60,8 @@ void main() {
           weight[r] += SPREAD(q[r], i * per_element + c) * component(k, c);
     }
     [[unroll]] for (int r = 0; r < rows; r++) {
-      const int n = min(first + r, row_total - 1);
-      const bool seen = visible(batch, n / group, s + lane, shift, end[r]);
-      weight[r] = score_of(weight[r], batch, key_head * group + n % group, n / group, s + lane);
+      const bool seen = visible(batch, query[r], s + lane, shift, end[r]);
+      weight[r] = score_of(weight[r], batch, head[r], query[r], s + lane);
       const float larger = max(maximum[r], largest(seen ? weight[r] : lowest));
       const float rescale = exp(maximum[r] - larger);
       weight[r] = seen ? exp(weight[r] - larger) : 0;
@@ -78,20 +80,17 @@ void main() {
   }
 
   [[unroll]] for (int r = 0; r < rows; r++) {
-    const int n = first + r;
     const float row_sum = total(sum[r]);
-    if (n < row_total) {
-      const int t = n / group;
-      const int head = key_head * group + n % group;
+    if (first + r < row_total) {
       const float normalise = row_sum > 0 ? 1.0 / row_sum : 0;
-      const int at = ((batch * args.source.queries + t) * args.source.heads + head) * value_width;
+      const int at = ((batch * args.source.queries + query[r]) * args.source.heads + head[r]) * value_width;
       if ((wanted & 1u) != 0)
         [[unroll]] for (int i = 0; i < value_vectors; i++)
           if (i * lanes + lane < value_elements)
             [[unroll]] for (int c = 0; c < per_element; c++)
               args.result.v[at + (i * lanes + lane) * per_element + c] = component(result[r][i], c) * normalise;
       if ((wanted & 2u) != 0 && lane == 0)
-        args.log_sum_exp.v[(batch * args.source.heads + head) * args.source.queries + t] =
+        args.log_sum_exp.v[(batch * args.source.heads + head[r]) * args.source.queries + query[r]] =
             row_sum > 0 ? maximum[r] + log(row_sum) : 0;
     }
   }

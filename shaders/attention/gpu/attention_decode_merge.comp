@@ -4,7 +4,7 @@
 #include "shaders/attention/attention.args.h"
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
 layout(constant_id = ATTENTION_VALUE_WIDTH) const int value_width = 64;
-layout(constant_id = ATTENTION_FLAGS) const uint wanted = 3;
+layout(constant_id = ATTENTION_WANTED) const uint wanted = 3;
 
 PUSH(AttentionMergeArgs);
 

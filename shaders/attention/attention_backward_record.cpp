@@ -1,0 +1,101 @@
+// The backward pass: delta, then a dispatch for each gradient, with the kernel chosen.
+#include "shaders/attention/attention_kernel.h"
+
+namespace vkformer {
+
+using namespace attention_launch;
+
+namespace {
+
+/// Where the gradients of one node go.
+struct Targets {
+  Recorder& recorder;
+  const Node& node;
+
+  Value output_of(size_t input) const {
+    size_t o = 0;
+    for (size_t i = 0; i < input; ++i) o += node.has_input(i);
+    return node.outputs[o];
+  }
+  Region region(const HeadSource& source) const { return recorder.region(output_of(source.input)); }
+  /// Of head 0's first column; 0 when nobody wants it.
+  uint64_t address(const HeadSource& source) const {
+    const uint64_t address = region(source).address;
+    return address ? address + static_cast<uint64_t>(4 * source.column) : 0;
+  }
+};
+
+int64_t terms_bytes(const AttentionProblem& problem) { return problem.rows() * 8; }
+
+/// Columns that belong to none of q, k, v get zeros.
+void fill_margins(const Targets& targets, const AttentionProblem& problem) {
+  const Node& node = targets.node;
+  for (size_t i : {attention_q, attention_k, attention_v}) {
+    if (!node.has_input(i)) continue;
+    int64_t covered = 0;
+    for (const HeadSource& source : {problem.q, problem.k, problem.v})
+      if (source.input == i) covered += source.width;
+    const Region whole = targets.recorder.region(targets.output_of(i));
+    if (covered < node.in(i).columns() && whole.address) targets.recorder.fill(whole, 0);
+  }
+}
+
+void record_delta(Recorder& recorder, const Node& node, const AttentionProblem& problem) {
+  Launch launch = block_launch("attention_backward_delta", {64, static_cast<uint32_t>(problem.value_width)},
+                               groups_for(problem.queries, 64), problem.heads, problem.batches);
+  launch.writes = {recorder.scratch_region(0, static_cast<uint64_t>(terms_bytes(problem)))};
+  const auto elements = static_cast<double>(problem.rows() * problem.value_width);
+  launch.cost = {.bytes = 8 * elements, .flops = 2 * elements};
+  recorder.dispatch(launch, AttentionDeltaArgs{.result = recorder.address(node.inputs[attention_result]),
+                                               .upstream = recorder.address(node.inputs[attention_upstream]),
+                                               .log_sum_exp = recorder.address(node.inputs[attention_log_sum_exp]),
+                                               .terms = recorder.scratch(),
+                                               .queries = static_cast<int>(problem.queries),
+                                               .heads = static_cast<int>(problem.heads)});
+}
+
+}  // namespace
+
+int64_t attention_backward_scratch(const Node& node, const DeviceFacts&, std::string_view) {
+  const AttentionProblem problem(node);
+  return terms_bytes(problem) + gathered_step_bytes(problem);
+}
+
+void attention_backward_record(Recorder& recorder, const Node& node) {
+  const AttentionProblem problem(node);
+  const DeviceFacts& facts = recorder.device();
+  const AttentionBackwardKernel& kernel = attention_backward_kernel(recorder.candidate());
+  const Targets targets{recorder, node};
+  const auto dispatch = [&](Launch launch, std::vector<Region> writes, const auto& args) {
+    launch.variant = kernel.variant;
+    launch.writes = std::move(writes);
+    recorder.dispatch(launch, args);
+  };
+  fill_margins(targets, problem);
+  record_delta(recorder, node, problem);
+  AttentionBackwardArgs args{.source = source_args(recorder, node, problem, terms_bytes(problem)),
+                             .upstream = recorder.address(node.inputs[attention_upstream]),
+                             .terms = recorder.scratch(),
+                             .target = targets.address(problem.q),
+                             .target_v = 0};
+  if (args.target) dispatch(kernel.query(problem, facts), {targets.region(problem.q)}, args);
+
+  if (const Region bias = problem.has_bias ? recorder.region(node.outputs.back()) : Region{}; bias.address)
+    dispatch(kernel.bias(problem, facts), {bias},
+             AttentionBiasBackwardArgs{.source = args.source,
+                                       .upstream = args.upstream,
+                                       .terms = args.terms,
+                                       .target = bias.address,
+                                       .batches = static_cast<int>(problem.batches)});
+
+  args.target = targets.address(problem.k);
+  args.target_v = targets.address(problem.v);
+  const uint32_t wanted = (args.target ? 1u : 0u) | (args.target_v ? 2u : 0u);
+  if (!wanted) return;
+  std::vector<Region> writes;
+  for (const HeadSource& source : {problem.k, problem.v})
+    if (targets.address(source)) writes.push_back(targets.region(source));
+  dispatch(kernel.key_value(problem, facts, wanted), std::move(writes), args);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,46 @@
+#pragma once
+// What a kernel of attention is: a row of its room's tables, gpu/kernels.cpp or software/kernels.cpp, in order of
+// preference. Adding a kernel is adding its .comp and its row there. Internal to this folder.
+
+#include <span>
+
+#include "shaders/attention/attention_launch.h"
+
+namespace vkformer {
+
+struct AttentionKernel {
+  std::string_view name;
+  KernelRoom room;
+  bool (*legal)(const AttentionProblem&, const DeviceFacts&);
+
+  // Either one dispatch,
+  Launch (*launch)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted) = nullptr;
+  std::string_view variant = "f32";
+
+  // or several, with a workspace of so many bytes.
+  void (*record)(Recorder&, const Node&, const AttentionProblem&, const AttentionArgs&, uint32_t wanted) = nullptr;
+  int64_t (*scratch)(const AttentionProblem&) = nullptr;
+};
+
+/// One dispatch for each gradient.
+struct AttentionBackwardKernel {
+  std::string_view name;
+  KernelRoom room;
+  bool (*legal)(const AttentionProblem&, const DeviceFacts&);
+  Launch (*query)(const AttentionProblem&, const DeviceFacts&);
+  Launch (*key_value)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted);
+  Launch (*bias)(const AttentionProblem&, const DeviceFacts&);
+  std::string_view variant = "f32";
+};
+
+/// The tables of the rooms.
+std::span<const AttentionKernel> attention_software_kernels();
+std::span<const AttentionKernel> attention_gpu_kernels();
+std::span<const AttentionBackwardKernel> attention_backward_software_kernels();
+std::span<const AttentionBackwardKernel> attention_backward_gpu_kernels();
+
+/// The row of that name.
+const AttentionKernel& attention_kernel(std::string_view name);
+const AttentionBackwardKernel& attention_backward_kernel(std::string_view name);
+
+}  // namespace vkformer
