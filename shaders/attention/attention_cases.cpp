@@ -7,10 +7,10 @@ namespace vkformer {
 
 namespace {
 
-/// One shape, from which the forward and the backward case are made.
+/// One shape, from which the cases of all three ops are made.
 struct Setting {
   struct Sizes {
-    int64_t B = 1, T = 1, S = 1, heads = 1, kv_heads = 1, D = 1, Dv = 1;
+    int64_t B = 1, T = 1, S = 1, heads = 1, kv_heads = 1;
   } sizes = {};
   enum class Layout { separate, packed, packed_kv } layout = Layout::separate;
   int64_t margin = 0;  ///< columns that belong to nobody, before q, k and v
@@ -28,101 +28,235 @@ struct Setting {
 };
 using Layout = Setting::Layout;
 
-std::vector<Setting> settings() {
+/// Settings of one set of specialization constants: head widths, and which of dropout, mask, bias, window and softcap
+/// there are. Each set costs a pipeline for each kernel and variant, what varies inside it costs none; so there are few
+/// sets, in which each kernel has each of these once and lacks it once.
+struct Family {
+  int64_t D, Dv;
+  std::vector<Setting> settings;
+};
+
+/// None of them: training and decoding of most models. With few queries there is one, so that decoding kernels compute
+/// one row; with few keys, gradients of them come a vector at a time.
+Family plain() {
+  return {64,
+          64,
+          {
+              {.sizes = {2, 19, 19, 2, 2}, .layout = Layout::packed},
+              {.sizes = {1, 11, 11, 3, 3}, .layout = Layout::packed, .margin = 1},
+              {.sizes = {1, 37, 37, 1, 1}, .layout = Layout::packed, .margin = 2},
+              {.sizes = {1, 70, 70, 2, 2}, .layout = Layout::packed, .size = 4},
+              {},
+              {.sizes = {1, 11, 23, 2, 2}, .causal = false},
+              {.sizes = {2, 17, 6, 2, 2}, .layout = Layout::packed_kv, .causal = false},
+              {.sizes = {1, 33, 33, 4, 2}},
+              {.sizes = {1, 17, 40, 3, 1}},
+              {.sizes = {1, 13, 4, 2, 1}},  // the first queries see nothing
+              {.sizes = {3, 1, 50, 2, 2}, .with_position = true, .high_position = 45},
+              {.sizes = {2, 9, 70, 6, 2}, .with_position = true, .low_position = 31, .high_position = 68},
+              {.sizes = {1, 11, 9, 1, 1}, .with_position = true, .low_position = -4, .high_position = -2},
+              {.sizes = {1, 10, 9, 1, 1}, .with_position = true, .low_position = 60, .high_position = 70},
+              {.sizes = {1, 1, 300, 2, 2}, .size = 3},
+              {.sizes = {1, 1, 131, 2, 2}, .causal = false, .scale = 1},
+              {.sizes = {1, 23, 23, 1, 1}, .window = 23},  // hides nothing
+          }};
+}
+
+/// All but dropout. With few queries there are eight rows or more for each key head, as decoding kernels compute at
+/// most eight. Masks hide all keys of some queries, and of a whole part of the keys.
+Family ruled() {
   return {
-      {.sizes = {2, 19, 19, 2, 2, 8, 8}, .layout = Layout::packed},
-      {.sizes = {1, 5, 5, 3, 3, 7, 7}, .layout = Layout::packed, .margin = 1},
-      {.sizes = {1, 37, 37, 1, 1, 64, 64}, .layout = Layout::packed},
-      {.sizes = {1, 70, 70, 2, 2, 16, 16}, .layout = Layout::packed, .size = 4},
-      {},
-      {.sizes = {1, 11, 23, 2, 2, 24, 24}, .causal = false},
-      {.sizes = {2, 17, 6, 2, 2, 8, 4}, .layout = Layout::packed_kv, .causal = false},
-      {.sizes = {1, 33, 33, 4, 2, 16, 12}},
-      {.sizes = {1, 17, 40, 3, 1, 37, 5}},
-      {.sizes = {1, 13, 4, 2, 1, 6, 6}},  // the first queries see nothing
-      {.sizes = {1, 3, 50, 2, 2, 64, 64}, .with_position = true, .high_position = 45},
-      {.sizes = {2, 2, 70, 6, 2, 16, 16}, .with_position = true, .low_position = 31, .high_position = 68},
-      {.sizes = {1, 11, 9, 1, 1, 4, 4}, .with_position = true, .low_position = -4, .high_position = -2},
-      {.sizes = {1, 5, 9, 1, 1, 4, 4}, .with_position = true, .low_position = 60, .high_position = 70},
-      {.sizes = {1, 1, 300, 2, 2, 32, 32}, .size = 3},
-      {.sizes = {1, 8, 131, 2, 1, 10, 130}, .causal = false},
-      {.sizes = {2, 21, 21, 2, 2, 16, 16}, .layout = Layout::packed, .dropout = 0.3},
-      {.sizes = {1, 9, 13, 2, 1, 5, 3}, .causal = false, .dropout = 0.6},
-      {.sizes = {1, 20, 20, 1, 1, 128, 128}, .layout = Layout::packed},
-      {.sizes = {1, 5, 7, 1, 1, 256, 256}},
-      {.sizes = {1, 6, 35, 1, 1, 8, 8}, .scale = 1},
-      // Masks: small S hides whole batches, causal ones whole rows and the first keys of a row.
-      {.sizes = {7, 9, 2, 2, 1, 6, 4}, .causal = false, .masks = 7, .mask_rows = 1},
-      {.sizes = {3, 37, 37, 2, 2, 8, 8}, .layout = Layout::packed, .masks = 3, .mask_rows = 1},
-      {.sizes = {2, 70, 70, 2, 1, 7, 5}, .causal = false, .masks = 2, .mask_rows = 70},
-      {.sizes = {3, 19, 3, 2, 2, 4, 4}, .causal = false, .masks = 1, .mask_rows = 19},
-      {.sizes = {2, 41, 53, 2, 2, 16, 16}, .dropout = 0.4, .masks = 1, .mask_rows = 41},
-      {.sizes = {2, 5, 29, 2, 1, 8, 8}, .causal = false, .masks = 1, .mask_rows = 1},
-      {.sizes = {2, 3, 257, 4, 2, 16, 16},
-       .with_position = true,
-       .low_position = 150,
-       .high_position = 254,
-       .masks = 2,
-       .mask_rows = 3},
-      {.sizes = {11, 1, 129, 2, 2, 5, 130}, .causal = false, .masks = 11, .mask_rows = 1},
-      {.sizes = {2, 4, 11, 1, 1, 4, 4}, .causal = false, .masks = 2, .mask_rows = 4, .mask_high = 0},
-      {.sizes = {1, 33, 9, 1, 1, 4, 4}, .causal = false, .masks = 1, .mask_rows = 1, .mask_high = 0},
-      // Bias, one for all batches and one each.
-      {.sizes = {3, 19, 19, 2, 2, 8, 8}, .layout = Layout::packed, .causal = false, .biases = 1},
-      {.sizes = {2, 37, 23, 2, 1, 7, 5}, .causal = false, .biases = 2},
-      {.sizes = {2, 33, 33, 4, 2, 16, 12}, .biases = 1},
-      {.sizes = {3, 21, 21, 2, 2, 6, 6},
-       .layout = Layout::packed,
-       .margin = 1,
-       .causal = false,
-       .masks = 3,
-       .mask_rows = 1,
-       .biases = 3},
-      {.sizes = {2, 5, 140, 2, 2, 24, 24}, .causal = false, .scale = 1, .masks = 2, .mask_rows = 5, .biases = 1},
-      {.sizes = {2, 1, 131, 2, 2, 16, 16},
-       .with_position = true,
-       .low_position = 40,
-       .high_position = 130,
-       .biases = 1},
-      {.sizes = {2, 35, 41, 1, 1, 130, 34}, .causal = false, .dropout = 0.3, .biases = 2},
-      {.sizes = {5, 9, 3, 2, 1, 4, 4}, .causal = false, .masks = 1, .mask_rows = 9, .biases = 1},
-      {.sizes = {1, 1, 1, 1, 1, 1, 1}, .causal = false, .biases = 1},
-      // Windows: below, at and above a block; a window of one key; queries past every key.
-      {.sizes = {2, 70, 70, 2, 1, 8, 8}, .window = 5},
-      {.sizes = {1, 67, 67, 1, 1, 6, 6}, .layout = Layout::packed, .window = 1},
-      {.sizes = {1, 41, 61, 2, 2, 5, 3}, .window = 33},
-      {.sizes = {1, 29, 31, 1, 1, 4, 4}, .causal = false, .window = 7},
-      {.sizes = {1, 23, 23, 1, 1, 4, 4}, .window = 23},
-      {.sizes = {2, 3, 300, 4, 2, 16, 16},
-       .with_position = true,
-       .low_position = 200,
-       .high_position = 290,
-       .window = 70},
-      {.sizes = {1, 4, 50, 2, 2, 8, 8}, .with_position = true, .low_position = 2, .high_position = 40, .window = 1},
-      {.sizes = {1, 7, 9, 1, 1, 4, 4}, .with_position = true, .low_position = 9, .high_position = 14, .window = 6},
-      {.sizes = {2, 43, 43, 2, 2, 8, 8}, .layout = Layout::packed, .dropout = 0.4, .window = 11},
-      {.sizes = {2, 101, 101, 1, 1, 4, 4}, .masks = 2, .mask_rows = 101, .window = 3},
-      {.sizes = {2, 45, 45, 2, 1, 8, 8}, .masks = 2, .mask_rows = 1, .biases = 2, .window = 9},
-      // Softcaps: one that hardly bends, one that saturates.
-      {.sizes = {2, 35, 35, 2, 2, 8, 8}, .layout = Layout::packed, .size = 3, .softcap = 50},
-      {.sizes = {1, 9, 37, 2, 1, 16, 16}, .causal = false, .size = 8, .softcap = 2},
-      {.sizes = {1, 2, 150, 2, 2, 16, 16}, .size = 4, .softcap = 5},
-      {.sizes = {2, 21, 21, 2, 2, 8, 6}, .causal = false, .size = 2, .biases = 1, .softcap = 1.5},
-      {.sizes = {2, 33, 33, 2, 1, 8, 8},
-       .dropout = 0.25,
-       .size = 2,
-       .masks = 2,
-       .mask_rows = 33,
-       .biases = 1,
-       .window = 12,
-       .softcap = 3},
-  };
+      10,
+      6,
+      {
+          {.sizes = {2, 70, 70, 2, 1}, .size = 3, .masks = 2, .mask_rows = 70, .biases = 1, .window = 5, .softcap = 50},
+          {.sizes = {1, 67, 67, 1, 1},
+           .layout = Layout::packed,
+           .masks = 1,
+           .mask_rows = 1,
+           .biases = 1,
+           .window = 1,
+           .softcap = 2},
+          {.sizes = {1, 41, 61, 2, 2}, .size = 8, .masks = 1, .mask_rows = 1, .biases = 1, .window = 33, .softcap = 2},
+          {.sizes = {2, 29, 31, 1, 1},
+           .causal = false,
+           .size = 2,
+           .masks = 1,
+           .mask_rows = 29,
+           .biases = 2,
+           .window = 7,
+           .softcap = 1.5},
+          {.sizes = {7, 9, 10, 2, 1},
+           .causal = false,
+           .masks = 7,
+           .mask_rows = 1,
+           .biases = 7,
+           .window = 2,
+           .softcap = 5},
+          {.sizes = {3, 21, 21, 2, 2},
+           .layout = Layout::packed,
+           .margin = 1,
+           .causal = false,
+           .masks = 3,
+           .mask_rows = 1,
+           .biases = 3,
+           .window = 20,
+           .softcap = 3},
+          {.sizes = {1, 33, 9, 1, 1},
+           .causal = false,
+           .masks = 1,
+           .mask_rows = 1,
+           .mask_high = 0,
+           .biases = 1,
+           .window = 8,
+           .softcap = 3},
+          {.sizes = {2, 101, 101, 1, 1},
+           .layout = Layout::packed_kv,
+           .margin = 2,
+           .masks = 2,
+           .mask_rows = 101,
+           .biases = 1,
+           .window = 3,
+           .softcap = 3},
+          {.sizes = {2, 3, 257, 6, 2},
+           .with_position = true,
+           .low_position = 150,
+           .high_position = 254,
+           .size = 4,
+           .masks = 2,
+           .mask_rows = 3,
+           .biases = 1,
+           .window = 170,
+           .softcap = 5},
+          {.sizes = {1, 5, 50, 4, 2},
+           .with_position = true,
+           .low_position = 2,
+           .high_position = 40,
+           .masks = 1,
+           .mask_rows = 1,
+           .biases = 1,
+           .window = 1,
+           .softcap = 5},
+          {.sizes = {1, 7, 9, 2, 1},
+           .with_position = true,
+           .low_position = 9,
+           .high_position = 14,
+           .masks = 1,
+           .mask_rows = 7,
+           .biases = 1,
+           .window = 6,
+           .softcap = 5},
+          {.sizes = {2, 8, 131, 2, 1},
+           .causal = false,
+           .masks = 2,
+           .mask_rows = 1,
+           .biases = 2,
+           .window = 100,
+           .softcap = 20},
+          {.sizes = {2, 8, 11, 1, 1},
+           .causal = false,
+           .masks = 2,
+           .mask_rows = 8,
+           .mask_high = 0,
+           .biases = 1,
+           .window = 9,
+           .softcap = 3},
+      }};
+}
+
+/// All of them.
+Family ruled_dropout() {
+  return {10,
+          6,
+          {
+              {.sizes = {2, 21, 21, 2, 2},
+               .layout = Layout::packed,
+               .dropout = 0.3,
+               .masks = 2,
+               .mask_rows = 1,
+               .biases = 1,
+               .window = 20,
+               .softcap = 50},
+              {.sizes = {1, 9, 13, 2, 1},
+               .causal = false,
+               .dropout = 0.6,
+               .size = 2,
+               .masks = 1,
+               .mask_rows = 9,
+               .biases = 1,
+               .window = 11,
+               .softcap = 3},
+              {.sizes = {2, 41, 53, 2, 2},
+               .dropout = 0.4,
+               .masks = 1,
+               .mask_rows = 41,
+               .biases = 2,
+               .window = 37,
+               .softcap = 3},
+              {.sizes = {2, 43, 43, 2, 1},
+               .layout = Layout::packed,
+               .dropout = 0.25,
+               .size = 2,
+               .masks = 2,
+               .mask_rows = 43,
+               .biases = 1,
+               .window = 12,
+               .softcap = 3},
+              {.sizes = {2, 11, 40, 2, 1},
+               .with_position = true,
+               .low_position = 5,
+               .high_position = 29,
+               .dropout = 0.5,
+               .masks = 2,
+               .mask_rows = 11,
+               .biases = 2,
+               .window = 17,
+               .softcap = 3},
+          }};
+}
+
+/// Mask and dropout, with odd widths and a value of one column.
+Family masked_dropout() {
+  return {7,
+          1,
+          {
+              {.sizes = {2, 41, 53, 2, 2}, .dropout = 0.4, .masks = 1, .mask_rows = 41},
+              {.sizes = {2, 70, 70, 2, 1}, .causal = false, .dropout = 0.1, .masks = 2, .mask_rows = 70},
+              {.sizes = {3, 37, 37, 2, 2},
+               .layout = Layout::packed,
+               .margin = 1,
+               .dropout = 0.5,
+               .masks = 3,
+               .mask_rows = 1},
+              {.sizes = {7, 9, 10, 2, 1}, .causal = false, .dropout = 0.5, .masks = 7, .mask_rows = 1},
+              {.sizes = {1, 13, 40, 3, 1},
+               .with_position = true,
+               .low_position = 5,
+               .high_position = 29,
+               .dropout = 0.5,
+               .masks = 1,
+               .mask_rows = 1},
+          }};
+}
+
+/// A bias, with widths above what kernels for CPUs take: the widest, and tails.
+Family wide_bias() {
+  return {
+      256,
+      130,
+      {
+          {.sizes = {2, 35, 41, 2, 1}, .causal = false, .biases = 2},
+          {.sizes = {2, 33, 33, 1, 1}, .layout = Layout::packed, .biases = 1},
+          {.sizes = {1, 8, 131, 2, 1}, .causal = false, .biases = 1},
+          {.sizes = {2, 1, 300, 2, 2}, .with_position = true, .low_position = 40, .high_position = 298, .biases = 1},
+      }};
 }
 
 enum class Of { attention, backward, weights };
 
-Case make_case(const Setting& s, Of op) {
-  const auto [B, T, S, heads, kv_heads, D, Dv] = s.sizes;
+Case make_case(const Family& family, const Setting& s, Of op) {
+  const auto [B, T, S, heads, kv_heads] = s.sizes;
+  const int64_t D = family.D, Dv = family.Dv;
   const int64_t q_width = heads * D, k_width = kv_heads * D, v_width = kv_heads * Dv;
   const int64_t q_column = s.margin;
   const int64_t k_column = s.layout == Layout::packed ? q_column + q_width : s.margin;
@@ -167,7 +301,8 @@ Case make_case(const Setting& s, Of op) {
 
 std::vector<Case> make_cases(Of op) {
   std::vector<Case> cases;
-  for (const Setting& setting : settings()) cases.push_back(make_case(setting, op));
+  for (const Family& family : {plain(), ruled(), ruled_dropout(), masked_dropout(), wide_bias()})
+    for (const Setting& setting : family.settings) cases.push_back(make_case(family, setting, op));
   return cases;
 }
 
