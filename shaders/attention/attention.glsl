@@ -1,6 +1,7 @@
 // Who sees whom, what a score is, and which weights dropout keeps: the rules that all attention kernels share. The
 // includer names its push constants, a struct with a member `source`, by defining ATTENTION_PUSH.
 #include "shaders/attention/attention.args.h"
+#include "shaders/attention/row_sum.glsl"
 #include "shaders/common/philox.glsl"
 
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;

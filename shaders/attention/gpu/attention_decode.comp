@@ -76,7 +76,7 @@ void main() {
   const int score_row = (batch * args.source.heads + head) * args.source.queries + t;
   const int row = split ? score_row * args.part_count + part
                         : (batch * args.source.queries + t) * args.source.heads + head;
-  const float normalise = split ? 1 : sum > 0 ? 1.0 / sum : 0;
+  const float normalise = split ? 1 : reciprocal_of(sum);
   [[unroll]] for (int i = 0; i < value_columns; i++) {
     partial[id] = result[i];
     barrier();
@@ -92,6 +92,6 @@ void main() {
     args.log_sum_exp.v[2 * row] = maximum;
     args.log_sum_exp.v[2 * row + 1] = sum;
   } else if (id == 0 && (wanted & 2u) != 0) {
-    args.log_sum_exp.v[score_row] = sum > 0 ? maximum + log(sum) : 0;
+    args.log_sum_exp.v[score_row] = log_sum_exp_of(maximum, sum);
   }
 }

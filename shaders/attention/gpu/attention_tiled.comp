@@ -70,7 +70,7 @@ void main() {
     [[unroll]] for (int i = 0; i < part_keys; i++) {
       const int key = part * part_keys + i;
       const float value = weight_tile[softmax_row][key];
-      const float weight = value > lowest ? exp(value - larger) : 0;
+      const float weight = value == lowest ? 0 : exp(value - larger);  // NaN stays
       partial += weight;
       weight_tile[softmax_row][key] = has_dropout ? weight * kept_one(row, s + key) : weight;
     }
@@ -91,9 +91,9 @@ void main() {
   }
 
   if (part == 0) {
-    row_factor[softmax_row] = sum > 0 ? 1.0 / sum : 0;
+    row_factor[softmax_row] = reciprocal_of(sum);
     if ((wanted & 2u) != 0 && first + softmax_row < args.source.queries)
-      args.log_sum_exp.v[row] = sum > 0 ? maximum + log(sum) : 0;
+      args.log_sum_exp.v[row] = log_sum_exp_of(maximum, sum);
   }
   barrier();
   if ((wanted & 1u) == 0) return;

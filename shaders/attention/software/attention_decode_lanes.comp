@@ -82,7 +82,7 @@ void main() {
   [[unroll]] for (int r = 0; r < rows; r++) {
     const float row_sum = total(sum[r]);
     if (first + r < row_total) {
-      const float normalise = row_sum > 0 ? 1.0 / row_sum : 0;
+      const float normalise = reciprocal_of(row_sum);
       const int at = ((batch * args.source.queries + query[r]) * args.source.heads + head[r]) * value_width;
       if ((wanted & 1u) != 0)
         [[unroll]] for (int i = 0; i < value_vectors; i++)
@@ -91,7 +91,7 @@ void main() {
               args.result.v[at + (i * lanes + lane) * per_element + c] = component(result[r][i], c) * normalise;
       if ((wanted & 2u) != 0 && lane == 0)
         args.log_sum_exp.v[(batch * args.source.heads + head[r]) * args.source.queries + query[r]] =
-            row_sum > 0 ? maximum[r] + log(row_sum) : 0;
+            log_sum_exp_of(maximum[r], row_sum);
     }
   }
 }

@@ -95,11 +95,11 @@ void main() {
   [[unroll]] for (int g = 0; g < query_groups; g++) {
     const int t = first + g * lanes + int(gl_SubgroupInvocationID);
     if (t < args.source.queries) {
-      const float normalise = sum[g] > 0 ? 1.0 / sum[g] : 0;
+      const float normalise = reciprocal_of(sum[g]);
       const int at = ((batch * args.source.queries + t) * args.source.heads + head) * value_width;
       if ((wanted & 1u) != 0)
         [[unroll]] for (int c = 0; c < value_width; c++) args.result.v[at + c] = sum_v[g][c] * normalise;
-      if ((wanted & 2u) != 0) args.log_sum_exp.v[row[g]] = sum[g] > 0 ? maximum[g] + log(sum[g]) : 0;
+      if ((wanted & 2u) != 0) args.log_sum_exp.v[row[g]] = log_sum_exp_of(maximum[g], sum[g]);
     }
   }
 }
