@@ -97,7 +97,7 @@ VKFORMER_SHARED_END
 #define ATTENTION_BIAS_OF_BATCH 0x80000000u /* each batch has a bias */
 
 // Specialization constants common to the kernels; 0 is the workgroup's size. attention_backward_delta and
-// attention_decode_merge know no more than the first of them.
+// attention_decode_merge take those up to ATTENTION_WANTED.
 #define ATTENTION_VALUE_WIDTH 1
 #define ATTENTION_WANTED 2 /* bit o: output o is wanted */
 #define ATTENTION_HEAD_WIDTH 3

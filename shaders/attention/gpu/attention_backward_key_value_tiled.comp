@@ -85,7 +85,8 @@ void main() {
       if ((wanted & 1u) != 0)
         [[unroll]] for (int n = 0; n < key_chunks; n++)
           if (n * chunk + c < head_width)
-            args.target.v[k_base + key * args.source.k_stride + n * chunk + c] = gradient_k[n][i][j] * args.source.scale;
+            args.target.v[k_base + key * args.source.k_stride + n * chunk + c] =
+                gradient_k[n][i][j] * args.source.scale;
       if ((wanted & 2u) != 0)
         [[unroll]] for (int n = 0; n < value_chunks; n++)
           if (n * chunk + c < value_width)
