@@ -35,9 +35,6 @@ using B_PAIRS = uint64_t;
 using B_QUADS = uint64_t;
 #endif
 
-/// Rows of tiles that matmul_panel keeps in the second-level cache while b passes by.
-const uint MATMUL_PANEL_TILES = 8;
-
 const uint MATMUL_BIAS = 1;
 const uint MATMUL_PRE_ACTIVATION = 2;
 const uint MATMUL_RESIDUAL = 4;

@@ -146,6 +146,7 @@ const Op matmul_op = {.name = "matmul",
                       .cases = matmul_cases,
                       .cost = cost,
                       .candidates = matmul_candidates,
+                      .room = matmul_room,
                       .scratch = matmul_scratch,
                       .half_inputs = 0b11,
                       .addend = 3};

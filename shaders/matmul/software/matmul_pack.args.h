@@ -10,9 +10,11 @@ const uint MATMUL_PACK_COLUMNS = 64;
 /// One launch of matmul_pack. Workgroups: values of k, columns, product.
 struct MatmulPackArgs {
   Floats source;  ///< [batch, K, width], or [batch, width, K] when transposed; f32, f16 or bf16 by the variant
-  Floats target;  ///< [batch, panels, K, columns of a panel]
+  Floats target;  ///< [batch, panels, depth, columns of a panel]
   uint k, width;
-  uint panels;     ///< of a product
+  uint panels;      ///< of a product
+  uint depth;       ///< of a panel: at least K
+  uint last_block;  ///< where in a panel its last block starts
   uint digits[8];  ///< 0 to 7: see uniform_number.glsl
 };
 

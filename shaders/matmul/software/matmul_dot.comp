@@ -8,8 +8,8 @@
 // after, see normed_product.h.
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/matmul/matmul_dot.args.h"
 #include "shaders/matmul/matmul.args.h"
+#include "shaders/matmul/software/matmul_dot.args.h"
 
 layout(local_size_x_id = 1) in;
 layout(constant_id = 0) const uint ACTIVATION = 0;

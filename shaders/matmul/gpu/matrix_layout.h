@@ -2,18 +2,16 @@
 // How the matmul kernel for matrix cores is laid out on a device.
 
 #include <optional>
-#include <string_view>
 
 #include "runtime/device_facts.h"
 
 namespace vkformer {
 
 struct MatrixTile {
-  std::string_view name;
   uint32_t side;  ///< outputs along each side of a workgroup's block
   uint32_t invocations;
 };
-constexpr MatrixTile matrix_tiles[] = {{"matrix128", 128, 256}, {"matrix64", 64, 128}};
+inline constexpr MatrixTile matrix128{128, 256}, matrix64{64, 128};
 
 /// How a workgroup's subgroups share a block, and the products they compute at once.
 struct MatrixLayout {

@@ -1,4 +1,4 @@
-#include "shaders/matmul/matmul_matrix.h"
+#include "shaders/matmul/gpu/matrix_layout.h"
 
 namespace vkformer {
 

@@ -30,13 +30,11 @@ layout(constant_id = 6) const bool PAIRS_A = false;  // the stored rows of A sta
 layout(constant_id = 7) const bool PAIRS_B = false;  // the same of B; without TRANSPOSE_B, COLUMNS is even, too
 layout(constant_id = 8) const bool ADD_RESIDUAL = false;  // there is a residual and no activation before it
 layout(constant_id = 9) const uint STEP = 4;              // values of k at a time, a multiple of 4
-layout(constant_id = 10) const bool TOUCH = false;        // see touch.glsl
 
 PUSH(MatmulArgs);
 #include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
-#include "shaders/matmul/register_tile.glsl"
-#include "shaders/matmul/touch.glsl"
+#include "shaders/matmul/software/register_tile.glsl"
 
 const uint A_UNIT = PAIRS_A ? 2 : 1;
 const bool PAIRED_ROWS = PAIRS_A && TRANSPOSE_A;
@@ -64,7 +62,6 @@ void start_a() {
 
 // Adds the products of `steps` (STEP or 1) values of k.
 void accumulate(uint k, const uint steps) {
-  if (steps > 1) touch(k);
   load_b(k, steps);
   [[unroll]] for (uint g = 0; g < LOADS_PER_TILE; g++) {
     float a[2 * STEP];  // [step], or [step][row parity] when two rows come as a pair
@@ -98,10 +95,8 @@ void main() {
   if (!has_tile()) return;
   start_tile();
   start_a();
-  start_touching();
   uint k = first_k;
   for (; k + STEP <= end_k; k += STEP) accumulate(k, STEP);
   for (; k < end_k; k++) accumulate(k, 1);
-  keep_touched();
   store_tile();
 }

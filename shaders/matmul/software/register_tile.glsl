@@ -16,8 +16,7 @@ uint a_first, b_first, y_first;  // where this product's matrices start, in elem
 uint b_at[COLUMNS], b_step;
 uint first_k, end_k;
 
-// Four values from pair `at` + i on. Rows of floats are aligned to pairs, those of halves to quads. What lanes share
-// is added up first: else matmul_scalar loses 30 % on Mesa 26 (measured without AVX-512).
+// Four values from pair `at` + i on. Rows of floats are aligned to pairs, those of halves to quads.
 #ifdef B_HALF
 vec4 b_four(uint at, uint i) { return b_quad((at + i) / 2); }
 #else

@@ -4,8 +4,9 @@
 
 VKFORMER_SHARED_BEGIN
 
-/// One launch of matmul_block, on the operands of matmul_panel, over a block of values of k. Workgroups: columns, rows,
-/// product. Pointers that a launch has no use for are y's or b's; what it loads there is not used.
+/// One launch of matmul_block, on the operands of matmul_panel, over a block of values of k: a and b point at its first.
+/// Workgroups: columns, rows, product. Pointers that a launch has no use for are y's or b's; what it loads there is not
+/// used.
 struct MatmulBlockArgs {
   Floats a;               ///< [batch, M, K], or in panels
   Floats b;               ///< in panels
@@ -14,8 +15,8 @@ struct MatmulBlockArgs {
   Floats bias;            ///< [N]
   Floats pre_activation;  ///< [batch, M, N]
   Floats residual;        ///< [batch, M, N], added to what the activation makes
-  uint m, n, k;
-  uint first_k;
+  uint m, n;
+  uint a_length, b_length;  ///< values of k in a row, or panel, of a and in a panel of b
   uint row_tiles, panels;  ///< of a product
   float scale;
   uint has_before, has_bias, has_pre_activation;  ///< 1: yes

@@ -5,7 +5,7 @@
 // cache.
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/matmul/matmul_block.args.h"
+#include "shaders/matmul/software/matmul_block.args.h"
 
 layout(constant_id = 0) const uint ACTIVATION = 0;
 layout(local_size_x_id = 1) in;
@@ -13,7 +13,7 @@ layout(constant_id = 2) const uint SUBGROUP = 8;
 layout(constant_id = 3) const uint SUBGROUPS = 8;  // of a workgroup, at most 8
 layout(constant_id = 4) const uint ROWS = 6;
 layout(constant_id = 5) const uint COLUMNS = 2;  // per lane
-layout(constant_id = 6) const uint BLOCK = 256;
+layout(constant_id = 6) const uint BLOCK = 256;  // 256, 128 or 64
 layout(constant_id = 7) const bool PANELS_A = false;
 layout(constant_id = 8) const bool WHOLE = false;          // N is a multiple of the tile's columns
 layout(constant_id = 9) const bool PAIRS = false;          // of columns are stored at once: WHOLE, y 8-byte aligned
@@ -42,22 +42,18 @@ void begin_span(uint h) {
   }
 }
 
-// `steps` (4 or 1) values of k.
-void accumulate(uint h, const uint steps) {
+// Four values of k.
+void accumulate(uint h) {
   uvec4 quads[ROWS];  // of each row, or of all rows in turn
-  if (steps == 4) {
-    const uint64_t distance = uint64_t(h % SPAN * A_BYTES) - SPAN / 2 * A_BYTES;
-    [[unroll]] for (uint r = 0; r < ROWS; r++) {
-      quads[r] = PANELS_A ? SharedQuads(a_middle[0] + distance).v[r] : SharedQuads(a_middle[r] + distance).v[0];
-    }
+  const uint64_t distance = uint64_t(h % SPAN * A_BYTES) - SPAN / 2 * A_BYTES;
+  [[unroll]] for (uint r = 0; r < ROWS; r++) {
+    quads[r] = PANELS_A ? SharedQuads(a_middle[0] + distance).v[r] : SharedQuads(a_middle[r] + distance).v[0];
   }
-  [[unroll]] for (uint i = 0; i < steps; i++) {
+  [[unroll]] for (uint i = 0; i < 4; i++) {
     float b[COLUMNS];
     [[unroll]] for (uint t = 0; t < COLUMNS; t++) b[t] = vector_at(b_panel + ((h + i) * COLUMNS + t) * SUBGROUP * 4);
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
-      uint a;
-      if (steps < 4) a = PANELS_A ? SharedWords(a_start[0]).v[h * ROWS + r] : SharedWords(a_start[r]).v[h];
-      else a = PANELS_A ? quads[(i * ROWS + r) / 4][(i * ROWS + r) % 4] : quads[r][i];
+      const uint a = PANELS_A ? quads[(i * ROWS + r) / 4][(i * ROWS + r) % 4] : quads[r][i];
       [[unroll]] for (uint t = 0; t < COLUMNS; t++) c[r * COLUMNS + t] += uintBitsToFloat(a) * b[t];
     }
   }
@@ -104,10 +100,9 @@ void main() {
     const uint row = product * args.m + min(first_row + r, args.m - 1);
     at[r] = row * args.n + first_column;
     const uint a_tile = product * args.row_tiles + min(row_tile, args.row_tiles - 1);
-    a_start[r] = uint64_t(args.a) + (uint64_t(PANELS_A ? a_tile : row) * args.k + args.first_k) * A_BYTES;
+    a_start[r] = uint64_t(args.a) + uint64_t(PANELS_A ? a_tile : row) * args.a_length * A_BYTES;
   }
-  b_panel =
-      uint64_t(args.b) + (uint64_t(product * args.panels + panel) * args.k + args.first_k) * (COLUMNS * SUBGROUP * 4);
+  b_panel = uint64_t(args.b) + uint64_t(product * args.panels + panel) * args.b_length * (COLUMNS * SUBGROUP * 4);
 
   float before[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) {
@@ -116,11 +111,10 @@ void main() {
     before[i] = args.has_before != 0 ? loaded : 0;
   }
 
-  [[unroll]] for (uint h = 0; h + 4 <= BLOCK; h += 4) {
+  [[unroll]] for (uint h = 0; h < BLOCK; h += 4) {
     if (h % SPAN == 0) begin_span(h);
-    accumulate(h, 4);
+    accumulate(h);
   }
-  [[unroll]] for (uint h = BLOCK / 4 * 4; h < BLOCK; h++) accumulate(h, 1);
 
   [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
     const float loaded = load(args.bias, first_column, t * SUBGROUP), bias = args.has_bias != 0 ? loaded : 0;

@@ -2,20 +2,21 @@
 // variant f32:
 // variant f16: -DHALF=1
 // variant bf16: -DHALF=2
-// Copies `batch` matrices [K, width], or transposed [width, K], in panels of PANEL columns, [batch, width / PANEL, K,
-// PANEL] in f32, so that matmul_panel and matmul_block read one stream. A subgroup copies as many values of k as it has
-// lanes, of MATMUL_PACK_COLUMNS columns. Vectors past an edge are moved back to it and stored twice; what a panel has past
-// the edge is never written.
+// Copies `batch` matrices [K, width], or transposed [width, K], in panels of PANEL columns, [batch, width / PANEL, depth,
+// PANEL] in f32, so that matmul_panel and matmul_block read one stream, in whole blocks of k. The last block of a panel
+// ends with K and begins with zeros in place of what the block before has, too. A subgroup copies as many values of k as
+// it has lanes, of MATMUL_PACK_COLUMNS columns. Vectors past an edge are moved back to it and stored twice; what a panel
+// has past the edge is never written.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/matmul/matmul_pack.args.h"
+#include "shaders/matmul/software/matmul_pack.args.h"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint SUBGROUP = 8;
 layout(constant_id = 2) const uint SUBGROUPS = 8;  // of a workgroup, at most 8
 layout(constant_id = 3) const uint PANEL = 16;
 layout(constant_id = 4) const bool TRANSPOSE = false;
-layout(constant_id = 5) const bool VECTORS = false;  // rows of the source hold a vector
+layout(constant_id = 5) const bool VECTORS = false;  // rows of the source hold a vector; with TRANSPOSE they do
 // Of columns are stored at once: width is even, and unless TRANSPOSE rows hold a vector of pairs, aligned to 8 bytes.
 layout(constant_id = 6) const bool PAIRS = false;
 layout(constant_id = 7) const uint DIGITS = 1;  // of a workgroup's first two coordinates
@@ -61,32 +62,42 @@ uint moved_back(uint first, uint row_length) { return VECTORS ? min(first, row_l
 
 // Where a column starts in the panels.
 uint column_at(uint product, uint column) {
-  return (product * args.panels + column / PANEL) * args.k * PANEL + column % PANEL;
+  return (product * args.panels + column / PANEL) * args.depth * PANEL + column % PANEL;
 }
 
 void main() {
+  // The first value of k in a panel; blocks are multiples of SUBGROUP.
   const uint chunk = uniform_number(gl_WorkGroupID.x, DIGITS) * SUBGROUPS + args.digits[gl_SubgroupID];
+  const uint position = min(chunk * SUBGROUP, args.depth - SUBGROUP);
+  const uint overlap = args.depth - args.k, end_of_overlap = position < args.last_block ? 0 : args.last_block + overlap;
+  const uint first_k = position - (position < args.last_block ? 0 : overlap);
   const uint first_column = uniform_number(gl_WorkGroupID.y, DIGITS) * MATMUL_PACK_COLUMNS;
   const uint product = uniform_number(gl_WorkGroupID.z, PRODUCT_DIGITS);
   const uint lane = gl_SubgroupInvocationID;
   FloatPairWords pairs = FloatPairWords(args.target);
   if (TRANSPOSE) {
-    const uint first_k = moved_back(chunk * SUBGROUP, args.k), k = min(first_k + lane, args.k - 1);
     [[unroll]] for (uint i = 0; i < MATMUL_PACK_COLUMNS; i += PAIRS ? 2 : 1) {
       const uint column = min(first_column + i, args.width - (PAIRS ? 2 : 1)), row = product * args.width + column;
-      const uint target = column_at(product, column) + k * PANEL;
-      const float x = load(row, args.k, first_k);
-      if (PAIRS) pairs.v[target / 2] = word_of(vec2(x, load(row + 1, args.k, first_k)));
-      else args.target.v[target] = x;
+      const uint target = column_at(product, column) + (position + lane) * PANEL;
+      vec2 pair = vec2(load(row, args.k, first_k), PAIRS ? load(row + 1, args.k, first_k) : 0);
+      if (position + lane < end_of_overlap) pair = vec2(0);
+      if (PAIRS) pairs.v[target / 2] = word_of(pair);
+      else args.target.v[target] = pair.x;
     }
   } else {
     [[unroll]] for (uint i = 0; i < MATMUL_PACK_COLUMNS; i += WIDTH) {
       const uint first = moved_back(first_column + i, args.width);
       const uint target = column_at(product, min(first + lane * (PAIRS ? 2 : 1), args.width - 1));
       [[unroll]] for (uint h = 0; h < SUBGROUP; h++) {
-        const uint k = min(chunk * SUBGROUP + h, args.k - 1), row = product * args.k + k;
-        if (PAIRS) pairs.v[(target + k * PANEL) / 2] = load_pair(row, args.width, first);
-        else args.target.v[target + k * PANEL] = load(row, args.width, first);
+        const uint row = product * args.k + first_k + h, to = target + (position + h) * PANEL;
+        const bool zero = position + h < end_of_overlap;
+        if (PAIRS) {
+          const uint64_t pair = load_pair(row, args.width, first);
+          pairs.v[to / 2] = zero ? uint64_t(0) : pair;
+        } else {
+          const float x = load(row, args.width, first);
+          args.target.v[to] = zero ? 0 : x;
+        }
       }
     }
   }

@@ -1,0 +1,151 @@
+// The matmul kernels for GPUs: tiles through shared memory, on matrix cores or on plain ones.
+
+#include "shaders/matmul/gpu/matrix_layout.h"
+#include "shaders/matmul/matmul_kernel.h"
+
+namespace vkformer {
+
+namespace {
+
+// --- a few rows ---
+
+bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return !p.transpose_a && p.m <= 8 && p.m * 4096 <= facts.shared_memory && facts.max_workgroup_size >= 256;
+}
+
+bool always(const MatmulProblem&, const DeviceFacts&) { return true; }
+
+Launch vector_launch(const DeviceFacts& facts, const MatmulWork& work) {
+  const MatmulProblem& p = work.p;
+  return {
+      .kernel = "matmul_vector",
+      .variant = variant_of(p),
+      .constants = {work.activation, work.args.m, p.transpose_b, p.transpose_b && work.a_aligned(4), work.b_aligned(4)},
+      .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, p.m, 32)))};
+}
+
+// --- few workgroups, many values of k ---
+
+constexpr int64_t split_side = 64;
+
+bool split_pays(const MatmulProblem& p) { return p.k >= 512 && tile_count(p, split_side, split_side) < 64; }
+
+// --- matrix cores ---
+
+template <const MatrixTile& tile>
+bool matrix_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return p.a_type == DType::f16 && p.b_type == DType::f16 && matrix_layout(matrix64, facts) &&
+         matrix_layout(tile, facts) && facts.has_matrix_cores();
+}
+
+/// Where they are not emulated, matrix cores multiply f16 several times as fast as plain cores, which win only where a
+/// block would be mostly padding. That is what they are made for, not what was measured: no GPU has run these kernels
+/// yet, and `vkformer tune` decides by measurement.
+bool matrix_pays(const MatmulProblem& p, const DeviceFacts& facts) {
+  return !facts.is_cpu() && p.m >= 64 && p.n >= 64 && p.k >= 64;
+}
+
+template <const MatrixTile& tile>
+Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
+  const MatmulProblem& p = work.p;
+  const MatrixLayout layout = *matrix_layout(tile, facts);
+  const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
+  return {.kernel = "matmul_matrix",
+          .variant = "f16",
+          .constants = {work.activation, tile.invocations, facts.subgroup_size, tile.side, layout.down, layout.across,
+                        layout.shape.m, layout.shape.n, layout.shape.k, p.transpose_a, p.transpose_b, work.a_aligned(4),
+                        work.b_aligned(4)},
+          .groups = spread_groups(facts, static_cast<uint64_t>(count)),
+          .subgroup_size = facts.subgroup_size};
+}
+
+// --- plain cores ---
+
+struct Tile {
+  uint32_t side;   ///< outputs along each side of a workgroup's tile
+  uint32_t block;  ///< quads of outputs along each side of an invocation's share
+  uint32_t invocations() const { return (side / 4 / block) * (side / 4 / block); }
+  uint32_t shared_bytes() const { return 2 * 16 * (side / 4 + 1) * 16; }
+};
+constexpr Tile tile128{128, 2}, tile64{64, 1}, tile32{32, 1};
+
+template <const Tile& tile>
+bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
+  return tile.invocations() <= facts.max_workgroup_size && tile.shared_bytes() <= facts.shared_memory;
+}
+
+/// Measured on a GPU of 132 multiprocessors: 64 x 64 is the best or within a tenth of it from 1024^3 to 4096^3. The
+/// largest wins only with workgroups in plenty and both operands loaded four values at a time along the tile.
+bool tile128_pays(const MatmulProblem& p, const DeviceFacts&) {
+  return p.transpose_a && p.m % 4 == 0 && p.n % 4 == 0 && tile_count(p, 128, 128) >= 512;
+}
+bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
+
+/// Mostly padding is no use; the smallest must do for everything.
+template <const Tile& tile, auto pays>
+bool tile_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  const bool filled = p.m > tile.side / 4 && p.n > tile.side / 4;
+  return tile_fits<tile>(p, facts) && (filled || pays(p, facts));
+}
+
+template <const Tile& tile>
+Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
+  const MatmulProblem& p = work.p;
+  const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
+  return {.kernel = "matmul_tile",
+          .variant = variant_of(p),
+          .constants = {work.activation, tile.invocations(), tile.side, tile.block, p.transpose_a, p.transpose_b,
+                        p.transpose_a && work.a_aligned(4), !p.transpose_b && work.b_aligned(4)},
+          .groups = spread_groups(facts, static_cast<uint64_t>(count))};
+}
+
+constexpr MatmulKernel kernels[] = {
+    {.name = "vector", .room = KernelRoom::gpu, .legal = vector_legal, .first = always, .launch = vector_launch},
+    {.name = "matrix64_split",
+     .room = KernelRoom::gpu,
+     .legal = [](const MatmulProblem& p,
+                 const DeviceFacts& facts) { return can_split(p) && matrix_legal<matrix64>(p, facts); },
+     .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_pays(p, facts) && split_pays(p); },
+     .launch = matrix_launch<matrix64>,
+     .split = {split_side, split_side}},
+    {.name = "matrix128",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal<matrix128>,
+     .first = [](const MatmulProblem& p,
+                 const DeviceFacts& facts) { return matrix_pays(p, facts) && tile_count(p, 128, 128) >= 256; },
+     .launch = matrix_launch<matrix128>},
+    {.name = "matrix64",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal<matrix64>,
+     .first = matrix_pays,
+     .launch = matrix_launch<matrix64>},
+    {.name = "tile64_split",
+     .room = KernelRoom::gpu,
+     .legal = [](const MatmulProblem& p,
+                 const DeviceFacts& facts) { return can_split(p) && tile_fits<tile64>(p, facts); },
+     .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return !facts.is_cpu() && split_pays(p); },
+     .launch = tile_launch<tile64>,
+     .split = {split_side, split_side}},
+    {.name = "tile128",
+     .room = KernelRoom::gpu,
+     .legal = tile_legal<tile128, tile128_pays>,
+     .first = tile128_pays,
+     .launch = tile_launch<tile128>},
+    {.name = "tile64",
+     .room = KernelRoom::gpu,
+     .legal = tile_legal<tile64, tile64_pays>,
+     .first = tile64_pays,
+     .launch = tile_launch<tile64>},
+    // Few workgroups: small tiles make the most of them.
+    {.name = "tile32",
+     .room = KernelRoom::gpu,
+     .legal = tile_fits<tile32>,
+     .first = always,
+     .launch = tile_launch<tile32>},
+};
+
+}  // namespace
+
+std::span<const MatmulKernel> matmul_gpu_kernels() { return kernels; }
+
+}  // namespace vkformer

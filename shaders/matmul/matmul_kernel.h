@@ -1,0 +1,76 @@
+#pragma once
+// What a matmul kernel is: a row of its room's table, gpu/kernels.cpp or software/kernels.cpp. Adding a kernel is
+// adding its .comp and its row there.
+
+#include <span>
+
+#include "runtime/recorder.h"
+#include "shaders/elementwise/elementwise.h"
+#include "shaders/matmul/matmul.args.h"
+
+namespace vkformer {
+
+/// The sizes and flags of a matmul node: `batch` products y[M, N] = op(a)[M, K] op(b)[K, N].
+struct MatmulProblem {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  DType a_type = DType::f32, b_type = DType::f32;
+  float scale = 1;
+  Activation activation = Activation::none;
+};
+
+/// Inputs a, b, bias?, residual?; outputs y and, with an activation, the value before it.
+MatmulProblem matmul_problem(const Node& node);
+
+/// Tiles of rows x columns outputs that cover all products.
+int64_t tile_count(const MatmulProblem& p, int64_t rows, int64_t columns);
+
+/// A product about to be dispatched.
+struct MatmulWork {
+  const MatmulProblem& p;
+  MatmulArgs args;
+  uint32_t activation;  ///< of these dispatches: none where another one finishes their sums
+
+  /// Whether every stored row of an operand starts at a multiple of `elements` elements.
+  bool a_aligned(int64_t elements) const;
+  bool b_aligned(int64_t elements) const;
+  bool has(uint flag) const { return (args.flags & flag) != 0; }  ///< MATMUL_*
+  /// A residual that needs no activation before it: the first value of a sum.
+  bool adds_residual_only() const { return activation == 0 && has(MATMUL_RESIDUAL); }
+};
+
+/// The variant that reads these operands: "f32", "f32_f16", "f32_bf16", "f16" or "bf16".
+std::string_view variant_of(const MatmulProblem& p);
+
+/// Outputs of a workgroup among which split_count() counts.
+struct SplitTile {
+  int64_t rows = 0, columns = 0;
+};
+
+struct MatmulKernel {
+  std::string_view name;
+  KernelRoom room;
+  bool (*legal)(const MatmulProblem&, const DeviceFacts&);
+  /// Whether it goes before all that are merely legal; asked only where it is legal. Of several, the first row wins:
+  /// rows go from the most special to the most general, and what is merely legal is tried from the last row up.
+  bool (*first)(const MatmulProblem&, const DeviceFacts&);
+
+  // Either one dispatch,
+  Launch (*launch)(const DeviceFacts&, const MatmulWork&) = nullptr;
+  /// with some rows, ranges of K side by side for devices with more workgroups than the product has tiles of this size;
+  /// then matmul_reduce adds up their sums.
+  SplitTile split = {};
+
+  // or several of its own, with a workspace of so many bytes.
+  void (*record)(Recorder&, const MatmulWork&) = nullptr;
+  int64_t (*scratch)(const MatmulProblem&, const DeviceFacts&) = nullptr;
+};
+
+/// Enough values of k for every range of a split to be worth a workgroup.
+inline bool can_split(const MatmulProblem& p) { return p.k >= 64; }
+
+/// The tables of the rooms.
+std::span<const MatmulKernel> matmul_gpu_kernels();
+std::span<const MatmulKernel> matmul_software_kernels();
+
+}  // namespace vkformer
