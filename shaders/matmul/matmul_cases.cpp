@@ -50,63 +50,63 @@ Case make_case(Layout layout, std::vector<int64_t> head, bool batched, int64_t m
 
 }  // namespace
 
+// Sizes are push constants and cost nothing; alignment, layout, activation, types and the height of a few rows are
+// constants of pipelines, which software drivers compile for up to seconds. So sizes come from a few classes: odd or
+// whole quads; K below 64 where no kernel splits it; rows of 67 to 72, which are one number of tiles everywhere.
 std::vector<Case> matmul_cases() {
   std::vector<Case> list;
+  const auto add = [&](Case c, DType a_type = DType::f32, DType b_type = DType::f32) {
+    c.inputs[0].type.dtype = a_type;
+    c.inputs[1].type.dtype = b_type;
+    list.push_back(std::move(c));
+  };
+  const Epilogue bias{.bias = true}, linear{.bias = true, .residual = true, .scale = -0.5};
   const Epilogue all_gelu{.bias = true, .activation = Activation::gelu, .residual = true, .scale = 0.5};
-  for (Layout layout : {Layout::nn, Layout::nt, Layout::tn}) {
-    const auto add = [&](int64_t m, int64_t n, int64_t k, const Epilogue& epilogue = {}) {
-      list.push_back(make_case(layout, {}, false, m, n, k, epilogue));
-    };
-    add(1, 1, 1);
-    add(5, 3, 7, all_gelu);
-    add(67, 41, 37);                                // odd everywhere
-    add(38, 130, 22, {.bias = true, .scale = -2});  // even, no multiple of 4
-    add(64, 64, 64, {.residual = true});            // whole tiles
-    add(36, 68, 100);                               // multiples of 4
-    add(33, 65, 131, all_gelu);
-    // K in blocks.
-    add(13, 48, 270, all_gelu);
-    list.push_back(make_case(layout, {2}, true, 13, 35, 270, {.bias = true, .residual = true, .scale = 0.5}));
-    add(2, 48, 192, {.bias = true, .activation = Activation::relu, .residual = true});
-    // Several products, some of them starting unaligned.
-    list.push_back(make_case(layout, {3}, true, 5, 7, 11));
-    list.push_back(make_case(layout, {2, 2}, true, 34, 20, 66, {.bias = true, .residual = true, .scale = 0.125}));
+  constexpr Layout nn = Layout::nn, nt = Layout::nt, tn = Layout::tn;
+
+  // Several tiles, K in several ranges and blocks: odd everywhere, and whole quads.
+  for (Layout layout : {nn, nt, tn}) {
+    add(make_case(layout, {}, false, 67, 41, 131, layout == nn ? linear : bias));
+    add(make_case(layout, {}, false, 72, 48, 100, bias));
   }
-  // Leading dimensions of a join its rows.
-  list.push_back(make_case(Layout::nn, {2, 3}, false, 7, 9, 10, {.bias = true, .activation = Activation::gelu_tanh}));
-  list.push_back(
-      make_case(Layout::nt, {5}, false, 13, 65, 16, {.activation = Activation::gelu_tanh, .residual = true}));
-  for (Activation activation : {Activation::silu, Activation::tanh, Activation::quick_gelu})
-    list.push_back(make_case(Layout::nt, {}, false, 35, 21, 19, {.bias = true, .activation = activation}));
-  list.push_back(make_case(Layout::tn_joined, {3}, false, 17, 10, 23, {.scale = 3}));
-  list.push_back(make_case(Layout::tn_joined, {2, 4}, false, 32, 64, 32));
-  // Few rows: every row count of the vector kernel's either layout, aligned or not.
-  for (int64_t rows = 1; rows <= 8; ++rows)
-    list.push_back(make_case(rows % 2 ? Layout::nn : Layout::nt, {}, false, rows, rows < 5 ? 96 : 97,
-                             rows < 4 ? 68 : 69, {.bias = rows % 3 == 0}));
-  list.push_back(make_case(Layout::nt, {3}, true, 1, 37, 20));
-  for (int64_t rows : {1, 3, 4}) list.push_back(make_case(Layout::nt, {}, false, rows, 8 * rows + 5, 320, all_gelu));
-  list.push_back(make_case(Layout::nn, {3}, true, 3, 36, 20, {.activation = Activation::relu, .scale = -1}));
-  // Rows of b a multiple of 4 KiB apart: many rows of a, and few.
-  for (int64_t rows : {33, 2}) list.push_back(make_case(Layout::nt, {}, false, rows, 35, 1024));
-  // 16-bit operands: b alone as in a weight, or both, in all layouts; odd, and at whole quads.
-  for (DType half : {DType::f16, DType::bf16})
-    for (Layout layout : {Layout::nn, Layout::nt, Layout::tn})
-      for (bool both : {false, true}) {
-        if (!both && layout == Layout::tn) continue;
-        const auto add = [&](Case c) {
-          c.inputs[1].type.dtype = half;
-          if (both) c.inputs[0].type.dtype = half;
-          list.push_back(std::move(c));
-        };
-        add(make_case(layout, {}, false, 35, 41, 37, all_gelu));
-        add(make_case(layout, {}, false, 36, 68, 100, {.bias = true}));
-        if (!both) add(make_case(layout, {}, false, 1, 68, 36));
-        if (!both) add(make_case(layout, {}, false, 2, 19, 144, {.bias = true}));
-        if (!both && layout == Layout::nt) add(make_case(layout, {}, false, 2, 35, 2048));
-        // Several blocks of several products, the second of which begins in the middle of a word.
-        if (both) add(make_case(layout, {2}, true, 67, 131, 67, {.bias = true, .residual = true, .scale = -0.5}));
-      }
+  add(make_case(nn, {}, false, 72, 48, 270, all_gelu));
+  add(make_case(tn, {}, false, 72, 48, 270, {.residual = true}));
+  add(make_case(nt, {}, false, 67, 48, 1024));  // rows of b a multiple of 4 KiB apart
+  // Less than a tile.
+  add(make_case(nn, {}, false, 1, 1, 1));
+  add(make_case(nt, {}, false, 13, 3, 7, bias));
+  // Several products, some of them starting unaligned; leading dimensions that join rows, or K.
+  for (Layout layout : {nn, nt, tn}) add(make_case(layout, {2, 2}, true, 67, 41, 67, {.scale = 0.125}));
+  add(make_case(nn, {2, 3}, false, 12, 41, 37));
+  add(make_case(Layout::tn_joined, {3}, false, 67, 41, 23, {.scale = 3}));
+  // Every activation.
+  for (Activation activation :
+       {Activation::relu, Activation::gelu_tanh, Activation::silu, Activation::tanh, Activation::quick_gelu})
+    add(make_case(nn, {}, false, 13, 21, 19, {.bias = true, .activation = activation, .scale = -1}));
+  // Few rows.
+  add(make_case(nn, {}, false, 1, 97, 37, bias));
+  add(make_case(nn, {}, false, 8, 96, 36, all_gelu));
+  add(make_case(nt, {}, false, 3, 97, 37));
+  add(make_case(nt, {3}, true, 3, 37, 21, bias));
+  add(make_case(nt, {}, false, 1, 96, 56, bias));
+  add(make_case(nt, {}, false, 4, 35, 56, linear));
+  // 16-bit operands: b alone as in a weight, or both.
+  for (DType half : {DType::f16, DType::bf16}) {
+    const bool is_f16 = half == DType::f16;
+    add(make_case(is_f16 ? nn : nt, {}, false, 72, 48, 100, bias), DType::f32, half);
+    add(make_case(is_f16 ? nt : nn, {}, false, 16, 96, 36, bias), DType::f32, half);
+    add(make_case(nn, {}, false, 13, 97, 37), DType::f32, half);
+    add(make_case(nn, {}, false, 1, 96, 36), DType::f32, half);
+    add(make_case(nt, {}, false, 2, 19, 56, bias), DType::f32, half);
+    for (Layout layout : {nn, nt, tn}) add(make_case(layout, {}, false, 16, 96, 36, bias), half, half);
+    add(make_case(nn, {}, false, 13, 97, 37), half, half);
+    add(make_case(nt, {}, false, 2, 19, 56), half, half);
+  }
+  add(make_case(nn, {}, false, 16, 96, 36, all_gelu), DType::f16, DType::f16);
+  add(make_case(nt, {}, false, 5, 35, 2048), DType::f16, DType::f16);
+  // Several blocks of matrix cores, of several products, the second of which begins in the middle of a word.
+  for (Layout layout : {nn, nt, tn})
+    add(make_case(layout, {2}, true, layout == nn ? 67 : 13, 131, 67, bias), DType::f16, DType::f16);
   return list;
 }
 
