@@ -19,15 +19,23 @@ struct LaneTile {
   uint32_t rows, columns, step;
 };
 
-/// A fixed set, so that there are few pipelines. Few rows of a: loads of b are the price, the tile is as high as it
-/// must be. Many: as many sums as there are registers; without AVX-512 half of them, and loads lane by lane are code,
-/// too (measured on Zen 3, 16 x 32 is 1.3, A transposed, to 1.6 times as fast as 32 x 64). Rows of a transposed b that
-/// lie a multiple of 4 KiB apart share one set of the first-level cache: fewer of them, and more of each line before
-/// the next needs its place.
+/// The rows or columns of the size among `sizes` that covers `length` with the least padding; of equals the first.
+uint32_t least_padding(int64_t length, std::initializer_list<uint32_t> sizes) {
+  return *std::ranges::min_element(sizes, {}, [&](uint32_t size) { return groups_for(length, size) * size; });
+}
+
+/// A fixed set of sizes, so that there are few pipelines. Few rows of a: loads of b are the price, the tile is as high
+/// as it must be. Many: as many sums as there are registers; without AVX-512 half of them, and loads lane by lane are
+/// code, too (measured on Zen 3, 16 x 32 is 1.3, A transposed, to 1.6 times as fast as 32 x 64). Rows of a transposed b
+/// that lie a multiple of 4 KiB apart share one set of the first-level cache: fewer of them, and more of each line
+/// before the next needs its place.
 LaneTile lane_tile(const DeviceFacts& facts, const MatmulProblem& p, uint32_t splits) {
   const bool few_rows = p.m <= 8, few_registers = facts.is_cpu() && facts.cpu_registers < 32;
-  LaneTile tile{.rows = few_registers ? 16u : 32u, .columns = few_registers ? 32u : 64u, .step = 4};
-  if (few_rows) tile = {.rows = std::bit_ceil(static_cast<uint32_t>(p.m)), .columns = 64, .step = 4};
+  LaneTile tile{.rows = std::bit_ceil(static_cast<uint32_t>(p.m)), .columns = 64, .step = 4};
+  if (!few_rows && few_registers) tile = {.rows = 16, .columns = 32, .step = 4};
+  if (!few_rows && !few_registers)
+    tile = {.rows = least_padding(p.m, {32, 24, 16}), .columns = least_padding(p.n, {64, 80, 32}), .step = 4};
+  if (tile.columns / facts.subgroup_size % 2 != 0) tile.columns = 64;  // lanes may load pairs of columns
   if (p.transpose_b && p.k * size_of(p.b_type) % 4096 == 0) tile.columns = 32, tile.step = 8;
   if (tile_count(p, tile.rows, tile.columns) * splits < facts.cpu_threads)
     tile.rows = std::min(tile.rows, 8u), tile.columns = 32;
