@@ -94,10 +94,10 @@ TEST_CASE("only sequences that may be cut end with the context", "[generation]")
 
 TEST_CASE("only caches are made for a generator: a tensor that nobody has is no cache", "[generation]") {
   const auto blocks_of = [](const Model& model) { return parameter_blocks(model.parameters, UINT64_MAX); };
-  const Model t5 = fixture("t5");
+  const Model t5 = fixture_model("t5");
   const GenerationPlan plan = plan_generation(t5, {.capacity = 9, .source_positions = 7}, blocks_of(t5));
   CHECK(plan.caches.size() == 4);  // two a decoder layer: those of the source do not follow the rows
-  Model lacking = fixture("gpt2");
+  Model lacking = fixture_model("gpt2");
   const std::string lost = lacking.parameters.back().name;
   lacking.parameters.pop_back();
   CHECK_THAT(error_of([&] { plan_generation(lacking, {}, blocks_of(lacking)); }),

@@ -11,6 +11,7 @@
 #include "models/parameters.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
 
@@ -92,8 +93,8 @@ TEST_CASE("the context that rotary positions were made for is an integer, as it 
                             {"high_freq_factor", 4},
                             {"original_max_position_embeddings", 64}};
   const auto written = [&] {
-    const auto config = changed({{"rope_scaling", scaling}});
-    return make_model(JsonObject::parse(config.dump(), "config.json")).config->dump();
+    const auto config = llama_config({{"rope_scaling", scaling}});
+    return testing::model_of(config).config->dump();
   };
   const std::string once = written();
   CHECK(once.find("\"original_max_position_embeddings\":64,") != std::string::npos);

@@ -54,7 +54,7 @@ namespace {
 
 TrainSettings optimizer(const RecordedCase& recorded) {
   const JsonObject o = require_object(recorded.manifest(), "optimizer");
-  TrainSettings settings{.batch = recorded.batch().rows, .context = recorded.batch().positions, .warmup = 0};
+  TrainSettings settings{.warmup = 0};
   settings.iterations = require_integer(o, "steps", 1, 1000);
   settings.learning_rate = settings.min_learning_rate = require_number(o, "lr", 0, 1);
   settings.beta1 = o.value().at("betas").at(0).get<double>();
