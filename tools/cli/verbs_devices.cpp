@@ -30,8 +30,9 @@ void add_conform(CLI::App& app) {
   command->add_option("-p,--pattern", flags->options.pattern,
                       "only cases whose description matches this regular expression");
   command->add_flag("--grad", flags->options.gradients, "also check gradients: finite differences, and the device's");
-  command->add_flag("--all", flags->options.all,
-                    "every legal kernel, also those that were written for another kind of device");
+  command->add_flag(
+      "--all", flags->options.all,
+      "on a software driver, every legal kernel, also those that were written for GPUs (on a GPU: always)");
   command->add_flag("--distinct", flags->options.distinct,
                     "only cases that need a pipeline which none before them needed: for checking with slow layers");
   command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
