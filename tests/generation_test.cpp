@@ -66,7 +66,7 @@ TEST_CASE("a batch of sources of unlike lengths gives what each gives alone", "[
   for (const char* name : {"bart", "marian", "t5", "vaswani"}) check_batch(*backend, name, unlike);
 }
 
-TEST_CASE("a batch on the device gives what each gives alone", "[generation][device]") {
+TEST_CASE("a batch on the device gives what each gives alone", "[generation][device][one_driver]") {
   const auto backend = make_backend("");
   for (const char* name : {"gpt2", "t5"}) check_batch(*backend, name, unlike);
 }

@@ -75,7 +75,7 @@ TEST_CASE("training with dropout on the device follows the reference", "[gpt2][d
   for (size_t i = 0; i < a.losses.size(); ++i) CHECK(std::abs(a.losses[i] - b.losses[i]) < 1e-4 * a.losses[i]);
 }
 
-TEST_CASE("two runs give the same bits", "[gpt2][device]") {
+TEST_CASE("two runs give the same bits", "[gpt2][device][one_driver]") {
   const Model model = odd_model(0.1);
   const BatchShape shape{.rows = 3, .positions = 19};
   const TrainSettings settings{.iterations = 4, .warmup = 1};
@@ -85,7 +85,7 @@ TEST_CASE("two runs give the same bits", "[gpt2][device]") {
   CHECK(largest_difference(a, b) == 0);
 }
 
-TEST_CASE("micro-batches accumulate to the gradient of the whole batch", "[gpt2][device]") {
+TEST_CASE("micro-batches accumulate to the gradient of the whole batch", "[gpt2][device][one_driver]") {
   const Model model = odd_model(0);
   auto backend = make_backend("");
   const Trained whole = train(*backend, model, {.rows = 4, .positions = 19}, {.iterations = 1, .warmup = 0});
@@ -100,7 +100,7 @@ TEST_CASE("micro-batches accumulate to the gradient of the whole batch", "[gpt2]
   CHECK(far * 100 < total);
 }
 
-TEST_CASE("a saved and reloaded trainer continues bit for bit", "[gpt2][device]") {
+TEST_CASE("a saved and reloaded trainer continues bit for bit", "[gpt2][device][one_driver]") {
   const Model model = odd_model(0.1);
   const BatchShape shape{.rows = 2, .positions = 19};
   const TrainSettings settings{.iterations = 4, .warmup = 1};
@@ -124,7 +124,7 @@ TEST_CASE("a saved and reloaded trainer continues bit for bit", "[gpt2][device]"
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("the training plan says what training allocates", "[gpt2][device]") {
+TEST_CASE("the training plan says what training allocates", "[gpt2][device][one_driver]") {
   const Model model = odd_model(0.1);
   for (int64_t accumulate : {1, 3}) {
     auto backend = make_backend("");
@@ -143,7 +143,7 @@ TEST_CASE("the training plan says what training allocates", "[gpt2][device]") {
   }
 }
 
-TEST_CASE("programs of a generator share the memory of their temporaries", "[gpt2][device]") {
+TEST_CASE("programs of a generator share the memory of their temporaries", "[gpt2][device][one_driver]") {
   const Model model = odd_model(0);
   auto backend = make_backend("");
   Generator generator(*backend, model);
@@ -165,7 +165,7 @@ TEST_CASE("programs of a generator share the memory of their temporaries", "[gpt
   CHECK(generator.prefill(std::span(ids).first(1)) == first);  // its memory has moved twice since
 }
 
-TEST_CASE("decoding token by token gives the logits of the whole prompt", "[gpt2][device]") {
+TEST_CASE("decoding token by token gives the logits of the whole prompt", "[gpt2][device][one_driver]") {
   const Model model = odd_model(0.1);
   auto backend = make_backend("");
   Generator generator(*backend, model);

@@ -99,7 +99,7 @@ TEST_CASE("ops that do not take 16-bit floats say so", "[precision]") {
   CHECK_THROWS_AS(matmul(graph, half, graph.input("z", {4, 4})), Error);
 }
 
-TEST_CASE("weights stored in 16 bits compute what the same numbers in f32 do", "[precision][device]") {
+TEST_CASE("weights stored in 16 bits compute what the same numbers in f32 do", "[precision][device][one_driver]") {
   for (const char* device : {"reference", ""})
     for (const nlohmann::json& config : {gpt2, llama, t5})
       for (DType dtype : {DType::f16, DType::bf16}) {
@@ -118,7 +118,7 @@ TEST_CASE("weights stored in 16 bits compute what the same numbers in f32 do", "
       }
 }
 
-TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[precision][device]") {
+TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[precision][device][one_driver]") {
   for (const nlohmann::json& config : {gpt2, llama}) {
     const Model model = model_of(config);
     const auto losses = [&](const char* device, DType products) {
@@ -142,7 +142,7 @@ TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[pre
   }
 }
 
-TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale", "[precision][device]") {
+TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale", "[precision][device][one_driver]") {
   const Model model = model_of(gpt2);
   for (const char* device : {"reference", ""})
     for (int64_t accumulate : {1, 2}) {

@@ -97,7 +97,7 @@ TEST_CASE("only what gradients read is computed again, right before them", "[rec
                                              "h.0 scale", "h.0 scale", "h.0 gelu_backward", "h.0 scale", "h.0 add"});
 }
 
-TEST_CASE("recomputed activations change no bit of training", "[recompute][device]") {
+TEST_CASE("recomputed activations change no bit of training", "[recompute][device][one_driver]") {
   const std::vector<nlohmann::json> configs = {
       {{"model_type", "gpt2"}, {"vocab_size", 37}, {"n_positions", 64}, {"n_embd", 36}, {"n_layer", 4}, {"n_head", 3}},
       {{"model_type", "llama"},

@@ -112,7 +112,7 @@ void check_spreading(Backend& backend) {
 
 TEST_CASE("micro-batches count by their targets", "[training]") { check_spreading(*make_reference_backend()); }
 
-TEST_CASE("micro-batches count by their targets on the device", "[training][device]") {
+TEST_CASE("micro-batches count by their targets on the device", "[training][device][one_driver]") {
   check_spreading(*make_backend(""));
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("a stored kernel goes before the heuristic's if it is legal", "[tuning
   CHECK(planned(std::string(legal[1]), std::string(legal.back()))[1] == legal.back());
 }
 
-TEST_CASE("lavapipe of Mesa 25 and later multiplies with shared loads", "[tuning][device]") {
+TEST_CASE("lavapipe of Mesa 25 and later multiplies with shared loads", "[tuning][device][one_driver]") {
   const auto backend = make_backend("");
   const DeviceFacts& facts = backend->facts();
   std::smatch version;
@@ -195,7 +195,7 @@ TEST_CASE("lavapipe of Mesa 25 and later multiplies with shared loads", "[tuning
   CHECK((first_choice(1, true) == "dot") == shares);
 }
 
-TEST_CASE("programs run the backend's measured choices, always with the same bits", "[tuning][device]") {
+TEST_CASE("programs run the backend's measured choices, always with the same bits", "[tuning][device][one_driver]") {
   auto backend = make_backend("", {.profile = true});
   CHECK(backend->tuning() == nullptr);
   const Graph graph = small_graph();
@@ -218,7 +218,7 @@ TEST_CASE("programs run the backend's measured choices, always with the same bit
   CHECK(backend->compile(graph, backend->make_store({}))->plan().candidate[1] == legal[0]);
 }
 
-TEST_CASE("the tuner chooses a legal kernel for every kind of node, once", "[tuning][device]") {
+TEST_CASE("the tuner chooses a legal kernel for every kind of node, once", "[tuning][device][one_driver]") {
   auto backend = make_backend("");
   const Graph graph = small_graph();
   Tuning tuning;
@@ -247,7 +247,7 @@ TEST_CASE("the tuner chooses a legal kernel for every kind of node, once", "[tun
   CHECK(tune_program(*backend, graph, backend->make_store({}), fill, tuning).kinds.empty());
 }
 
-TEST_CASE("the tuner covers training and generation of a model", "[tuning][device]") {
+TEST_CASE("the tuner covers training and generation of a model", "[tuning][device][one_driver]") {
   auto backend = make_backend("");
   const Model model = make_model(JsonObject::parse(
       R"({"model_type": "gpt2", "n_positions": 11, "n_embd": 12, "n_layer": 1, "n_head": 3, "vocab_size": 17})",

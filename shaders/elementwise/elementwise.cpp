@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <iterator>
-#include <numbers>
 
+#include "shaders/common/activation_reference.h"
 #include "shaders/common/stream.h"
 #include "shaders/elementwise/elementwise.args.h"
 
@@ -20,26 +20,6 @@ struct Function {
   double (*formula)(double x, double second);
 };
 
-double gelu(double x) { return x * std::erfc(-x / std::numbers::sqrt2) / 2; }
-
-double gelu_derivative(double x) {
-  const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
-  return std::erfc(-x / std::numbers::sqrt2) / 2 + x * density;
-}
-
-const double tanh_slope = std::sqrt(2 / std::numbers::pi);
-constexpr double tanh_cubic = 0.044715;
-
-double gelu_tanh(double x) { return x * (1 + std::tanh(tanh_slope * (x + tanh_cubic * x * x * x))) / 2; }
-
-double gelu_tanh_derivative(double x) {
-  const double t = std::tanh(tanh_slope * (x + tanh_cubic * x * x * x));
-  return (1 + t) / 2 + x * (1 - t * t) / 2 * tanh_slope * (1 + 3 * tanh_cubic * x * x);
-}
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double sigmoid_derivative(double x) { return sigmoid(x) * sigmoid(-x); }
-
 constexpr double quick = 1.702;
 
 constexpr uint32_t backward(Activation activation) { return elementwise_backward + static_cast<uint32_t>(activation); }
@@ -51,7 +31,7 @@ const Function functions[] = {
     {"relu", forward(Activation::relu), 1, 1, [](double x, double) { return x < 0 ? 0 : x; }},
     {"gelu", forward(Activation::gelu), 1, 25, [](double x, double) { return gelu(x); }},
     {"gelu_tanh", forward(Activation::gelu_tanh), 1, 9, [](double x, double) { return gelu_tanh(x); }},
-    {"silu", forward(Activation::silu), 1, 5, [](double x, double) { return x * sigmoid(x); }},
+    {"silu", forward(Activation::silu), 1, 5, [](double x, double) { return silu(x); }},
     {"tanh", forward(Activation::tanh), 1, 13, [](double x, double) { return std::tanh(x); }},
     {"quick_gelu", forward(Activation::quick_gelu), 1, 8, [](double x, double) { return x * sigmoid(quick * x); }},
     {"relu_backward", backward(Activation::relu), 2, 1,
@@ -61,7 +41,7 @@ const Function functions[] = {
     {"gelu_tanh_backward", backward(Activation::gelu_tanh), 2, 18,
      [](double upstream, double x) { return upstream * gelu_tanh_derivative(x); }},
     {"silu_backward", backward(Activation::silu), 2, 11,
-     [](double upstream, double x) { return upstream * (sigmoid(x) + x * sigmoid_derivative(x)); }},
+     [](double upstream, double x) { return upstream * silu_derivative(x); }},
     {"tanh_backward", backward(Activation::tanh), 2, 8,
      [](double upstream, double x) { return upstream / std::cosh(x) / std::cosh(x); }},
     {"quick_gelu_backward", backward(Activation::quick_gelu), 2, 15,

@@ -1,9 +1,8 @@
 #include "shaders/gated_unit/gated_unit.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
+#include "shaders/common/activation_reference.h"
 #include "shaders/common/rows.h"
 #include "shaders/gated_unit/gated_unit.args.h"
 
@@ -14,16 +13,6 @@ extern const Op gated_unit_backward_op;
 
 // --- the gates: one row each ---
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double normal_cdf(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
-double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
-double tanh_of(double x) { return std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)); }
-
-double gelu_tanh_derivative(double x) {
-  const double t = tanh_of(x), slope = std::sqrt(2 / std::numbers::pi) * (1 + 3 * 0.044715 * x * x);
-  return (1 + t) / 2 + x * (1 - t * t) / 2 * slope;
-}
-
 struct GateRow {
   Gate gate;
   double flops, backward_flops;  // an element; exp counts as one
@@ -32,11 +21,9 @@ struct GateRow {
 };
 
 const GateRow gates[] = {
-    {Gate::silu, 6, 12, [](double x) { return x * sigmoid(x); },
-     [](double x) { return sigmoid(x) * (1 + x * (1 - sigmoid(x))); }},
-    {Gate::gelu, 26, 34, [](double x) { return x * normal_cdf(x); },
-     [](double x) { return normal_cdf(x) + x * normal_density(x); }},
-    {Gate::gelu_tanh, 10, 21, [](double x) { return x * (1 + tanh_of(x)) / 2; }, gelu_tanh_derivative},
+    {Gate::silu, 6, 12, silu, silu_derivative},
+    {Gate::gelu, 26, 34, gelu, gelu_derivative},
+    {Gate::gelu_tanh, 10, 21, gelu_tanh, gelu_tanh_derivative},
     {Gate::relu, 2, 4, [](double x) { return x < 0 ? 0 : x; }, [](double x) { return x <= 0 ? 0.0 : 1.0; }},
 };
 
