@@ -78,7 +78,8 @@ struct ConformFlags {
   double segment_seconds = 0.1;
   bool as_gpu = false;
   bool verbose = false;
-  std::vector<std::string> matrix, single;  ///< reports to be shown as a matrix; kernels that one driver suffices for
+  std::vector<std::string> matrix;  ///< reports to be shown as a matrix
+  std::string single, elsewhere;    ///< see print_proof_matrix()
 };
 
 struct VerifyFlags {
@@ -124,9 +125,10 @@ void search_text(const GenerateFlags& flags);
 void logits(const LogitsFlags& flags);
 void convert(const ConvertFlags& flags);
 void conform(const ConformFlags& flags);
-/// Prints which kernels of this build the reports prove. Throws Error when one is proved on fewer than two drivers,
-/// unless it is one of `single`, which needs one.
-void print_proof_matrix(const std::vector<std::string>& reports, const std::vector<std::string>& single);
+/// Prints which kernels of this build the reports prove. Throws Error when one is proved on fewer than two drivers: on
+/// none where its "kernel/variant" matches the regular expression `single`; those of `elsewhere` need no proof here.
+void print_proof_matrix(const std::vector<std::string>& reports, const std::string& single,
+                        const std::string& elsewhere);
 void verify(const VerifyFlags& flags);
 void info(InfoFlags flags);
 void bench_op(const BenchFlags& flags);

@@ -43,10 +43,12 @@ void add_conform(CLI::App& app) {
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
   command->add_option("--matrix", flags->matrix, "run nothing: show which kernels these reports prove on which drivers")
       ->type_name("FILE");
-  command->add_option("--single", flags->single, "kernels that --matrix wants proved on one driver only")
-      ->type_name("KERNEL");
-  command->callback(
-      [flags] { flags->matrix.empty() ? conform(*flags) : print_proof_matrix(flags->matrix, flags->single); });
+  command->add_option("--single", flags->single,
+                      "kernels (regular expression on KERNEL/VARIANT) that --matrix wants on one driver only");
+  command->add_option("--elsewhere", flags->elsewhere, "kernels that --matrix wants on none: proved by other runs");
+  command->callback([flags] {
+    flags->matrix.empty() ? conform(*flags) : print_proof_matrix(flags->matrix, flags->single, flags->elsewhere);
+  });
 }
 
 void add_verify(CLI::App& app) {
