@@ -1,7 +1,7 @@
 // Generating for a batch: unlike lengths, lengths that have no positions, what is refused before there is a device.
 
-#include "models/generation/prepared_search.h"
 #include "models/families/registry.h"
+#include "models/generation/prepared_search.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -22,11 +22,6 @@ const EmbeddedShader* find_shader(std::string_view kernel, std::string_view vari
 
 }  // namespace
 
-bool shader_built(std::string_view kernel, std::string_view variant) {
-  const EmbeddedShader* shader = find_shader(kernel, variant);
-  return shader != nullptr && !shader->words.empty();
-}
-
 PipelineCache::PipelineCache(Device& device) : device_(device) {
   const VkPushConstantRange range{.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .offset = 0, .size = 128};
   const VkPipelineLayoutCreateInfo layout{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,

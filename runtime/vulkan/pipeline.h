@@ -17,9 +17,6 @@
 
 namespace vkformer {
 
-/// Whether this build embeds the kernel's variant (the installed glslang could compile it).
-bool shader_built(std::string_view kernel, std::string_view variant);
-
 /// A pipeline that may still be being made.
 class Pipeline {
  public:

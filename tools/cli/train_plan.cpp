@@ -1,10 +1,10 @@
 #include "tools/cli/train_plan.h"
-#include "tools/cli/output.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 

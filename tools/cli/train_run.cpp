@@ -1,11 +1,11 @@
 #include "tools/cli/train_run.h"
-#include "tools/cli/output.h"
 
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "runtime/hash.h"
 
 namespace vkformer {
 
@@ -53,8 +54,8 @@ nlohmann::json without_special_tokens(nlohmann::json config) {
 }  // namespace
 
 std::string fingerprint(std::string_view text) {
-  uint64_t hash = 14695981039346656037ULL;
-  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;
+  uint64_t hash = hash_start;
+  for (char c : text) hash = hash_step(hash, static_cast<uint8_t>(c));
   return fmt::format("{}-{:016x}", text.size(), hash);
 }
 
