@@ -197,7 +197,7 @@ TEST_CASE("a latest file that names no checkpoint is refused", "[files]") {
   CHECK(latest_checkpoint(run.path()) == run / "checkpoint-000001");
 }
 
-TEST_CASE("a kill at any system call leaves the old or the new checkpoint", "[files]") {
+TEST_CASE("a kill at any system call leaves the old or the new checkpoint", "[files][long]") {
   for (const int64_t before : {0, 1}) {
     int stops = 0;
     int found_old = 0;

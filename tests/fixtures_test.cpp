@@ -63,9 +63,9 @@ TEST_CASE("the reference agrees with PyTorch, for one case of each kind", "[fixt
 
 TEST_CASE("the reference agrees with PyTorch", "[fixtures][long]") { verify(*make_reference_backend(), all()); }
 
-TEST_CASE("the device agrees with PyTorch", "[fixtures][device]") { verify(*make_backend(""), all()); }
+TEST_CASE("the device agrees with PyTorch", "[fixtures][device][one_driver]") { verify(*make_backend(""), all()); }
 
-TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[fixtures][device]") {
+TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[fixtures][device][other_driver]") {
   // Conformance runs every kernel of a GPU, and a software driver takes long to compile them.
   verify(*make_backend("", {.as_gpu = true}), one_of_each_kind);
 }

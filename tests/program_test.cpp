@@ -10,6 +10,7 @@
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/slice/slice.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
 
@@ -25,17 +26,8 @@ Graph diamond() {
   return graph;
 }
 
-std::vector<float> ramp(size_t count) {
-  std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 97) / 48.5f - 1;
-  return values;
-}
-
-std::vector<float> run(Program& program) {
-  program.write("x", ramp(37 * 65));
-  program.write("gain", ramp(65));
-  program.run();
-  return program.read("y");
+std::vector<float> run_diamond(Program& program) {
+  return testing::run_on_ramps(program, {{"x", 37 * 65}, {"gain", 65}});
 }
 
 }  // namespace
@@ -43,9 +35,9 @@ std::vector<float> run(Program& program) {
 TEST_CASE("replays record and allocate nothing", "[device]") {
   auto backend = make_backend("");
   auto program = backend->compile(diamond(), backend->make_store({}));
-  const auto first = run(*program);
+  const auto first = run_diamond(*program);
   const Counters before = program->counters();
-  for (int i = 0; i < 5; ++i) CHECK(run(*program) == first);
+  for (int i = 0; i < 5; ++i) CHECK(run_diamond(*program) == first);
   const Counters after = program->counters();
   CHECK(after.runs == before.runs + 5);
   CHECK(after.recorded_dispatches == before.recorded_dispatches);
@@ -67,7 +59,7 @@ TEST_CASE("cutting a program into many submissions changes no bit", "[device]") 
   auto pieces = make_backend("", {.segment_seconds = 1e-6});
   auto program = whole->compile(diamond(), whole->make_store({}));
   auto cut = pieces->compile(diamond(), pieces->make_store({}));
-  CHECK(run(*cut) == run(*program));
+  CHECK(run_diamond(*cut) == run_diamond(*program));
   CHECK(cut->counters().segments > program->counters().segments);
 }
 
@@ -92,7 +84,7 @@ TEST_CASE("programs in one workspace have the memory of the largest, and the res
     return graph;
   };
   const auto result = [](Program& program, int64_t rows) {
-    program.write("x", ramp(static_cast<size_t>(rows * 7)));
+    program.write("x", testing::ramp(static_cast<size_t>(rows * 7)));
     program.run();
     return program.read("y");
   };
@@ -148,7 +140,7 @@ TEST_CASE("a profiled program times every dispatch", "[device]") {
   auto backend = make_backend("", {.profile = true});
   if (backend->facts().timestamp_period == 0) SKIP("the device has no timestamps");
   auto program = backend->compile(diamond(), backend->make_store({}));
-  run(*program);
+  run_diamond(*program);
   const auto timings = program->timings();
   REQUIRE(timings.size() == program->counters().dispatches);
   CHECK(timings[0].op == "gelu");
@@ -163,8 +155,8 @@ TEST_CASE("kernels that prepare or finish a product have none of its operations"
   for (const std::string_view candidate : graph.nodes()[0].op->candidates(graph.nodes()[0], backend->facts())) {
     CAPTURE(candidate);
     auto program = backend->compile(graph, backend->make_store({}), {.candidate = std::string(candidate)});
-    program->write("x", ramp(64 * 512));
-    program->write("w", ramp(512 * 32));
+    program->write("x", testing::ramp(64 * 512));
+    program->write("w", testing::ramp(512 * 32));
     program->run();
     double flops = 0;
     for (const Timing& timing : program->timings())
@@ -180,7 +172,7 @@ TEST_CASE("what a kernel leaves to a fill is not charged to it", "[device]") {
   const Value x = graph.input("x", {4, 10}), y = slice(graph, x, 2, 3), seed = graph.input("seed", {4, 3});
   graph.mark_output(differentiate(graph, y, seed, std::span(&x, 1))[0], "dx");
   auto program = backend->compile(graph, backend->make_store({}));
-  program->write("seed", ramp(4 * 3));
+  program->write("seed", testing::ramp(4 * 3));
   program->run();
   double bytes = 0;
   int launches = 0;
@@ -203,8 +195,8 @@ TEST_CASE("what a cache costs is a bound", "[device]") {
     if (cached) options.position = graph.input("position", {1}, DType::i32);
     graph.mark_output(attention(graph, {q}, {kv, 0}, {kv, 8}, options), "y");
     auto program = backend->compile(graph, backend->make_store({}));
-    program->write("q", ramp(8));
-    program->write("kv", ramp(64 * 16));
+    program->write("q", testing::ramp(8));
+    program->write("kv", testing::ramp(64 * 16));
     if (cached) program->write("position", std::vector<int32_t>{3});
     program->run();
     CHECK(program->timings().front().cost.at_most == cached);

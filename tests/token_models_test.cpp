@@ -30,7 +30,7 @@ std::string error_of_model(Maker make, const json& model) {
   return error_of([&] { made(make, model); });
 }
 
-Ids ids(const TokenModel& model, std::string_view word) {
+Ids ids_of(const TokenModel& model, std::string_view word) {
   Ids all;
   for (const Token& token : model.tokenize(word)) all.push_back(token.id);
   return all;
@@ -118,13 +118,13 @@ std::string error_of_charsmap(const std::string& bytes, std::string_view text = 
 
 TEST_CASE("BPE merges the best rank first, and of equal ranks the leftmost", "[files]") {
   const auto model = made(make_bpe, bpe_of(abc, abc_merges));
-  CHECK(ids(*model, "abc") == Ids{5});  // not ab c
-  CHECK(ids(*model, "abbc") == Ids{3, 4});
-  CHECK(ids(*model, "aaa") == Ids{6, 0});
-  CHECK(ids(*model, "aaaaaaa") == Ids{7, 6, 0});
+  CHECK(ids_of(*model, "abc") == Ids{5});  // not ab c
+  CHECK(ids_of(*model, "abbc") == Ids{3, 4});
+  CHECK(ids_of(*model, "aaa") == Ids{6, 0});
+  CHECK(ids_of(*model, "aaaaaaa") == Ids{7, 6, 0});
   CHECK(texts(*model, "cab") == Texts{"c", "ab"});
-  CHECK(ids(*model, "").empty());
-  CHECK(ids(*model, "axb") == Ids{3});  // what is unknown is left out, without unk_token
+  CHECK(ids_of(*model, "").empty());
+  CHECK(ids_of(*model, "axb") == Ids{3});  // what is unknown is left out, without unk_token
   CHECK(model->size() == 8);
   CHECK(model->id_of("bc") == 4);
   CHECK(!model->id_of("x"));
@@ -135,18 +135,18 @@ TEST_CASE("BPE merges the best rank first, and of equal ranks the leftmost", "[f
 
 TEST_CASE("BPE reads merges as lines too", "[files]") {
   const auto model = made(make_bpe, bpe_of(abc, R"(["#version: 0.2", "b c", "a bc"])"_json));
-  CHECK(ids(*model, "abcab") == Ids{5, 0, 1});
+  CHECK(ids_of(*model, "abcab") == Ids{5, 0, 1});
 }
 
 TEST_CASE("a repeated merge has its last rank", "[files]") {
   const auto model = made(make_bpe, bpe_of(abc, R"([["a", "b"], ["b", "c"], ["a", "b"]])"_json));
-  CHECK(ids(*model, "abc") == Ids{0, 4});
+  CHECK(ids_of(*model, "abc") == Ids{0, 4});
 }
 
 TEST_CASE("BPE merges long words in little time", "[files]") {
   const auto model = made(make_bpe, bpe_of(abc, abc_merges));
   const size_t length = 1 << 20;  // quadratic time would take minutes
-  const Ids all = ids(*model, std::string(length, 'a'));
+  const Ids all = ids_of(*model, std::string(length, 'a'));
   CHECK(all == Ids(length / 4, 7));
 }
 
@@ -154,13 +154,13 @@ TEST_CASE("BPE with unknown characters", "[files]") {
   const json vocab = {{"<unk>", 0}, {"a", 1}, {"<0xC3>", 2}, {"<0xA9>", 3}};
   const std::string e_acute = "\xC3\xA9";
   const auto make_with = [&](const json& more) { return made(make_bpe, bpe_of(vocab, json::array(), more)); };
-  CHECK(ids(*make_with({{"unk_token", "<unk>"}}), "xyaz") == Ids{0, 0, 1, 0});
-  CHECK(ids(*make_with({{"unk_token", "<unk>"}, {"fuse_unk", true}}), "xyaz") == Ids{0, 1, 0});
-  CHECK(ids(*make_with({{"byte_fallback", true}}), "a" + e_acute + "x") == Ids{1, 2, 3});
+  CHECK(ids_of(*make_with({{"unk_token", "<unk>"}}), "xyaz") == Ids{0, 0, 1, 0});
+  CHECK(ids_of(*make_with({{"unk_token", "<unk>"}, {"fuse_unk", true}}), "xyaz") == Ids{0, 1, 0});
+  CHECK(ids_of(*make_with({{"byte_fallback", true}}), "a" + e_acute + "x") == Ids{1, 2, 3});
   // Odd, but so does the library: bytes overtake an unknown character.
-  CHECK(ids(*make_with({{"unk_token", "<unk>"}, {"byte_fallback", true}}), "x" + e_acute + "a") == Ids{2, 3, 0, 1});
+  CHECK(ids_of(*make_with({{"unk_token", "<unk>"}, {"byte_fallback", true}}), "x" + e_acute + "a") == Ids{2, 3, 0, 1});
   const auto broken = make_with({{"unk_token", "<missing>"}});
-  CHECK(ids(*broken, "a") == Ids{1});
+  CHECK(ids_of(*broken, "a") == Ids{1});
   CHECK_THAT(error_of([&] { broken->tokenize("x"); }), ContainsSubstring("tokenizer.json: \"vocab\" lacks"));
 }
 
@@ -168,10 +168,10 @@ TEST_CASE("BPE with affixes, and without merges of whole words", "[files]") {
   const json vocab = {{"a", 0}, {"##b", 1}, {"##c</w>", 2}, {"##bc</w>", 3}, {"abc</w>", 4}, {"a</w>", 5}, {"bab", 6}};
   const json affixes = {{"continuing_subword_prefix", "##"}, {"end_of_word_suffix", "</w>"}, {"ignore_merges", true}};
   const auto model = made(make_bpe, bpe_of(vocab, R"([["##b", "##c</w>"], ["a", "##bc</w>"]])"_json, affixes));
-  CHECK(ids(*model, "abc") == Ids{4});
-  CHECK(ids(*model, "abbc") == Ids{0, 1, 3});
-  CHECK(ids(*model, "a") == Ids{0});  // ignore_merges: the word is a token
-  CHECK(ids(*model, "bab") == Ids{6});
+  CHECK(ids_of(*model, "abc") == Ids{4});
+  CHECK(ids_of(*model, "abbc") == Ids{0, 1, 3});
+  CHECK(ids_of(*model, "a") == Ids{0});  // ignore_merges: the word is a token
+  CHECK(ids_of(*model, "bab") == Ids{6});
 }
 
 TEST_CASE("wrong BPE models", "[files]") {
@@ -205,17 +205,17 @@ TEST_CASE("WordPiece takes the longest token at every place", "[files]") {
                                                           {"##b", 5},
                                                           {"##\xC3\xA9", 6},
                                                           {"\xC3\xA9", 7}}));
-  CHECK(ids(*model, "unab") == Ids{2, 5});
+  CHECK(ids_of(*model, "unab") == Ids{2, 5});
   CHECK(texts(*model, "unabble") == Texts{"una", "##b", "##ble"});
   CHECK(texts(*model, "unable") == Texts{"una", "##ble"});
   CHECK(texts(*model, "unbx") == Texts{"[UNK]"});
-  CHECK(ids(*model, "ab") == Ids{9});  // only within words
-  CHECK(ids(*model, "").empty());
-  CHECK(ids(*model, "\xC3\xA9\xC3\xA9") == Ids{7, 6});
+  CHECK(ids_of(*model, "ab") == Ids{9});  // only within words
+  CHECK(ids_of(*model, "").empty());
+  CHECK(ids_of(*model, "\xC3\xA9\xC3\xA9") == Ids{7, 6});
   std::string accents;
   for (int i = 0; i < 8; ++i) accents += "\xC3\xA9";
   CHECK(model->tokenize(accents).size() == 8);
-  CHECK(ids(*model, accents + "b") == Ids{9});  // more than 8 characters
+  CHECK(ids_of(*model, accents + "b") == Ids{9});  // more than 8 characters
   CHECK(model->token_of(3) == "##ab");
 }
 
@@ -236,10 +236,10 @@ TEST_CASE("Unigram takes the cut with the best score", "[files]") {
                           ["abcd", 10]])"_json;
   const auto model = made(make_unigram, unigram_of(pieces));
   CHECK(texts(*model, "abcdacdxx") == Texts{"abcd", "a", "cd", "xx"});  // the example of the library
-  CHECK(ids(*model, "abcdacdxx") == Ids{8, 1, 5, 0});
-  CHECK(ids(*model, "x<unk>y") == Ids{0});  // the piece of unknowns is fused with unknowns
+  CHECK(ids_of(*model, "abcdacdxx") == Ids{8, 1, 5, 0});
+  CHECK(ids_of(*model, "x<unk>y") == Ids{0});  // the piece of unknowns is fused with unknowns
   CHECK(texts(*model, "x<unk>y") == Texts{"x<unk>y"});
-  CHECK(ids(*model, "").empty());
+  CHECK(ids_of(*model, "").empty());
   CHECK(model->size() == 9);
   CHECK(model->id_of("abc") == 7);
   CHECK(!model->id_of("bc"));
@@ -259,12 +259,12 @@ TEST_CASE("of equal Unigram scores the earlier start stays", "[files]") {
 TEST_CASE("Unigram with unknown characters", "[files]") {
   const json pieces = R"([["<unk>", 0], ["a", -3], ["<0xC3>", -4], ["<0xA9>", -4], ["ay", -14]])"_json;
   const auto model = made(make_unigram, unigram_of(pieces, {{"byte_fallback", true}}));
-  CHECK(ids(*model, "a\xC3\xA9x") == Ids{1, 0});  // one unknown of two characters, and x has no byte token
-  CHECK(ids(*model, "a\xC3\xA9") == Ids{1, 2, 3});
+  CHECK(ids_of(*model, "a\xC3\xA9x") == Ids{1, 0});  // one unknown of two characters, and x has no byte token
+  CHECK(ids_of(*model, "a\xC3\xA9") == Ids{1, 2, 3});
   CHECK(texts(*model, "\xC3\xA9") == Texts{"<0xC3>", "<0xA9>"});
-  CHECK(ids(*model, "ay") == Ids{4});  // an unknown y would score -24
+  CHECK(ids_of(*model, "ay") == Ids{4});  // an unknown y would score -24
   const auto without = made(make_unigram, unigram_of(pieces, {{"unk_id", nullptr}}));
-  CHECK(ids(*without, "aa") == Ids{1, 1});
+  CHECK(ids_of(*without, "aa") == Ids{1, 1});
   CHECK_THAT(error_of([&] { without->tokenize("x"); }), ContainsSubstring("there is no \"unk_id\""));
 }
 

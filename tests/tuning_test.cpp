@@ -12,6 +12,7 @@
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "tests/file_helpers.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
 using testing::TemporaryFolder;
@@ -44,23 +45,11 @@ Graph small_graph() {
   return graph;
 }
 
-std::vector<float> ramp(size_t count) {
-  std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 97) / 48.5f - 1;
-  return values;
-}
+const testing::RampInputs inputs = {{"x", 37 * 65}, {"gain", 65}, {"w", 65 * 29}};
 
-void fill(Program& program) {
-  program.write("x", ramp(37 * 65));
-  program.write("gain", ramp(65));
-  program.write("w", ramp(65 * 29));
-}
+void fill(Program& program) { testing::fill_with_ramps(program, inputs); }
 
-std::vector<float> run(Program& program) {
-  fill(program);
-  program.run();
-  return program.read("y");
-}
+std::vector<float> run(Program& program) { return testing::run_on_ramps(program, inputs); }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
   return node.op->candidates(node, facts);

@@ -201,10 +201,10 @@ setup_test_drivers() {
   if [[ $layer_folder == . ]]; then layer_folder=""; fi
 }
 
-# Configures and builds one preset, from nothing as cheaply as can be; the arguments after it are targets (default:
-# all). Shaders are compiled for the release build alone.
+# Configures and builds one preset, from nothing as cheaply as can be (unless `unity` is OFF); the arguments after it are
+# targets (default: all). Shaders are compiled for the release build alone.
 build() {
-  local preset=$1 log="$project/build/build-$1.log" options=(-DVKFORMER_UNITY_BUILD=ON)
+  local preset=$1 log="$project/build/build-$1.log" options=("-DVKFORMER_UNITY_BUILD=${unity:-ON}")
   shift
   if [[ $preset != release && -e $project/build/release/build.ninja ]]; then
     options+=("-DVKFORMER_SHADERS_FROM=$project/build/release")

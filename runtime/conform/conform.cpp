@@ -111,9 +111,9 @@ std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const Devi
   if (!op.candidates) return {""};
   std::vector<std::string_view> names = op.candidates(build(op, c).graph.nodes().front(), facts);
   if (all || !op.room || names.empty()) return names;
-  const KernelRoom other = facts.is_cpu() ? KernelRoom::gpu : KernelRoom::cpu;
-  names.erase(std::remove_if(names.begin() + 1, names.end(), [&](auto name) { return op.room(name) == other; }),
-              names.end());
+  // Kernels of no room are proved with those for CPUs.
+  const auto elsewhere = [&](std::string_view name) { return (op.room(name) == KernelRoom::gpu) == facts.is_cpu(); };
+  names.erase(std::remove_if(names.begin() + 1, names.end(), elsewhere), names.end());
   return names;
 }
 

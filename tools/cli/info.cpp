@@ -147,7 +147,7 @@ void print_memory(const char* what, const std::string& how, const ordered_json& 
   for (const auto& [row, bytes] : memory["rows"].items()) print("{:11} {:<42} {:>12}\n", "", row, size_text(bytes));
 }
 
-void print_text(const ordered_json& out, const InfoFlags& flags) {
+void print_report(const ordered_json& out, const InfoFlags& flags) {
   std::vector<std::string> list;
   for (const auto& name : out["architectures"]) list.push_back(printable(name.dump(), 60));
   const std::string type = out["model_type"].is_string() ? out["model_type"].get<std::string>() : "no model_type";
@@ -221,7 +221,7 @@ void info(InfoFlags flags) {
   if (flags.common.json)
     print("{}\n", out.dump(1, ' ', false, ordered_json::error_handler_t::replace));
   else
-    print_text(out, flags);
+    print_report(out, flags);
   flush_output();
   check(reason.empty(), "not supported: {}", reason);
 }
