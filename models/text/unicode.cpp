@@ -1,6 +1,7 @@
 #include "models/text/unicode.h"
 
 #include <unicode/bytestream.h>
+#include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 #include <unicode/regex.h>
 #include <unicode/uchar.h>
@@ -67,6 +68,16 @@ void append_lower_case(std::string& text, char32_t c) {
   append_utf8(text, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));
   // The one character whose lower case has two: i with a dot above it.
   if (c == 0x130) append_utf8(text, 0x307);
+}
+
+std::string lower_case(std::string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  icu::CaseMap::utf8ToLower("", 0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr,
+                            status);
+  check_icu(status, "lower case of text");
+  return result;
 }
 
 struct Regex::Compiled {

@@ -27,6 +27,9 @@ bool is_control(char32_t c);          ///< Cc, Cf and Co (private use) of Unicod
 
 /// Appends the character in lower case: two characters for U+0130, else one.
 void append_lower_case(std::string& text, char32_t c);
+/// A text of valid UTF-8 in lower case as Python's str.lower() gives it: whole, so that a sigma knows where a word
+/// ends.
+std::string lower_case(std::string_view text);
 
 /// Calls action(character, offset, length) for every character of valid UTF-8.
 template <class Action>
