@@ -9,6 +9,7 @@
 #include <unicode/ubrk.h>
 #include <unicode/utext.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -83,6 +84,18 @@ class Clusters {
 };
 
 }  // namespace
+
+std::string to_base64(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - at);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; ++i) bits = (bits << 8) | (i < count ? static_cast<uint8_t>(bytes[at + i]) : 0u);
+    for (size_t i = 0; i < 4; ++i) text += i <= count ? digits[(bits >> (18 - 6 * i)) & 63] : '=';
+  }
+  return text;
+}
 
 PrecompiledCharsmap::PrecompiledCharsmap(std::string_view base64) {
   const std::string bytes = from_base64(base64);

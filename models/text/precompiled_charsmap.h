@@ -28,4 +28,7 @@ class PrecompiledCharsmap {
   std::string replacements_;  ///< ended by zero bytes
 };
 
+/// Bytes as base64, in which tokenizer.json has a charsmap.
+std::string to_base64(std::string_view bytes);
+
 }  // namespace vkformer

@@ -86,6 +86,25 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
   return finish({encode_text(first, 0), encode_text(second, 1)}, add_special);
 }
 
+Tokenizer::Cut Tokenizer::encode_within(int64_t most, std::string_view first,
+                                        std::optional<std::string_view> second) const {
+  std::vector<Encoding> texts{encode_text(first, 0)};
+  if (second) texts.push_back(encode_text(*second, 1));
+  Cut cut{.encoding = finish(texts, true)};
+  for (int64_t left = std::ssize(cut.encoding.ids) - most; left > 0; --left) {
+    // Of texts of one length the second, as in transformers' longest_first.
+    Encoding& longer = texts.front().ids.size() > texts.back().ids.size() ? texts.front() : texts.back();
+    check(!longer.ids.empty(), "the tokenizer's special tokens around a text are more than {}; give it more positions",
+          most);
+    longer.ids.pop_back();
+    longer.type_ids.pop_back();
+    longer.tokens.pop_back();
+    cut.was_longer = true;
+  }
+  if (cut.was_longer) cut.encoding = finish(std::move(texts), true);
+  return cut;
+}
+
 std::optional<std::string_view> Tokenizer::token_of(int32_t id) const {
   if (const AddedToken* added = added_->find(id)) return added->content;
   return model_->token_of(id);

@@ -23,6 +23,14 @@ class Tokenizer {
   Encoding encode(std::string_view text, bool add_special = true) const;
   Encoding encode_pair(std::string_view first, std::string_view second, bool add_special = true) const;
 
+  /// What encode() or, with a second text, encode_pair() gives, of at most `most` tokens: the longer text loses tokens
+  /// at its end, the special ones around the texts stay. Throws Error where those alone are more, too.
+  struct Cut {
+    Encoding encoding;
+    bool was_longer = false;
+  };
+  Cut encode_within(int64_t most, std::string_view first, std::optional<std::string_view> second = {}) const;
+
   /// Ids that have no token are left out, as are special tokens where `skip_special` says so. Always UTF-8.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;
 

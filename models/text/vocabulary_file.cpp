@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "models/text/byte_alphabet.h"
+#include "models/text/tokenizer_files.h"
 #include "models/text/vocabulary.h"
 #include "runtime/check.h"
-#include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/utf8.h"
 
@@ -157,11 +157,7 @@ std::string Vocabulary::to_json() const {
 }
 
 void Vocabulary::save(const std::filesystem::path& folder) const {
-  write_file_atomically(folder / "tokenizer.json", to_json());
-  // Without the second setting, older releases of transformers remove blanks before punctuation when they decode.
-  const ordered_json settings = {{"tokenizer_class", "PreTrainedTokenizerFast"},
-                                 {"clean_up_tokenization_spaces", false}};
-  write_file_atomically(folder / "tokenizer_config.json", settings.dump(2) + '\n');
+  write_tokenizer_files(folder, to_json(), ordered_json::object());
 }
 
 }  // namespace vkformer

@@ -1,0 +1,196 @@
+#include "models/text/sentence_pieces.h"
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "models/text/unicode.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+class LineIterator final : public sentencepiece::SentenceIterator {
+ public:
+  explicit LineIterator(std::span<const std::string> lines) : lines_(lines) {}
+  bool done() const override { return at_ == lines_.size(); }
+  void Next() override { ++at_; }
+  const std::string& value() const override { return lines_[at_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  std::span<const std::string> lines_;
+  size_t at_ = 0;
+};
+
+/// The fields of a serialized protobuf message that hold bytes, by number: f(number, bytes). The library's own classes
+/// for its messages are not among its public headers.
+template <class Action>
+void each_bytes_field(std::string_view message, const Action& action) {
+  size_t at = 0;
+  const auto varint = [&] {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      check(at < message.size(), "SentencePiece's model ends within a number; report this");
+      const auto byte = static_cast<uint8_t>(message[at++]);
+      value |= uint64_t{byte & 0x7Fu} << shift;
+      if (byte < 0x80) break;
+    }
+    return value;
+  };
+  while (at < message.size()) {
+    const uint64_t tag = varint();
+    uint64_t length = 0;
+    switch (tag & 7) {
+      case 0: varint(); break;
+      case 1: length = 8; break;
+      case 2: length = varint(); break;
+      case 5: length = 4; break;
+      default: fail("SentencePiece's model has a field of an unknown type; report this");
+    }
+    check(length <= message.size() - at, "SentencePiece's model ends within a field; report this");
+    if ((tag & 7) == 2) action(tag >> 3, message.substr(at, length));
+    at += length;
+  }
+}
+
+/// ModelProto.normalizer_spec.precompiled_charsmap
+std::string charsmap_of(std::string_view model) {
+  std::string charsmap;
+  each_bytes_field(model, [&](uint64_t number, std::string_view normalizer) {
+    if (number != 3) return;
+    each_bytes_field(normalizer, [&](uint64_t inner, std::string_view bytes) {
+      if (inner == 2) charsmap = bytes;
+    });
+  });
+  return charsmap;
+}
+
+SentencePieces read_pieces(std::string model) {
+  sentencepiece::SentencePieceProcessor processor;
+  const auto status = processor.LoadFromSerializedProto(model);
+  check(status.ok(), "SentencePiece can't read the model that it trained ({})", status.ToString());
+  SentencePieces result;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) {
+    result.pieces.push_back(processor.IdToPiece(id));
+    result.scores.push_back(processor.GetScore(id));
+    result.special.push_back(processor.IsControl(id) || processor.IsUnknown(id));
+  }
+  result.charsmap = charsmap_of(model);
+  result.model = std::move(model);
+  return result;
+}
+
+sentencepiece::util::Status run_trainer(std::span<const std::string> lines, const SentencePieceOptions& options,
+                                        std::string& model) {
+  LineIterator iterator(lines);
+  return sentencepiece::SentencePieceTrainer::Train(options, &iterator, &model);
+}
+
+/// Of lines without any the trainer would end the process.
+bool is_visible(char32_t c) { return !is_white_space(c) && !is_control(c) && c != 0x2581 && c != 0xFFFD; }
+
+void check_visible(std::span<const std::string> lines) {
+  bool visible = false;
+  for (size_t i = 0; i < lines.size() && !visible; ++i)
+    for_each_character(lines[i], [&](char32_t c, size_t, size_t) { visible = visible || is_visible(c); });
+  check(visible, "the text has nothing but blanks; a vocabulary needs words");
+}
+
+/// Why the trainer refused: as a rule, for a vocabulary that is smaller than what every one has. A vocabulary of
+/// characters tells how many those are.
+[[noreturn]] void refuse(std::span<const std::string> lines, SentencePieceOptions options, const std::string& why) {
+  const int64_t size = std::stoll(options["vocab_size"]);
+  options["model_type"] = "char";
+  options["vocab_size"] = "2000000";  // above all of Unicode
+  std::string model;
+  if (run_trainer(lines, options, model).ok()) {
+    const SentencePieces all = read_pieces(std::move(model));
+    const auto needed = static_cast<int64_t>(all.pieces.size());
+    const auto special = std::count(all.special.begin(), all.special.end(), true);
+    if (needed > size)
+      fail(
+          "a vocabulary of {} is too small for the {} characters of the text and {} special tokens; give a size of {} "
+          "or "
+          "more, or a character coverage below 1",
+          size, needed - special, special, needed);
+  }
+  fail("SentencePiece can't make a vocabulary of this text ({})", printable(why));
+}
+
+/// The end of the first part of `text`: all of it, or at most `longest` bytes, up to the last blank or a character.
+size_t first_part(std::string_view text, size_t longest) {
+  if (text.size() <= longest) return text.size();
+  if (const size_t blank = text.rfind(' ', longest); blank != text.npos && blank > 0) return blank;
+  size_t end = longest;
+  while (end > 1 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
+  return end;
+}
+
+}  // namespace
+
+SentencePieces train_sentence_pieces(std::span<const std::string> lines, SentencePieceOptions options) {
+  check_visible(lines);
+  size_t bytes = 0;
+  for (const std::string& line : lines) bytes += line.size();
+  options["minloglevel"] = "2";
+  options["hard_vocab_limit"] = "false";
+  options["max_sentence_length"] = "1000000";
+  // Text that 32-bit offsets might not reach into.
+  if (bytes > size_t{1} << 30) options["train_extremely_large_corpus"] = "true";
+  std::string model;
+  if (const auto status = run_trainer(lines, options, model); !status.ok())
+    refuse(lines, std::move(options), status.ToString());
+  return read_pieces(std::move(model));
+}
+
+std::vector<std::string> training_parts(std::span<const std::string> lines, std::span<const std::string> separators,
+                                        size_t longest) {
+  std::vector<std::string> parts;
+  for (const std::string& line : lines) {
+    const auto add = [&](std::string_view text) {
+      while (!text.empty()) {
+        const size_t end = first_part(text, longest);
+        parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(end);
+      }
+    };
+    size_t done = 0;
+    while (done < line.size()) {
+      size_t next = line.npos, length = 0;
+      for (const std::string& separator : separators)
+        if (const size_t found = line.find(separator, done); found < next) {
+          next = found;
+          length = separator.size();
+        }
+      add(std::string_view(line).substr(done, next - done));
+      done = next == line.npos ? line.size() : next + length;
+    }
+  }
+  return parts;
+}
+
+std::vector<std::pair<std::string, std::string>> merges_of(const SentencePieces& pieces) {
+  std::vector<size_t> order;
+  std::unordered_set<std::string_view> known;
+  for (size_t id = 0; id < pieces.pieces.size(); ++id) {
+    if (pieces.special[id]) continue;
+    order.push_back(id);
+    known.insert(pieces.pieces[id]);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return pieces.scores[a] > pieces.scores[b]; });
+  std::vector<std::pair<std::string, std::string>> merges;
+  for (const size_t id : order) {
+    const std::string_view piece = pieces.pieces[id];
+    for (size_t cut = piece.size() - 1; cut > 0; --cut)
+      if (known.contains(piece.substr(0, cut)) && known.contains(piece.substr(cut)))
+        merges.emplace_back(piece.substr(0, cut), piece.substr(cut));
+  }
+  return merges;
+}
+
+}  // namespace vkformer
