@@ -86,6 +86,8 @@ struct Model {
   int64_t segments = 0;  ///< token types: values of "segments" lie below; 0: it takes no segments
   /// RoBERTa: the id of padding; -1: none. Positions are counted over the ids that are not padding.
   int64_t padding = -1;
+  /// Padding belongs before the tokens: the class is read from a sequence's last position.
+  bool padding_in_front = false;
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
   double label_smoothing = 0;                  ///< of the training loss
   std::vector<ConstantSpec> constants = {};

@@ -1,7 +1,7 @@
 // Generating for a batch: unlike lengths, lengths that have no positions, what is refused before there is a device.
 
 #include "models/families/registry.h"
-#include "models/generation/prepared_search.h"
+#include "models/generation/search_by_length.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -33,14 +33,27 @@ std::vector<std::vector<Hypothesis>> generated(Backend& backend, const std::stri
   return prepared.search->results();
 }
 
+/// The same by length, in batches of a few positions.
+std::vector<std::vector<Hypothesis>> generated_by_length(Backend& backend, const std::string& name,
+                                                         const GenerationConfig& config,
+                                                         const std::vector<Ids>& given) {
+  const Model model = fixture_model(name);
+  std::vector<std::vector<Hypothesis>> results(given.size());
+  const auto load = [&](Store& store) { load_parameters(store, model.parameters, fixtures / name); };
+  SearchByLength{.config = config, .positions = 24, .most_lengths = 2}.run(
+      backend, model, load, given, [&](size_t source, auto best) { results.at(source) = std::move(best); });
+  return results;
+}
+
 /// Each row of a batch is what it would be alone.
-void check_batch(Backend& backend, const std::string& name, const std::vector<Ids>& given) {
+void check_batch(Backend& backend, const std::string& name, const std::vector<Ids>& given,
+                 decltype(&generated) generate = generated) {
   GenerationConfig config = load_generation_config(fixtures / name);
   config.max_new_tokens = 7;
   for (const int64_t beams : {1, 3}) {
     INFO(name << ", " << beams << " beams");
     config.num_beams = config.num_return_sequences = beams;
-    const auto batch = generated(backend, name, config, given);
+    const auto batch = generate(backend, name, config, given);
     for (size_t source = 0; source < given.size(); ++source) {
       const auto alone = generated(backend, name, config, {given[source]})[0];
       REQUIRE(batch[source].size() == alone.size());
@@ -64,6 +77,13 @@ TEST_CASE("a batch of prompts of unlike lengths gives what each gives alone", "[
 TEST_CASE("a batch of sources of unlike lengths gives what each gives alone", "[generation]") {
   const auto backend = make_reference_backend();
   for (const char* name : {"bart", "marian", "t5", "vaswani"}) check_batch(*backend, name, unlike);
+}
+
+TEST_CASE("sources by length give what each gives alone", "[generation]") {
+  const auto backend = make_reference_backend();
+  std::vector<Ids> given = unlike;
+  given.insert(given.end(), {{2, 3}, {7, 7, 7, 8}, {3, 12, 5, 6, 21}, {30}});
+  for (const char* name : {"marian", "t5"}) check_batch(*backend, name, given, generated_by_length);
 }
 
 TEST_CASE("a batch on the device gives what each gives alone", "[generation][device][one_driver]") {

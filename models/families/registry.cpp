@@ -75,6 +75,15 @@ Model make_model(const JsonObject& config) {
   return with_config(of_some_size(family_of(config).make(config), config), config);
 }
 
+std::string classifier_architecture(const JsonObject& config) {
+  const std::pair<std::string_view, std::string_view> classifiers[] = {
+      {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}, {"xlnet", "XLNet"}};
+  const std::string type = require_string(config, "model_type");
+  for (const auto& [name, prefix] : classifiers)
+    if (name == type) return fmt::format("{}ForSequenceClassification", prefix);
+  fail("{}: model_type '{}' can't be a classifier here; bert, roberta, distilbert and xlnet can", config.name(), type);
+}
+
 Model load_model(const std::filesystem::path& folder) {
   const JsonObject config = JsonObject::load(folder / "config.json");
   const Family& family = family_of(config);

@@ -10,6 +10,10 @@ namespace vkformer {
 /// allocation.
 Model make_model(const JsonObject& config);
 
+/// What `architectures` calls a family's model for classes of whole texts: "BertForSequenceClassification". Throws
+/// Error for a config of a family that has none.
+std::string classifier_architecture(const JsonObject& config);
+
 /// The model of a folder: of its config.json and, where that leaves open which tensors there are, of its files. Throws
 /// Error like make_model, and then for files that can't be read.
 Model load_model(const std::filesystem::path& folder);

@@ -24,7 +24,8 @@ int64_t fitting_tokens(const Model& model, const GenerationConfig& config, int64
 
 }  // namespace
 
-PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given) {
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given,
+                              int64_t source_positions) {
   check(model.generates(), "this {} model does not write text", model.family);
   check_prompts(given, model.vocabulary);
   PreparedSearch prepared;
@@ -39,6 +40,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
   if (model.has_encoder()) {
     check(model.context == 0 || static_cast<int64_t>(longest) <= model.context,
           "the source has {} tokens, the model {} positions; shorten it", longest, model.context);
+    longest = std::max(longest, static_cast<size_t>(source_positions));
     shape.sources = sources;
     shape.source_positions = static_cast<int64_t>(longest);
     for (auto& ids : given) {

@@ -14,9 +14,11 @@ struct PreparedSearch {
 };
 
 /// `given`: the ids of each prompt or, with an encoder, of each source; lengths may differ. Where `config` does not ask
-/// for a number of new tokens, sequences end where the model's context ends. Throws Error when the model does not write
-/// text, for prompts, sources or max_new_tokens beyond its context, and like make_search.
-PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given);
+/// for a number of new tokens, sequences end where the model's context ends. Sources are padded to the longest, or to
+/// `source_positions` if that is more. Throws Error when the model does not write text, for prompts, sources or
+/// max_new_tokens beyond its context, and like make_search.
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given,
+                              int64_t source_positions = 0);
 
 /// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
 /// `on_logits` (optional) sees the logits [rows, V] of every step. `generator` has the prepared shape.

@@ -1,17 +1,41 @@
 #include "models/training/train_settings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
+
+#include "runtime/check.h"
 
 namespace vkformer {
 
+Schedule schedule_named(std::string_view name) {
+  constexpr std::pair<std::string_view, Schedule> names[] = {{"cosine", Schedule::cosine},
+                                                             {"linear", Schedule::linear},
+                                                             {"inverse-sqrt", Schedule::inverse_sqrt},
+                                                             {"noam", Schedule::noam},
+                                                             {"constant", Schedule::constant}};
+  for (const auto& [known, schedule] : names)
+    if (known == name) return schedule;
+  throw UsageError(fmt::format("there is no schedule '{}'; cosine, linear, inverse-sqrt, noam, constant", name));
+}
+
 double learning_rate_at(const TrainSettings& s, int64_t iteration) {
-  if (iteration <= s.warmup)
-    return s.learning_rate * static_cast<double>(iteration) / static_cast<double>(s.warmup + 1);
+  const auto step = static_cast<double>(iteration), warmup = static_cast<double>(s.warmup);
+  if (s.schedule == Schedule::noam || s.schedule == Schedule::inverse_sqrt) {
+    const double from = std::max(warmup, 1.0);
+    const double peak = s.schedule == Schedule::noam
+                            ? s.learning_rate / std::sqrt(static_cast<double>(std::max<int64_t>(s.width, 1)) * from)
+                            : s.learning_rate;
+    return peak * std::min(step / from, std::sqrt(from / step));
+  }
+  if (iteration <= s.warmup) return s.learning_rate * step / (warmup + 1);
+  if (s.schedule == Schedule::constant) return s.learning_rate;
   if (iteration >= s.iterations) return s.min_learning_rate;
-  const double progress = static_cast<double>(iteration - s.warmup) / static_cast<double>(s.iterations - s.warmup);
-  return s.min_learning_rate +
-         0.5 * (1 + std::cos(std::numbers::pi * progress)) * (s.learning_rate - s.min_learning_rate);
+  const double progress = (step - warmup) / (static_cast<double>(s.iterations) - warmup);
+  const double share =
+      s.schedule == Schedule::linear ? 1 - progress : 0.5 * (1 + std::cos(std::numbers::pi * progress));
+  return s.min_learning_rate + share * (s.learning_rate - s.min_learning_rate);
 }
 
 std::vector<float> adamw_schedule(const TrainSettings& s, int64_t iteration, double scale) {

@@ -2,18 +2,32 @@
 // How a model is trained, and the schedule that follows from it. What a batch looks like is said by BatchShape alone.
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "runtime/tensor.h"
 
 namespace vkformer {
 
+/// How the learning rate goes on after a linear warm-up.
+enum class Schedule : uint8_t {
+  cosine,        ///< from learning_rate to min_learning_rate at `iterations` (nanoGPT's)
+  linear,        ///< the same along a line (transformers' default, with a least rate of 0)
+  inverse_sqrt,  ///< learning_rate * sqrt(warmup / iteration) (fairseq's, Marian's)
+  noam,          ///< the same with learning_rate * width^-0.5 * warmup^-0.5 as the peak ("Attention is all you need")
+  constant,
+};
+/// By its name on the command line: "inverse-sqrt". Throws UsageError for others.
+Schedule schedule_named(std::string_view name);
+
 struct TrainSettings {
   int64_t accumulate = 1;  ///< micro-batches of one iteration
   int64_t iterations = 2000;
   double learning_rate = 1e-3;
-  double min_learning_rate = 1e-4;  ///< at the end of the cosine
-  int64_t warmup = 100;             ///< iterations of linear warm-up
+  double min_learning_rate = 1e-4;  ///< at the end of a cosine or line
+  Schedule schedule = Schedule::cosine;
+  int64_t width = 0;     ///< of the model, for Schedule::noam
+  int64_t warmup = 100;  ///< iterations of linear warm-up
   double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
   double weight_decay = 0.1;
   double clip = 1.0;  ///< of the global gradient norm; 0: off
@@ -32,7 +46,7 @@ struct TrainSettings {
   bool operator==(const TrainSettings&) const = default;
 };
 
-/// Linear warm-up, then cosine from learning_rate to min_learning_rate at `iterations` (nanoGPT's schedule).
+/// Of iteration 1, 2, ...
 double learning_rate_at(const TrainSettings& settings, int64_t iteration);
 
 /// What AdamW reads of an iteration (1, 2, ...), see shaders/adamw: the learning rate, its bias corrections and, where

@@ -40,6 +40,9 @@ class Trainer {
   }
 
   Store& store() { return *store_; }
+  /// For further programs on these parameters, which never run while one of the trainer's does.
+  std::shared_ptr<Store> shared_store() const { return store_; }
+  std::shared_ptr<Workspace> workspace() const { return workspace_; }
   const TrainSettings& settings() const { return plan_.settings; }
   const TrainingPlan& plan() const { return plan_; }
   /// Parameters and optimiser state to and from a folder: model.safetensors, optimizer.safetensors. Bit for bit.

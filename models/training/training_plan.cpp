@@ -82,17 +82,24 @@ std::vector<TrainingPlan::Row> TrainingPlan::rows() const {
                            {"AdamW moments", moments}};
   if (settings.accumulate > 1) rows.push_back({"gradient sums", sums});
   std::vector<int64_t> workspace;
-  for (const PlannedProgram& program : programs) {
-    widen_blocks(workspace, program.memory.arena_blocks);
-    rows.push_back({program.name + ": inputs and outputs", program.memory.step_bytes + program.memory.readback_bytes});
+  Row others{fmt::format("{} further shapes: inputs and outputs", batches.size() - 1), 0};
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const MemoryPlan& memory = programs[i].memory;
+    widen_blocks(workspace, memory.arena_blocks);
+    if (i < programs_of_first_shape())
+      rows.push_back({programs[i].name + ": inputs and outputs", memory.step_bytes + memory.readback_bytes});
+    else
+      others.bytes += memory.step_bytes + memory.readback_bytes;
   }
+  if (others.bytes > 0) rows.push_back(others);
   rows.push_back({"temporaries", std::accumulate(workspace.begin(), workspace.end(), int64_t{0})});
   return rows;
 }
 
 std::vector<TrainingPlan::Row> TrainingPlan::temporaries() const {
   std::vector<Row> rows;
-  for (const PlannedProgram& program : programs) rows.push_back({program.name, program.memory.arena_bytes()});
+  for (size_t i = 0; i < programs_of_first_shape(); ++i)
+    rows.push_back({programs[i].name, programs[i].memory.arena_bytes()});
   return rows;
 }
 

@@ -36,11 +36,13 @@ struct TrainingPlan {
   /// What "update" has as its index, with accumulation.
   static constexpr size_t update = 1;
 
-  /// What is allocated: parameters and state, inputs and outputs of each program, the shared temporaries.
+  /// What is allocated: parameters and state, inputs and outputs of the programs, the shared temporaries.
   std::vector<Row> rows() const;
-  /// Temporaries of each program; they share one workspace.
+  /// Temporaries of each program for the first shape; all programs share one workspace.
   std::vector<Row> temporaries() const;
   int64_t total_bytes() const;
+  /// They come first.
+  size_t programs_of_first_shape() const { return batches.size() > 1 ? batches[1].gradients : programs.size(); }
 
   /// Plans the programs for batches of a further shape. Throws Error when such a batch trains other parameters than one
   /// of the first shape.

@@ -98,6 +98,16 @@ std::optional<fs::path> latest_checkpoint(const fs::path& run) {
   return run / name;
 }
 
+std::vector<fs::path> kept_checkpoints(const fs::path& run) {
+  std::vector<fs::path> folders;
+  const auto latest = latest_checkpoint(run);
+  if (!latest) return folders;
+  const CheckpointName current = parse_name(latest->filename().string()).value();
+  for (const CheckpointName& name : checkpoints_in(run))
+    if (name <= current) folders.push_back(run / name.to_string());
+  return folders;
+}
+
 CheckpointWriter::CheckpointWriter(fs::path run, int keep) : run_(std::move(run)), keep_(keep) {
   check(keep_ >= 1, "cannot keep {} checkpoints; keep at least 1", keep_);
   const std::string where = printable(run_.string());

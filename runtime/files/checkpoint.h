@@ -11,12 +11,16 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace vkformer {
 
 /// The folder that RUN/latest names, or nothing when the run has no checkpoint yet. Throws Error when `latest` does not
 /// name a checkpoint folder that exists.
 std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::path& run);
+
+/// The complete checkpoints of a run up to the latest, newest first.
+std::vector<std::filesystem::path> kept_checkpoints(const std::filesystem::path& run);
 
 /// Writes the checkpoints of one run. Only one writer can exist for a run directory, in all processes.
 class CheckpointWriter {

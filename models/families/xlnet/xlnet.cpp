@@ -212,6 +212,7 @@ Model make_xlnet(const XlnetConfig& config) {
               .context = XlnetConfig::context,
               .layers = config.layers,
               .segments = XlnetConfig::segments,
+              .padding_in_front = classifier && !config.summary_first,
               .dropout_keys = {"dropout"}};
   if (classifier)
     model.dropout_keys.insert(model.dropout_keys.end(), {"summary_first_dropout", "summary_last_dropout"});

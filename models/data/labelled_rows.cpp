@@ -1,0 +1,196 @@
+#include "models/data/labelled_rows.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+
+#include "models/data/lines.h"
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr const char* label_column = "label";
+
+/// The columns with the texts; `second` may be empty.
+struct TextColumns {
+  std::string first, second;
+};
+
+TextColumns text_columns(const std::string& place, const std::function<bool(const std::string&)>& has) {
+  for (const char* name : {"text", "sentence"})
+    if (has(name)) return {name, ""};
+  check(has("sentence1"), "{}: none of \"text\", \"sentence\" and \"sentence1\" is there; call what is to be read so",
+        place);
+  return {"sentence1", has("sentence2") ? "sentence2" : ""};
+}
+
+std::string label_of(const JsonObject& object) {
+  check(object.has(label_column), "{}: \"{}\" is missing; every row needs one", object.name(), label_column);
+  const nlohmann::json& label = object.value()[label_column];
+  check(label.is_string() || label.is_number_integer(), "{}: \"{}\" must be a string or an integer, and is {}",
+        object.name(), label_column, printable(label.dump()));
+  return label.is_string() ? label.get<std::string>() : label.dump();
+}
+
+void add_json_lines(LabelledRows& result, const std::vector<std::string>& lines) {
+  std::optional<TextColumns> columns;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].find_first_not_of(" \t") == std::string::npos) continue;
+    const JsonObject object = JsonObject::parse(lines[i], fmt::format("{}:{}", result.name, i + 1));
+    if (!columns) columns = text_columns(object.name(), [&](const std::string& key) { return object.has(key); });
+    const auto text = [&](const std::string& key) { return key.empty() ? "" : require_string(object, key); };
+    result.rows.push_back({text(columns->first), text(columns->second), label_of(object), i + 1});
+  }
+  result.pairs = columns && !columns->second.empty();
+}
+
+/// A line of a table, or several where a field has line ends.
+struct Record {
+  size_t line = 1;
+  std::vector<std::string> fields;
+};
+
+std::vector<Record> read_tsv(const std::vector<std::string>& lines) {
+  std::vector<Record> records;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].empty()) continue;
+    records.push_back({i + 1, {}});
+    for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+      end = lines[i].find('\t', begin);
+      records.back().fields.push_back(lines[i].substr(begin, end - begin));
+    }
+  }
+  return records;
+}
+
+/// As RFC 4180 has it; lines may end with a line feed alone.
+std::vector<Record> read_csv(const std::vector<std::string>& lines, const std::string& name) {
+  enum class Field : uint8_t { begun, plain, quoted, closed };
+  std::vector<Record> records;
+  Field field = Field::begun;
+  size_t opened = 0;  // line of a quote
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (field == Field::quoted) {
+      records.back().fields.back() += '\n';
+    } else {
+      if (lines[i].empty()) continue;
+      records.push_back({i + 1, {""}});
+      field = Field::begun;
+    }
+    const std::string& line = lines[i];
+    for (size_t at = 0; at < line.size(); ++at) {
+      std::string& text = records.back().fields.back();
+      const char c = line[at];
+      if (field == Field::quoted && c == '"') {
+        const bool doubled = at + 1 < line.size() && line[at + 1] == '"';
+        if (doubled) text += line[at++];
+        if (!doubled) field = Field::closed;
+      } else if (field == Field::quoted) {
+        text += c;
+      } else if (c == ',') {
+        records.back().fields.emplace_back();
+        field = Field::begun;
+      } else if (c == '"') {
+        check(field == Field::begun, "{}:{}: a quote within a field; put such a field in quotes, and double its own",
+              name, i + 1);
+        field = Field::quoted;
+        opened = i + 1;
+      } else {
+        check(field != Field::closed, "{}:{}: text behind a closing quote; a comma belongs there", name, i + 1);
+        field = Field::plain;
+        text += c;
+      }
+    }
+  }
+  check(field != Field::quoted, "{}:{}: the quote is never closed", name, opened);
+  return records;
+}
+
+void add_table(LabelledRows& result, std::vector<Record> records) {
+  check(!records.empty(), "{} has no rows", result.name);
+  const std::vector<std::string> header = records.front().fields;
+  const std::string place = fmt::format("{}:{}", result.name, records.front().line);
+  const auto column_of = [&](const std::string& column) { return std::ranges::find(header, column) - header.begin(); };
+  const auto has = [&](const std::string& column) { return column_of(column) < std::ssize(header); };
+  check(has(label_column), "{}: no column is called \"{}\"; the first line must name the columns", place, label_column);
+  const TextColumns columns = text_columns(place, has);
+  result.pairs = !columns.second.empty();
+  for (Record& record : std::span(records).subspan(1)) {
+    check(record.fields.size() == header.size(), "{}:{}: {} fields, but the first line names {} columns", result.name,
+          record.line, record.fields.size(), header.size());
+    const auto take = [&](const std::string& column) {
+      return column.empty() ? "" : record.fields[static_cast<size_t>(column_of(column))];
+    };
+    result.rows.push_back({take(columns.first), take(columns.second), take(label_column), record.line});
+  }
+}
+
+std::optional<int64_t> as_integer(const std::string& label) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
+  return error == std::errc() && end == label.data() + label.size() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+LabelledRows read_labelled_rows(std::string_view content, const std::string& name) {
+  LabelledRows result{.name = name, .pairs = false, .rows = {}};
+  const std::string kind = std::filesystem::path(name).extension().string();
+  check(kind == ".jsonl" || kind == ".ndjson" || kind == ".csv" || kind == ".tsv",
+        "{}: its name does not say how it is to be read; call it .jsonl, .csv or .tsv", name);
+  const std::vector<std::string> lines = split_lines(content, name);
+  if (kind == ".csv")
+    add_table(result, read_csv(lines, name));
+  else if (kind == ".tsv")
+    add_table(result, read_tsv(lines));
+  else
+    add_json_lines(result, lines);
+  check(!result.rows.empty(), "{} has no rows", name);
+  for (const LabelledRow& row : result.rows)
+    check(!row.label.empty(), "{}:{}: the label is empty; every row needs one", name, row.line);
+  return result;
+}
+
+std::vector<std::string> label_names(const LabelledRows& rows) {
+  std::vector<std::string> names;
+  for (const LabelledRow& row : rows.rows) names.push_back(row.label);
+  const bool integers =
+      std::ranges::all_of(names, [](const std::string& name) { return as_integer(name).has_value(); });
+  const auto key = [&](const std::string& name) {
+    return std::pair(integers ? *as_integer(name) : 0, std::string_view(name));
+  };
+  std::ranges::sort(names, {}, key);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  check(names.size() > 1, "{}: all rows have the label {}; a classifier needs two or more", rows.name,
+        in_quotes(names.front()));
+  return names;
+}
+
+std::vector<int32_t> classes_of_rows(const LabelledRows& rows, const std::vector<std::string>& names) {
+  std::map<std::string_view, int32_t> places;
+  for (const std::string& name : names) places.emplace(name, static_cast<int32_t>(places.size()));
+  std::vector<int32_t> classes;
+  for (const LabelledRow& row : rows.rows) {
+    const auto found = places.find(row.label);
+    if (found == places.end()) {
+      const auto shown = std::span(names).first(std::min<size_t>(names.size(), 10));
+      fail("{}:{}: no training row has the label {}; they have {}{}", rows.name, row.line, in_quotes(row.label),
+           printable(fmt::format("{}", fmt::join(shown, ", "))), shown.size() < names.size() ? ", ..." : "");
+    }
+    classes.push_back(found->second);
+  }
+  return classes;
+}
+
+}  // namespace vkformer

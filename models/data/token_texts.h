@@ -1,0 +1,46 @@
+#pragma once
+// Texts, or pairs of texts, as the ids of padded batches of an encoder.
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "models/data/length_batches.h"
+#include "models/data/training_data.h"
+
+namespace vkformer {
+
+class Tokenizer;
+
+struct TokenTexts {
+  std::vector<std::vector<int32_t>> ids;       ///< with the tokenizer's special tokens
+  std::vector<std::vector<int32_t>> segments;  ///< token types of the same
+  int64_t cut = 0;                             ///< texts that were longer
+
+  /// Adds a text or a pair, cut to `most` tokens. Throws Error, which begins with `place`, for a text without tokens
+  /// and for what is not UTF-8.
+  void add(const Tokenizer& tokenizer, std::string_view first, std::optional<std::string_view> second, int64_t most,
+           std::string_view place);
+  std::vector<ExampleLength> lengths() const;
+  int64_t tokens() const;
+  int32_t largest_segment() const;
+};
+
+/// How a model takes texts.
+struct TextInputs {
+  int32_t padding = 0;  ///< an id; all of it is masked
+  bool padding_in_front = false;
+  bool segments = false;
+};
+
+/// For texts with token types up to `largest_segment`. Throws Error for types that the model has not. One that has only
+/// one type, or none, takes no segments.
+TextInputs text_inputs(const Model& model, int32_t largest_segment);
+
+BatchShape text_shape(const LengthBatches::Bucket& bucket, const TextInputs& inputs);
+
+/// "ids", "mask" and, if asked for, "segments" of some of the texts, a row each; rows past them are padding.
+DataBatch text_batch(const BatchShape& shape, const TokenTexts& texts, std::span<const uint32_t> examples,
+                     const TextInputs& inputs);
+
+}  // namespace vkformer

@@ -1,0 +1,44 @@
+#include "models/generation/search_by_length.h"
+
+#include <algorithm>
+
+#include "models/data/length_batches.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+void SearchByLength::run(Backend& backend, const Model& model, const std::function<void(Store&)>& load,
+                         const std::vector<std::vector<int32_t>>& sources,
+                         const std::function<void(size_t source, std::vector<Hypothesis> best)>& take) const {
+  check(model.has_encoder(), "this {} model has no encoder", model.family);
+  if (sources.empty()) return;
+  std::vector<ExampleLength> lengths;
+  for (const auto& ids : sources) lengths.push_back({.source = 0, .target = std::ssize(ids)});
+  const int64_t beams = std::max<int64_t>(config.num_beams, 1);
+  const LengthBatches batches(lengths, {.positions = positions / beams, .most_shapes = most_lengths, .padding = 0.1});
+  const LengthBatches::Bucket* recorded = nullptr;
+  std::unique_ptr<Generator> generator;
+  for (const LengthBatches::Batch& batch : batches.in_order(lengths)) {
+    const LengthBatches::Bucket& bucket = batches.buckets()[batch.bucket];
+    // The last batch of a length is filled up with its first source.
+    std::vector<std::vector<int32_t>> given(static_cast<size_t>(bucket.rows), sources[batch.examples.front()]);
+    for (size_t i = 0; i < batch.examples.size(); ++i) given[i] = sources[batch.examples[i]];
+    GenerationConfig limited = config;
+    if (!config.has_length()) {
+      const auto most = static_cast<int64_t>(factor * static_cast<double>(bucket.length)) + more;
+      limited.max_new_tokens = model.context > 0 ? std::min(most, model.context - 1) : most;
+    }
+    PreparedSearch prepared = prepare_search(model, limited, std::move(given), bucket.length);
+    if (recorded != &bucket) {
+      generator.reset();  // its memory is free before more is taken
+      generator = std::make_unique<Generator>(backend, model, prepared.shape);
+      load(generator->store());
+      recorded = &bucket;
+    }
+    run_search(*generator, prepared);
+    std::vector<std::vector<Hypothesis>> results = prepared.search->results();
+    for (size_t i = 0; i < batch.examples.size(); ++i) take(batch.examples[i], std::move(results[i]));
+  }
+}
+
+}  // namespace vkformer

@@ -1,0 +1,23 @@
+#pragma once
+// Many sources through an encoder-decoder: those of like length together, through as few recorded programs as pay.
+
+#include "models/generation/prepared_search.h"
+#include "models/weights.h"
+
+namespace vkformer {
+
+struct SearchByLength {
+  GenerationConfig config;
+  /// Most tokens to write for a source of n tokens, where the config does not say: factor * n + more.
+  double factor = 2;
+  int64_t more = 10;
+  int64_t positions = 2048;  ///< of a batch: sources times beams times the longest source
+  int64_t most_lengths = 4;  ///< recorded shapes
+
+  /// Gives the hypotheses of each source, best first, in whatever order they end. Throws Error like prepare_search.
+  void run(Backend& backend, const Model& model, const std::function<void(Store&)>& load,
+           const std::vector<std::vector<int32_t>>& sources,
+           const std::function<void(size_t source, std::vector<Hypothesis> best)>& take) const;
+};
+
+}  // namespace vkformer
