@@ -59,6 +59,14 @@ refuse 1 "no such file" "${train[@]}" --out run --tuning none.json
 refuse 2 "--tuning none" "${train[@]}" --out run --tuning none --tune
 refuse 1 "timestamps" "${train[@]}" --out run --device reference --tune --tuning new.json
 
+# Vocabularies.
+refuse 2 "plain" "$vkformer" tokens text.txt --layout plain --out tokens
+refuse 1 "broken.txt:1: not UTF-8: byte 4" "$vkformer" tokens broken.txt --out tokens
+refuse 1 "empty" "$vkformer" tokens empty.txt --out tokens
+refuse 1 "size of 30 or more" "$vkformer" tokens text.txt --size 20 --out tokens
+accept "$vkformer" tokens text.txt --kind byte-bpe --size 270 --out tokens
+refuse 1 "there already" "$vkformer" tokens text.txt --out tokens
+
 # Devices and memory.
 refuse 1 "no device" "${train[@]}" --out run --device nonsense
 refuse 1 "no Vulkan driver" env VK_DRIVER_FILES=/nonexistent.json VK_ICD_FILENAMES=/nonexistent.json "${train[@]}" --out run
@@ -183,6 +191,75 @@ refuse 1 "context" "$vkformer" train small.json --data short.txt --out run
 refuse 1 "16" "${train[@]}" --out run --context 17
 [[ -e run ]] && fail "a refused run left a folder behind"
 
+# Scores: pairs of lines in UTF-8, of which at most one file is standard input.
+printf 'abc\n\xff\xfe\n' >broken_line.txt
+accept "$vkformer" score --metric bleu,chrf,exact,labels text.txt text.txt
+grep -q "^BLEU = 100.00 100.0/100.0/100.0/100.0 (BP = 1.000 ratio = 1.000 hyp_len = 540 ref_len = 540)$" out ||
+  fail "score: $(cat out)"
+cp text.txt copy.txt
+"$vkformer" score --json text.txt <copy.txt >out || fail "score does not read standard input"
+grep -q '"score": 100' out || fail "score --json: $(cat out)"
+refuse 1 "text.txt has 60 lines and short.txt has 1" "$vkformer" score text.txt short.txt
+refuse 1 "empty" "$vkformer" score text.txt empty.txt
+refuse 1 "standard input is empty" "$vkformer" score text.txt
+refuse 1 "broken_line.txt:2: not UTF-8" "$vkformer" score text.txt broken_line.txt
+refuse 1 "No such file" "$vkformer" score none.txt text.txt
+refuse 2 "standard input" "$vkformer" score -
+refuse 2 "nonsense" "$vkformer" score --metric nonsense text.txt text.txt
+# Pairs of lines, and translations.
+for i in $(seq 30); do
+  echo "one $i two" >>pairs.a
+  echo "two $i one" >>pairs.b
+done
+cat >translator.json <<'JSON'
+{"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+ "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 16}
+JSON
+pairs=("$vkformer" train translator.json --pairs pairs.a pairs.b --vocabulary 40 --batch-tokens 40)
+accept "${pairs[@]}" --iterations 4 --valid pairs.a pairs.b --out translator
+grep -q "BLEU = .*refs:1" out || fail "no score of a validation: $(cat out)"
+accept "${pairs[@]}" --valid pairs.a pairs.b --out best --iterations 12 --checkpoint-every 3 --evaluate-every 2 \
+  --keep-best chrf --early-stopping 1 --average 2 --learning-rate 1e-9
+grep -q "ended early: 1 evaluations without a better chrf" err || fail "no early end: $(cat err)"
+accept "$vkformer" translate best/best -p "one 1 two"
+accept "$vkformer" translate best/average -p "one 1 two"
+refuse 1 "not by loss" "$vkformer" train --resume --out best --keep-best loss
+rm -r best
+printf 'one 1 two\n\none 2 two one 3 two\n' | "$vkformer" translate translator -q --beams 2 >out || fail "translate"
+[[ $(wc -l <out) == 3 && -z $(sed -n 2p out) ]] || fail "a line out for each line in: $(cat out)"
+accept "$vkformer" translate translator -p "one 1 two" --n-best 2 --beams 2 --json
+head -n 29 pairs.b >fewer.b
+(cat pairs.a && echo) >gap.a
+(cat pairs.b && echo one) >gap.b
+(cat pairs.a && seq -s ' ' 40) >long.a
+refuse 2 "--pairs" "$vkformer" train translator.json --out new
+refuse 1 "pairs.a has 30 lines, .*fewer.b has 29" "$vkformer" train translator.json --pairs pairs.a fewer.b --out new
+refuse 1 "gap.a:31: the line is empty" "$vkformer" train translator.json --pairs gap.a gap.b --vocabulary 40 --out new
+refuse 1 "long.a:31: .* tokens, at most 16" "$vkformer" train translator.json --pairs long.a gap.b --vocabulary 40 --out new
+refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train translator.json --pairs broken.txt broken.txt --out new
+refuse 1 "is none" "$vkformer" train small.json --pairs pairs.a pairs.b --vocabulary 40 --out new
+refuse 1 "No such file" "$vkformer" train translator.json --pairs pairs.a pairs.b --tokenizer none --out new
+refuse 1 "not the text" "$vkformer" train --resume --pairs pairs.b pairs.a --out translator
+refuse 2 "--vocabulary can't change" "$vkformer" train --resume --vocabulary 50 --out translator
+[[ -e new ]] && fail "a refused run left a folder behind"
+accept "$vkformer" train translator.json --pairs long.a gap.b --vocabulary 40 --skip-long --iterations 1 --out new
+rm -r new
+refuse 1 "encoder-decoder" "$vkformer" translate "$fixtures/gpt2"
+refuse 1 "is empty" "$vkformer" translate translator
+
+# Corpora.
+refuse 2 "subcommand" "$vkformer" data
+refuse 2 "two languages" "$vkformer" data numbers en en --out numbers
+refuse 2 "too few" "$vkformer" data numbers en de --pairs 5 --out numbers
+refuse 1 'language "gl"; it has them for en' env LC_ALL=de_DE.UTF-8 "$vkformer" data numbers en gl --out numbers
+refuse 1 'no words for .* "su"' "$vkformer" data numbers en su --to 999999999999999 --pairs 200 --out numbers
+compgen -G "numbers/*" >left && fail "a corpus that was refused left files behind: $(cat left)"
+accept "$vkformer" data numbers en de --to 999 --out numbers
+grep -q "800 pairs to train on, 100 for validation, 100 for test: vkformer train .* --pairs numbers/train.en numbers/train.de" out ||
+  fail "data numbers did not say how to train: $(cat out)"
+[[ $(cat numbers/{train,valid,test}.de | sort -u | wc -l) == 1000 ]] || fail "numbers are missing or twice: $(wc -l numbers/*)"
+[[ $(paste numbers/train.en numbers/train.de | sed -n 22p) == "twenty-one	einundzwanzig" ]] || fail "the pairs don't match"
+
 # A run, and what can be wrong with it.
 refuse 1 "no checkpoint" "$vkformer" train --resume --out none
 accept "${train[@]}" --out run
@@ -222,6 +299,45 @@ cp -r "$fixtures/t5" translated
 cp tokenized/tokenizer.json translated
 accept "$vkformer" generate translated -p "the" -n 5 --beams 2 --json
 grep -q '"text"' out || fail "no text from an encoder-decoder: $(cat out)"
+# Classifiers.
+cat >label.json <<'JSON'
+{"model_type": "bert", "max_position_embeddings": 12, "hidden_size": 24, "num_hidden_layers": 1,
+ "num_attention_heads": 3, "intermediate_size": 30}
+JSON
+for i in $(seq 20); do
+  printf '{"text": "the cat and %d", "label": "cat"}\n{"text": "the dog and %d", "label": "dog"}\n' "$i" "$i"
+done >rows.jsonl
+{ echo text,label; echo '"the cat, ""one""",cat'; echo a dog,dog; } >rows.csv
+printf 'text\tlabel\nthe cow\tcow\n' >cow.tsv
+label=("$vkformer" train label.json --labels rows.jsonl --iterations 30 --warmup 1 --learning-rate 1e-2 --evaluate-every 15)
+words=(--tokenizer "$fixtures/tokenizers/bert")
+refuse 2 "--tokenizer FOLDER" "${label[@]}" --out labels
+refuse 2 "one with --labels" "${label[@]}" "${words[@]}" --out labels --valid rows.csv rows.csv
+refuse 2 "CONFIG" "${label[@]}" "${words[@]}" --out labels --pairs text.txt text.txt
+refuse 1 'cow.tsv:2: no training row has the label "cow"; they have cat, dog' "${label[@]}" "${words[@]}" --out labels --valid cow.tsv
+refuse 1 "call it .jsonl" "$vkformer" train label.json --labels text.txt "${words[@]}" --out labels
+refuse 1 "can't be a classifier" "$vkformer" train small.json --labels rows.jsonl "${words[@]}" --out labels
+refuse 1 "the model's 12" "${label[@]}" "${words[@]}" --out labels --context 13
+[[ -e labels ]] && fail "a refused run left a folder behind"
+accept "${label[@]}" "${words[@]}" --out labels --valid rows.csv
+grep -q "majority 50.0 %, bag of words (naive Bayes) 100.0 %" out || fail "no baselines: $(cat out)"
+[[ $(grep -c "accuracy [0-9.]* %, macro F1 [0-9.]* of 2 rows" out) == 2 ]] || fail "no scores: $(cat out)"
+[[ $(grep -c '"accuracy":.*"macro_f1":' labels/metrics.jsonl) == 2 ]] || fail "no scores: $(cat labels/metrics.jsonl)"
+grep -q '"0": "cat"' "labels/$(cat labels/latest)/config.json" || fail "the labels are not in config.json"
+accept "$vkformer" train --resume --out labels --iterations 31
+printf 'the cat\na dog\tdogs\n\nthe cat and the cat and the cat and the cat\n' >asked.txt
+"$vkformer" classify labels --batch-tokens 9 <asked.txt >out 2>err || fail "classify: $(cat err)"
+[[ $(grep -cP '^(cat|dog)\t[01]\.[0-9]{4}$' out) == 4 && $(wc -l <out) == 4 ]] || fail "classify: $(cat out)"
+[[ $(head -n 1 out) == cat* ]] || fail "classify learned nothing: $(cat out)"
+grep -q "1 cut at 12 tokens" err || fail "classify did not say what was cut: $(cat err)"
+head -n 1 out >first
+accept "$vkformer" classify labels -p "the cat" --quiet
+cmp -s out first || fail "a text alone has another label or probability: $(cat out first)"
+accept "$vkformer" classify labels -p "the cat" --json
+grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"
+refuse 1 "gives no class" "$vkformer" classify "$fixtures/bert_mlm" -p "the"
+refuse 1 "tokenizer.json" "$vkformer" classify "$fixtures/bert_cls" -p "the"
+refuse 1 "standard input is empty" "$vkformer" classify labels
 # Generation from ids: refused before a device is opened.
 ids() {
   refuse "$@"
@@ -345,6 +461,14 @@ if mount -t tmpfs -o size=1m tmpfs full 2>/dev/null; then
 else
   echo "skipped: a full disk (no right to mount)"
 fi
+
+# Pages.
+refuse 1 "tokenizer.json" "$vkformer" attention "$fixtures/gpt2" -p text --out page.html
+refuse 2 "prompt" "$vkformer" attention "$fixtures/gpt2"
+cp -r "$fixtures/gpt2" gpt2_text
+cp "$fixtures/tokenizers/gpt2/tokenizer.json" gpt2_text/
+refuse 1 "the model has 97 ids" "$vkformer" attention gpt2_text -p "the quick brown fox" --out page.html
+[[ ! -e page.html ]] || fail "a page was written without weights"
 
 # Ctrl-C ends cleanly with a checkpoint that continues.
 "$vkformer" train small.json --data text.txt --iterations 100000 --batch 2 --out stopped --quiet >out 2>err &

@@ -3,23 +3,27 @@
 # Usage: tests/kill_and_resume.sh VKFORMER [RUNS]     (on the Vulkan driver that the environment selects)
 set -euo pipefail
 vkformer=$(realpath "$1")
-runs=${2:-3}
+runs=${2:-2}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 for i in $(seq 300); do echo "line $i: the quick brown fox jumps over the lazy dog"; done >text.txt
 echo '{"model_type": "gpt2", "n_positions": 16, "n_embd": 24, "n_layer": 1, "n_head": 3,
        "embd_pdrop": 0.1, "attn_pdrop": 0.1, "resid_pdrop": 0.1}' >model.json
-train=("$vkformer" train model.json --data text.txt --iterations 60 --batch 2 --warmup 5 --checkpoint-every 3
-       --evaluate-every 20 --quiet)
-bits() { (cd "$1/$(cat "$1/latest")" && sha256sum model.safetensors optimizer.safetensors); grep -v tokens_per_second "$1/metrics.jsonl"; }
-
-"${train[@]}" --out whole >/dev/null
-rm -r whole  # that run also warmed the driver's caches
-start=$(date +%s%N)
-"${train[@]}" --out whole >/dev/null
-length=$((($(date +%s%N) - start) / 1000000))  # ms
-whole=$(bits whole)
+for i in $(seq 40); do
+  echo "the number $i and $((i * 7 % 40))" >>pairs.a
+  echo "number $((i * 7 % 40)) $i the" >>pairs.b
+done
+echo '{"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+       "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 32,
+       "dropout": 0.1}' >translator.json
+same=(--iterations 60 --warmup 5 --checkpoint-every 3 --evaluate-every 20 --quiet)
+# Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
+bits() {
+  (cd "$1" && sha256sum "$(cat latest)"/{model,optimizer}.safetensors)
+  if [[ -d $1/best ]]; then (cd "$1" && sha256sum {best,average}/*/model.safetensors); fi
+  grep -v '"resumed"' "$1/metrics.jsonl" | sed -E 's/,"tokens_per_second":[0-9.e+]+//'
+}
 
 # start_and_kill COMMAND...: true if it was killed before it ended.
 start_and_kill() {
@@ -31,21 +35,35 @@ start_and_kill() {
 }
 
 kills=0
-for run in $(seq "$runs"); do
-  until start_and_kill "${train[@]}" --out run; do rm -r run; done
-  kills=$((kills + 1))
-  for again in 1 2; do  # a resumed run may be killed, too
-    if [[ -s run/latest ]] && start_and_kill "$vkformer" train --resume --out run --quiet; then kills=$((kills + 1)); fi
+# disturb TRAIN...: kills runs of this command and compares them with one that was left alone.
+disturb() {
+  local train=("$@") whole start run
+  "${train[@]}" --out whole >/dev/null
+  rm -r whole  # that run also warmed the driver's caches
+  start=$(date +%s%N)
+  "${train[@]}" --out whole >/dev/null
+  length=$((($(date +%s%N) - start) / 1000000))  # ms
+  whole=$(bits whole)
+  for run in $(seq "$runs"); do
+    until start_and_kill "${train[@]}" --out run; do rm -r run; done
+    kills=$((kills + 1))
+    for _ in 1 2; do  # a resumed run may be killed, too
+      if [[ -s run/latest ]] && start_and_kill "$vkformer" train --resume --out run --quiet; then kills=$((kills + 1)); fi
+    done
+    if [[ -s run/latest ]]; then
+      "$vkformer" train --resume --out run --quiet >/dev/null
+    else
+      "${train[@]}" --out run >/dev/null
+    fi
+    if [[ $(bits run) != "$whole" ]]; then
+      echo "FAIL: run $run differs from the undisturbed run"
+      exit 1
+    fi
+    rm -r run
   done
-  if [[ -s run/latest ]]; then
-    "$vkformer" train --resume --out run --quiet >/dev/null
-  else
-    "${train[@]}" --out run >/dev/null
-  fi
-  if [[ $(bits run) != "$whole" ]]; then
-    echo "FAIL: run $run differs from the undisturbed run"
-    exit 1
-  fi
-  rm -r run
-done
-echo "$runs runs, $kills kills: the same weights, moments and validation losses as the undisturbed run"
+  rm -r whole
+}
+disturb "$vkformer" train model.json --data text.txt --batch 2 "${same[@]}"
+disturb "$vkformer" train translator.json --pairs pairs.a pairs.b --valid pairs.a pairs.b --vocabulary 60 \
+  --batch-tokens 40 --keep-best loss --average 3 "${same[@]}"
+echo "$((2 * runs)) runs, $kills kills: the same weights, moments and metrics as the undisturbed run"

@@ -16,7 +16,7 @@ using Catch::Matchers::EndsWith;
 
 namespace {
 
-constexpr const char* refusal = "is used by two threads at the same time; give each thread a backend of its own";
+constexpr const char* two_threads = "is used by two threads at the same time; give each thread a backend of its own";
 
 /// The message of the Error that `call` ends with in another thread; empty: it ends without.
 template <class Call>
@@ -89,7 +89,7 @@ TEST_CASE("one thread at a time is let in, as often as it likes", "[threads]") {
   {
     const auto outer = object.enter("the object");
     const auto inner = object.enter("the object");
-    CHECK_THAT(error_in_another_thread(enter), EndsWith(refusal));
+    CHECK_THAT(error_in_another_thread(enter), EndsWith(two_threads));
   }
   CHECK(error_in_another_thread(enter).empty());
   CHECK_NOTHROW(enter());
@@ -105,7 +105,7 @@ TEST_CASE("a backend that is in use refuses another thread, and works on", "[thr
   {
     const auto program = backend->compile(graph, intrusion.store);
     REQUIRE(intrusion.messages.size() == 3);
-    for (const std::string& message : intrusion.messages) CHECK_THAT(message, EndsWith(refusal));
+    for (const std::string& message : intrusion.messages) CHECK_THAT(message, EndsWith(two_threads));
     program->write("a", sawtooth(5));
     program->run();
     CHECK(program->read("b") == sawtooth(5));

@@ -37,11 +37,17 @@ void add_tune_flags(CLI::App& command, CommonFlags& flags) {
                    "first measure kernels for nodes that were never measured here, and keep that");
 }
 
+void remember_given(CLI::App& command, std::set<std::string>& given) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0) given.insert(option->get_name());
+}
+
 void run_command_line(int argc, char** argv) {
   CLI::App app{"vkformer: Transformers on any Vulkan device, from recorded command buffers"};
   app.set_version_flag("--version", "vkformer " VKFORMER_VERSION);
   app.require_subcommand(1);
   add_model_verbs(app);
+  add_data_verbs(app);
   add_device_verbs(app);
   const auto verbs = app.get_subcommands(nullptr);
   if (argc > 1 && argv[1][0] != '-' &&

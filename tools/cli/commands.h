@@ -2,8 +2,10 @@
 // The verbs of `vkformer` and what each can be asked for. main.cpp turns the command line into these; it alone includes
 // the command-line library, which takes the compiler longer than all else.
 
+#include <optional>
 #include <set>
 
+#include "models/data/number_split.h"
 #include "models/generation/sampling.h"
 #include "models/training/trainer.h"
 #include "runtime/conform/conform.h"
@@ -33,14 +35,27 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
 
 struct TrainFlags {
   CommonFlags common;
-  std::string config, data, out;
+  std::string config, data, labels, out;
+  std::string from;                       ///< model folder to start from, instead of a config
+  std::vector<std::string> pairs, valid;  ///< files: sources and targets; valid may also be one of labels
+  std::string tokenizer;                  ///< folder; empty: one is made
+  std::string tokenizer_kind = "bpe";     ///< of one that is made
+  int64_t vocabulary = 8000;              ///< its size
   TrainSettings settings;
-  int64_t batch = 12;   ///< B, sequences of a micro-batch
-  int64_t context = 0;  ///< T, positions of a sequence; 0: the model's
+  std::string schedule = "cosine";
+  double label_smoothing = -1;  ///< -1: as the config says
+  int64_t batch = 12;           ///< B, sequences of a micro-batch; with labels the most
+  int64_t batch_tokens = 4096;  ///< positions of a micro-batch of pairs, on the longer side, or of labelled texts
+  int64_t context = 0;          ///< T, positions of a sequence; 0: the model's
+  bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
+  int64_t score_lines = 200;   ///< of an evaluation on pairs
+  std::string keep_best;       ///< metric by which RUN/best is kept; empty: it is not
+  int64_t early_stopping = 0;  ///< evaluations without a better one after which the run ends; 0: never
+  int64_t average = 1;         ///< last checkpoints whose mean is made at the end
   bool bytes = false, resume = false, plan = false;
   /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.
   std::set<std::string> given;
@@ -58,7 +73,17 @@ struct GenerateFlags {
   int64_t beams = 1, returned = 1;
   double length_penalty = 1;
   bool early_stopping = false;
+  // Many sources.
+  std::string prefix;           ///< in front of each, such as T5's "translate English to German: "
+  int64_t batch_tokens = 0;     ///< positions of a batch; 0: as usual
   std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
+};
+
+struct ClassifyFlags {
+  CommonFlags common;
+  std::string model;
+  std::optional<std::string> text;  ///< instead of standard input
+  int64_t batch_tokens = 4096;      ///< positions of a batch
 };
 
 struct LogitsFlags {
@@ -66,8 +91,31 @@ struct LogitsFlags {
   std::string model, ids, out;
 };
 
+struct AttentionFlags {
+  CommonFlags common;
+  std::string model, text;
+  std::string target;  ///< of a translation, or what follows the text; empty: see attention_page()
+  std::string out = "attention.html";
+};
+
 struct ConvertFlags {
   std::string model, out;
+  bool quiet = false;
+};
+
+struct NumbersFlags {
+  std::string source, target;  ///< languages
+  std::string out = "numbers";
+  NumberSplit::Settings split;
+};
+
+struct TokensFlags {
+  std::vector<std::string> files;
+  std::string kind = "unigram", out;
+  std::string layout;  ///< empty: by kind
+  int64_t size = 8000;
+  double coverage = 1;
+  bool lowercase = false;
   bool quiet = false;
 };
 
@@ -117,19 +165,32 @@ struct TuneFlags {
   std::vector<int64_t> prompts{64};
 };
 
+struct ScoreFlags {
+  std::string reference, hypothesis = "-";  ///< text files; "-": standard input
+  std::vector<std::string> metrics{"bleu", "chrf"};
+  bool lower_case = false, json = false;
+};
+
 void train(TrainFlags flags);
 void generate(const GenerateFlags& flags);
 void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
+void translate(GenerateFlags flags);
+void classify(const ClassifyFlags& flags);
 void logits(const LogitsFlags& flags);
+/// A page with the weights of attention. Without a target an encoder-decoder looks at its own greedy one.
+void attention_page(const AttentionFlags& flags);
 void convert(const ConvertFlags& flags);
+void write_numbers(const NumbersFlags& flags);
+void tokens(const TokensFlags& flags);
 void conform(const ConformFlags& flags);
 /// Prints which kernels of this build the reports prove. Throws Error when one is proved on fewer than two drivers: on
 /// none where its "kernel/variant" matches the regular expression `single`; those of `elsewhere` need no proof here.
 void print_proof_matrix(const std::vector<std::string>& reports, const std::string& single,
                         const std::string& elsewhere);
 void verify(const VerifyFlags& flags);
+void score(const ScoreFlags& flags);
 void info(InfoFlags flags);
 void bench_op(const BenchFlags& flags);
 void bench_model(const BenchFlags& flags);

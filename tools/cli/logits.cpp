@@ -5,7 +5,6 @@
 
 #include "models/families/registry.h"
 #include "models/model.h"
-#include "models/parameters.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "tools/cli/commands.h"
@@ -70,13 +69,7 @@ void logits(const LogitsFlags& flags) {
   const std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
 
   auto backend = open_backend(flags.common);
-  const auto blocks = parameter_blocks(model.parameters, backend->facts().max_allocation);
-  StoreLayout layout;
-  add_model(layout, model, blocks);
-  auto store = backend->make_store(layout);
-  write_constants(*store, model);
-  load_weights(weights, *store, flags.common.quiet);
-  auto program = backend->compile(std::move(graph), store);
+  auto program = backend->compile(std::move(graph), load_store(*backend, model, weights, flags.common.quiet));
   for (const auto& [name, values] : batch.inputs) program->write(name, values);
   program->run();
   const std::vector<float> values = program->read("logits");

@@ -19,29 +19,17 @@ struct Axes {
   double y(double loss) const { return top + (high - loss) / (high - low) * (height - top - bottom); }
 };
 
-/// Means of equal spans of iterations, so that the curve has at most `points` points.
-std::vector<LossPoint> smooth(const std::vector<LossPoint>& losses, size_t points) {
-  const size_t span = (losses.size() + points - 1) / std::max<size_t>(points, 1);
-  std::vector<LossPoint> means;
-  for (size_t i = 0; i < losses.size(); i += span) {
-    const size_t end = std::min(i + span, losses.size());
-    double sum = 0;
-    for (size_t k = i; k < end; ++k) sum += losses[k].loss;
-    means.push_back({losses[(i + end - 1) / 2].iteration, sum / static_cast<double>(end - i)});
-  }
-  return means;
-}
-
-std::string polyline(const Axes& axes, const std::vector<LossPoint>& losses, const char* colour) {
+std::string polyline(const Axes& axes, const Curve& losses, const char* colour) {
   std::string points;
-  for (const LossPoint& p : losses)
-    points += fmt::format("{:.1f},{:.1f} ", axes.x(static_cast<double>(p.iteration)), axes.y(p.loss));
+  for (const CurvePoint& p : losses)
+    points += fmt::format("{:.1f},{:.1f} ", axes.x(static_cast<double>(p.iteration)), axes.y(p.value));
   return fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colour, points);
 }
 
 }  // namespace
 
-Metrics::Metrics(const std::filesystem::path& run, int64_t iteration) : run_(run) {
+Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::json facts)
+    : run_(run), facts_(std::move(facts)) {
   const std::filesystem::path path = run / "metrics.jsonl";
   std::string kept;
   std::ifstream old(path);
@@ -52,12 +40,7 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration) : run_(run
         json["iteration"].get<int64_t>() > iteration)
       continue;
     kept += line + "\n";
-    // JSON has no NaN: a diverged loss stands there as null.
-    const auto take = [&](const char* key, std::vector<LossPoint>& losses) {
-      if (json.contains(key) && json[key].is_number()) losses.push_back({json["iteration"], json[key]});
-    };
-    take("loss", training_);
-    take("validation_loss", validation_);
+    record_.add(json);
   }
   old.close();
   write_file_atomically(path, kept);
@@ -68,7 +51,10 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration) : run_(run
 void Metrics::append(const nlohmann::json& line) {
   file_ << line.dump() << "\n";
   check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
+  record_.add(line);
 }
+
+void Metrics::resumed(int64_t iteration) { append({{"iteration", iteration}, {"resumed", true}}); }
 
 void Metrics::training(int64_t iteration, double loss, double learning_rate, double gradient_norm,
                        double tokens_per_second) {
@@ -77,29 +63,30 @@ void Metrics::training(int64_t iteration, double loss, double learning_rate, dou
           {"learning_rate", learning_rate},
           {"gradient_norm", gradient_norm},
           {"tokens_per_second", std::round(tokens_per_second)}});
-  training_.push_back({iteration, loss});
 }
 
-void Metrics::validation(int64_t iteration, double loss) {
-  append({{"iteration", iteration}, {"validation_loss", loss}});
-  validation_.push_back({iteration, loss});
+void Metrics::evaluation(int64_t iteration, nlohmann::json row) {
+  row["iteration"] = iteration;
+  append(row);
 }
 
 void Metrics::flush() {
   file_.flush();
   check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
-  if (!training_.empty()) write_file_atomically(run_ / "loss.svg", loss_curve_svg(training_, validation_));
+  if (training_losses().empty()) return;
+  write_file_atomically(run_ / "loss.svg", loss_curve_svg(training_losses(), validation_losses()));
+  write_file_atomically(run_ / "run.html", record_.page(facts_));
 }
 
-std::string loss_curve_svg(const std::vector<LossPoint>& training, const std::vector<LossPoint>& validation) {
-  const std::vector<LossPoint> smoothed = smooth(training, 300);
+std::string loss_curve_svg(const Curve& training, const Curve& validation) {
+  const Curve smoothed = smooth(training, 300);
   Axes axes{.last_iteration = 1, .low = 1e30, .high = -1e30};
   for (const auto* curve : {&smoothed, &validation})
-    for (const LossPoint& p : *curve) {
-      if (!std::isfinite(p.loss)) continue;
+    for (const CurvePoint& p : *curve) {
+      if (!std::isfinite(p.value)) continue;
       axes.last_iteration = std::max(axes.last_iteration, static_cast<double>(p.iteration));
-      axes.low = std::min(axes.low, p.loss);
-      axes.high = std::max(axes.high, p.loss);
+      axes.low = std::min(axes.low, p.value);
+      axes.high = std::max(axes.high, p.value);
     }
   if (axes.high < axes.low) axes.low = 0, axes.high = 1;
   axes.low = std::floor(axes.low * 2) / 2;

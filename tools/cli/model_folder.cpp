@@ -6,6 +6,7 @@
 
 #include "models/families/registry.h"
 #include "models/generation/stored_weights.h"
+#include "models/parameters.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/utf8.h"
@@ -65,6 +66,15 @@ void with_bar(const Weights& weights, bool quiet, const std::function<void(const
 
 void load_weights(const Weights& weights, Store& store, bool quiet) {
   with_bar(weights, quiet, [&](const LoadProgress& progress) { weights.load(store, progress); });
+}
+
+std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet) {
+  StoreLayout layout;
+  add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
+  auto store = backend.make_store(layout);
+  write_constants(*store, model);
+  load_weights(weights, *store, quiet);
+  return store;
 }
 
 void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet) {

@@ -20,6 +20,8 @@ Model model_or_shape(const std::string& text);
 /// Loads a model's parameters, with a bar on a terminal when that takes long. Unless quiet, says on stderr, in a line
 /// each, which tensors of the files are skipped and which parameters they leave out.
 void load_weights(const Weights& weights, Store& store, bool quiet);
+/// A store of a model's constants and loaded parameters.
+std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet);
 /// The same for Weights::save().
 void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet);
 /// "skipped 2 tensors the model does not use: a, b"; "" when there are none.

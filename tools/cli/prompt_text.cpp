@@ -1,6 +1,9 @@
 #include "tools/cli/prompt_text.h"
 
+#include <algorithm>
+
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -18,8 +21,30 @@ std::vector<int32_t> PromptText::encode(std::string_view prompt) const {
   return ids;
 }
 
+Encoding PromptText::encode_pair(std::string_view first, std::string_view second) const {
+  check(tokenizer_.has_value(), "a vocabulary of characters or bytes has no pairs of texts; give one text");
+  return tokenizer_->encode_pair(first, second);
+}
+
 std::string PromptText::decode(std::span<const int32_t> ids) const {
   return vocabulary_ ? valid_utf8(vocabulary_->decode(ids)) : tokenizer_->decode(ids);
+}
+
+std::string PromptText::piece(int32_t id) const {
+  constexpr std::string_view space_sign = "\xE2\x96\x81";
+  const std::string token(vocabulary_ ? vocabulary_->piece(id) : tokenizer_->token_of(id).value_or(""));
+  // Tokens of bytes are written in an alphabet of their own, which is ASCII where the bytes are.
+  const bool readable = token.starts_with(space_sign) ||
+                        std::ranges::all_of(token, [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+  const std::string text = readable ? token : vocabulary_ ? valid_utf8(token) : tokenizer_->decode({&id, 1}, false);
+  std::string shown;
+  for (const char c : text.empty() ? token : text) {
+    if (c == ' ')
+      shown += space_sign;
+    else
+      shown += c;
+  }
+  return printable(shown);
 }
 
 int64_t PromptText::size() const { return vocabulary_ ? vocabulary_->size() : tokenizer_->size(); }

@@ -20,7 +20,11 @@ class PromptText {
   /// The ids of a prompt, with the special tokens that belong around a text. Throws Error when there are none, and on
   /// characters that the model does not know.
   std::vector<int32_t> encode(std::string_view prompt) const;
+  /// Two texts, as an encoder takes them. Throws Error like encode().
+  Encoding encode_pair(std::string_view first, std::string_view second) const;
   std::string decode(std::span<const int32_t> ids) const;
+  /// One token for people to see: spaces as the sign U+2581, control characters escaped.
+  std::string piece(int32_t id) const;
   /// One more than the largest id that a text can have.
   int64_t size() const;
   /// Whether a text has a token for its end.

@@ -1,10 +1,11 @@
-// `vkformer train`: a text file becomes a language model.
+// `vkformer train`: files become a model.
 
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/train_plan.h"
@@ -13,17 +14,26 @@
 
 namespace vkformer {
 
-namespace {
-
-/// The model's config with the vocabulary of the text (0: as the config has it) and, if asked for, another dropout.
-Model configured_model(const TrainFlags& flags, int32_t vocabulary) {
-  nlohmann::json config = JsonObject::load(flags.config).value();
-  if (vocabulary > 0) config["vocab_size"] = vocabulary;
-  Model model = make_model(JsonObject::parse(config.dump(), flags.config));
-  if (flags.dropout < 0) return model;
-  for (const std::string& key : model.dropout_keys) config[key] = flags.dropout;
-  return make_model(JsonObject::parse(config.dump(), flags.config));
+Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
+  if (!checkpoint.empty()) {
+    Model model = make_model(JsonObject::load(checkpoint / "config.json"));
+    if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
+    return model;
+  }
+  const std::string file =
+      flags.from.empty() ? flags.config : (resolve_model_folder(flags.from) / "config.json").string();
+  nlohmann::json config = JsonObject::load(file).value();
+  config.update(changes);
+  Model model = make_model(JsonObject::parse(config.dump(), file));
+  if (flags.dropout >= 0) {
+    for (const std::string& key : model.dropout_keys) config[key] = flags.dropout;
+    model = make_model(JsonObject::parse(config.dump(), file));
+  }
+  if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
+  return model;
 }
+
+namespace {
 
 /// The folder of the checkpoint to go on from; empty for a new run.
 std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
@@ -34,61 +44,76 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
   return flags.resume ? *latest : std::filesystem::path();
 }
 
-TrainingPlan plan_run(const TrainFlags& flags, const Model& model, const Backend& backend) {
-  return plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, backend);
+/// `--plan` without files: the vocabulary is the config's.
+void plan_config(const TrainFlags& flags) {
+  const Model model =
+      model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
+  const auto backend = open_backend(flags.common);
+  print_dry_run(plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, *backend),
+                *backend, flags.common.json);
 }
 
-/// `--plan` without a text: the vocabulary is the config's.
-void plan_config(const TrainFlags& flags) {
-  const Model model = configured_model(flags, flags.bytes ? Vocabulary::bytes().size() : 0);
-  const auto backend = open_backend(flags.common);
-  print_dry_run(plan_run(flags, model, *backend), *backend, flags.common.json);
+/// What the families' configs call it.
+int64_t width_of(const Model& model) {
+  for (const char* key : {"d_model", "n_embd", "hidden_size", "dim"})
+    if (model.config->contains(key)) return model.config->at(key).get<int64_t>();
+  return 0;
+}
+
+void check_flags(const TrainFlags& flags) {
+  if (flags.out.empty() && !flags.plan)
+    throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
+  const int kinds = int{!flags.data.empty()} + int{!flags.pairs.empty()} + int{!flags.labels.empty()};
+  if (!flags.resume && (flags.config.empty() == flags.from.empty() || kinds != 1))
+    throw UsageError(
+        "train needs CONFIG or --from FOLDER, and --data FILE, --pairs SOURCE TARGET or --labels FILE (or --resume)");
+  if (!flags.valid.empty() && !flags.data.empty())
+    throw UsageError("--valid does not go with --data, of which --validation-fraction says what is not trained on");
+  if (!flags.valid.empty() && kinds == 1 && flags.valid.size() != (flags.labels.empty() ? 2 : 1))
+    throw UsageError("--valid takes two files with --pairs, and one with --labels");
 }
 
 }  // namespace
 
 void train(TrainFlags flags) {
   flags.settings.products = float_type(flags.dtype);
-  if (flags.plan && flags.data.empty() && !flags.config.empty()) return plan_config(flags);
-  if (flags.out.empty() && !flags.plan)
-    throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
-  if (!flags.resume && (flags.config.empty() || flags.data.empty()))
-    throw UsageError("train needs CONFIG and --data FILE (or --resume)");
+  flags.settings.schedule = schedule_named(flags.schedule);
+  if (flags.plan && flags.data.empty() && flags.pairs.empty() && flags.labels.empty() && !flags.config.empty())
+    return plan_config(flags);
+  check_flags(flags);
   const std::filesystem::path checkpoint = checkpoint_to_resume(flags);
   RunState state;
   if (flags.resume) {
     state = load_state(checkpoint, flags);
     flags.settings.products = float_type(flags.dtype);
-    if (flags.data.empty()) flags.data = state.data;
+    flags.settings.schedule = schedule_named(flags.schedule);
   }
-  const std::string text = TextData::read(flags.data);
-  check(!flags.resume || fingerprint(text) == state.fingerprint,
-        "{} is not the text this run was trained on; give that one with --data", flags.data);
-  const Vocabulary vocabulary = flags.resume  ? Vocabulary::load(checkpoint / "tokenizer.json")
-                                : flags.bytes ? Vocabulary::bytes()
-                                              : Vocabulary::characters(text);
-  const Model model = flags.resume ? make_model(JsonObject::load(checkpoint / "config.json"))
-                                   : configured_model(flags, vocabulary.size());
-  if (flags.resume) Weights(model.parameters, checkpoint);  // throws before anything is allocated
-  if (flags.context == 0) flags.context = model.context;
-  check(vocabulary.size() <= model.vocabulary,
-        "the tokenizer has {} tokens, the model only {}; the checkpoint is damaged", vocabulary.size(),
-        model.vocabulary);
-  const TextData data(vocabulary.encode(text), flags.validation_fraction, flags.context);
+  state.files = read_run_files(flags, state.files);
+  const auto make_job = find_file(state.files, "source")   ? pairs_job
+                        : find_file(state.files, "labels") ? labels_job
+                                                           : text_job;
+  const TrainJob job = make_job(flags, state.files, checkpoint);
+  const Model& model = *job.model;
+  // Throw before anything is allocated.
+  if (flags.resume) Weights(model.parameters, checkpoint);
+  std::optional<Weights> start;
+  if (!flags.from.empty() && !flags.resume) start.emplace(model.parameters, resolve_model_folder(flags.from));
+  flags.settings.width = width_of(model);
 
   auto backend = open_backend(flags.common);
   const bool talk = !flags.common.quiet && !flags.common.json;
   if (talk)
-    print("{}: {} layers, {} parameters, vocabulary {}; {} tokens of text\n", model.family, model.layers,
-          model.parameter_count(), model.vocabulary, data.size());
-  TrainingPlan plan = plan_run(flags, model, *backend);
+    print("{}: {} layers, {} parameters, vocabulary {}; {}\n", model.family, model.layers, model.parameter_count(),
+          model.vocabulary, job.summary);
+  const auto plan_run = [&] { return plan_training(model, flags.settings, job.data->shapes(), *backend); };
+  TrainingPlan plan = plan_run();
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
   if (flags.common.tune) {
     check_fits(plan, backend->facts());
     tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
       tune_training(*backend, plan, tuning, observer);
     });
-    plan = plan_run(flags, model, *backend);  // other kernels, other scratch memory
+    plan = plan_run();  // other kernels, other scratch memory
   }
   if (talk) print_plan(plan, *backend);
   check_fits(plan, backend->facts());
@@ -98,9 +123,9 @@ void train(TrainFlags flags) {
     if (talk) print("resumed at iteration {}\n", state.iteration);
   } else {
     initialize(trainer.store(), model.parameters, flags.settings.seed);
-    state = {0, std::filesystem::absolute(flags.data).string(), fingerprint(text)};
+    if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   }
-  TrainRun(flags, model, vocabulary, trainer, data, state).train();
+  TrainRun(flags, job, *backend, trainer, state).train();
   if (!flags.common.profile.empty()) {
     for (const auto& [name, program] : trainer.programs())
       print_profile(*program, "last " + name, flags.common.json, roof_of(*backend));

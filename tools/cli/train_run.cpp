@@ -1,9 +1,12 @@
 #include "tools/cli/train_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "models/training/average.h"
+#include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/cli/output.h"
 
@@ -24,35 +27,56 @@ void catch_signals() {
   }
 }
 
+/// For the run's page.
+nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& backend, const RunState& state) {
+  auto files = nlohmann::json::object();
+  for (const RunFile& file : state.files) files[file.role] = file.path;
+  const Model& model = *job.model;
+  return {{"run", std::filesystem::absolute(flags.out).lexically_normal().string()},
+          {"model", fmt::format("{}: {} layers, {} parameters, vocabulary {}", model.family, model.layers,
+                                model.parameter_count(), model.vocabulary)},
+          {"data", job.summary},
+          {"device", backend.describe()},
+          {"settings", settings_of(flags)},
+          {"files", std::move(files)}};
+}
+
 }  // namespace
 
-TrainRun::TrainRun(TrainFlags& flags, const Model& model, const Vocabulary& vocabulary, Trainer& trainer,
-                   const TextData& text, RunState state)
+TrainRun::TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Trainer& trainer, RunState state)
     : flags_(flags),
-      model_(model),
-      vocabulary_(vocabulary),
+      job_(job),
+      data_(*job.data),
+      backend_(backend),
       trainer_(trainer),
-      text_(text),
       state_(std::move(state)),
       first_(state_.iteration),
-      writer_(flags.out),
-      metrics_(flags.out, state_.iteration),
+      writer_(flags.out, static_cast<int>(flags.average)),
+      metrics_(flags.out, state_.iteration, facts_of(flags, job, backend, state_)),
       progress_(flags.settings.iterations, flags.common.quiet) {
   if (flags.resume) saved_ = first_;
+  if (!flags.keep_best.empty() || flags.early_stopping > 0)
+    best_ = std::make_unique<BestCheckpoint>(flags.out, flags.keep_best.empty() ? "loss" : flags.keep_best);
 }
 
 void TrainRun::train() {
   catch_signals();
   started_ = now();
-  while (state_.iteration < flags_.settings.iterations && !interrupted) iterate();
+  if (flags_.resume && state_.iteration < flags_.settings.iterations) metrics_.resumed(state_.iteration);
+  while (state_.iteration < flags_.settings.iterations && !interrupted && !stops_early()) iterate();
   progress_.clear();
   if (saved_ != state_.iteration) save();  // before the evaluation: nobody has to wait for that
-  if (state_.iteration < flags_.settings.iterations) {
+  if (stops_early()) {
+    say("ended early: {} evaluations without a better {} than {:.4f} of iteration {}", flags_.early_stopping,
+        best_->metric(), best_->value(), best_->iteration());
+    average();
+  } else if (state_.iteration < flags_.settings.iterations) {
     say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
-  } else if (state_.iteration > first_ || (text_.validation_windows() > 0 && !evaluated())) {
-    report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().loss, true);
+  } else if (state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated())) {
+    report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
     metrics_.flush();
     prove();
+    average();
   } else {
     say("complete at iteration {}; give --iterations to go on", state_.iteration);
   }
@@ -60,19 +84,26 @@ void TrainRun::train() {
 
 void TrainRun::iterate() {
   const TrainSettings& s = flags_.settings;
-  const auto tokens = static_cast<double>(flags_.batch * flags_.context * s.accumulate);
   const int64_t i = state_.iteration + 1;
   const double begin = now();
-  const Batch batch = text_.training_batch(s.seed, i, flags_.batch * s.accumulate);
-  const double loss = trainer_.step(i, batch.ids, batch.targets);
-  const double speed = tokens / (now() - begin);
+  std::vector<DataBatch> owned;
+  std::vector<TrainingBatch> batches;
+  int64_t tokens = 0;
+  for (int64_t micro = 0; micro < s.accumulate; ++micro) {
+    owned.push_back(data_.training_batch((i - 1) * s.accumulate + micro));
+    tokens += owned.back().tokens;
+  }
+  for (const DataBatch& batch : owned) batches.push_back(batch.view());
+  const double loss = trainer_.step(i, batches);
+  const double speed = static_cast<double>(tokens) / (now() - begin);
+  tokens_ += tokens;
   if (!std::isfinite(loss) || !std::isfinite(trainer_.gradient_norm()))
     diverge(fmt::format("the loss is {}, its gradient's norm {}", loss, trainer_.gradient_norm()));
   prove();
   state_.iteration = i;
   metrics_.training(i, loss, learning_rate_at(s, i), trainer_.gradient_norm(), speed);
   progress_.show(i, fmt::format("loss {:.4f}  lr {:.2e}  {:.0f} tokens/s", loss, learning_rate_at(s, i),
-                                static_cast<double>(i - first_) * tokens / (now() - started_)));
+                                static_cast<double>(tokens_) / (now() - started_)));
   if (i == s.iterations) return;
   if (i % flags_.evaluate_every == 0) report(loss, false);
   if (i % flags_.checkpoint_every == 0) save();
@@ -80,10 +111,10 @@ void TrainRun::iterate() {
 
 /// The next batch stands for all: weights that are no numbers give no loss for any.
 void TrainRun::save() {
-  const Batch next = text_.training_batch(flags_.settings.seed, state_.iteration + 1, flags_.batch);
-  check_loss("loss", trainer_.evaluate(next.ids, next.targets));
+  const DataBatch next = data_.training_batch(state_.iteration * flags_.settings.accumulate);
+  check_loss("loss", trainer_.evaluate(next.view()).value());
   metrics_.flush();
-  save_checkpoint(writer_, flags_, state_, model_, vocabulary_, trainer_);
+  save_checkpoint(writer_, flags_, state_, job_, trainer_);
   saved_ = state_.iteration;
   proven_ = false;
 }
@@ -122,33 +153,56 @@ bool TrainRun::evaluated() const {
   return !losses.empty() && losses.back().iteration == state_.iteration;
 }
 
-double TrainRun::validation_loss(int64_t windows) {
-  const BatchShape& shape = trainer_.plan().batches[0].shape;
-  MeanLoss loss;
-  for (int64_t first = 0; first < windows; first += shape.rows) {
-    const Batch batch = text_.validation_batch(first, windows, shape.rows);
-    loss.add(trainer_.evaluate({shape, {{"ids", batch.ids}, {"targets", batch.targets}}}));
-  }
-  return loss.value();
+bool TrainRun::stops_early() const {
+  if (flags_.early_stopping == 0 || best_->iteration() == 0) return false;
+  const auto later = std::ranges::count_if(metrics_.validation_losses(),
+                                           [&](const CurvePoint& p) { return p.iteration > best_->iteration(); });
+  return later >= flags_.early_stopping;
+}
+
+void TrainRun::keep_if_best(const nlohmann::json& row) {
+  const std::string key = best_->metric() == "loss" ? "validation_loss" : best_->metric();
+  check(row.contains(key), "--keep-best {} and --early-stopping need {}", best_->metric(),
+        key == "validation_loss" ? "a validation split" : "--valid files to score");
+  best_->take(state_.iteration, row[key].get<double>(), [&](const std::filesystem::path& folder) {
+    write_model(folder, job_);
+    save_parameters(trainer_.store(), job_.model->parameters, folder / "model.safetensors");
+  });
+}
+
+/// In the end the mean takes the place of the trained parameters.
+void TrainRun::average() {
+  if (flags_.average == 1) return;
+  std::vector<std::filesystem::path> folders = kept_checkpoints(flags_.out);
+  folders.resize(std::min(folders.size(), static_cast<size_t>(flags_.average)));
+  CheckpointWriter writer(std::filesystem::path(flags_.out) / "average");
+  const auto folder = writer.commit(state_.iteration, [&](const std::filesystem::path& unfinished) {
+    write_model(unfinished, job_);
+    average_weights(folders, job_.model->parameters, unfinished / "model.safetensors");
+  });
+  load_parameters(trainer_.store(), job_.model->parameters, folder);
+  const Evaluation evaluation = evaluate(job_, backend_, trainer_, true, 0);
+  show({{"average", folders.size()}},
+       fmt::format("the mean of the last {} checkpoints, {}", folders.size(), folder.string()), evaluation, true);
 }
 
 void TrainRun::report(double loss, bool whole_split) {
-  const int64_t windows = text_.validation_windows();
-  const int64_t used = whole_split ? windows : std::min(windows, flags_.evaluation_batches * flags_.batch);
-  nlohmann::json row = {{"iteration", state_.iteration}, {"loss", loss}};
-  std::string validation;
-  if (used > 0) {
-    const double value = validation_loss(used);
-    check_loss("validation loss", value);
-    metrics_.validation(state_.iteration, value);
-    row["validation_loss"] = value;
-    validation = fmt::format("  validation loss {:.4f}{}", value, whole_split ? " (whole split)" : "");
-  }
+  // What is best is told by the same lines each time.
+  const Evaluation evaluation = evaluate(job_, backend_, trainer_, whole_split || best_, flags_.evaluation_batches);
+  check_loss("validation loss", evaluation.loss);
+  if (!evaluation.row.is_null()) metrics_.evaluation(state_.iteration, evaluation.row);
+  if (best_) keep_if_best(evaluation.row);
+  show({{"iteration", state_.iteration}, {"loss", loss}},
+       fmt::format("iteration {:>6}  loss {:.4f}", state_.iteration, loss), evaluation, whole_split);
+}
+
+void TrainRun::show(nlohmann::json row, const std::string& head, const Evaluation& evaluation, bool even_if_quiet) {
   progress_.clear();
+  if (!evaluation.row.is_null()) row.update(evaluation.row);
   if (flags_.common.json)
     print("{}\n", row.dump());
-  else if (!flags_.common.quiet || whole_split)
-    print("iteration {:>6}  loss {:.4f}{}  {}\n", state_.iteration, loss, validation, clock_text(now() - started_));
+  else if (!flags_.common.quiet || even_if_quiet)
+    print("{}{}  {}\n{}", head, evaluation.brief, clock_text(now() - started_), evaluation.text);
   flush_output();
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 // The loop of `vkformer train`: iterations, metrics, evaluations, checkpoints, until the end, a signal or a divergence.
 
+#include "tools/cli/best_checkpoint.h"
+#include "tools/cli/evaluation.h"
 #include "tools/cli/metrics.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/text_data.h"
 #include "tools/cli/train_state.h"
 
 namespace vkformer {
@@ -11,8 +12,7 @@ namespace vkformer {
 class TrainRun {
  public:
   /// All must outlive it. `trainer` has the weights of state.iteration.
-  TrainRun(TrainFlags& flags, const Model& model, const Vocabulary& vocabulary, Trainer& trainer, const TextData& text,
-           RunState state);
+  TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Trainer& trainer, RunState state);
 
   /// To the last iteration, or to SIGINT, SIGTERM or SIGHUP, which end it with a checkpoint. Throws Error when the
   /// training diverges: then the last checkpoint is one that a finite iteration followed, if there ever was one, and
@@ -24,25 +24,32 @@ class TrainRun {
   void save();
   void prove();
   void report(double loss, bool whole_split);
+  void show(nlohmann::json row, const std::string& head, const Evaluation& evaluation, bool even_if_quiet);
   bool evaluated() const;
-  double validation_loss(int64_t windows);
+  /// Whether --early-stopping ends the run here.
+  bool stops_early() const;
+  void keep_if_best(const nlohmann::json& row);
+  /// RUN/average and its evaluation.
+  void average();
   [[noreturn]] void diverge(const std::string& what);
   /// Loss of the weights as they are now.
   void check_loss(const char* what, double loss);
 
   TrainFlags& flags_;
-  const Model& model_;
-  const Vocabulary& vocabulary_;
+  const TrainJob& job_;
+  const TrainingData& data_;
+  Backend& backend_;
   Trainer& trainer_;
-  const TextData& text_;
   RunState state_;
   int64_t first_;                 ///< iteration it began at
   std::optional<int64_t> saved_;  ///< iteration of the last checkpoint
   bool proven_ = false;           ///< a finite iteration has followed it
   CheckpointWriter writer_;
+  std::unique_ptr<BestCheckpoint> best_;  ///< with --keep-best or --early-stopping
   Metrics metrics_;
   Progress progress_;
   double started_ = 0;
+  int64_t tokens_ = 0;  ///< trained on since then
 };
 
 }  // namespace vkformer

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
-#include "runtime/hash.h"
 
 namespace vkformer {
 
@@ -17,6 +16,10 @@ template <class Visitor>
 void visit_settings(TrainFlags& f, Visitor&& visit) {
   TrainSettings& s = f.settings;
   visit("batch", f.batch, 1);
+  visit("batch_tokens", f.batch_tokens, 1);
+  visit("skip_long", f.skip_long, 0);
+  visit("schedule", f.schedule, 0);
+  visit("label_smoothing", f.label_smoothing, -1);
   visit("context", f.context, 1);
   visit("accumulate", s.accumulate, 1);
   visit("iterations", s.iterations, 1);
@@ -35,7 +38,11 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("validation_fraction", f.validation_fraction, 0);
   visit("evaluate_every", f.evaluate_every, 1);
   visit("evaluation_batches", f.evaluation_batches, 1);
+  visit("score_lines", f.score_lines, 0);
   visit("checkpoint_every", f.checkpoint_every, 1);
+  visit("keep_best", f.keep_best, 0);
+  visit("early_stopping", f.early_stopping, 0);
+  visit("average", f.average, 1);
 }
 
 /// The option that sets "learning_rate": "--learning-rate".
@@ -44,42 +51,40 @@ std::string option_of(std::string name) {
   return "--" + name;
 }
 
-/// No token begins, ends or pads a text of characters or bytes. Without the keys, readers would take the family's usual
-/// ids, which are characters here or lie outside the vocabulary.
-nlohmann::json without_special_tokens(nlohmann::json config) {
-  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) config[key] = nullptr;
-  return config;
-}
-
 }  // namespace
 
-std::string fingerprint(std::string_view text) {
-  uint64_t hash = hash_start;
-  for (char c : text) hash = hash_step(hash, static_cast<uint8_t>(c));
-  return fmt::format("{}-{:016x}", text.size(), hash);
+nlohmann::json settings_of(TrainFlags& flags) {
+  nlohmann::json settings;
+  visit_settings(flags, [&](const char* name, auto& value, int64_t) { settings[name] = value; });
+  return settings;
 }
 
-void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState& state, const Model& model,
-                     const Vocabulary& vocabulary, const Trainer& trainer) {
+void write_model(const std::filesystem::path& folder, const TrainJob& job) {
+  nlohmann::json config = *job.model->config;
+  config.update(job.ids);
+  write_json(folder / "config.json", config);
+  job.write_text(folder);
+}
+
+void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState& state, const TrainJob& job,
+                     const Trainer& trainer) {
   if (flags.settings.scales_loss()) flags.settings.loss_scale = trainer.loss_scale();
   writer.commit(
       state.iteration,
       [&](const std::filesystem::path& folder) {
-        write_json(folder / "config.json", without_special_tokens(*model.config));
-        vocabulary.save(folder);
+        write_model(folder, job);
         trainer.save(folder);
-        nlohmann::json settings;
-        visit_settings(flags, [&](const char* name, auto& value, int64_t) { settings[name] = value; });
-        write_json(folder / "state.json", {{"iteration", state.iteration},
-                                           {"data", state.data},
-                                           {"data_fingerprint", state.fingerprint},
-                                           {"settings", settings}});
+        nlohmann::json files;
+        for (const RunFile& file : state.files) files[file.role] = {{"path", file.path}, {"fingerprint", file.print}};
+        write_json(folder / "state.json",
+                   {{"iteration", state.iteration}, {"files", files}, {"settings", settings_of(flags)}});
       },
       CheckpointWriter::Older::keep);
 }
 
 RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
-  for (const char* option : {"--dropout", "--bytes", "config"})
+  for (const char* option :
+       {"--dropout", "--bytes", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--from", "config"})
     if (flags.given.contains(option))
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");
@@ -97,8 +102,13 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
       value = static_cast<T>(
           require_integer(settings, name, least, std::is_same_v<T, uint32_t> ? int64_t{UINT32_MAX} : most_counted));
   });
-  return {require_integer(json, "iteration", 0, most_counted), require_string(json, "data"),
-          require_string(json, "data_fingerprint")};
+  RunState state{require_integer(json, "iteration", 0, most_counted), {}};
+  const JsonObject files = require_object(json, "files");
+  for (const auto& [role, value] : files.value().items()) {
+    const JsonObject file = require_object(files, role);
+    state.files.push_back({role, require_string(file, "path"), require_string(file, "fingerprint"), {}});
+  }
+  return state;
 }
 
 }  // namespace vkformer

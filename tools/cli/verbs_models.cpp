@@ -6,66 +6,55 @@ namespace vkformer {
 
 namespace {
 
-void add_train(CLI::App& app) {
-  auto flags = std::make_shared<TrainFlags>();
-  TrainSettings& s = flags->settings;
-  CLI::App* command = app.add_subcommand("train", "train a language model on a text file");
-  add_common_flags(*command, flags->common);
-  add_tune_flags(*command, flags->common);
-  command->add_option("config", flags->config,
-                      "the model: a Hugging Face config.json (vocab_size comes from the text)");
-  command->add_option("--data", flags->data, "text file")->type_name("FILE");
-  command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
-  command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings, except those given");
-  command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
-  command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
-  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
-  command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
-  command->add_option("--batch", flags->batch, "sequences of a micro-batch")->check(positive)->capture_default_str();
-  command->add_option("--context", flags->context, "positions of a sequence (default: the model's)")->check(positive);
-  command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
-      ->check(positive)
-      ->capture_default_str();
-  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of the cosine")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--beta1", s.beta1, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
-  command->add_option("--beta2", s.beta2, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
-  command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--clip", s.clip, "largest gradient norm, 0: off")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_flag("--checkpoint-activations", s.checkpoint_activations,
-                    "compute activations inside layers again for the backward pass: less memory, more time, same bits");
-  add_dtype(*command, flags->dtype,
-            "f16, bf16: operands of matrix products are rounded to it (mixed precision); all else stays f32");
-  command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
-  command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
-  command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")
-      ->check(CLI::Range(0.0, 0.9))
-      ->capture_default_str();
-  command->add_option("--evaluate-every", flags->evaluate_every, "iterations")->check(positive)->capture_default_str();
+void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
+  add_dtype(command, flags.dtype, "of the weights in the device's memory");
+}
+
+void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
+  command.add_option("--beams", flags.beams, "beams of each source")->check(CLI::Range(1, 1024));
   command
-      ->add_option("--evaluation-batches", flags->evaluation_batches,
-                   "batches of an evaluation (the last one uses the whole split)")
-      ->check(positive)
-      ->capture_default_str();
-  command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
-      ->check(positive)
-      ->capture_default_str();
+      .add_option("--length-penalty", flags.length_penalty,
+                  "with --beams: a score is its log-probability / length ^ this")
+      ->check(CLI::Range(-100.0, 100.0));
+  command.add_flag("--early-stopping", flags.early_stopping, "with --beams: end with the first hypotheses");
+}
+
+void add_translate(CLI::App& app) {
+  auto flags = std::make_shared<GenerateFlags>();
+  CLI::App* command = app.add_subcommand(
+      "translate", "text to text with an encoder-decoder: a line on stdout for each line on stdin, in its order");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin");
+  command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
+  add_dtype_of_weights(*command, *flags);
+  add_beam_flags(*command, *flags);
+  command->add_option("--n-best,--return", flags->returned, "hypotheses of each line to print, with their scores")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("-n,--tokens", flags->tokens,
+                   "most tokens to write for a line (default: the model's, else twice the source's and 10)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  command->add_option("--batch-tokens", flags->batch_tokens, "positions of a batch: lines times beams times length")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->callback([flags, command] {
-    for (const CLI::Option* option : command->get_options())
-      if (option->count() > 0) flags->given.insert(option->get_name());
-    train(*flags);
+    remember_given(*command, flags->given);
+    if (flags->given.contains("--n-best")) flags->given.insert("--return");
+    translate(*flags);
   });
+}
+
+void add_classify(CLI::App& app) {
+  auto flags = std::make_shared<ClassifyFlags>();
+  CLI::App* command = app.add_subcommand(
+      "classify", "tell texts apart: label and probability on stdout for each line on stdin, in its order");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder or run folder of a classifier")->required();
+  command->add_option("-p,--prompt", flags->text, "one text, instead of stdin; a tab separates the two of a pair");
+  command->add_option("--batch-tokens", flags->batch_tokens, "positions of a batch")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
+      ->capture_default_str();
+  command->callback([flags] { classify(*flags); });
 }
 
 void add_generate(CLI::App& app) {
@@ -79,7 +68,7 @@ void add_generate(CLI::App& app) {
   command->add_option("model", flags->model, "model folder or run folder")->required();
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
                                             "the text to continue, or for an encoder-decoder the source text");
-  add_dtype(*command, flags->dtype, "of the weights in the device's memory");
+  add_dtype_of_weights(*command, *flags);
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
@@ -99,17 +88,11 @@ void add_generate(CLI::App& app) {
       ->add_option("--ids", flags->ids,
                    "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch")
       ->excludes(prompt);
-  command->add_option("--beams", flags->beams, "beams of each source")->check(CLI::Range(1, 1024));
+  add_beam_flags(*command, *flags);
   command->add_option("--return", flags->returned, "with --beams: hypotheses of each source to print")
       ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--length-penalty", flags->length_penalty,
-                   "with --beams: a score is its log-probability / length ^ this")
-      ->check(CLI::Range(-100.0, 100.0));
-  command->add_flag("--early-stopping", flags->early_stopping, "with --beams: end with the first hypotheses");
   command->callback([flags, command] {
-    for (const CLI::Option* option : command->get_options())
-      if (option->count() > 0) flags->given.insert(option->get_name());
+    remember_given(*command, flags->given);
     if (flags->ids.empty() && !flags->given.contains("--prompt"))
       throw UsageError("generate needs -p TEXT or --ids IDS");
     flags->ids.empty() ? generate(*flags) : generate_ids(*flags);
@@ -159,11 +142,30 @@ void add_convert(CLI::App& app) {
   command->callback([flags] { convert(*flags); });
 }
 
+void add_attention(CLI::App& app) {
+  auto flags = std::make_shared<AttentionFlags>();
+  CLI::App* command = app.add_subcommand(
+      "attention", "show which words look at which, in every layer and head: one HTML file that needs no network");
+  add_tuning_flag(*command, flags->common);
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("-p,--prompt", flags->text, "the text, of an encoder-decoder the source")->required();
+  command->add_option("--target", flags->target,
+                      "what an encoder-decoder writes (default: what it would, greedily), an encoder's second text, or "
+                      "what follows a decoder's prompt");
+  command->add_option("--out", flags->out, "page to write")->type_name("FILE")->capture_default_str();
+  command->callback([flags] { attention_page(*flags); });
+}
+
 }  // namespace
 
 void add_model_verbs(CLI::App& app) {
-  add_train(app);
+  add_train_verb(app);
   add_generate(app);
+  add_translate(app);
+  add_classify(app);
+  add_attention(app);
   add_logits_verb(app);
   add_info(app);
   add_convert(app);

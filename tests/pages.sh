@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# The pages that vkformer writes, opened in a browser: no error, no request, and what they must show.
+# Usage: tests/pages.sh VKFORMER     (on the Vulkan driver that the environment selects; needs chromium)
+set -uo pipefail
+vkformer=$(realpath "$1")
+fixtures=$(realpath "$(dirname "$0")/fixtures")
+browser=$(command -v chromium || command -v chromium-headless-shell || command -v google-chrome) || {
+  echo "skipped: pages (no chromium)"
+  exit 0
+}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+  echo "FAIL: $1"
+  failures=$((failures + 1))
+}
+
+# browse FILE [#ADDRESS] [SCRIPT]: the page's elements after its scripts and then SCRIPT ran go to `dom`.
+browse() {
+  local page=$1 address=${2:-} script=${3:-}
+  sed "s|</body>||; s|</html>||" "$page" >tried.html
+  printf '<script>%s</script></body></html>\n' "$script" >>tried.html
+  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$folder/profile" --window-size=1300,900 \
+    --virtual-time-budget=5000 --enable-logging=stderr --dump-dom "file://$folder/tried.html$address" >dom 2>log ||
+    fail "$page: the browser ended with status $?"
+  grep -q CONSOLE log && fail "$page: $(grep CONSOLE log)"
+  grep -q "https\?://" <(sed 's|http://www.w3.org/2000/svg||g' "$page") && fail "$page names an address: $(grep -o 'https\?://[^"]*' "$page" | sort -u)"
+}
+# has COUNT PATTERN: so many matches in the elements.
+has() {
+  local got
+  got=$(grep -o -- "$2" dom | wc -l)
+  [[ $got == "$1" ]] || fail "$page: $got instead of $1 times '$2'"
+}
+
+# The browser tells of errors at all.
+page=broken
+echo '<html><body></body></html>' >broken.html
+(browse broken.html "" "nothing.there" >found)
+grep -q "nothing is not defined" found || fail "errors in a page go unseen"
+
+"$vkformer" data numbers en de --to 99 --out numbers >/dev/null || fail "no numbers"
+cat >translator.json <<'JSON'
+{"model_type": "marian", "d_model": 16, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 2,
+ "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 48,
+ "activation_function": "relu", "vocab_size": 100, "decoder_vocab_size": 100, "pad_token_id": 0, "eos_token_id": 1,
+ "decoder_start_token_id": 0, "share_encoder_decoder_embeddings": true, "scale_embedding": true}
+JSON
+pieces=$(for c in {a..z} ä ö ü ß; do echo "$c ##$c"; done; echo -)
+{
+  echo '{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": null, "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true}, "model": {"type": "WordPiece",
+    "unk_token": "<unk>", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {'
+  id=3
+  for piece in $pieces; do echo "\"$piece\": $((id++)),"; done
+  echo '"<pad>": 0, "</s>": 1, "<unk>": 2}}}'
+} >tokenizer.json
+"$vkformer" train translator.json --pairs numbers/train.en numbers/train.de --valid numbers/valid.en numbers/valid.de \
+  --tokenizer . --out run --batch-tokens 128 --iterations 8 --warmup 2 --evaluate-every 2 --checkpoint-every 4 --quiet \
+  >/dev/null || fail "no run"
+"$vkformer" train --resume --out run --iterations 12 --quiet >/dev/null || fail "the run does not go on"
+
+# --- the run ---
+page=run/run.html
+browse $page
+has 1 'data-curves="loss validation_loss"'
+for curve in loss validation_loss bleu chrf exact_match learning_rate gradient_norm tokens_per_second; do
+  has 1 "class=\"curve\" data-name=\"$curve\""
+done
+has 6 '<line class="resumed"'
+has 3 '<tr class="\(right\|wrong\)"'
+has 1 '<dt>resumed at</dt><dd>8</dd>'
+has 1 '<dt>warmup</dt><dd>2</dd>'
+has 1 '<b>12 / 12</b>'
+# Hover: the values of iteration 8, as metrics.jsonl has them.
+browse $page "" "look_at(8); document.body.append(find('about').textContent, ' loss ', curves.loss.values[7]);"
+has 1 'iteration 8 '
+loss=$(grep '"iteration":8,' run/metrics.jsonl | grep -o '"loss":[0-9.e-]*' | cut -d: -f2)
+has 1 "loss ${loss:0:12}"
+
+# --- attention of a translator ---
+page=attention.html
+"$vkformer" attention run -p "twenty-one" --target "einundzwanzig" --out $page --quiet || fail "no attention page"
+browse $page
+has 4 'class="cell\( chosen\)\?" data-layer="[01]" data-head="[01]"'
+has 6 'class="cell\( chosen\)\?"'
+browse $page '#cross/2/1/one'
+rows=$(grep -o 'data-rows="[0-9]*"' dom | tr -dc 0-9)
+columns=$(grep -o 'data-columns="[0-9]*"' dom | tr -dc 0-9)
+has "$rows" 'class="label row"'
+has "$columns" 'class="label column"'
+has "$rows" '<text [^>]*class="left"'
+has "$columns" '<text [^>]*class="right"'
+has 1 '<h2 id="map-title">cross, layer 2, head 1</h2>'
+# Keys; what a pointer shows; rows that sum to 1, and nothing ahead in the decoder.
+browse $page '#decoder/0/0/one' "
+  const press = (key) => document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+  press('ArrowDown'); press('ArrowRight');
+  const kind = kind_of(), n = kind.rows.length, w = weights(state.kind, 1, 1);
+  let worst = 0, ahead = 0;
+  for (let t = 0; t < n; ++t) {
+    let sum = 0;
+    for (let s = 0; s < n; ++s) { sum += w[t * n + s]; if (s > t) ahead += w[t * n + s]; }
+    worst = Math.max(worst, Math.abs(sum - 1));
+  }
+  const box = find('heat').getBoundingClientRect();
+  find('heat').dispatchEvent(new MouseEvent('mousemove', {clientX: box.left + 2, clientY: box.top + 2}));
+  document.body.append('at ' + location.hash, worst < 0.0005 * n ? ' sums right' : ' sums wrong ' + worst, ' ahead ' + ahead,
+    ' tip ' + find('tip').textContent.split('\\\\n')[0]);
+  press('k'); press('Escape'); document.body.append(' then ' + location.hash);"
+has 1 'at #decoder/1/1/one sums right ahead 0 tip 1.000'
+has 1 'then #cross/1/1/all'
+
+# --- other families: a decoder, its greatest page; an encoder with a pair of texts ---
+for i in $(seq 40); do echo "line $i: the quick brown fox jumps over the lazy dog"; done >text.txt
+echo '{"model_type": "gpt2", "n_positions": 128, "n_embd": 48, "n_layer": 12, "n_head": 12}' >gpt.json
+"$vkformer" train gpt.json --data text.txt --iterations 1 --warmup 1 --batch 1 --out gpt --quiet >/dev/null || fail "no GPT"
+page=large.html
+"$vkformer" attention gpt -p "$(head -c 128 text.txt)" --out $page --quiet || fail "no page of a GPT"
+(($(stat -c %s $page) < 5000000)) || fail "$page has $(stat -c %s $page) bytes"
+browse $page
+has 156 'class="cell\( chosen\)\?"'
+
+cp -r "$fixtures/bert_mlm" bert
+cat >bert/tokenizer.json <<'JSON'
+{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "BertPreTokenizer"},
+ "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]},
+ "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+ "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+           "vocab": {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": 4, "<b": 5, "cat": 6, "##s": 7, "<": 8, "b": 9}}}
+JSON
+page=bert.html
+"$vkformer" attention bert -p "a <b" --target "cats" --out $page --quiet || fail "no page of BERT"
+browse $page '#encoder/0/0/one'
+has 8 'class="label row"'
+has 1 'class="label row"[^>]*>##s<'
+has 1 'class="label row"[^>]*>&lt;<'
+
+echo "$failures failures"
+((failures == 0))

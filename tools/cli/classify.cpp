@@ -1,0 +1,72 @@
+// `vkformer classify`: a label for each line.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/classification/classifier.h"
+#include "models/data/lines.h"
+#include "models/families/config_keys.h"
+#include "models/families/registry.h"
+#include "models/text/tokenizer.h"
+#include "runtime/check.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/tokenizer_files.h"
+
+namespace vkformer {
+
+namespace {
+
+void print_classes(const std::string& line, const std::vector<double>& probabilities,
+                   const std::vector<std::string>& names, bool as_json) {
+  const auto best = static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
+  if (!as_json) return print("{}\t{:.4f}\n", names[best], probabilities[best]);
+  nlohmann::json json = {{"text", line}, {"label", names[best]}, {"probability", probabilities[best]}};
+  for (size_t i = 0; i < names.size(); ++i) json["probabilities"][names[i]] = probabilities[i];
+  print("{}\n", json.dump());
+}
+
+}  // namespace
+
+void classify(const ClassifyFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = load_model(folder);
+  check(model.task == Task::classify, "{} is a {} model that gives no class of a text; train one with --labels",
+        flags.model, model.family);
+  const std::vector<std::string> names = classes_of(JsonObject::load(folder / "config.json"), 2);
+  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const std::vector<std::string> lines = flags.text ? std::vector{*flags.text} : read_lines("-");
+  const int64_t most = model.context > 0 ? std::min(model.context, usual_positions) : usual_positions;
+  TokenTexts texts;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    const size_t tab = line.find('\t');
+    const auto second = tab == line.npos ? std::nullopt : std::optional(line.substr(tab + 1));
+    texts.add(tokenizer, line.substr(0, tab), second, most, fmt::format("line {}", i + 1));
+  }
+  const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  const Weights weights(model.parameters, folder);
+  auto backend = open_backend(flags.common);
+  Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+                        backend->make_workspace());
+  const double start = now();
+  int64_t done = 0;
+  Progress bar(std::ssize(lines), flags.common.quiet);
+  std::vector<std::vector<double>> results(lines.size());
+  classify_by_length(classifier, texts, inputs, flags.batch_tokens,
+                     [&](size_t text, const std::vector<double>& probabilities) {
+                       results[text] = probabilities;
+                       bar.show(++done, "lines");
+                     });
+  bar.clear();
+  for (size_t i = 0; i < lines.size(); ++i) print_classes(lines[i], results[i], names, flags.common.json);
+  check_output();
+  if (flags.common.quiet) return;
+  const double seconds = now() - start;
+  say("{} lines in {:.1f} s: {:.1f} lines/s{}", lines.size(), seconds, static_cast<double>(lines.size()) / seconds,
+      texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : std::string());
+}
+
+}  // namespace vkformer

@@ -1,0 +1,35 @@
+#include "tools/cli/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace vkformer {
+
+Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, bool whole_split, int64_t batches) {
+  Evaluation evaluation;
+  const int64_t all = job.data->validation_batches(), used = whole_split ? all : std::min(all, batches);
+  if (used > 0) {
+    MeanLoss loss;
+    for (int64_t i = 0; i < used; ++i) loss.add(trainer.evaluate(job.data->validation_batch(i, used).view()));
+    evaluation.loss = loss.value();
+    if (!std::isfinite(evaluation.loss)) return evaluation;
+    evaluation.row["validation_loss"] = evaluation.loss;
+    evaluation.brief = fmt::format("  validation loss {:.4f}{}", evaluation.loss, whole_split ? " (whole split)" : "");
+    if (job.tokens_per_byte > 0) {
+      // Comparable whatever the tokens are.
+      const double bits = evaluation.loss * job.tokens_per_byte / std::numbers::ln2;
+      evaluation.row["bits_per_byte"] = bits;
+      evaluation.brief += fmt::format(", {:.3f} bits a byte", bits);
+    }
+  }
+  if (job.scorer) {
+    const JobScores scores = job.scorer->score(backend, trainer, whole_split);
+    evaluation.row.update(scores.values);
+    if (!scores.notes.is_null()) evaluation.row.update(scores.notes);
+    evaluation.text = scores.text;
+  }
+  return evaluation;
+}
+
+}  // namespace vkformer

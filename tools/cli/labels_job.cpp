@@ -1,0 +1,119 @@
+// `train --labels`: rows of texts and labels become a classifier.
+
+#include "models/data/labelled.h"
+#include "models/data/labelled_rows.h"
+#include "models/families/config_keys.h"
+#include "models/families/registry.h"
+#include "models/score/label_baselines.h"
+#include "models/text/tokenizer.h"
+#include "runtime/check.h"
+#include "tools/cli/label_score.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/tokenizer_files.h"
+#include "tools/cli/train_job.h"
+
+namespace vkformer {
+
+namespace {
+
+/// What a config of `transformers` says of a classifier.
+nlohmann::json classifier_keys(const JsonObject& config, const std::vector<std::string>& names) {
+  nlohmann::json keys = {{"architectures", {classifier_architecture(config)}}, {"num_labels", names.size()}};
+  for (size_t i = 0; i < names.size(); ++i) {
+    keys["id2label"][std::to_string(i)] = names[i];
+    keys["label2id"][names[i]] = i;
+  }
+  return keys;
+}
+
+LabelData::Split encode_rows(const LabelledRows& rows, const std::vector<std::string>& names,
+                             const Tokenizer& tokenizer, int64_t most) {
+  LabelData::Split split{.texts = {}, .classes = classes_of_rows(rows, names)};
+  for (const LabelledRow& row : rows.rows)
+    split.texts.add(tokenizer, row.first, rows.pairs ? std::optional<std::string_view>(row.second) : std::nullopt, most,
+                    fmt::format("{}:{}", rows.name, row.line));
+  return split;
+}
+
+/// What a folder that was trained for something else lacks begins anew; a line says so when weights are loaded.
+void make_head_optional(Model& model) {
+  for (ParameterSpec& parameter : model.parameters)
+    for (const char* part : {"classifier", "pooler", "sequence_summary", "logits_proj"})
+      parameter.optional |= parameter.name.find(part) != std::string::npos;
+}
+
+std::string baselines_text(const LabelledRows& training, const LabelData::Split& trained,
+                           const LabelledRows& validation, const LabelData::Split& valid) {
+  const auto classed = [](const LabelledRows& rows, const LabelData::Split& split) {
+    ClassedTexts texts{.texts = {}, .classes = split.classes};
+    for (const LabelledRow& row : rows.rows) texts.texts.push_back(row.first + '\n' + row.second);
+    return texts;
+  };
+  return fmt::format("\nto beat in validation: majority {:.1f} %, bag of words (naive Bayes) {:.1f} %",
+                     100 * majority_accuracy(trained.classes, valid.classes),
+                     100 * naive_bayes_accuracy(classed(training, trained), classed(validation, valid)));
+}
+
+}  // namespace
+
+TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
+  const auto rows_of = [](const RunFile& file) { return read_labelled_rows(file.content, file.path); };
+  const LabelledRows training = rows_of(*find_file(files, "labels"));
+  const RunFile* validated = find_file(files, "valid labels");
+  const LabelledRows validation = validated ? rows_of(*validated) : LabelledRows();
+  check(!validated || training.pairs == validation.pairs, "{} has {} of a row, {} has {}", training.name,
+        training.pairs ? "two texts" : "one text", validation.name, validation.pairs ? "two" : "one");
+  const std::filesystem::path from = flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
+  if (checkpoint.empty() && flags.tokenizer.empty() && from.empty())
+    throw UsageError("--labels needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER");
+  const TokenizerFiles text = TokenizerFiles::load(!checkpoint.empty()        ? checkpoint
+                                                   : !flags.tokenizer.empty() ? std::filesystem::path(flags.tokenizer)
+                                                                              : from);
+  const Tokenizer tokenizer = text.tokenizer();
+  const auto padding = padding_id(tokenizer);
+  check(padding.has_value(), "{} has no token for padding; a classifier's tokenizer needs [PAD] or <pad>", text.name());
+
+  const std::vector<std::string> names =
+      checkpoint.empty() ? label_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
+  nlohmann::json changes = {{"pad_token_id", *padding}};
+  if (from.empty()) changes["vocab_size"] = tokenizer.size();
+  if (checkpoint.empty())
+    changes.update(classifier_keys(
+        JsonObject::load(from.empty() ? std::filesystem::path(flags.config) : from / "config.json"), names));
+  TrainJob job;
+  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
+  if (!from.empty()) make_head_optional(*job.model);
+  job.ids = {{"pad_token_id", *padding}};
+  job.write_text = [text](const std::filesystem::path& folder) { text.write(folder); };
+  const Model& model = *job.model;
+  if (flags.context == 0)
+    flags.context = model.context > 0 ? std::min(model.context, usual_positions) : usual_positions;
+  check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
+        model.context);
+  // Of short texts a batch by positions alone would have so many rows that small data had a few steps an epoch.
+  constexpr int64_t usual_rows = 32;
+  if (!flags.resume && !flags.given.contains("--batch")) flags.batch = usual_rows;
+
+  LabelData::Split trained = encode_rows(training, names, tokenizer, flags.context);
+  LabelData::Split valid = encode_rows(validation, names, tokenizer, flags.context);
+  job.summary = fmt::format("{} rows of {:.1f} tokens, {} labels", trained.classes.size(),
+                            static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.classes.size()),
+                            names.size());
+  if (validated) job.summary += fmt::format(", {} rows for validation", valid.classes.size());
+  if (const int64_t cut = trained.texts.cut + valid.texts.cut; cut > 0)
+    job.summary += fmt::format("; {} cut at {} tokens (--context)", cut, flags.context);
+  if (validated) job.summary += baselines_text(training, trained, validation, valid);
+  const TextInputs inputs =
+      text_inputs(model, std::max(trained.texts.largest_segment(), valid.texts.largest_segment()));
+  auto data = std::make_unique<LabelData>(
+      std::move(trained), std::move(valid),
+      LabelData::Settings{
+          .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
+          .inputs = inputs});
+  job.summary += '\n' + data->describe("rows");
+  if (validated) job.scorer = std::make_unique<LabelScorer>(model, *data, names, flags.evaluation_batches);
+  job.data = std::move(data);
+  return job;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,61 @@
+#include "tools/cli/pair_score.h"
+
+#include <algorithm>
+
+#include "models/generation/search_by_length.h"
+#include "models/score/bleu.h"
+#include "models/score/chrf.h"
+#include "models/score/labels.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+PairScorer::PairScorer(const Model& model, Tokenizer tokenizer, TextPairs pairs, int32_t decoder_start, int32_t end,
+                       size_t most)
+    : model_(model),
+      tokenizer_(std::move(tokenizer)),
+      pairs_(std::move(pairs)),
+      decoder_start_(decoder_start),
+      end_(end),
+      most_(most) {}
+
+JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {
+  const size_t count = whole_split ? pairs_.size() : std::min(most_, pairs_.size());
+  std::vector<std::string> sources, references;
+  std::vector<std::vector<int32_t>> ids;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t line = i * pairs_.size() / count;
+    sources.push_back(pairs_.sources[line]);
+    references.push_back(pairs_.targets[line]);
+    ids.push_back(tokenizer_.encode(sources.back()).ids);
+    if (ids.back().empty()) ids.back().push_back(end_);
+  }
+  SearchByLength search;
+  search.config.eos_token_ids = {end_};
+  search.config.decoder_start_token_id = decoder_start_;
+  std::vector<std::string> hypotheses(count);
+  const auto copy = [&](Store& own) {
+    for (const ParameterSpec& parameter : model_.parameters)
+      own.write(parameter.name, trainer.store().read(parameter.name));
+  };
+  search.run(backend, model_, copy, ids, [&](size_t source, std::vector<Hypothesis> best) {
+    hypotheses[source] = tokenizer_.decode(best.front().ids);
+  });
+  const BleuScore bleu = score_bleu(references, hypotheses);
+  const ChrfScore chrf = score_chrf(references, hypotheses);
+  const double exact = static_cast<double>(count_equal_lines(references, hypotheses)) / static_cast<double>(count);
+  JobScores result{.values = {{"bleu", bleu.score}, {"chrf", chrf.score}, {"exact_match", exact}},
+                   .notes = {{"bleu_signature", bleu.signature}},
+                   .text = fmt::format("  {}  {}\n  {}, exact match {:.1f} %\n", bleu.to_string(), bleu.signature,
+                                       chrf.to_string(), 100 * exact)};
+  constexpr size_t shown = 3;
+  for (size_t i = 0; i < count; ++i) {
+    if (i * shown / count == (i + 1) * shown / count) continue;
+    result.notes["samples"].push_back(
+        {{"source", sources[i]}, {"reference", references[i]}, {"hypothesis", hypotheses[i]}});
+    result.text += fmt::format("  {}\n    -> {}\n", printable(sources[i]), printable(hypotheses[i]));
+  }
+  return result;
+}
+
+}  // namespace vkformer

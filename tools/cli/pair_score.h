@@ -1,0 +1,27 @@
+#pragma once
+// How well a model in training translates what it is not trained on.
+
+#include "models/text/tokenizer.h"
+#include "tools/cli/job_scorer.h"
+#include "tools/cli/pair_text.h"
+
+namespace vkformer {
+
+/// BLEU and chrF2 in percent, the share of exact matches, and a few samples, of greedy translations.
+class PairScorer : public JobScorer {
+ public:
+  /// `decoder_start`, `end`: ids. `most`: lines of an evaluation that is not of the whole split, spread evenly. The
+  /// model must outlive it.
+  PairScorer(const Model& model, Tokenizer tokenizer, TextPairs pairs, int32_t decoder_start, int32_t end, size_t most);
+
+  JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
+
+ private:
+  const Model& model_;
+  Tokenizer tokenizer_;
+  TextPairs pairs_;
+  int32_t decoder_start_, end_;
+  size_t most_;
+};
+
+}  // namespace vkformer

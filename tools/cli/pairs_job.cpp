@@ -1,0 +1,82 @@
+// `train --pairs`: two files of lines become a translator.
+
+#include "models/data/pairs.h"
+#include "models/text/tokenizer.h"
+#include "runtime/check.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/pair_score.h"
+#include "tools/cli/pair_text.h"
+#include "tools/cli/tokenizer_files.h"
+#include "tools/cli/train_job.h"
+
+namespace vkformer {
+
+namespace {
+
+std::string count_text(const TokenPairs& pairs) {
+  int64_t sources = 0, targets = 0;
+  for (const auto& ids : pairs.sources) sources += std::ssize(ids);
+  for (const auto& ids : pairs.targets) targets += std::ssize(ids);
+  const auto count = static_cast<double>(std::max<size_t>(pairs.sources.size(), 1));
+  return fmt::format("{} pairs of {:.1f} and {:.1f} tokens", pairs.sources.size(), static_cast<double>(sources) / count,
+                     static_cast<double>(targets) / count);
+}
+
+int32_t id_in(const nlohmann::json& config, const char* key, int32_t otherwise) {
+  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int32_t>() : otherwise;
+}
+
+}  // namespace
+
+TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
+  const TextPairs training(*find_file(files, "source"), *find_file(files, "target"));
+  const RunFile* validated = find_file(files, "valid source");
+  TextPairs validation = validated ? TextPairs(*validated, *find_file(files, "valid target")) : TextPairs();
+
+  const TokenizerFiles text = !checkpoint.empty()        ? TokenizerFiles::load(checkpoint)
+                              : !flags.tokenizer.empty() ? TokenizerFiles::load(flags.tokenizer)
+                              : !flags.from.empty()      ? TokenizerFiles::load(resolve_model_folder(flags.from))
+                                                         : make_tokenizer(flags, training);
+  Tokenizer tokenizer = text.tokenizer();
+  SpecialIds ids = special_ids(tokenizer, text.name());
+  TrainJob job;
+  nlohmann::json changes = nlohmann::json::object();
+  if (flags.from.empty() && checkpoint.empty()) {
+    // The decoder begins with padding, as in Marian and T5.
+    job.ids = {{"pad_token_id", ids.padding},
+               {"eos_token_id", ids.end},
+               {"decoder_start_token_id", ids.padding},
+               {"forced_eos_token_id", nullptr},
+               {"bos_token_id", nullptr}};
+    changes = job.ids;
+    changes.update({{"vocab_size", tokenizer.size()}, {"decoder_vocab_size", tokenizer.size()}});
+  }
+  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
+  job.write_text = [text](const std::filesystem::path& folder) { text.write(folder); };
+  const Model& model = *job.model;
+  ids.padding = id_in(*model.config, "pad_token_id", ids.padding);
+  ids.end = id_in(*model.config, "eos_token_id", ids.end);
+  const int32_t decoder_start = id_in(*model.config, "decoder_start_token_id", ids.padding);
+  check(model.has_encoder(), "--pairs trains an encoder-decoder, {} is none", model.family);
+  if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
+  check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
+        model.context);
+  const PairEncoder encoder{tokenizer, ids.end, flags.context, flags.skip_long};
+  TokenPairs trained = encoder.encode(training), valid = encoder.encode(validation);
+  const size_t skipped = training.size() + validation.size() - trained.sources.size() - valid.sources.size();
+  job.summary = count_text(trained) + (validated ? fmt::format(", {} for validation", valid.sources.size()) : "");
+  if (skipped > 0) job.summary += fmt::format("; {} left out as empty or too long", skipped);
+  auto data = std::make_unique<PairData>(
+      std::move(trained), std::move(valid),
+      PairData::Settings{.batches = {.positions = flags.batch_tokens, .seed = flags.settings.seed},
+                         .padding = ids.padding,
+                         .decoder_start = decoder_start});
+  job.summary += '\n' + data->describe("pairs");
+  job.data = std::move(data);
+  if (validated && flags.score_lines > 0)
+    job.scorer = std::make_unique<PairScorer>(model, std::move(tokenizer), std::move(validation), decoder_start,
+                                              ids.end, static_cast<size_t>(flags.score_lines));
+  return job;
+}
+
+}  // namespace vkformer

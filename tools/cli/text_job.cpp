@@ -1,0 +1,90 @@
+// `train --data`: a text file becomes a language model.
+
+#include "models/data/lines.h"
+#include "models/data/text_windows.h"
+#include "models/text/text_sections.h"
+#include "models/text/vocabulary.h"
+#include "runtime/check.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/tokenizer_files.h"
+#include "tools/cli/train_job.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Text as ids, what a checkpoint needs to know of that, and the number of ids there are.
+struct EncodedText {
+  std::vector<int32_t> ids;
+  int64_t size = 0;
+  nlohmann::json config;  ///< keys
+  std::function<void(const std::filesystem::path&)> write;
+};
+
+/// One id a character or byte.
+EncodedText encode_symbols(const std::string& text, const Vocabulary& vocabulary) {
+  return {.ids = vocabulary.encode(text),
+          .size = vocabulary.size(),
+          // No token begins, ends or pads such a text. Without the keys, readers would take the family's usual ids,
+          // which are characters here or lie outside the vocabulary.
+          .config = {{"bos_token_id", nullptr}, {"eos_token_id", nullptr}, {"pad_token_id", nullptr}},
+          .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }};
+}
+
+EncodedText encode_pieces(const std::string& text, const std::string& name, const TokenizerFiles& files) {
+  const Tokenizer tokenizer = files.tokenizer();
+  split_lines(text, name);  // says where it is not UTF-8
+  EncodedText encoded{
+      .ids = {}, .size = tokenizer.size(), .config = nlohmann::json::object(), .write = [files](const auto& folder) {
+        files.write(folder);
+      }};
+  for (const std::string& section : text_sections(text)) {
+    const std::vector<int32_t> ids = tokenizer.encode(section, false).ids;
+    encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
+  }
+  if (const auto end = tokenizer.id_of("<|endoftext|>"))
+    encoded.config = {{"bos_token_id", *end}, {"eos_token_id", *end}, {"pad_token_id", nullptr}};
+  return encoded;
+}
+
+EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std::filesystem::path& checkpoint) {
+  const std::string& text = file.content;
+  const std::filesystem::path folder = !checkpoint.empty()        ? checkpoint
+                                       : !flags.tokenizer.empty() ? std::filesystem::path(flags.tokenizer)
+                                       : !flags.from.empty()      ? resolve_model_folder(flags.from)
+                                                                  : std::filesystem::path();
+  if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
+  const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
+  if (Vocabulary::is_one(tokenizer)) return encode_symbols(text, Vocabulary::from(tokenizer));
+  return encode_pieces(text, file.path, TokenizerFiles::load(folder));
+}
+
+}  // namespace
+
+TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
+  const RunFile& file = *find_file(files, "text");
+  EncodedText encoded = encode_text(flags, file, checkpoint);
+  const bool own = flags.from.empty() && checkpoint.empty();  // other configs say what theirs are
+  TrainJob job;
+  nlohmann::json changes = own ? encoded.config : nlohmann::json::object();
+  if (own) changes["vocab_size"] = encoded.size;
+  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
+  job.write_text = encoded.write;
+  if (own) job.ids = encoded.config;
+  check(encoded.size <= job.model->vocabulary,
+        "the tokenizer has {} tokens, the model only {}; they don't belong together", encoded.size,
+        job.model->vocabulary);
+  flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
+  job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(file.content.size());
+  auto windows = std::make_unique<TextWindows>(std::move(encoded.ids),
+                                               TextWindows::Settings{.validation_fraction = flags.validation_fraction,
+                                                                     .context = flags.context,
+                                                                     .rows = flags.batch,
+                                                                     .accumulate = flags.settings.accumulate,
+                                                                     .seed = flags.settings.seed});
+  job.summary = fmt::format("{} tokens of text", windows->size());
+  job.data = std::move(windows);
+  return job;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,63 @@
+#include "tools/cli/tokenizer_files.h"
+
+#include <map>
+
+#include "models/data/text_windows.h"
+#include "models/text/tokenizer_training.h"
+#include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/pair_text.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr const char* main_file = "tokenizer.json";  // transformers reads others beside it
+
+std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names)
+    if (const auto id = tokenizer.id_of(name)) return id;
+  return std::nullopt;
+}
+
+}  // namespace
+
+TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> contents;
+  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json"})
+    if (file == main_file || std::filesystem::exists(folder / file)) contents[file] = read_text(folder / file);
+  const std::string name = (folder / main_file).string();
+  return TokenizerFiles(parse_json(contents[main_file], name), name, [contents](const std::filesystem::path& to) {
+    for (const auto& [file, content] : contents) write_file_atomically(to / file, content);
+  });
+}
+
+Tokenizer TokenizerFiles::tokenizer() const { return Tokenizer(JsonObject::parse(content_.dump(), name_)); }
+
+std::optional<int32_t> padding_id(const Tokenizer& tokenizer) {
+  return first_known(tokenizer, {"<pad>", "[PAD]", "<|endoftext|>"});
+}
+
+SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name) {
+  const auto padding = padding_id(tokenizer);
+  const auto end = first_known(tokenizer, {"</s>", "[SEP]", "<eos>", "<|endoftext|>"});
+  check(padding && end, "{} has no token for {}; a tokenizer for pairs needs <pad> and </s>", name,
+        padding ? "the end of a text" : "padding");
+  return {*padding, *end};
+}
+
+TokenizerFiles make_tokenizer(const TrainFlags& flags, const TextPairs& pairs) {
+  using Kind = TokenizerTraining::Kind;
+  std::vector<std::string> lines = pairs.sources;
+  lines.insert(lines.end(), pairs.targets.begin(), pairs.targets.end());
+  const TokenizerTraining training{.kind = flags.tokenizer_kind == "bpe" ? Kind::bpe : Kind::unigram,
+                                   .layout = TokenizerTraining::Layout::translation,
+                                   .size = flags.vocabulary};
+  const nlohmann::json content = train_tokenizer(lines, training);
+  return TokenizerFiles(
+      content, "the tokenizer of the pairs",
+      [content, training](const std::filesystem::path& folder) { save_tokenizer(content, training.layout, folder); });
+}
+
+}  // namespace vkformer

@@ -1,0 +1,48 @@
+#pragma once
+// The files of a tokenizer, as they are copied from a folder to the checkpoints of a run.
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "models/text/tokenizer.h"
+
+namespace vkformer {
+
+struct TextPairs;
+struct TrainFlags;
+
+class TokenizerFiles {
+ public:
+  using Write = std::function<void(const std::filesystem::path& folder)>;
+  /// Of a folder with a tokenizer.json. Throws Error.
+  static TokenizerFiles load(const std::filesystem::path& folder);
+  /// `content`: of tokenizer.json. `name`: what errors call it.
+  TokenizerFiles(nlohmann::json content, std::string name, Write write)
+      : content_(std::move(content)), name_(std::move(name)), write_(std::move(write)) {}
+
+  Tokenizer tokenizer() const;
+  const std::string& name() const { return name_; }
+  /// tokenizer.json and what transformers reads beside it.
+  void write(const std::filesystem::path& folder) const { write_(folder); }
+
+ private:
+  nlohmann::json content_;
+  std::string name_;
+  Write write_;
+};
+
+/// The ids that sequences are filled up and ended with.
+struct SpecialIds {
+  int32_t padding = 0, end = 0;
+};
+/// By its usual names.
+std::optional<int32_t> padding_id(const Tokenizer& tokenizer);
+/// By their usual names. Throws Error when there are none.
+SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name);
+
+/// A tokenizer of the flags' kind and size, of both sides' lines.
+TokenizerFiles make_tokenizer(const TrainFlags& flags, const TextPairs& pairs);
+
+}  // namespace vkformer

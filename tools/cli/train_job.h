@@ -1,0 +1,36 @@
+#pragma once
+// What a run trains, and on what: a model with the vocabulary of its text, and the batches.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "models/data/training_data.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/job_scorer.h"
+#include "tools/cli/run_files.h"
+
+namespace vkformer {
+
+struct TrainJob {
+  std::unique_ptr<Model> model;  ///< stays where it is
+  std::unique_ptr<TrainingData> data;
+  nlohmann::json ids = nlohmann::json::object();                 ///< keys of config.json: ids of special tokens
+  std::function<void(const std::filesystem::path&)> write_text;  ///< tokenizer.json and what belongs to it
+  std::string summary;                                           ///< of the data, in a line
+  double tokens_per_byte = 0;                                    ///< of a running text
+  std::unique_ptr<JobScorer> scorer;                             ///< may be absent
+};
+
+/// The model of the flags' config or of the folder they start from, with some keys changed and, if asked for, another
+/// dropout; with a checkpoint its own.
+Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes);
+
+/// A causal model on one text, of characters or bytes. `checkpoint`: of a run that is resumed, or empty. Sets the
+/// flags' context where they have none.
+TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// An encoder-decoder on pairs of lines, of sub-words that both sides share.
+TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
+TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+
+}  // namespace vkformer

@@ -1,0 +1,97 @@
+// `vkformer translate`: a line out for each line in, through any encoder-decoder.
+
+#include <nlohmann/json.hpp>
+
+#include "models/data/lines.h"
+#include "models/generation/search_by_length.h"
+#include "runtime/check.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/generation_settings.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/prompt_text.h"
+
+namespace vkformer {
+
+namespace {
+
+/// One line of output, whatever the text.
+std::string on_one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
+void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const std::string& source,
+                const std::vector<Hypothesis>& best) {
+  auto json = nlohmann::json{{"source", source}, {"hypotheses", nlohmann::json::array()}};
+  for (const Hypothesis& hypothesis : best) {
+    const std::string text = on_one_line(tokenizer.decode(hypothesis.ids));
+    if (flags.common.json)
+      json["hypotheses"].push_back({{"text", text}, {"score", hypothesis.score}});
+    else if (flags.returned > 1)
+      print("{:.4f}\t{}\n", hypothesis.score, text);
+    else
+      print("{}\n", text);
+  }
+  if (flags.common.json) print("{}\n", json.dump());
+}
+
+}  // namespace
+
+void translate(GenerateFlags flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = model_to_generate(folder, flags.dtype);
+  check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use generate", flags.model,
+        model.family);
+  const PromptText tokenizer(folder);
+  const std::vector<std::string> lines = flags.given.contains("--prompt") ? std::vector{flags.prompt} : read_lines("-");
+  // An empty line has an empty translation.
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].find_first_not_of(" \t") != std::string::npos) {
+      sources.push_back(tokenizer.encode(flags.prefix + lines[i]));
+      places.push_back(i);
+      check(model.context == 0 || std::ssize(sources.back()) <= model.context,
+            "line {} has {} tokens, the model {} positions; split it", i + 1, sources.back().size(), model.context);
+    }
+  const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
+  const Weights weights(model.parameters, folder);
+  auto backend = open_backend(flags.common);
+  if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  SearchByLength search{.config = config};
+  if (flags.batch_tokens > 0) search.positions = flags.batch_tokens;
+  const double start = now();
+  int64_t done = 0, written = 0;
+  Progress bar(std::ssize(sources), flags.common.quiet);
+  std::vector<std::vector<Hypothesis>> results(lines.size());
+  bool quiet = flags.common.quiet;
+  search.run(
+      *backend, model,
+      [&](Store& store) {
+        load_weights(weights, store, quiet);
+        quiet = true;  // what it says is said once
+      },
+      sources,
+      [&](size_t source, std::vector<Hypothesis> best) {
+        if (!best.empty()) written += std::ssize(best.front().ids);
+        results[places[source]] = std::move(best);
+        ++done;
+        bar.show(done, fmt::format("{:.1f} lines/s", static_cast<double>(done) / (now() - start)));
+      });
+  bar.clear();
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (results[i].empty()) results[i].push_back({});
+    print_line(flags, tokenizer, lines[i], results[i]);
+  }
+  check_output();
+  if (!flags.common.quiet) {
+    const double seconds = now() - start;
+    say("{} lines in {:.1f} s: {:.1f} lines/s, {:.1f} tokens/s", lines.size(), seconds,
+        static_cast<double>(lines.size()) / seconds, static_cast<double>(written) / seconds);
+  }
+}
+
+}  // namespace vkformer

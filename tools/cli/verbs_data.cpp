@@ -1,0 +1,87 @@
+// What the verbs that make and score texts, and need no model, can be asked for.
+
+#include "tools/cli/verbs.h"
+
+namespace vkformer {
+
+namespace {
+
+void add_score(CLI::App& app) {
+  auto flags = std::make_shared<ScoreFlags>();
+  CLI::App* command = app.add_subcommand("score", "compare texts or labels, line by line, with the right ones");
+  command->add_option("reference", flags->reference, "text file: the right lines")->required();
+  command->add_option("hypothesis", flags->hypothesis, "text file: the lines to score; -: standard input")
+      ->capture_default_str();
+  command
+      ->add_option("--metric", flags->metrics,
+                   "bleu, chrf: of translations, as sacrebleu; exact: equal lines; labels: each line is a label")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"bleu", "chrf", "exact", "labels"}))
+      ->type_name("LIST")
+      ->capture_default_str();
+  command->add_flag("-l,--lc,--lowercase", flags->lower_case, "put both texts in lower case first");
+  command->add_flag("--json", flags->json, "machine-readable output");
+  command->callback([flags] { score(*flags); });
+}
+
+void add_numbers(CLI::App& data) {
+  auto flags = std::make_shared<NumbersFlags>();
+  NumberSplit::Settings& split = flags->split;
+  CLI::App* command = data.add_subcommand(
+      "numbers", "numbers in the words of two languages, line by line: {train,valid,test}.{SOURCE,TARGET}");
+  command->add_option("source", flags->source, "language, as en or pt_PT")->required();
+  command->add_option("target", flags->target, "language")->required();
+  command->add_option("--out", flags->out, "folder")->type_name("DIR")->capture_default_str();
+  // Above that ICU's parse, which works in double precision, could not grade what a model writes.
+  command->add_option("--to", split.last, "the largest number")
+      ->check(CLI::Range(int64_t{9}, int64_t{999'999'999'999'999}))
+      ->capture_default_str();
+  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 50);
+  command->add_option("--pairs", split.train, "most pairs to train on (default: all that are left)")->check(positive);
+  command->add_option("--valid", split.valid, "pairs for validation (default: 1000 or a tenth of all)")
+      ->check(positive);
+  command->add_option("--test", split.test, "pairs for test (default: 1000 or a tenth of all)")->check(positive);
+  command->add_option("--seed", split.seed, "decides which numbers are held out")->capture_default_str();
+  command->callback([flags] { write_numbers(*flags); });
+}
+
+void add_tokens(CLI::App& app) {
+  auto flags = std::make_shared<TokensFlags>();
+  CLI::App* command = app.add_subcommand("tokens", "make a vocabulary of text files: a Hugging Face tokenizer.json");
+  command->add_flag("-q,--quiet", flags->quiet, "no messages");
+  command->add_option("files", flags->files, "text files in UTF-8; several make one joint vocabulary")->required();
+  command->add_option("--out", flags->out, "folder for tokenizer.json and tokenizer_config.json")
+      ->required()
+      ->type_name("FOLDER");
+  command->add_option("--kind", flags->kind, "pieces by likelihood, by merges, or merges of bytes as GPT-2's")
+      ->check(CLI::IsMember({"unigram", "bpe", "byte-bpe"}))
+      ->capture_default_str();
+  command->add_option("--size", flags->size, "tokens at most")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 24))
+      ->capture_default_str();
+  command
+      ->add_option("--layout", flags->layout,
+                   "special tokens: translation (</s> behind a text), bert ([CLS] and [SEP] around it), plain "
+                   "(<|endoftext|>, nothing is added); default: plain for byte-bpe, else translation")
+      ->check(CLI::IsMember({"translation", "bert", "plain"}));
+  command
+      ->add_option("--coverage", flags->coverage,
+                   "share of the characters of the text that get a token, for texts with thousands of them (0.9995)")
+      ->check(CLI::Range(0.98, 1.0))
+      ->capture_default_str();
+  command->add_flag("--lowercase", flags->lowercase, "texts are made lower case first");
+  command->callback([flags] { tokens(*flags); });
+}
+
+}  // namespace
+
+void add_data_verbs(CLI::App& app) {
+  CLI::App* data = app.add_subcommand("data", "make a corpus to train on");
+  data->require_subcommand(1);
+  add_numbers(*data);
+  add_tokens(app);
+  add_score(app);
+}
+
+}  // namespace vkformer

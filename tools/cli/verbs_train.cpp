@@ -1,0 +1,128 @@
+// What `train` can be asked for.
+
+#include "tools/cli/verbs.h"
+
+namespace vkformer {
+
+void add_train_verb(CLI::App& app) {
+  auto flags = std::make_shared<TrainFlags>();
+  TrainSettings& s = flags->settings;
+  CLI::App* command = app.add_subcommand(
+      "train", "train a language model on a text file, a translator on two, or a classifier on rows");
+  add_common_flags(*command, flags->common);
+  add_tune_flags(*command, flags->common);
+  command->add_option("config", flags->config,
+                      "the model: a Hugging Face config.json (vocab_size comes from the text)");
+  command
+      ->add_option(
+          "--from", flags->from,
+          "instead of a config: a model folder or run folder whose weights, config and tokenizer it starts from")
+      ->type_name("FOLDER");
+  CLI::Option* data = command->add_option("--data", flags->data, "text file")->type_name("FILE");
+  command
+      ->add_option("--pairs", flags->pairs, "two files: line i of the second is the translation of line i of the first")
+      ->expected(2)
+      ->type_name("SOURCE TARGET")
+      ->excludes(data);
+  command
+      ->add_option("--labels", flags->labels,
+                   "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label")
+      ->type_name("FILE")
+      ->excludes(data);
+  command->add_option("--valid", flags->valid, "with --pairs or --labels: the same, not trained on")
+      ->expected(1, 2)
+      ->type_name("FILE");
+  command
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "folder with a tokenizer.json (default: with --data characters, with --pairs one is made)")
+      ->type_name("FOLDER");
+  command->add_option("--tokenizer-kind", flags->tokenizer_kind, "of one that is made")
+      ->check(CLI::IsMember({"bpe", "unigram"}))
+      ->capture_default_str();
+  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made, which both sides share")
+      ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
+      ->capture_default_str();
+  command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
+  command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings, except those given");
+  command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
+  command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
+  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
+  command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
+  command
+      ->add_option("--batch", flags->batch, "sequences of a micro-batch of text (12), or at most of labelled rows (32)")
+      ->check(positive);
+  command
+      ->add_option("--batch-tokens", flags->batch_tokens,
+                   "positions of a micro-batch of pairs, on the longer side, or of labelled rows")
+      ->check(positive)
+      ->capture_default_str();
+  command->add_option("--context", flags->context, "most positions of a sequence (default: the model's)")
+      ->check(positive);
+  command->add_flag("--skip-long", flags->skip_long, "leave out pairs with an empty line, or one too long");
+  command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
+      ->check(positive)
+      ->capture_default_str();
+  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--schedule", flags->schedule, "of the learning rate")
+      ->check(CLI::IsMember({"cosine", "linear", "inverse-sqrt", "noam", "constant"}))
+      ->capture_default_str();
+  command
+      ->add_option("--label-smoothing", flags->label_smoothing,
+                   "of the training loss: this share of a target goes to all tokens alike (default: the config's)")
+      ->check(CLI::Range(0.0, 0.99));
+  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of a cosine or line")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--beta1", s.beta1, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
+  command->add_option("--beta2", s.beta2, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
+  command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--clip", s.clip, "largest gradient norm, 0: off")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--checkpoint-activations", s.checkpoint_activations,
+                    "compute activations inside layers again for the backward pass: less memory, more time, same bits");
+  add_dtype(*command, flags->dtype,
+            "f16, bf16: operands of matrix products are rounded to it (mixed precision); all else stays f32");
+  command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
+  command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
+  command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+  command->add_option("--evaluate-every", flags->evaluate_every, "iterations")->check(positive)->capture_default_str();
+  command
+      ->add_option("--evaluation-batches", flags->evaluation_batches,
+                   "batches of an evaluation (the last one uses the whole split)")
+      ->check(positive)
+      ->capture_default_str();
+  command
+      ->add_option("--score-lines", flags->score_lines,
+                   "with --valid: lines that an evaluation translates and scores (the last one: all); 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
+      ->check(positive)
+      ->capture_default_str();
+  command
+      ->add_option("--keep-best", flags->keep_best,
+                   "keep the model of the best evaluation in RUN/best: by loss or, with --valid, a score")
+      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1"}));
+  command
+      ->add_option("--early-stopping", flags->early_stopping,
+                   "end after so many evaluations without a better one (by --keep-best, else by loss)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--average", flags->average, "write the mean of the last so many checkpoints to RUN/average")
+      ->check(CLI::Range(1, 1000));
+  command->callback([flags, command] {
+    remember_given(*command, flags->given);
+    train(*flags);
+  });
+}
+
+}  // namespace vkformer
