@@ -242,7 +242,8 @@ refuse 1 "No such file" "$vkformer" train translator.json --pairs pairs.a pairs.
 refuse 1 "not the text" "$vkformer" train --resume --pairs pairs.b pairs.a --out translator
 refuse 2 "--vocabulary can't change" "$vkformer" train --resume --vocabulary 50 --out translator
 [[ -e new ]] && fail "a refused run left a folder behind"
-accept "$vkformer" train translator.json --pairs long.a gap.b --vocabulary 40 --skip-long --iterations 1 --out new
+accept "$vkformer" train translator.json --pairs long.a gap.b --vocabulary 40 --skip-long --iterations 1 --out new \
+  --valid long.a gap.b
 rm -r new
 refuse 1 "encoder-decoder" "$vkformer" translate "$fixtures/gpt2"
 refuse 1 "is empty" "$vkformer" translate translator

@@ -64,11 +64,9 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   check(!validated || training.pairs == validation.pairs, "{} has {} of a row, {} has {}", training.name,
         training.pairs ? "two texts" : "one text", validation.name, validation.pairs ? "two" : "one");
   const std::filesystem::path from = flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
-  if (checkpoint.empty() && flags.tokenizer.empty() && from.empty())
-    throw UsageError("--labels needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER");
-  const TokenizerFiles text = TokenizerFiles::load(!checkpoint.empty()        ? checkpoint
-                                                   : !flags.tokenizer.empty() ? std::filesystem::path(flags.tokenizer)
-                                                                              : from);
+  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
+  if (folder.empty()) throw UsageError("--labels needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER");
+  const TokenizerFiles text = TokenizerFiles::load(folder);
   const Tokenizer tokenizer = text.tokenizer();
   const auto padding = padding_id(tokenizer);
   check(padding.has_value(), "{} has no token for padding; a classifier's tokenizer needs [PAD] or <pad>", text.name());

@@ -14,7 +14,7 @@ TextPairs::TextPairs(const RunFile& source, const RunFile& target)
         source_file, sources.size(), target_file, targets.size());
 }
 
-TokenPairs PairEncoder::encode(const TextPairs& pairs) const {
+TokenPairs PairEncoder::encode(TextPairs& pairs) const {
   const auto ids_of = [&](const std::string& text) {
     std::vector<int32_t> ids = tokenizer.encode(text).ids;
     if (ids.empty() || ids.back() != end) ids.push_back(end);
@@ -32,9 +32,16 @@ TokenPairs PairEncoder::encode(const TextPairs& pairs) const {
   for (size_t i = 0; i < pairs.size(); ++i) {
     std::vector<int32_t> source = ids_of(pairs.sources[i]), target = ids_of(pairs.targets[i]);
     if (!usable(source, pairs.source_file, i) || !usable(target, pairs.target_file, i)) continue;
+    const size_t kept = encoded.sources.size();
+    if (kept < i) {
+      pairs.sources[kept] = std::move(pairs.sources[i]);
+      pairs.targets[kept] = std::move(pairs.targets[i]);
+    }
     encoded.sources.push_back(std::move(source));
     encoded.targets.push_back(std::move(target));
   }
+  pairs.sources.resize(encoded.sources.size());
+  pairs.targets.resize(encoded.targets.size());
   return encoded;
 }
 

@@ -24,8 +24,8 @@ struct PairEncoder {
   int64_t most;        ///< tokens of a side
   bool skip_unusable;  ///< pairs with an empty or too long side are left out instead of being an error
 
-  /// Throws Error naming file and line.
-  TokenPairs encode(const TextPairs& pairs) const;
+  /// What is left out is removed from `pairs`, too. Throws Error naming file and line.
+  TokenPairs encode(TextPairs& pairs) const;
 };
 
 }  // namespace vkformer

@@ -3,7 +3,6 @@
 #include "models/data/pairs.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
-#include "tools/cli/model_folder.h"
 #include "tools/cli/pair_score.h"
 #include "tools/cli/pair_text.h"
 #include "tools/cli/tokenizer_files.h"
@@ -29,14 +28,12 @@ int32_t id_in(const nlohmann::json& config, const char* key, int32_t otherwise) 
 }  // namespace
 
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
-  const TextPairs training(*find_file(files, "source"), *find_file(files, "target"));
+  TextPairs training(*find_file(files, "source"), *find_file(files, "target"));
   const RunFile* validated = find_file(files, "valid source");
   TextPairs validation = validated ? TextPairs(*validated, *find_file(files, "valid target")) : TextPairs();
 
-  const TokenizerFiles text = !checkpoint.empty()        ? TokenizerFiles::load(checkpoint)
-                              : !flags.tokenizer.empty() ? TokenizerFiles::load(flags.tokenizer)
-                              : !flags.from.empty()      ? TokenizerFiles::load(resolve_model_folder(flags.from))
-                                                         : make_tokenizer(flags, training);
+  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
+  const TokenizerFiles text = folder.empty() ? make_tokenizer(flags, training) : TokenizerFiles::load(folder);
   Tokenizer tokenizer = text.tokenizer();
   SpecialIds ids = special_ids(tokenizer, text.name());
   TrainJob job;
@@ -62,8 +59,9 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
         model.context);
   const PairEncoder encoder{tokenizer, ids.end, flags.context, flags.skip_long};
+  const size_t given = training.size() + validation.size();
   TokenPairs trained = encoder.encode(training), valid = encoder.encode(validation);
-  const size_t skipped = training.size() + validation.size() - trained.sources.size() - valid.sources.size();
+  const size_t skipped = given - training.size() - validation.size();
   job.summary = count_text(trained) + (validated ? fmt::format(", {} for validation", valid.sources.size()) : "");
   if (skipped > 0) job.summary += fmt::format("; {} left out as empty or too long", skipped);
   auto data = std::make_unique<PairData>(

@@ -5,7 +5,6 @@
 #include "models/text/text_sections.h"
 #include "models/text/vocabulary.h"
 #include "runtime/check.h"
-#include "tools/cli/model_folder.h"
 #include "tools/cli/tokenizer_files.h"
 #include "tools/cli/train_job.h"
 
@@ -49,10 +48,7 @@ EncodedText encode_pieces(const std::string& text, const std::string& name, cons
 
 EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std::filesystem::path& checkpoint) {
   const std::string& text = file.content;
-  const std::filesystem::path folder = !checkpoint.empty()        ? checkpoint
-                                       : !flags.tokenizer.empty() ? std::filesystem::path(flags.tokenizer)
-                                       : !flags.from.empty()      ? resolve_model_folder(flags.from)
-                                                                  : std::filesystem::path();
+  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
   const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
   if (Vocabulary::is_one(tokenizer)) return encode_symbols(text, Vocabulary::from(tokenizer));

@@ -7,6 +7,7 @@
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
 #include "tools/cli/pair_text.h"
 
 namespace vkformer {
@@ -45,6 +46,12 @@ SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name) {
   check(padding && end, "{} has no token for {}; a tokenizer for pairs needs <pad> and </s>", name,
         padding ? "the end of a text" : "padding");
   return {*padding, *end};
+}
+
+std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
+  if (!checkpoint.empty()) return checkpoint;
+  if (!flags.tokenizer.empty()) return flags.tokenizer;
+  return flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
 }
 
 TokenizerFiles make_tokenizer(const TrainFlags& flags, const TextPairs& pairs) {

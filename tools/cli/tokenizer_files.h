@@ -42,6 +42,9 @@ std::optional<int32_t> padding_id(const Tokenizer& tokenizer);
 /// By their usual names. Throws Error when there are none.
 SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name);
 
+/// Where a job's tokenizer lies: in the checkpoint that is resumed, --tokenizer, or --from; empty: nowhere yet.
+std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint);
+
 /// A tokenizer of the flags' kind and size, of both sides' lines.
 TokenizerFiles make_tokenizer(const TrainFlags& flags, const TextPairs& pairs);
 
