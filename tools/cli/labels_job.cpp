@@ -82,7 +82,7 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
   if (!from.empty()) make_head_optional(*job.model);
   job.ids = {{"pad_token_id", *padding}};
-  job.write_text = [text](const std::filesystem::path& folder) { text.write(folder); };
+  job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
   const Model& model = *job.model;
   if (flags.context == 0)
     flags.context = model.context > 0 ? std::min(model.context, usual_positions) : usual_positions;

@@ -49,7 +49,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
     changes.update({{"vocab_size", tokenizer.size()}, {"decoder_vocab_size", tokenizer.size()}});
   }
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  job.write_text = [text](const std::filesystem::path& folder) { text.write(folder); };
+  job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
   const Model& model = *job.model;
   ids.padding = id_in(*model.config, "pad_token_id", ids.padding);
   ids.end = id_in(*model.config, "eos_token_id", ids.end);
