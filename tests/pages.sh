@@ -1,21 +1,11 @@
 #!/usr/bin/env bash
 # The pages that vkformer writes, opened in a browser: no error, no request, and what they must show.
 # Usage: tests/pages.sh VKFORMER     (on the Vulkan driver that the environment selects; needs chromium)
-set -uo pipefail
-vkformer=$(realpath "$1")
-fixtures=$(realpath "$(dirname "$0")/fixtures")
+# shellcheck source=tests/command_line/common.sh
+source "$(dirname "$0")/command_line/common.sh" "$1"
 browser=$(command -v chromium || command -v chromium-headless-shell || command -v google-chrome) || {
   echo "skipped: pages (no chromium)"
   exit 0
-}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-  echo "FAIL: $1"
-  failures=$((failures + 1))
 }
 
 # browse FILE [#ADDRESS] [SCRIPT]: the page's elements after its scripts and then SCRIPT ran go to `dom`.

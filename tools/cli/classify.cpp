@@ -38,7 +38,7 @@ void classify(const ClassifyFlags& flags) {
   const std::vector<std::string> names = classes_of(JsonObject::load(folder / "config.json"), 2);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
   const std::vector<std::string> lines = flags.text ? std::vector{*flags.text} : read_lines("-");
-  const int64_t most = model.context > 0 ? std::min(model.context, usual_positions) : usual_positions;
+  const int64_t most = model.context > 0 ? model.context : usual_positions;
   TokenTexts texts;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i];

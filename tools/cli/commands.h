@@ -2,6 +2,7 @@
 // The verbs of `vkformer` and what each can be asked for. main.cpp turns the command line into these; it alone includes
 // the command-line library, which takes the compiler longer than all else.
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -35,12 +36,13 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
 
 struct TrainFlags {
   CommonFlags common;
-  std::string config, data, labels, out;
-  std::string from;                       ///< model folder to start from, instead of a config
-  std::vector<std::string> pairs, valid;  ///< files: sources and targets; valid may also be one of labels
-  std::string tokenizer;                  ///< folder; empty: one is made
-  std::string tokenizer_kind = "bpe";     ///< of one that is made
-  int64_t vocabulary = 8000;              ///< its size
+  std::string config, out;
+  std::string from;                                       ///< model folder to start from, instead of a config
+  std::map<std::string, std::vector<std::string>> files;  ///< by the option that names them, see job_kinds()
+  std::vector<std::string> valid;                         ///< files of the same kind, not trained on
+  std::string tokenizer;                                  ///< folder; empty: one is made
+  std::string tokenizer_kind = "bpe";                     ///< of one that is made
+  int64_t vocabulary = 8000;                              ///< its size
   TrainSettings settings;
   std::string schedule = "cosine";
   double label_smoothing = -1;  ///< -1: as the config says

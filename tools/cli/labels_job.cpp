@@ -84,10 +84,7 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   job.ids = {{"pad_token_id", *padding}};
   job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
   const Model& model = *job.model;
-  if (flags.context == 0)
-    flags.context = model.context > 0 ? std::min(model.context, usual_positions) : usual_positions;
-  check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
-        model.context);
+  set_context(flags, model);
   // Of short texts a batch by positions alone would have so many rows that small data had a few steps an epoch.
   constexpr int64_t usual_rows = 32;
   if (!flags.resume && !flags.given.contains("--batch")) flags.batch = usual_rows;

@@ -25,6 +25,13 @@ int32_t id_in(const nlohmann::json& config, const char* key, int32_t otherwise) 
   return config.contains(key) && config[key].is_number_integer() ? config[key].get<int32_t>() : otherwise;
 }
 
+/// Of both sides' lines.
+TokenizerFiles make_joint_tokenizer(const TrainFlags& flags, const TextPairs& pairs) {
+  std::vector<std::string> lines = pairs.sources;
+  lines.insert(lines.end(), pairs.targets.begin(), pairs.targets.end());
+  return make_tokenizer(flags, TokenizerTraining::Layout::translation, lines);
+}
+
 }  // namespace
 
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
@@ -33,7 +40,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   TextPairs validation = validated ? TextPairs(*validated, *find_file(files, "valid target")) : TextPairs();
 
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  const TokenizerFiles text = folder.empty() ? make_tokenizer(flags, training) : TokenizerFiles::load(folder);
+  const TokenizerFiles text = folder.empty() ? make_joint_tokenizer(flags, training) : TokenizerFiles::load(folder);
   Tokenizer tokenizer = text.tokenizer();
   SpecialIds ids = special_ids(tokenizer, text.name());
   TrainJob job;
@@ -55,9 +62,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   ids.end = id_in(*model.config, "eos_token_id", ids.end);
   const int32_t decoder_start = id_in(*model.config, "decoder_start_token_id", ids.padding);
   check(model.has_encoder(), "--pairs trains an encoder-decoder, {} is none", model.family);
-  if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
-  check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
-        model.context);
+  set_context(flags, model);
   const PairEncoder encoder{tokenizer, ids.end, flags.context, flags.skip_long};
   const size_t given = training.size() + validation.size();
   TokenPairs trained = encoder.encode(training), valid = encoder.encode(validation);

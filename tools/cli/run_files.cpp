@@ -6,7 +6,7 @@
 #include "models/data/text_windows.h"
 #include "runtime/check.h"
 #include "runtime/hash.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/job_kinds.h"
 
 namespace vkformer {
 
@@ -18,26 +18,31 @@ std::string fingerprint(std::string_view text) {
   return fmt::format("{}-{:016x}", text.size(), hash);
 }
 
-/// The option that names a file of this role.
-std::string_view option_of_role(std::string_view role) {
-  if (role == "text") return "--data";
-  if (role == "labels") return "--labels";
-  return role.starts_with("valid") ? "--valid" : "--pairs";
+const std::string valid_prefix = "valid ";
+
+std::vector<RunFile> named_files(const TrainFlags& flags, const std::vector<RunFile>& before) {
+  const JobKind* kind = kind_of_flags(flags);
+  if (kind == nullptr) kind = &kind_of_files(before);
+  if (!flags.valid.empty() && !kind->has_valid)
+    throw UsageError(
+        fmt::format("--valid does not go with {}; --validation-fraction says what is not trained on", kind->option));
+  if (!flags.valid.empty() && flags.valid.size() != kind->roles.size())
+    throw UsageError(fmt::format("--valid takes as many files as {}: {}", kind->option, kind->roles.size()));
+  std::vector<RunFile> files;
+  const auto add = [&](const std::string& prefix, const std::vector<std::string>& paths) {
+    for (size_t i = 0; i < paths.size(); ++i) files.push_back({prefix + kind->roles[i], paths[i], {}, {}});
+  };
+  if (flags.files.contains(kind->option)) add("", flags.files.at(kind->option));
+  add(valid_prefix, flags.valid);
+  return files;
 }
 
-std::vector<RunFile> named_files(const TrainFlags& flags) {
-  std::vector<RunFile> files;
-  if (!flags.data.empty()) files.push_back({"text", flags.data, {}, {}});
-  if (!flags.labels.empty()) files.push_back({"labels", flags.labels, {}, {}});
-  const auto add = [&](const std::vector<std::string>& given, const std::string& prefix) {
-    if (given.size() == 1) files.push_back({prefix + "labels", given[0], {}, {}});
-    if (given.size() != 2) return;
-    files.push_back({prefix + "source", given[0], {}, {}});
-    files.push_back({prefix + "target", given[1], {}, {}});
-  };
-  add(flags.pairs, "");
-  add(flags.valid, "valid ");
-  return files;
+/// The option that names a file of this role.
+std::string option_of_role(const std::string& role) {
+  if (role.starts_with(valid_prefix)) return "--valid";
+  for (const JobKind& kind : job_kinds())
+    if (std::ranges::find(kind.roles, role) != kind.roles.end()) return kind.option;
+  return role;
 }
 
 }  // namespace
@@ -48,7 +53,7 @@ const RunFile* find_file(const std::vector<RunFile>& files, std::string_view rol
 }
 
 std::vector<RunFile> read_run_files(const TrainFlags& flags, const std::vector<RunFile>& before) {
-  std::vector<RunFile> files = named_files(flags);
+  std::vector<RunFile> files = named_files(flags, before);
   for (const RunFile& old : before)
     if (!find_file(files, old.role)) files.push_back(old);
   for (RunFile& file : files) {

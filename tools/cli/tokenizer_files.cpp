@@ -3,12 +3,10 @@
 #include <map>
 
 #include "models/data/text_windows.h"
-#include "models/text/tokenizer_training.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
-#include "tools/cli/pair_text.h"
 
 namespace vkformer {
 
@@ -54,17 +52,15 @@ std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::files
   return flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
 }
 
-TokenizerFiles make_tokenizer(const TrainFlags& flags, const TextPairs& pairs) {
+TokenizerFiles make_tokenizer(const TrainFlags& flags, TokenizerTraining::Layout layout,
+                              const std::vector<std::string>& lines) {
   using Kind = TokenizerTraining::Kind;
-  std::vector<std::string> lines = pairs.sources;
-  lines.insert(lines.end(), pairs.targets.begin(), pairs.targets.end());
-  const TokenizerTraining training{.kind = flags.tokenizer_kind == "bpe" ? Kind::bpe : Kind::unigram,
-                                   .layout = TokenizerTraining::Layout::translation,
-                                   .size = flags.vocabulary};
-  const nlohmann::json content = train_tokenizer(lines, training);
-  return TokenizerFiles(
-      content, "the tokenizer of the pairs",
-      [content, training](const std::filesystem::path& folder) { save_tokenizer(content, training.layout, folder); });
+  const nlohmann::json content = train_tokenizer(
+      lines,
+      {.kind = flags.tokenizer_kind == "bpe" ? Kind::bpe : Kind::unigram, .layout = layout, .size = flags.vocabulary});
+  return TokenizerFiles(content, "the tokenizer that is made", [content, layout](const std::filesystem::path& folder) {
+    save_tokenizer(content, layout, folder);
+  });
 }
 
 }  // namespace vkformer

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "models/text/tokenizer.h"
+#include "models/text/tokenizer_training.h"
 
 namespace vkformer {
 
-struct TextPairs;
 struct TrainFlags;
 
 class TokenizerFiles {
@@ -45,7 +45,8 @@ SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name);
 /// Where a job's tokenizer lies: in the checkpoint that is resumed, --tokenizer, or --from; empty: nowhere yet.
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint);
 
-/// A tokenizer of the flags' kind and size, of both sides' lines.
-TokenizerFiles make_tokenizer(const TrainFlags& flags, const TextPairs& pairs);
+/// A tokenizer of the flags' kind and size.
+TokenizerFiles make_tokenizer(const TrainFlags& flags, TokenizerTraining::Layout layout,
+                              const std::vector<std::string>& lines);
 
 }  // namespace vkformer

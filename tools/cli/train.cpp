@@ -5,6 +5,7 @@
 #include "models/families/registry.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "tools/cli/job_kinds.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -31,6 +32,12 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
   }
   if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
   return model;
+}
+
+void set_context(TrainFlags& flags, const Model& model) {
+  if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
+  check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
+        model.context);
 }
 
 namespace {
@@ -60,17 +67,23 @@ int64_t width_of(const Model& model) {
   return 0;
 }
 
+/// "--data FILE, --pairs SOURCE TARGET or ..."
+std::string options_of_kinds() {
+  std::string text;
+  for (const JobKind& kind : job_kinds()) {
+    if (!text.empty()) text += &kind == &job_kinds().back() ? " or " : ", ";
+    text += fmt::format("{} {}", kind.option, kind.type_name);
+  }
+  return text;
+}
+
 void check_flags(const TrainFlags& flags) {
   if (flags.out.empty() && !flags.plan)
     throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
-  const int kinds = int{!flags.data.empty()} + int{!flags.pairs.empty()} + int{!flags.labels.empty()};
-  if (!flags.resume && (flags.config.empty() == flags.from.empty() || kinds != 1))
-    throw UsageError(
-        "train needs CONFIG or --from FOLDER, and --data FILE, --pairs SOURCE TARGET or --labels FILE (or --resume)");
-  if (!flags.valid.empty() && !flags.data.empty())
-    throw UsageError("--valid does not go with --data, of which --validation-fraction says what is not trained on");
-  if (!flags.valid.empty() && kinds == 1 && flags.valid.size() != (flags.labels.empty() ? 2 : 1))
-    throw UsageError("--valid takes two files with --pairs, and one with --labels");
+  const JobKind* kind = kind_of_flags(flags);
+  if (flags.resume) return;
+  if (flags.config.empty() == flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");
+  if (kind == nullptr) throw UsageError(fmt::format("train needs files: {}", options_of_kinds()));
 }
 
 }  // namespace
@@ -78,8 +91,7 @@ void check_flags(const TrainFlags& flags) {
 void train(TrainFlags flags) {
   flags.settings.products = float_type(flags.dtype);
   flags.settings.schedule = schedule_named(flags.schedule);
-  if (flags.plan && flags.data.empty() && flags.pairs.empty() && flags.labels.empty() && !flags.config.empty())
-    return plan_config(flags);
+  if (flags.plan && flags.files.empty() && !flags.config.empty()) return plan_config(flags);
   check_flags(flags);
   const std::filesystem::path checkpoint = checkpoint_to_resume(flags);
   RunState state;
@@ -89,10 +101,7 @@ void train(TrainFlags flags) {
     flags.settings.schedule = schedule_named(flags.schedule);
   }
   state.files = read_run_files(flags, state.files);
-  const auto make_job = find_file(state.files, "source")   ? pairs_job
-                        : find_file(state.files, "labels") ? labels_job
-                                                           : text_job;
-  const TrainJob job = make_job(flags, state.files, checkpoint);
+  const TrainJob job = kind_of_files(state.files).make(flags, state.files, checkpoint);
   const Model& model = *job.model;
   // Throw before anything is allocated.
   if (flags.resume) Weights(model.parameters, checkpoint);

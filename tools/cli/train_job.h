@@ -25,6 +25,9 @@ struct TrainJob {
 /// dropout; with a checkpoint its own.
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes);
 
+/// Sets the most positions of a sequence where the flags have none: the model's. Throws Error for more than it has.
+void set_context(TrainFlags& flags, const Model& model);
+
 /// A causal model on one text, of characters or bytes. `checkpoint`: of a run that is resumed, or empty. Sets the
 /// flags' context where they have none.
 TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);

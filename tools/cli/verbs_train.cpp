@@ -1,5 +1,6 @@
 // What `train` can be asked for.
 
+#include "tools/cli/job_kinds.h"
 #include "tools/cli/verbs.h"
 
 namespace vkformer {
@@ -18,18 +19,15 @@ void add_train_verb(CLI::App& app) {
           "--from", flags->from,
           "instead of a config: a model folder or run folder whose weights, config and tokenizer it starts from")
       ->type_name("FOLDER");
-  CLI::Option* data = command->add_option("--data", flags->data, "text file")->type_name("FILE");
+  for (const JobKind& kind : job_kinds())
+    command
+        ->add_option_function<std::vector<std::string>>(
+            kind.option, [flags, &kind](const auto& files) { flags->files[kind.option] = files; }, kind.help)
+        ->expected(static_cast<int>(kind.roles.size()))
+        ->type_name(kind.type_name);
   command
-      ->add_option("--pairs", flags->pairs, "two files: line i of the second is the translation of line i of the first")
-      ->expected(2)
-      ->type_name("SOURCE TARGET")
-      ->excludes(data);
-  command
-      ->add_option("--labels", flags->labels,
-                   "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label")
-      ->type_name("FILE")
-      ->excludes(data);
-  command->add_option("--valid", flags->valid, "with --pairs or --labels: the same, not trained on")
+      ->add_option("--valid", flags->valid,
+                   "files of the same kind, not trained on (--data: see --validation-fraction)")
       ->expected(1, 2)
       ->type_name("FILE");
   command

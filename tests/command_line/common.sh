@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# A temporary folder to work in, and what tests of the command have in common. Sourced with the command as $1.
+
+set -uo pipefail
+vkformer=$(realpath "$1")
+fixtures=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../fixtures")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+  echo "FAIL: $1"
+  failures=$((failures + 1))
+}
+
+# refuse STATUS WORD COMMAND...: the command must end with STATUS and one line on stderr that contains WORD.
+refuse() {
+  local want=$1 word=$2 status=0
+  shift 2
+  "$@" >out 2>err </dev/null || status=$?
+  local lines
+  lines=$(grep -vc '^device ' err)
+  if [[ $status != "$want" ]]; then
+    fail "status $status instead of $want: $*: $(cat err)"
+  elif [[ $lines != 1 ]] || ! grep -q -- "$word" err; then
+    fail "expected one line with '$word': $*: $(cat err)"
+  else
+    echo "ok: $(grep -v '^device ' err)"
+  fi
+}
+
+accept() {
+  "$@" >out 2>err </dev/null || fail "status $?: $*: $(cat err)"
+}

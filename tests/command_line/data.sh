@@ -1,0 +1,47 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Texts, vocabularies, scores and corpora. Sourced by tests/command_line.sh.
+
+# Vocabularies.
+refuse 2 "plain" "$vkformer" tokens text.txt --layout plain --out tokens
+refuse 1 "broken.txt:1: not UTF-8: byte 4" "$vkformer" tokens broken.txt --out tokens
+refuse 1 "empty" "$vkformer" tokens empty.txt --out tokens
+refuse 1 "size of 30 or more" "$vkformer" tokens text.txt --size 20 --out tokens
+accept "$vkformer" tokens text.txt --kind byte-bpe --size 270 --out tokens
+refuse 1 "there already" "$vkformer" tokens text.txt --out tokens
+
+# Texts.
+refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run
+refuse 1 "empty" "$vkformer" train small.json --data empty.txt --out run
+refuse 1 "UTF-8" "$vkformer" train small.json --data broken.txt --out run
+refuse 1 "context" "$vkformer" train small.json --data short.txt --out run
+refuse 1 "16" "${train[@]}" --out run --context 17
+[[ -e run ]] && fail "a refused run left a folder behind"
+
+# Scores: pairs of lines in UTF-8, of which at most one file is standard input.
+printf 'abc\n\xff\xfe\n' >broken_line.txt
+accept "$vkformer" score --metric bleu,chrf,exact,labels text.txt text.txt
+grep -q "^BLEU = 100.00 100.0/100.0/100.0/100.0 (BP = 1.000 ratio = 1.000 hyp_len = 540 ref_len = 540)$" out ||
+  fail "score: $(cat out)"
+cp text.txt copy.txt
+"$vkformer" score --json text.txt <copy.txt >out || fail "score does not read standard input"
+grep -q '"score": 100' out || fail "score --json: $(cat out)"
+refuse 1 "text.txt has 60 lines and short.txt has 1" "$vkformer" score text.txt short.txt
+refuse 1 "empty" "$vkformer" score text.txt empty.txt
+refuse 1 "standard input is empty" "$vkformer" score text.txt
+refuse 1 "broken_line.txt:2: not UTF-8" "$vkformer" score text.txt broken_line.txt
+refuse 1 "No such file" "$vkformer" score none.txt text.txt
+refuse 2 "standard input" "$vkformer" score -
+refuse 2 "nonsense" "$vkformer" score --metric nonsense text.txt text.txt
+
+# Corpora.
+refuse 2 "subcommand" "$vkformer" data
+refuse 2 "two languages" "$vkformer" data numbers en en --out numbers
+refuse 2 "too few" "$vkformer" data numbers en de --pairs 5 --out numbers
+refuse 1 'language "gl"; it has them for en' env LC_ALL=de_DE.UTF-8 "$vkformer" data numbers en gl --out numbers
+refuse 1 'no words for .* "su"' "$vkformer" data numbers en su --to 999999999999999 --pairs 200 --out numbers
+compgen -G "numbers/*" >left && fail "a corpus that was refused left files behind: $(cat left)"
+accept "$vkformer" data numbers en de --to 999 --out numbers
+grep -q "800 pairs to train on, 100 for validation, 100 for test: vkformer train .* --pairs numbers/train.en numbers/train.de" out ||
+  fail "data numbers did not say how to train: $(cat out)"
+[[ $(cat numbers/{train,valid,test}.de | sort -u | wc -l) == 1000 ]] || fail "numbers are missing or twice: $(wc -l numbers/*)"
+[[ $(paste numbers/train.en numbers/train.de | sed -n 22p) == "twenty-one	einundzwanzig" ]] || fail "the pairs don't match"

@@ -1,0 +1,32 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Generation from ids. Sourced by tests/command_line.sh.
+
+# Generation from ids: refused before a device is opened.
+ids() {
+  refuse "$@"
+  grep -q "^device " err && fail "a device was opened before the request was checked: ${*:3}"
+}
+generate=("$vkformer" generate "$fixtures/gpt2" --ids 5,17,3)
+ids 1 "after the prompt's 3 the model has positions for 29" "${generate[@]}" -n 30
+ids 1 "the prompt has 33 tokens" "${generate[@]}" --ids "$(seq -s, 33)"
+ids 1 "token 97 is outside" "${generate[@]}" --ids 97
+ids 1 "does not write text" "$vkformer" generate "$fixtures/bert_mlm" --ids 5
+ids 1 "1000000000 new tokens" "$vkformer" generate "$fixtures/t5" --ids 5 -n 1000000000
+refuse 1 "MiB free" "$vkformer" generate "$fixtures/t5" --ids 5 -n 1000000 --beams 32 --quiet
+ids 1 "num_beams 2" "${generate[@]}" --beams 2 --temp 0.5
+ids 2 "--length-penalty" "${generate[@]}" --beams 2 --length-penalty 1000
+cp -r "$fixtures/gpt2" groups
+echo '{"num_beam_groups": 2}' >groups/generation_config.json
+ids 1 'groups/generation_config.json: "num_beam_groups" is not supported' "$vkformer" generate groups --ids 5
+accept "${generate[@]}" --profile trace.json --json
+[[ -s trace.json ]] || fail "--ids wrote no profile"
+accept "${generate[@]}" --ids 9 --ids 1,2,3,4,5 -n 4
+cp out together
+for prompt in 5,17,3 9 1,2,3,4,5; do "$vkformer" generate "$fixtures/gpt2" --ids $prompt -n 4 --quiet; done >alone
+cmp -s together alone || fail "a batch of prompts gives other ids than each alone: $(cat together alone)"
+accept "${generate[@]}" -n 9 --temp 2 --seed 7
+cp out drawn
+accept "${generate[@]}" -n 9 --temp 2 --seed 7
+cmp -s out drawn || fail "the same seed drew other ids"
+accept "${generate[@]}" -n 9
+cmp -s out drawn && fail "--temp drew nothing"

@@ -1,0 +1,42 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Classifiers. Sourced by tests/command_line.sh.
+
+# Classifiers.
+cat >label.json <<'JSON'
+{"model_type": "bert", "max_position_embeddings": 12, "hidden_size": 24, "num_hidden_layers": 1,
+ "num_attention_heads": 3, "intermediate_size": 30}
+JSON
+for i in $(seq 20); do
+  printf '{"text": "the cat and %d", "label": "cat"}\n{"text": "the dog and %d", "label": "dog"}\n' "$i" "$i"
+done >rows.jsonl
+{ echo text,label; echo '"the cat, ""one""",cat'; echo a dog,dog; } >rows.csv
+printf 'text\tlabel\nthe cow\tcow\n' >cow.tsv
+label=("$vkformer" train label.json --labels rows.jsonl --iterations 30 --warmup 1 --learning-rate 1e-2 --evaluate-every 15)
+words=(--tokenizer "$fixtures/tokenizers/bert")
+refuse 2 "--tokenizer FOLDER" "${label[@]}" --out labels
+refuse 2 "as many files as --labels: 1" "${label[@]}" "${words[@]}" --out labels --valid rows.csv rows.csv
+refuse 2 "--pairs and --labels exclude" "${label[@]}" "${words[@]}" --out labels --pairs text.txt text.txt
+refuse 1 'cow.tsv:2: no training row has the label "cow"; they have cat, dog' "${label[@]}" "${words[@]}" --out labels --valid cow.tsv
+refuse 1 "call it .jsonl" "$vkformer" train label.json --labels text.txt "${words[@]}" --out labels
+refuse 1 "can't be a classifier" "$vkformer" train small.json --labels rows.jsonl "${words[@]}" --out labels
+refuse 1 "the model's 12" "${label[@]}" "${words[@]}" --out labels --context 13
+[[ -e labels ]] && fail "a refused run left a folder behind"
+accept "${label[@]}" "${words[@]}" --out labels --valid rows.csv
+grep -q "majority 50.0 %, bag of words (naive Bayes) 100.0 %" out || fail "no baselines: $(cat out)"
+[[ $(grep -c "accuracy [0-9.]* %, macro F1 [0-9.]* of 2 rows" out) == 2 ]] || fail "no scores: $(cat out)"
+[[ $(grep -c '"accuracy":.*"macro_f1":' labels/metrics.jsonl) == 2 ]] || fail "no scores: $(cat labels/metrics.jsonl)"
+grep -q '"0": "cat"' "labels/$(cat labels/latest)/config.json" || fail "the labels are not in config.json"
+accept "$vkformer" train --resume --out labels --iterations 31
+printf 'the cat\na dog\tdogs\n\nthe cat and the cat and the cat and the cat\n' >asked.txt
+"$vkformer" classify labels --batch-tokens 9 <asked.txt >out 2>err || fail "classify: $(cat err)"
+[[ $(grep -cP '^(cat|dog)\t[01]\.[0-9]{4}$' out) == 4 && $(wc -l <out) == 4 ]] || fail "classify: $(cat out)"
+[[ $(head -n 1 out) == cat* ]] || fail "classify learned nothing: $(cat out)"
+grep -q "1 cut at 12 tokens" err || fail "classify did not say what was cut: $(cat err)"
+head -n 1 out >first
+accept "$vkformer" classify labels -p "the cat" --quiet
+cmp -s out first || fail "a text alone has another label or probability: $(cat out first)"
+accept "$vkformer" classify labels -p "the cat" --json
+grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"
+refuse 1 "gives no class" "$vkformer" classify "$fixtures/bert_mlm" -p "the"
+refuse 1 "tokenizer.json" "$vkformer" classify "$fixtures/bert_cls" -p "the"
+refuse 1 "standard input is empty" "$vkformer" classify labels

@@ -1,0 +1,146 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Runs of a language model: what can be wrong with one, and what it survives. Sourced by tests/command_line.sh.
+
+# A run, and what can be wrong with it.
+refuse 1 "no checkpoint" "$vkformer" train --resume --out none
+accept "${train[@]}" --out run
+refuse 1 "already holds a run" "${train[@]}" --out run
+accept "$vkformer" info run
+grep -q "run/checkpoint-000004/model.safetensors" out || fail "info did not find the run's checkpoint: $(cat out)"
+refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt
+accept "$vkformer" generate run -p "the " -n 30 --seed 1
+# An added token takes the text through the general tokenizer, which must not change it.
+cp out plain
+cp -r "run/$(cat run/latest)" tokenized
+sed -i 's/"added_tokens": \[\]/"added_tokens": [{"id": 900, "content": "<end>", "special": true}]/' tokenized/tokenizer.json
+accept "$vkformer" generate tokenized -p "the " -n 30 --seed 1
+cmp -s out plain || fail "the general tokenizer gives another text: $(cat out)"
+refuse 1 "the prompt has token 900" "$vkformer" generate tokenized -p "<end>the "
+# How text is generated: flags, then generation_config.json, then as above; the keys that matter are named.
+accept "$vkformer" generate tokenized -p "the " -n 12 --temp 0.7 --top-k 5 --seed 3
+grep -q generation_config err && fail "keys of a file that is not there: $(cat err)"
+cp out by_flags
+says='from generation_config.json: max_new_tokens 12, temperature 0.7, top_k 5'
+echo '{"do_sample": true, "temperature": 0.7, "top_k": 5, "max_new_tokens": 12, "min_length": 0}' >tokenized/generation_config.json
+accept "$vkformer" generate tokenized -p "the " --seed 3
+cmp -s out by_flags || fail "generation_config.json does not do what the flags do: $(cat out by_flags)"
+grep -qx "$says" err || fail "expected '$says': $(cat err)"
+accept "$vkformer" generate tokenized -p "the " -n 30 --seed 1 --temp 1 --top-k 0 --quiet
+cmp -s out plain || fail "generation_config.json goes before the flags: $(cat out)"
+[[ -s err ]] && fail "--quiet is not: $(cat err)"
+echo '{"no_repeat_ngram_size": 1, "max_new_tokens": 4}' >tokenized/generation_config.json
+for beams in 1 2; do
+  accept "$vkformer" generate tokenized -p "the " --beams $beams --quiet
+  [[ -z $(sed 's/^-[0-9.]*  //' out | tr -d '\n' | fold -w1 | sort | uniq -d) ]] || fail "no_repeat_ngram_size was ignored: $(cat out)"
+done
+rm tokenized/generation_config.json
+accept "$vkformer" generate run -p "the" --beams 2 -n 5
+# Text through an encoder-decoder.
+cp -r "$fixtures/t5" translated
+cp tokenized/tokenizer.json translated
+accept "$vkformer" generate translated -p "the" -n 5 --beams 2 --json
+grep -q '"text"' out || fail "no text from an encoder-decoder: $(cat out)"
+
+# Killed between its last checkpoint and its last evaluation, a run makes up for that.
+evaluation=$(tail -n 1 run/metrics.jsonl)
+sed -i '$d' run/metrics.jsonl
+accept "$vkformer" train --resume --out run
+[[ $(tail -n 1 run/metrics.jsonl) == "$evaluation" ]] || fail "the last evaluation was not made up for"
+refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
+refuse 1 "prompt" "$vkformer" generate run -p ""
+refuse 1 "not a folder" "$vkformer" generate nowhere -p "the"
+refuse 2 "--dropout" "$vkformer" train --resume --out run --dropout 0.5
+accept "$vkformer" train --resume --out run --iterations 6 --checkpoint-activations
+grep -q "computing activations again saves" out || fail "the plan does not say what recomputed activations save"
+grep -q '"checkpoint_activations": true' run/checkpoint-000006/state.json || fail "the run forgot --checkpoint-activations"
+[[ $(cat run/latest) == checkpoint-000006 ]] || fail "--iterations did not extend the resumed run"
+before=$(sha256sum <"run/$(cat run/latest)/model.safetensors")
+refuse 1 "diverged" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e38 --quiet
+unharmed() {
+  [[ $(sha256sum <"run/$(cat run/latest)/model.safetensors") == "$before" ]] || fail "a diverged run replaced its checkpoint: $1"
+}
+unharmed "after an iteration"
+refuse 1 "validation loss\|the loss is.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 7 --min-learning-rate 1e39 --quiet
+unharmed "in the last update"
+refuse 1 "gradient's norm.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e5 --min-learning-rate 1e5 --checkpoint-every 1 --quiet
+unharmed "with a finite loss and no finite gradient"
+[[ $(echo run/checkpoint-*) == run/checkpoint-000006 ]] || fail "a diverged run left checkpoints behind: $(ls run)"
+refuse 1 "no checkpoint is from before; begin anew" "${train[@]}" --out ruined --learning-rate 1e39 --quiet
+grep -q -- "--resume" err && fail "a run without a checkpoint advised to resume"
+[[ -e ruined/latest ]] && fail "a diverged run left a checkpoint: $(ls ruined)"
+accept "$vkformer" train --resume --out run --iterations 8
+checkpoint=run/$(cat run/latest)
+damage() {
+  rm -rf damaged
+  cp -r "$checkpoint" damaged
+}
+damage; head -c 1000 "$checkpoint/model.safetensors" >damaged/model.safetensors
+refuse 1 "model.safetensors" "$vkformer" generate damaged -p "the"
+damage; printf '\xff\xff\xff\xff\xff\xff\xff\x7f{}' >damaged/model.safetensors
+refuse 1 "model.safetensors" "$vkformer" generate damaged -p "the"
+damage; sed -i 's/"n_embd": 24/"n_embd": 27/' damaged/config.json
+refuse 1 "shape" "$vkformer" generate damaged -p "the"
+grep -q "^device " err && fail "a device was opened before the model's files were checked"
+damage; rm damaged/tokenizer.json
+refuse 1 "tokenizer.json" "$vkformer" generate damaged -p "the"
+cp -r run broken-run; echo "checkpoint-999999" >broken-run/latest
+refuse 1 "latest" "$vkformer" train --resume --out broken-run
+cp -r run odd-run; sed -i 's/"n_embd": 24/"n_embd": 27/' "odd-run/$(cat run/latest)/config.json"
+refuse 1 "shape" "$vkformer" train --resume --out odd-run
+grep -q "^device " err && fail "a device was opened before the checkpoint was checked"
+cp -r run cut-run; head -c 500 "$checkpoint/optimizer.safetensors" >"cut-run/$(cat run/latest)/optimizer.safetensors"
+refuse 1 "optimizer.safetensors" "$vkformer" train --resume --out cut-run
+
+# Messages that can't be written stop no work, also where nothing is open for them: no file must take their place.
+trained() {
+  cmp -s "$1/checkpoint-000004/model.safetensors" reference/checkpoint-000004/model.safetensors || fail "no whole run: $2"
+}
+accept "${train[@]}" --out reference
+"${train[@]}" --out silent 2>/dev/full >out </dev/null || fail "stderr on a full device ended a training: $?"
+trained silent "stderr on a full device"
+"${train[@]}" --out closed 2>&- >out </dev/null || fail "a closed stderr ended a training: $?"
+trained closed "a closed stderr"
+"${train[@]}" --out piped --evaluate-every 1 2>err </dev/null | true
+trained piped "a reader that went away"
+"$vkformer" devices --nonsense 2>/dev/full </dev/null
+[[ $? == 2 ]] || fail "an error that can't be printed changes the status"
+# Results that can't be written are an error, and no verdict on anything else.
+for command in "devices" "ops" "--help" "info --json $fixtures/gpt2" "train small.json --plan --quiet" \
+    "generate run -p the -n 4 --quiet" "generate $fixtures/gpt2 --ids 5 -n 4 --quiet" "verify $fixtures/tokenizers"; do
+  for target in /dev/full closed; do
+    read -ra words <<<"$command"
+    status=0
+    if [[ $target == closed ]]; then
+      "$vkformer" "${words[@]}" >&- 2>err </dev/null || status=$?
+    else
+      "$vkformer" "${words[@]}" >$target 2>err </dev/null || status=$?
+    fi
+    [[ $status == 1 && $(grep -vc '^device ' err) == 1 ]] && grep -q "can't be written to stdout" err ||
+      fail "status $status, stdout $target: $command: $(cat err)"
+  done
+done
+(ulimit -f 100; "$vkformer" convert "$fixtures/gpt2" large) 2>err && fail "a file may be larger than the limit"
+grep -q "large" err && [[ ! -e large ]] || fail "a limit on file sizes: $(cat err; ls)"
+
+# A full disk loses no checkpoint. (Needs the right to mount.)
+mkdir full
+if mount -t tmpfs -o size=1m tmpfs full 2>/dev/null; then
+  accept "${train[@]}" --out full/run
+  before=$(sha256sum <"full/run/$(cat full/run/latest)/model.safetensors")
+  sed -i 's/"iterations": 4/"iterations": 8/' "full/run/$(cat full/run/latest)/state.json"
+  head -c 2m /dev/zero >full/filler 2>/dev/null
+  refuse 1 "disk" "$vkformer" train --resume --out full/run --quiet
+  [[ $(sha256sum <"full/run/$(cat full/run/latest)/model.safetensors") == "$before" ]] || fail "a full disk damaged the checkpoint"
+  umount full
+else
+  echo "skipped: a full disk (no right to mount)"
+fi
+
+# Ctrl-C ends cleanly with a checkpoint that continues.
+"$vkformer" train small.json --data text.txt --iterations 100000 --batch 2 --out stopped --quiet >out 2>err &
+process=$!
+until [[ -s stopped/metrics.jsonl ]] || ! kill -0 $process 2>/dev/null; do :; done
+kill -INT $process
+wait $process || fail "Ctrl-C ended with status $?"
+[[ -s stopped/latest ]] || fail "Ctrl-C left no checkpoint"
+grep -q "resume" err || fail "Ctrl-C did not say how to continue"

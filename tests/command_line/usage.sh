@@ -1,0 +1,38 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Flags, devices, memory. Sourced by tests/command_line.sh.
+
+# Usage.
+refuse 2 "subcommand" "$vkformer"
+refuse 2 "nonsense" "$vkformer" nonsense
+refuse 2 "CONFIG" "$vkformer" train --out run
+refuse 2 "--out" "$vkformer" train small.json --data text.txt
+refuse 2 "--batch" "${train[@]}" --out run --batch 0
+refuse 2 "--iterations" "${train[@]}" --out run --iterations many
+refuse 2 "no op" "$vkformer" conform -o nonsense
+refuse 2 "regular expression" "$vkformer" conform -p '('
+refuse 2 "neither a folder" "$vkformer" bench -m nonsense
+
+# Measured choices.
+refuse 1 "no such file" "${train[@]}" --out run --tuning none.json
+refuse 2 "--tuning none" "${train[@]}" --out run --tuning none --tune
+refuse 1 "timestamps" "${train[@]}" --out run --device reference --tune --tuning new.json
+
+# Devices and memory.
+refuse 1 "no device" "${train[@]}" --out run --device nonsense
+refuse 1 "no Vulkan driver" env VK_DRIVER_FILES=/nonexistent.json VK_ICD_FILENAMES=/nonexistent.json "${train[@]}" --out run
+cat >huge.json <<'JSON'
+{"model_type": "gpt2", "n_positions": 64, "n_embd": 4096, "n_layer": 96, "n_head": 32}
+JSON
+refuse 1 "MiB free" "$vkformer" train huge.json --data text.txt --out run --quiet
+
+cat >wide.json <<'JSON'
+{"model_type": "gpt2", "n_positions": 64, "n_embd": 65536, "n_layer": 1, "n_head": 512}
+JSON
+refuse 1 "one allocation" "$vkformer" train wide.json --data text.txt --out run --quiet
+
+# Values that can't be, and ops that can't be timed.
+refuse 2 "warmup" "${train[@]}" --out run --warmup -3
+refuse 2 "name=number" "$vkformer" bench --op scale --input 4 --attr factor=abc
+refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate nonsense
+refuse 1 "matmul" "$vkformer" bench --op matmul
+refuse 1 "timestamps" "$vkformer" bench --op add --input 4 --input 4 --device reference

@@ -1,0 +1,51 @@
+#include "tools/cli/job_kinds.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+std::span<const JobKind> job_kinds() {
+  static const std::array kinds{
+      JobKind{.option = "--data",
+              .type_name = "FILE",
+              .help = "text file, for a language model",
+              .roles = {"text"},
+              .has_valid = false,
+              .make = text_job},
+      JobKind{.option = "--pairs",
+              .type_name = "SOURCE TARGET",
+              .help = "two files: line i of the second is the translation of line i of the first",
+              .roles = {"source", "target"},
+              .has_valid = true,
+              .make = pairs_job},
+      JobKind{.option = "--labels",
+              .type_name = "FILE",
+              .help = "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label",
+              .roles = {"labels"},
+              .has_valid = true,
+              .make = labels_job},
+  };
+  return kinds;
+}
+
+const JobKind& kind_of_files(const std::vector<RunFile>& files) {
+  const auto found = std::ranges::find_if(
+      job_kinds(), [&](const JobKind& kind) { return find_file(files, kind.roles.front()) != nullptr; });
+  check(found != job_kinds().end(), "the run's state.json names no files that this version trains on");
+  return *found;
+}
+
+const JobKind* kind_of_flags(const TrainFlags& flags) {
+  const JobKind* found = nullptr;
+  for (const JobKind& kind : job_kinds()) {
+    if (!flags.files.contains(kind.option)) continue;
+    if (found != nullptr) throw UsageError(fmt::format("{} and {} exclude each other", found->option, kind.option));
+    found = &kind;
+  }
+  return found;
+}
+
+}  // namespace vkformer
