@@ -1,6 +1,7 @@
 #pragma once
 // The kernels of this build, whatever the device.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,8 @@ namespace vkformer {
 /// A kernel's shader in one of its variants.
 struct KernelVariant {
   std::string_view kernel, variant;
-  bool built = false;  ///< false: the glslang of this build could not compile it
+  bool built = false;                ///< false: the glslang of this build could not compile it
+  std::vector<uint32_t> flags = {};  ///< ids of its specialization constants that are booleans
 };
 
 std::vector<KernelVariant> kernel_variants();

@@ -18,7 +18,7 @@ namespace {
 
 /// A specialization constant and one of the values it had.
 struct Flag {
-  size_t constant = 0;
+  uint32_t constant = 0;
   uint32_t value = 0;
   auto operator<=>(const Flag&) const = default;
 };
@@ -27,7 +27,7 @@ struct Flag {
 struct Proof {
   std::vector<size_t> pipelines;                ///< by run
   std::map<Flag, std::set<std::string>> flags;  ///< the drivers that ran each value
-  std::map<size_t, uint32_t> largest;           ///< value of each constant
+  std::vector<uint32_t> booleans;               ///< constants that choose code
 };
 
 using Kernel = std::pair<std::string, std::string>;  ///< and its variant
@@ -40,14 +40,11 @@ nlohmann::json load_report(const std::string& file) {
   return report;
 }
 
-/// Constants whose values are all small choose code: flags, kinds of mask, activations. Others are sizes.
-bool is_flag(const Proof& proof, size_t constant) { return proof.largest.at(constant) < 8; }
-
 /// "3=1 7=0": values of flags that fewer than two drivers ran.
 std::string lone_flags(const Proof& proof) {
   std::string text;
   for (const auto& [flag, drivers] : proof.flags)
-    if (is_flag(proof, flag.constant) && drivers.size() < 2)
+    if (std::ranges::count(proof.booleans, flag.constant) > 0 && drivers.size() < 2)
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", flag.constant, flag.value);
   return text;
 }
@@ -60,7 +57,7 @@ void print_proof_matrix(const std::vector<std::string>& files, const std::string
   std::vector<std::string> runs;
   std::map<Kernel, Proof> proofs;
   for (const KernelVariant& kernel : kernel_variants())
-    if (kernel.built) proofs[{std::string(kernel.kernel), std::string(kernel.variant)}];
+    if (kernel.built) proofs[{std::string(kernel.kernel), std::string(kernel.variant)}].booleans = kernel.flags;
   for (auto& [kernel, proof] : proofs) proof.pipelines.resize(files.size());
   for (const std::string& file : files) {
     const nlohmann::json report = load_report(file);
@@ -72,10 +69,7 @@ void print_proof_matrix(const std::vector<std::string>& files, const std::string
       Proof& proof = found->second;
       ++proof.pipelines[runs.size()];
       const auto constants = row.at("constants").get<std::vector<uint32_t>>();
-      for (size_t i = 0; i < constants.size(); ++i) {
-        proof.flags[{i, constants[i]}].insert(driver);
-        proof.largest[i] = std::max(proof.largest[i], constants[i]);
-      }
+      for (uint32_t i = 0; i < constants.size(); ++i) proof.flags[{i, constants[i]}].insert(driver);
     }
     runs.push_back(report.at("run").get<std::string>());
   }
@@ -89,12 +83,14 @@ void print_proof_matrix(const std::vector<std::string>& files, const std::string
   for (const auto& [kernel, proof] : proofs) {
     print("{:<36} {:<18}", kernel.first, kernel.second);
     for (size_t count : proof.pipelines) print(" {:>5}", count);
-    print("  {}\n", lone_flags(proof));
+    const std::string lone = lone_flags(proof);
+    print("  {}\n", lone);
     std::set<std::string> drivers;
     for (const auto& [flag, ran] : proof.flags) drivers.insert(ran.begin(), ran.end());
     const std::string name = kernel.first + "/" + kernel.second;
     const size_t wanted = std::regex_search(name, on_none) ? 0 : std::regex_search(name, on_one) ? 1 : 2;
-    if (drivers.size() < wanted) unproved.push_back(name);
+    const bool half_proved = wanted == 2 && !lone.empty();
+    if (drivers.size() < wanted || half_proved) unproved.push_back(half_proved ? name + " " + lone : name);
   }
   print("{} kernels with their variants, {} of them proved on too few drivers\n", proofs.size(), unproved.size());
   std::string list;
