@@ -8,6 +8,11 @@ refuse 1 "empty" "$vkformer" tokens empty.txt --out tokens
 refuse 1 "size of 30 or more" "$vkformer" tokens text.txt --size 20 --out tokens
 accept "$vkformer" tokens text.txt --kind byte-bpe --size 270 --out tokens
 refuse 1 "there already" "$vkformer" tokens text.txt --out tokens
+head -n 2 text.txt | "$vkformer" encode tokens >out || fail "encode"
+[[ $(wc -l <out) == 2 && $(grep -cE '^[0-9]+( [0-9]+)*$' out) == 2 ]] || fail "encode: $(cat out)"
+accept "$vkformer" encode tokens -p "the fox" --json
+grep -q '"ids":\[.*"tokens":\["the","Ġ"' out || fail "encode --json: $(cat out)"
+refuse 1 "tokenizer.json" "$vkformer" encode "$fixtures/gpt2" -p "the"
 
 # Texts.
 refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run

@@ -121,6 +121,13 @@ struct TokensFlags {
   bool quiet = false;
 };
 
+struct EncodeFlags {
+  std::string model;
+  std::optional<std::string> text;  ///< instead of standard input
+  bool special = true;              ///< with the tokens that the tokenizer puts around a text
+  bool json = false;
+};
+
 struct ConformFlags {
   CommonFlags common;
   ConformOptions options;
@@ -186,6 +193,7 @@ void attention_page(const AttentionFlags& flags);
 void convert(const ConvertFlags& flags);
 void write_numbers(const NumbersFlags& flags);
 void tokens(const TokensFlags& flags);
+void encode(const EncodeFlags& flags);
 void conform(const ConformFlags& flags);
 /// Prints which kernels of this build the reports prove. Throws Error when one is proved on fewer than two drivers: on
 /// none where its "kernel/variant" matches the regular expression `single`; those of `elsewhere` need no proof here.

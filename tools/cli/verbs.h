@@ -20,7 +20,7 @@ void remember_given(CLI::App& command, std::set<std::string>& given);
 void add_train_verb(CLI::App& app);
 /// train, generate, translate, classify, attention, logits, info, convert
 void add_model_verbs(CLI::App& app);
-/// data, tokens, score
+/// data, tokens, encode, score
 void add_data_verbs(CLI::App& app);
 /// devices, ops, conform, verify, bench, tune
 void add_device_verbs(CLI::App& app);

@@ -74,6 +74,17 @@ void add_tokens(CLI::App& app) {
   command->callback([flags] { tokens(*flags); });
 }
 
+void add_encode(CLI::App& app) {
+  auto flags = std::make_shared<EncodeFlags>();
+  CLI::App* command = app.add_subcommand("encode", "a line of token ids for each line of standard input");
+  command->add_option("model", flags->model, "folder with a tokenizer.json: a model, a run, or what tokens wrote")
+      ->required();
+  command->add_option("-p,--prompt", flags->text, "the text, instead of standard input");
+  command->add_flag("!--no-special", flags->special, "without the special tokens that belong around a text");
+  command->add_flag("--json", flags->json, "text, ids and tokens");
+  command->callback([flags] { encode(*flags); });
+}
+
 }  // namespace
 
 void add_data_verbs(CLI::App& app) {
@@ -81,6 +92,7 @@ void add_data_verbs(CLI::App& app) {
   data->require_subcommand(1);
   add_numbers(*data);
   add_tokens(app);
+  add_encode(app);
   add_score(app);
 }
 

@@ -1,0 +1,167 @@
+// Fifty steps of training as PyTorch makes them, on batches by length: the losses that tests/huggingface/train_cases.py
+// recorded in tests/fixtures/training. The batches are made here; `vkformer_tests "[.record]"` writes them for it.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "models/data/labelled.h"
+#include "models/data/pairs.h"
+#include "models/training/trainer.h"
+#include "models/weights.h"
+#include "runtime/files/safetensors.h"
+#include "tests/model_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+
+namespace {
+
+constexpr int64_t steps = 50;
+
+/// A recorded model, the data it is trained on here, and how.
+struct Training {
+  std::string name;
+  TrainSettings settings;
+  double label_smoothing = 0;
+  std::unique_ptr<TrainingData> data;
+
+  std::filesystem::path folder() const { return fixtures / "training"; }
+  Model model() const {
+    Model model = load_model(fixtures / name);
+    model.label_smoothing = label_smoothing;
+    return model;
+  }
+};
+
+/// Ids 5 .. 90 that follow from `seed`, some `length` of them, and the end id 2.
+std::vector<int32_t> sentence(int64_t seed, int64_t length) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < length; ++i) ids.push_back(static_cast<int32_t>(5 + (seed * 31 + i * (7 + seed % 5)) % 86));
+  ids.push_back(2);
+  return ids;
+}
+
+/// BERT is fine-tuned to tell texts by their first token's remainder.
+Training fine_tuning() {
+  LabelData::Split rows;
+  for (int64_t i = 0; i < 96; ++i) {
+    std::vector<int32_t> ids = sentence(i, 1 + i * 5 % 19);
+    rows.classes.push_back(ids.front() % 3);
+    rows.texts.segments.emplace_back(ids.size(), 0);
+    rows.texts.ids.push_back(std::move(ids));
+  }
+  return {.name = "bert_cls",
+          .settings = {.iterations = steps,
+                       .learning_rate = 5e-4,
+                       .min_learning_rate = 0,
+                       .schedule = Schedule::linear,
+                       .warmup = 5,
+                       .beta2 = 0.999,
+                       .weight_decay = 0.01},
+          .label_smoothing = 0,
+          .data = std::make_unique<LabelData>(
+              std::move(rows), LabelData::Split(),
+              LabelData::Settings{.batches = {.positions = 96, .most_rows = 12, .most_shapes = 4, .seed = 3},
+                                  .inputs = {}})};
+}
+
+/// Marian learns to copy sentences without their first tokens. An iteration has two micro-batches of unlike shapes.
+Training translation() {
+  TokenPairs pairs;
+  for (int64_t i = 0; i < 96; ++i) {
+    pairs.sources.push_back(sentence(i, 2 + i * 7 % 17));
+    pairs.targets.emplace_back(pairs.sources.back().begin() + 1, pairs.sources.back().end());
+  }
+  return {.name = "marian",
+          .settings = {.accumulate = 2,
+                       .iterations = steps,
+                       .learning_rate = 1e-3,
+                       .schedule = Schedule::inverse_sqrt,
+                       .warmup = 8,
+                       .beta2 = 0.98},
+          .label_smoothing = 0.1,
+          .data = std::make_unique<PairData>(
+              std::move(pairs), TokenPairs(),
+              PairData::Settings{
+                  .batches = {.positions = 80, .most_shapes = 4, .seed = 4}, .padding = 96, .decoder_start = 96})};
+}
+
+std::vector<Training> all_trainings() {
+  std::vector<Training> trainings;
+  trainings.push_back(fine_tuning());
+  trainings.push_back(translation());
+  return trainings;
+}
+
+/// "7.1.ids": of iteration 7's second micro-batch.
+std::string tensor_name(int64_t number, int64_t accumulate, std::string_view input) {
+  return fmt::format("{}.{}.{}", number / accumulate + 1, number % accumulate, input);
+}
+
+}  // namespace
+
+TEST_CASE("the batches of recorded trainings are written", "[.record]") {
+  for (const Training& training : all_trainings()) {
+    std::filesystem::create_directories(training.folder());
+    std::vector<DataBatch> batches;
+    for (int64_t i = 0; i < steps * training.settings.accumulate; ++i)
+      batches.push_back(training.data->training_batch(i));
+    std::vector<TensorSource> tensors;
+    nlohmann::json rates = nlohmann::json::array();
+    for (int64_t i = 1; i <= steps; ++i) rates.push_back(learning_rate_at(training.settings, i));
+    for (size_t i = 0; i < batches.size(); ++i)
+      for (const auto& [name, values] : batches[i].inputs) {
+        std::vector<int64_t> shape{batches[i].shape.rows};
+        if (std::ssize(values) > shape[0]) shape.push_back(std::ssize(values) / shape[0]);
+        tensors.push_back(
+            TensorSource::of(tensor_name(static_cast<int64_t>(i), training.settings.accumulate, name), shape, values));
+      }
+    const TrainSettings& s = training.settings;
+    write_safetensors(training.folder() / (training.name + ".batches.safetensors"), tensors);
+    write_json(training.folder() / (training.name + ".json"), {{"steps", steps},
+                                                               {"accumulate", s.accumulate},
+                                                               {"learning_rates", rates},
+                                                               {"betas", {s.beta1, s.beta2}},
+                                                               {"epsilon", s.epsilon},
+                                                               {"weight_decay", s.weight_decay},
+                                                               {"clip", s.clip},
+                                                               {"label_smoothing", training.label_smoothing}});
+  }
+}
+
+TEST_CASE("fifty steps on batches by length have PyTorch's losses", "[training][device][one_driver]") {
+  const auto backend = make_backend("");
+  for (const Training& training : all_trainings()) {
+    INFO(training.name);
+    const SafetensorsFile recorded(training.folder() / (training.name + ".batches.safetensors"));
+    const auto wanted = JsonObject::load(training.folder() / (training.name + ".json")).value().at("losses");
+    const Model model = training.model();
+    Trainer trainer(*backend, plan_training(model, training.settings, training.data->shapes(), *backend));
+    load_parameters(trainer.store(), model.parameters, fixtures / training.name);
+    std::set<int64_t> lengths;
+    double worst = 0;
+    for (int64_t i = 0; i < steps; ++i) {
+      std::vector<DataBatch> batches;
+      std::vector<TrainingBatch> views;
+      for (int64_t micro = 0; micro < training.settings.accumulate; ++micro) {
+        const int64_t number = i * training.settings.accumulate + micro;
+        batches.push_back(training.data->training_batch(number));
+        lengths.insert(batches.back().shape.positions);
+        for (const auto& [name, values] : batches.back().inputs) {
+          std::vector<int32_t> same(values.size());
+          recorded.read_ints(recorded.require(tensor_name(number, training.settings.accumulate, name)), same);
+          REQUIRE(values == same);
+        }
+      }
+      for (const DataBatch& batch : batches) views.push_back(batch.view());
+      const double loss = trainer.step(i + 1, views), want = wanted.at(static_cast<size_t>(i)).get<double>();
+      worst = std::max(worst, std::abs(loss / want - 1));
+    }
+    INFO("largest relative difference " << worst);
+    CHECK(worst < 1e-5);
+    CHECK(lengths.size() > 2);
+    CHECK(wanted.back().get<double>() < 0.9 * wanted.front().get<double>());
+  }
+}
