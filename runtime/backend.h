@@ -62,6 +62,7 @@ struct Counters {
   uint64_t dispatches = 0;           ///< dispatches, copies and fills of one run
   uint64_t barriers = 0;             ///< of one run
   uint64_t segments = 0;             ///< submissions of one run
+  double seconds = 0;                ///< of all runs, from the first submission until the device is done
 };
 
 /// Device memory for the temporaries of programs of which never two run at the same time: as much as the largest needs.

@@ -3,19 +3,11 @@
 #include <algorithm>
 
 #include "runtime/check.h"
-#include "runtime/files/mapped_file.h"
 #include "runtime/random.h"
 
 namespace vkformer {
 
-std::string read_text(const std::filesystem::path& file) {
-  const MappedFile mapped(file);
-  const auto bytes = mapped.bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-TextWindows::TextWindows(std::vector<int32_t> ids, const Settings& settings)
-    : ids_(std::move(ids)), settings_(settings) {
+TextWindows::TextWindows(TokenSequence ids, const Settings& settings) : ids_(std::move(ids)), settings_(settings) {
   const auto validation = static_cast<int64_t>(static_cast<double>(size()) * settings.validation_fraction);
   training_tokens_ = size() - validation;
   check(training_tokens_ > settings.context,
@@ -32,11 +24,11 @@ std::vector<BatchShape> TextWindows::shapes() const {
 }
 
 DataBatch TextWindows::batch(const std::vector<int64_t>& starts) const {
-  std::vector<int32_t> ids, targets;
+  std::vector<int32_t> ids, targets, window(static_cast<size_t>(settings_.context) + 1);
   for (int64_t start : starts) {
-    const auto from = ids_.begin() + start;
-    ids.insert(ids.end(), from, from + settings_.context);
-    targets.insert(targets.end(), from + 1, from + settings_.context + 1);
+    ids_.read(start, window);
+    ids.insert(ids.end(), window.begin(), window.end() - 1);
+    targets.insert(targets.end(), window.begin() + 1, window.end());
   }
   const auto tokens = static_cast<int64_t>(ids.size());
   return {.shape = shapes().front(),
@@ -57,6 +49,11 @@ DataBatch TextWindows::training_batch(int64_t number) const {
     starts.push_back(static_cast<int64_t>((uint64_t{words[0]} << 32 | words[1]) % choices));
   }
   return batch(starts);
+}
+
+int64_t TextWindows::epoch() const {
+  const int64_t tokens = settings_.rows * settings_.context;
+  return (training_tokens_ + tokens - 1) / tokens;
 }
 
 int64_t TextWindows::validation_windows() const {

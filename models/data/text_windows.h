@@ -1,8 +1,7 @@
 #pragma once
 // A text as training data of a causal model: encoded once, split, and cut into windows.
 
-#include <filesystem>
-
+#include "models/data/token_sequence.h"
 #include "models/data/training_data.h"
 
 namespace vkformer {
@@ -17,14 +16,15 @@ class TextWindows : public TrainingData {
     uint32_t seed = 0;
   };
   /// Throws Error when a split is shorter than one context and its next token.
-  TextWindows(std::vector<int32_t> ids, const Settings& settings);
+  TextWindows(TokenSequence ids, const Settings& settings);
 
   /// Tokens of both splits.
-  int64_t size() const { return static_cast<int64_t>(ids_.size()); }
+  int64_t size() const { return ids_.size(); }
 
   std::vector<BatchShape> shapes() const override;
   /// Random windows of the training split.
   DataBatch training_batch(int64_t number) const override;
+  int64_t epoch() const override;
   int64_t validation_batches() const override;
   /// Windows that do not overlap. Targets of rows past the last are ignored.
   DataBatch validation_batch(int64_t index, int64_t count) const override;
@@ -33,12 +33,9 @@ class TextWindows : public TrainingData {
   DataBatch batch(const std::vector<int64_t>& starts) const;
   int64_t validation_windows() const;
 
-  std::vector<int32_t> ids_;
+  TokenSequence ids_;
   Settings settings_;
   int64_t training_tokens_;
 };
-
-/// A whole file. Throws Error when it can't be read or is empty.
-std::string read_text(const std::filesystem::path& file);
 
 }  // namespace vkformer

@@ -29,8 +29,8 @@ class TrainingData {
   /// Micro-batch `number` (0, 1, ...) of the run. The same object gives the same batch for a number, whatever was asked
   /// for before.
   virtual DataBatch training_batch(int64_t number) const = 0;
-  /// Micro-batches that see every example once; 0: examples are drawn.
-  virtual int64_t epoch() const { return 0; }
+  /// Micro-batches that see every example once or, where examples are drawn, as many tokens as there are.
+  virtual int64_t epoch() const = 0;
   /// Batches of the whole validation split; 0: there is none.
   virtual int64_t validation_batches() const = 0;
   /// Batch `index` of `count` that are spread evenly over the validation split.

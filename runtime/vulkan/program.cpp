@@ -50,6 +50,7 @@ class VulkanProgram : public Program {
     const auto start = std::chrono::steady_clock::now();
     segments_.run();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    counters_.seconds += seconds;
     // The first run includes the driver's compilation.
     if (++counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();
   }

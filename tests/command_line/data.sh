@@ -13,6 +13,22 @@ head -n 2 text.txt | "$vkformer" encode tokens >out || fail "encode"
 accept "$vkformer" encode tokens -p "the fox" --json
 grep -q '"ids":\[.*"tokens":\["the","Ġ"' out || fail "encode --json: $(cat out)"
 refuse 1 "tokenizer.json" "$vkformer" encode "$fixtures/gpt2" -p "the"
+# Token files give the same run as the text they were made of.
+refuse 2 "standard input" "$vkformer" encode tokens --out tokens.safetensors
+accept "$vkformer" encode tokens text.txt --out tokens.safetensors
+refuse 2 "needs the --tokenizer" "${train[@]:0:3}" --data tokens.safetensors --out run
+refuse 1 "another tokenizer" "${train[@]:0:3}" --data tokens.safetensors --tokenizer "$fixtures/tokenizers/gpt2" --out run
+refuse 1 '"ids"' "${train[@]:0:3}" --data "$fixtures/gpt2/model.safetensors" --tokenizer tokens --out run
+printf 'abc' >odd.bin
+refuse 1 "middle of one" "${train[@]:0:3}" --data odd.bin --tokenizer tokens --out run
+for data in text.txt tokens.safetensors; do
+  accept "${train[@]:0:3}" --data $data --tokenizer tokens --epochs 1 --batch 8 --out "of-$data" --evaluate-every 100
+  grep -q "bits a byte" out || fail "no bits a byte: $(cat out)"
+done
+cmp -s of-*/checkpoint-*/model.safetensors || fail "a token file trains another model than its text"
+accept "${train[@]:0:5}" --batch 2 --out short --iterations 1000000 --minutes 0.0001
+grep -q "ended at iteration 1: 0.0001 minutes are over" err || fail "--minutes: $(cat err)"
+grep -q "tokens/s; [0-9.]* % of that time outside the device" out || fail "no speed: $(cat out)"
 
 # Texts.
 refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run

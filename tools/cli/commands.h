@@ -56,6 +56,8 @@ struct TrainFlags {
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
   int64_t score_lines = 200;   ///< of an evaluation on pairs
   std::string keep_best;       ///< metric by which RUN/best is kept; empty: it is not
+  int64_t epochs = 0;          ///< instead of iterations
+  double minutes = 0;          ///< of this process after which the run ends; 0: no limit
   int64_t early_stopping = 0;  ///< evaluations without a better one after which the run ends; 0: never
   int64_t average = 1;         ///< last checkpoints whose mean is made at the end
   bool bytes = false, resume = false, plan = false;
@@ -123,7 +125,9 @@ struct TokensFlags {
 
 struct EncodeFlags {
   std::string model;
-  std::optional<std::string> text;  ///< instead of standard input
+  std::string file = "-";           ///< of lines; "-": standard input
+  std::string out;                  ///< token file of the whole text, instead of printing
+  std::optional<std::string> text;  ///< instead of a file
   bool special = true;              ///< with the tokens that the tokenizer puts around a text
   bool json = false;
 };

@@ -11,7 +11,7 @@ std::span<const JobKind> job_kinds() {
   static const std::array kinds{
       JobKind{.option = "--data",
               .type_name = "FILE",
-              .help = "text file, for a language model",
+              .help = "text file, or token file of encode --out, for a language model",
               .roles = {"text"},
               .has_valid = false,
               .make = text_job},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "models/data/text_windows.h"
 #include "runtime/check.h"
 #include "runtime/hash.h"
 #include "tools/cli/job_kinds.h"
@@ -11,12 +10,6 @@
 namespace vkformer {
 
 namespace {
-
-std::string fingerprint(std::string_view text) {
-  uint64_t hash = hash_start;
-  for (char c : text) hash = hash_step(hash, static_cast<uint8_t>(c));
-  return fmt::format("{}-{:016x}", text.size(), hash);
-}
 
 const std::string valid_prefix = "valid ";
 
@@ -30,7 +23,7 @@ std::vector<RunFile> named_files(const TrainFlags& flags, const std::vector<RunF
     throw UsageError(fmt::format("--valid takes as many files as {}: {}", kind->option, kind->roles.size()));
   std::vector<RunFile> files;
   const auto add = [&](const std::string& prefix, const std::vector<std::string>& paths) {
-    for (size_t i = 0; i < paths.size(); ++i) files.push_back({prefix + kind->roles[i], paths[i], {}, {}});
+    for (size_t i = 0; i < paths.size(); ++i) files.push_back({prefix + kind->roles[i], paths[i], {}});
   };
   if (flags.files.contains(kind->option)) add("", flags.files.at(kind->option));
   add(valid_prefix, flags.valid);
@@ -47,6 +40,12 @@ std::string option_of_role(const std::string& role) {
 
 }  // namespace
 
+std::string content_print(std::string_view content) {
+  uint64_t hash = hash_start;
+  for (char c : content) hash = hash_step(hash, static_cast<uint8_t>(c));
+  return fmt::format("{}-{:016x}", content.size(), hash);
+}
+
 const RunFile* find_file(const std::vector<RunFile>& files, std::string_view role) {
   const auto found = std::ranges::find(files, role, &RunFile::role);
   return found == files.end() ? nullptr : &*found;
@@ -57,8 +56,9 @@ std::vector<RunFile> read_run_files(const TrainFlags& flags, const std::vector<R
   for (const RunFile& old : before)
     if (!find_file(files, old.role)) files.push_back(old);
   for (RunFile& file : files) {
-    file.content = read_text(file.path);
-    file.print = fingerprint(file.content);
+    file.mapped = std::make_shared<const MappedFile>(file.path);
+    file.content = file.mapped->text();
+    file.print = content_print(file.content);
     file.path = std::filesystem::absolute(file.path).string();
     if (before.empty()) continue;
     const RunFile* old = find_file(before, file.role);

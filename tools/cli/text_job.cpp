@@ -1,8 +1,6 @@
 // `train --data`: a text file becomes a language model.
 
-#include "models/data/lines.h"
 #include "models/data/text_windows.h"
-#include "models/text/text_sections.h"
 #include "models/text/vocabulary.h"
 #include "runtime/check.h"
 #include "tools/cli/tokenizer_files.h"
@@ -14,15 +12,17 @@ namespace {
 
 /// Text as ids, what a checkpoint needs to know of that, and the number of ids there are.
 struct EncodedText {
-  std::vector<int32_t> ids;
+  TokenSequence ids;
+  int64_t text_bytes = 0;  ///< 0: unknown
   int64_t size = 0;
   nlohmann::json config;  ///< keys
   std::function<void(const std::filesystem::path&)> write;
 };
 
 /// One id a character or byte.
-EncodedText encode_symbols(const std::string& text, const Vocabulary& vocabulary) {
+EncodedText encode_symbols(std::string_view text, const Vocabulary& vocabulary) {
   return {.ids = vocabulary.encode(text),
+          .text_bytes = std::ssize(text),
           .size = vocabulary.size(),
           // No token begins, ends or pads such a text. Without the keys, readers would take the family's usual ids,
           // which are characters here or lie outside the vocabulary.
@@ -30,29 +30,43 @@ EncodedText encode_symbols(const std::string& text, const Vocabulary& vocabulary
           .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }};
 }
 
-EncodedText encode_pieces(const std::string& text, const std::string& name, const TokenizerFiles& files) {
-  const Tokenizer tokenizer = files.tokenizer();
-  split_lines(text, name);  // says where it is not UTF-8
-  EncodedText encoded{
-      .ids = {}, .size = tokenizer.size(), .config = nlohmann::json::object(), .write = [files](const auto& folder) {
-        files.write(folder);
-      }};
-  for (const std::string& section : text_sections(text)) {
-    const std::vector<int32_t> ids = tokenizer.encode(section, false).ids;
-    encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
-  }
+/// With the keys of a tokenizer that marks where texts end.
+EncodedText encoded_by(const Tokenizer& tokenizer, const TokenizerFiles& files, TokenSequence ids, int64_t text_bytes) {
+  EncodedText encoded{.ids = std::move(ids),
+                      .text_bytes = text_bytes,
+                      .size = tokenizer.size(),
+                      .config = nlohmann::json::object(),
+                      .write = [files](const auto& folder) { files.write(folder); }};
   if (const auto end = tokenizer.id_of("<|endoftext|>"))
     encoded.config = {{"bos_token_id", *end}, {"eos_token_id", *end}, {"pad_token_id", nullptr}};
   return encoded;
 }
 
+/// Of a token file, whose ids must be this tokenizer's.
+EncodedText read_tokens(const RunFile& file, const TokenizerFiles& files) {
+  TokenSequence ids(file.mapped, file.path);
+  check(ids.tokenizer().empty() || ids.tokenizer() == files.print(), "{} has the ids of another tokenizer than {}",
+        file.path, files.name());
+  const Tokenizer tokenizer = files.tokenizer();
+  const int64_t size = ids.largest_size(), bytes = ids.text_bytes();
+  check(size <= tokenizer.size(), "{} has the id {}, {} only {} tokens; they don't belong together", file.path,
+        size - 1, files.name(), tokenizer.size());
+  return encoded_by(tokenizer, files, std::move(ids), bytes);
+}
+
 EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std::filesystem::path& checkpoint) {
-  const std::string& text = file.content;
+  const std::string_view text = file.content;
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
+  if (TokenSequence::is_name(file.path)) {
+    if (folder.empty()) throw UsageError("a token file needs the --tokenizer FOLDER that made it");
+    return read_tokens(file, TokenizerFiles::load(folder));
+  }
   if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
   const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
   if (Vocabulary::is_one(tokenizer)) return encode_symbols(text, Vocabulary::from(tokenizer));
-  return encode_pieces(text, file.path, TokenizerFiles::load(folder));
+  const TokenizerFiles files = TokenizerFiles::load(folder);
+  const Tokenizer pieces = files.tokenizer();
+  return encoded_by(pieces, files, encode_sections(pieces, text, file.path), std::ssize(text));
 }
 
 }  // namespace
@@ -71,7 +85,8 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
         "the tokenizer has {} tokens, the model only {}; they don't belong together", encoded.size,
         job.model->vocabulary);
   flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
-  job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(file.content.size());
+  if (encoded.text_bytes > 0)
+    job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(encoded.text_bytes);
   auto windows = std::make_unique<TextWindows>(std::move(encoded.ids),
                                                TextWindows::Settings{.validation_fraction = flags.validation_fraction,
                                                                      .context = flags.context,

@@ -2,11 +2,14 @@
 
 #include <map>
 
-#include "models/data/text_windows.h"
+#include "models/data/lines.h"
+#include "models/text/text_sections.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/run_files.h"
 
 namespace vkformer {
 
@@ -25,7 +28,7 @@ std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_
 TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
   std::map<std::string, std::string> contents;
   for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json"})
-    if (file == main_file || std::filesystem::exists(folder / file)) contents[file] = read_text(folder / file);
+    if (file == main_file || std::filesystem::exists(folder / file)) contents[file] = MappedFile(folder / file).text();
   const std::string name = (folder / main_file).string();
   return TokenizerFiles(parse_json(contents[main_file], name), name, [contents](const std::filesystem::path& to) {
     for (const auto& [file, content] : contents) write_file_atomically(to / file, content);
@@ -33,6 +36,18 @@ TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
 }
 
 Tokenizer TokenizerFiles::tokenizer() const { return Tokenizer(JsonObject::parse(content_.dump(), name_)); }
+
+std::string TokenizerFiles::print() const { return content_print(content_.dump()); }
+
+std::vector<int32_t> encode_sections(const Tokenizer& tokenizer, std::string_view text, const std::string& name) {
+  split_lines(text, name);  // says where it is not UTF-8
+  std::vector<int32_t> all;
+  for (const std::string& section : text_sections(text)) {
+    const std::vector<int32_t> ids = tokenizer.encode(section, false).ids;
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  return all;
+}
 
 std::optional<int32_t> padding_id(const Tokenizer& tokenizer) {
   return first_known(tokenizer, {"<pad>", "[PAD]", "<|endoftext|>"});

@@ -24,6 +24,8 @@ class TokenizerFiles {
 
   Tokenizer tokenizer() const;
   const std::string& name() const { return name_; }
+  /// content_print() of tokenizer.json.
+  std::string print() const;
   /// tokenizer.json and what transformers reads beside it.
   void write(const std::filesystem::path& folder) const { write_(folder); }
 
@@ -32,6 +34,9 @@ class TokenizerFiles {
   std::string name_;
   Write write_;
 };
+
+/// The ids of a long text, without special tokens around it. Throws Error, with `name`, for what is not UTF-8.
+std::vector<int32_t> encode_sections(const Tokenizer& tokenizer, std::string_view text, const std::string& name);
 
 /// The ids that sequences are filled up and ended with.
 struct SpecialIds {

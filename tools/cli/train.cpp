@@ -103,6 +103,9 @@ void train(TrainFlags flags) {
   state.files = read_run_files(flags, state.files);
   const TrainJob job = kind_of_files(state.files).make(flags, state.files, checkpoint);
   const Model& model = *job.model;
+  if (flags.epochs > 0)
+    flags.settings.iterations =
+        (flags.epochs * job.data->epoch() + flags.settings.accumulate - 1) / flags.settings.accumulate;
   // Throw before anything is allocated.
   if (flags.resume) Weights(model.parameters, checkpoint);
   std::optional<Weights> start;

@@ -63,14 +63,16 @@ void TrainRun::train() {
   catch_signals();
   started_ = now();
   if (flags_.resume && state_.iteration < flags_.settings.iterations) metrics_.resumed(state_.iteration);
-  while (state_.iteration < flags_.settings.iterations && !interrupted && !stops_early()) iterate();
+  while (state_.iteration < flags_.settings.iterations && !interrupted && !stops_early() && !out_of_time()) iterate();
   progress_.clear();
+  report_speed();
+  if (out_of_time()) say("ended at iteration {}: {:g} minutes are over", state_.iteration, flags_.minutes);
   if (saved_ != state_.iteration) save();  // before the evaluation: nobody has to wait for that
   if (stops_early()) {
     say("ended early: {} evaluations without a better {} than {:.4f} of iteration {}", flags_.early_stopping,
         best_->metric(), best_->value(), best_->iteration());
     average();
-  } else if (state_.iteration < flags_.settings.iterations) {
+  } else if (state_.iteration < flags_.settings.iterations && !out_of_time()) {
     say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
   } else if (state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated())) {
     report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
@@ -95,8 +97,9 @@ void TrainRun::iterate() {
   }
   for (const DataBatch& batch : owned) batches.push_back(batch.view());
   const double loss = trainer_.step(i, batches);
-  const double speed = static_cast<double>(tokens) / (now() - begin);
+  const double seconds = now() - begin, speed = static_cast<double>(tokens) / seconds;
   tokens_ += tokens;
+  spent_ += seconds;
   if (!std::isfinite(loss) || !std::isfinite(trainer_.gradient_norm()))
     diverge(fmt::format("the loss is {}, its gradient's norm {}", loss, trainer_.gradient_norm()));
   prove();
@@ -151,6 +154,18 @@ void TrainRun::diverge(const std::string& what) {
 bool TrainRun::evaluated() const {
   const auto& losses = metrics_.validation_losses();
   return !losses.empty() && losses.back().iteration == state_.iteration;
+}
+
+bool TrainRun::out_of_time() const {
+  return flags_.minutes > 0 && !interrupted && now() - started_ >= 60 * flags_.minutes;
+}
+
+void TrainRun::report_speed() const {
+  if (spent_ == 0 || flags_.common.quiet || flags_.common.json) return;
+  double on_device = 0;
+  for (const auto& [name, program] : trainer_.programs()) on_device += program->counters().seconds;
+  print("{} tokens in {}: {:.0f} tokens/s; {:.1f} % of that time outside the device\n", tokens_, clock_text(spent_),
+        static_cast<double>(tokens_) / spent_, 100 * std::max(0.0, 1 - on_device / spent_));
 }
 
 bool TrainRun::stops_early() const {

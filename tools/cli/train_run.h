@@ -28,6 +28,9 @@ class TrainRun {
   bool evaluated() const;
   /// Whether --early-stopping ends the run here.
   bool stops_early() const;
+  /// Whether --minutes does.
+  bool out_of_time() const;
+  void report_speed() const;
   void keep_if_best(const nlohmann::json& row);
   /// RUN/average and its evaluation.
   void average();
@@ -50,6 +53,7 @@ class TrainRun {
   Progress progress_;
   double started_ = 0;
   int64_t tokens_ = 0;  ///< trained on since then
+  double spent_ = 0;    ///< seconds of that, without evaluations and checkpoints
 };
 
 }  // namespace vkformer

@@ -42,6 +42,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("checkpoint_every", f.checkpoint_every, 1);
   visit("keep_best", f.keep_best, 0);
   visit("early_stopping", f.early_stopping, 0);
+  visit("minutes", f.minutes, 0);
   visit("average", f.average, 1);
 }
 
@@ -106,7 +107,7 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
   const JsonObject files = require_object(json, "files");
   for (const auto& [role, value] : files.value().items()) {
     const JsonObject file = require_object(files, role);
-    state.files.push_back({role, require_string(file, "path"), require_string(file, "fingerprint"), {}});
+    state.files.push_back({role, require_string(file, "path"), require_string(file, "fingerprint")});
   }
   return state;
 }

@@ -76,10 +76,17 @@ void add_tokens(CLI::App& app) {
 
 void add_encode(CLI::App& app) {
   auto flags = std::make_shared<EncodeFlags>();
-  CLI::App* command = app.add_subcommand("encode", "a line of token ids for each line of standard input");
+  CLI::App* command =
+      app.add_subcommand("encode", "print a line of token ids for each line of text, or write a token file");
   command->add_option("model", flags->model, "folder with a tokenizer.json: a model, a run, or what tokens wrote")
       ->required();
-  command->add_option("-p,--prompt", flags->text, "the text, instead of standard input");
+  command->add_option("file", flags->file, "text file; -: standard input")->capture_default_str();
+  CLI::Option* text = command->add_option("-p,--prompt", flags->text, "the text, instead of a file");
+  command
+      ->add_option("--out", flags->out,
+                   "write the ids of the whole file here (.safetensors), for train --data: it is not read into memory")
+      ->type_name("FILE")
+      ->excludes(text);
   command->add_flag("!--no-special", flags->special, "without the special tokens that belong around a text");
   command->add_flag("--json", flags->json, "text, ids and tokens");
   command->callback([flags] { encode(*flags); });

@@ -45,7 +45,13 @@ void add_train_verb(CLI::App& app) {
   command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
   command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
-  command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
+  CLI::Option* iterations =
+      command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
+  command->add_option("--epochs", flags->epochs, "as many iterations as see all data so often")
+      ->check(positive)
+      ->excludes(iterations);
+  command->add_option("--minutes", flags->minutes, "end after this time, wherever the schedule is")
+      ->check(CLI::PositiveNumber);
   command
       ->add_option("--batch", flags->batch, "sequences of a micro-batch of text (12), or at most of labelled rows (32)")
       ->check(positive);
