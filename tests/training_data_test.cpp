@@ -176,7 +176,7 @@ TEST_CASE("windows of a text and their validation split", "[data]") {
   CHECK(data.validation_batches() == 3);  // 9 windows
   CHECK(input(data.validation_batch(0, 3), "ids")[0] == 900);
   CHECK(count_targets(data.validation_batch(2, 3).view(), 1000) == 30);
-  CHECK_THROWS_WITH(TextWindows({1, 2, 3}, {.context = 10}), ContainsSubstring("one context needs 11"));
+  CHECK_THROWS_WITH(TextWindows(std::vector{1, 2, 3}, {.context = 10}), ContainsSubstring("one context needs 11"));
 }
 
 TEST_CASE("schedules of the learning rate", "[training]") {

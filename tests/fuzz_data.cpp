@@ -1,0 +1,87 @@
+// Damaged training data: each file is read or refused with one clear line, and nothing else happens; run it in the asan
+// build.
+
+#include "models/data/labelled_rows.h"
+#include "models/data/lines.h"
+#include "models/data/token_sequence.h"
+#include "runtime/files/safetensors.h"
+#include "runtime/files/utf8.h"
+#include "tests/file_helpers.h"
+#include "tests/fuzz_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+
+namespace {
+
+const std::string good_json_lines = R"({"text": "caf\u00e9 \ud83d\ude42", "label": "a"}
+
+{"text": "two", "label": 7}
+{"label": "a", "text": "", "more": [1, {"x": null}]}
+)";
+const std::string good_csv = "label,text,more\r\na,\"x, \"\"y\"\"\nz\",1\r\nb,caf\xC3\xA9,\n";
+const std::string good_tsv = "sentence1\tlabel\tsentence2\n\"a\t1\tb\n\tc\t\n";
+
+}  // namespace
+
+TEST_CASE("damaged labelled rows are read or refused", "[data][fuzz]") {
+  Mutator mutate(5);
+  Tally tally;
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"rows.jsonl", good_json_lines}, {"rows.csv", good_csv}, {"rows.tsv", good_tsv}};
+  for (const auto& [name, content] : files) attempt(tally, [&] { read_labelled_rows(content, name); });
+  REQUIRE(tally.read == 3);
+  for (size_t i = 0; i < 6000; ++i) {
+    const auto& [name, content] = files[i % files.size()];
+    const std::string damaged = mutate.bytes(content);
+    attempt(tally, [&] {
+      const LabelledRows rows = read_labelled_rows(damaged, name);
+      for (const LabelledRow& row : rows.rows) REQUIRE((row.line > 0 && !row.label.empty()));
+      const auto names = label_names(rows);
+      REQUIRE(classes_of_rows(rows, names).size() == rows.rows.size());
+    });
+  }
+  CHECK(tally.refused > 1000);
+  CHECK(tally.read > 200);
+}
+
+TEST_CASE("damaged lines are read or refused", "[data][fuzz]") {
+  Mutator mutate(6);
+  Tally tally;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string damaged = mutate.bytes("\xEF\xBB\xBFone\r\n\nzwei \xC3\xBC\n\xF0\x9F\x99\x82");
+    attempt(tally, [&] {
+      for (const std::string& line : split_lines(damaged, "lines.txt"))
+        for (size_t at = 0; at < line.size();) {
+          const Utf8Step step = read_utf8(line, at);
+          REQUIRE((step.valid && line[at] != '\n'));
+          at += step.length;
+        }
+    });
+  }
+  CHECK(tally.refused > 300);
+  CHECK(tally.read > 500);
+}
+
+TEST_CASE("damaged token files are read or refused", "[data][fuzz]") {
+  Mutator mutate(7);
+  Tally tally;
+  const TemporaryFolder folder;
+  const auto path = folder / "tokens.safetensors";
+  for (const int64_t vocabulary : {300, 70000}) {
+    write_tokens(path, std::vector<int32_t>{1, 2, 299, 4}, vocabulary, 20, "print");
+    const std::string good = get(path);
+    for (int i = 0; i < 1500; ++i) {
+      put(path, mutate.bytes(good));
+      attempt(tally, [&] {
+        const TokenSequence ids(std::make_shared<const MappedFile>(path), path.string());
+        std::vector<int32_t> all(static_cast<size_t>(ids.size()));
+        ids.read(0, all);
+        const int64_t size = ids.largest_size();
+        for (int32_t id : all) REQUIRE(id < size);
+      });
+    }
+  }
+  CHECK(tally.refused > 500);
+  CHECK(tally.read > 100);
+}
