@@ -15,22 +15,20 @@ void average_weights(const std::vector<std::filesystem::path>& folders, const st
   std::vector<float> values;
   for (const ParameterSpec& parameter : parameters) {
     const auto dimensions = parameter.shape.dimensions();
-    tensors.push_back({.name = parameter.name,
-                       .dtype = FileDType::f32,
-                       .shape = {dimensions.begin(), dimensions.end()},
-                       .data = [&] {
-                         const auto elements = static_cast<size_t>(parameter.shape.elements());
-                         sums.assign(elements, 0);
-                         values.resize(elements);
-                         for (const auto& file : files) {
-                           file->read_floats(file->require(parameter.name), values);
-                           for (size_t i = 0; i < elements; ++i) sums[i] += static_cast<double>(values[i]);
-                         }
-                         std::ranges::transform(sums, values.begin(), [&](double sum) {
-                           return static_cast<float>(sum / static_cast<double>(files.size()));
-                         });
-                         return std::as_bytes(std::span(values));
-                       }});
+    tensors.push_back(
+        {.name = parameter.name, .dtype = FileDType::f32, .shape = {dimensions.begin(), dimensions.end()}, .data = [&] {
+           const auto elements = static_cast<size_t>(parameter.shape.elements());
+           sums.assign(elements, 0);
+           values.resize(elements);
+           for (const auto& file : files) {
+             file->read_floats(file->require(parameter.name), values);
+             for (size_t i = 0; i < elements; ++i) sums[i] += static_cast<double>(values[i]);
+           }
+           std::ranges::transform(sums, values.begin(), [&](double sum) {
+             return static_cast<float>(sum / static_cast<double>(files.size()));
+           });
+           return std::as_bytes(std::span(values));
+         }});
   }
   write_safetensors(path, std::move(tensors));
 }

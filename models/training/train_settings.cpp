@@ -38,6 +38,11 @@ double learning_rate_at(const TrainSettings& s, int64_t iteration) {
   return s.min_learning_rate + share * (s.learning_rate - s.min_learning_rate);
 }
 
+double average_rate_at(const TrainSettings& settings, int64_t iteration) {
+  if (iteration == 1) return 1;
+  return std::max(1 - settings.moving_average, 9.0 / static_cast<double>(iteration + 10));
+}
+
 std::vector<float> adamw_schedule(const TrainSettings& s, int64_t iteration, double scale) {
   const double t = static_cast<double>(iteration);
   std::vector<float> schedule = {static_cast<float>(learning_rate_at(s, iteration)),

@@ -30,6 +30,8 @@ struct TrainSettings {
   int64_t warmup = 100;  ///< iterations of linear warm-up
   double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
   double weight_decay = 0.1;
+  /// Decay of a moving average of the parameters, as 0.999; 0: none is kept.
+  double moving_average = 0;
   double clip = 1.0;  ///< of the global gradient norm; 0: off
   uint32_t seed = 1337;
   /// Activations inside layers are computed again in the backward pass instead of kept. Results have the same bits.
@@ -48,6 +50,10 @@ struct TrainSettings {
 
 /// Of iteration 1, 2, ...
 double learning_rate_at(const TrainSettings& settings, int64_t iteration);
+
+/// What the moving average moves towards the parameters by, after iteration 1, 2, ...: all the way at first, later by
+/// 1 - moving_average, before that by Marian's 9 / (iteration + 10), so that the first iterations are soon forgotten.
+double average_rate_at(const TrainSettings& settings, int64_t iteration);
 
 /// What AdamW reads of an iteration (1, 2, ...), see shaders/adamw: the learning rate, its bias corrections and, where
 /// the loss is scaled, 1 / scale.

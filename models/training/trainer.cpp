@@ -10,13 +10,17 @@ namespace vkformer {
 
 namespace {
 
-/// The moments of the trained blocks, so that they are saved and loaded like parameters.
-std::vector<ParameterSpec> moment_specs(const std::vector<ParameterBlock>& blocks) {
+std::string state_name(std::string_view state, const ParameterSpec& parameter) {
+  return fmt::format("{}/{}", state, parameter.name);
+}
+
+/// What the update keeps of the trained blocks, so that it is saved and loaded like parameters.
+std::vector<ParameterSpec> state_specs(const TrainingPlan& plan) {
   std::vector<ParameterSpec> specs;
-  for (std::string_view moment : moment_names)
-    for (const ParameterBlock& block : blocks)
+  for (std::string_view state : state_names(plan.settings))
+    for (const ParameterBlock& block : plan.blocks)
       for (const ParameterSpec* parameter : block.parameters)
-        if (block.trained) specs.push_back({fmt::format("{}/{}", moment, parameter->name), parameter->shape});
+        if (block.trained) specs.push_back({state_name(state, *parameter), parameter->shape});
   return specs;
 }
 
@@ -78,6 +82,8 @@ double Trainer::run_batches(int64_t iteration, std::span<const TrainingBatch> ba
   const bool accumulates = settings().accumulate > 1;
   Program& updating = *programs_[accumulates ? TrainingPlan::update : planned(batches[0].shape).gradients];
   updating.write("schedule", adamw_schedule(settings(), iteration, scale_));
+  if (settings().moving_average > 0)
+    updating.write("average_rate", std::vector<float>{static_cast<float>(average_rate_at(settings(), iteration))});
   MeanLoss loss;
   for (size_t micro = 0; micro < batches.size(); ++micro) {
     Program& program = *programs_[planned(batches[micro].shape).gradients];
@@ -108,6 +114,13 @@ MeanLoss Trainer::evaluate(const TrainingBatch& batch) {
   return loss;
 }
 
+void Trainer::use_moving_average() {
+  check(settings().moving_average > 0, "no moving average is kept");
+  for (const ParameterBlock& block : plan_.blocks)
+    for (const ParameterSpec* parameter : block.parameters)
+      if (block.trained) store_->write(parameter->name, store_->read(state_name(average_name, *parameter)));
+}
+
 std::vector<std::pair<std::string, const Program*>> Trainer::programs() const {
   std::vector<std::pair<std::string, const Program*>> list;
   for (size_t i = 0; i < programs_.size(); ++i)
@@ -118,12 +131,12 @@ std::vector<std::pair<std::string, const Program*>> Trainer::programs() const {
 
 void Trainer::save(const std::filesystem::path& folder) const {
   save_parameters(*store_, plan_.model->parameters, folder / "model.safetensors");
-  save_parameters(*store_, moment_specs(plan_.blocks), folder / "optimizer.safetensors");
+  save_parameters(*store_, state_specs(plan_), folder / "optimizer.safetensors");
 }
 
 void Trainer::load(const std::filesystem::path& folder) {
   load_parameters(*store_, plan_.model->parameters, folder);
-  load_parameters(*store_, moment_specs(plan_.blocks), folder / "optimizer.safetensors");
+  load_parameters(*store_, state_specs(plan_), folder / "optimizer.safetensors");
 }
 
 }  // namespace vkformer

@@ -48,6 +48,8 @@ class Trainer {
   /// Parameters and optimiser state to and from a folder: model.safetensors, optimizer.safetensors. Bit for bit.
   void save(const std::filesystem::path& folder) const;
   void load(const std::filesystem::path& folder);
+  /// The trained parameters become their moving average. Throws Error where none is kept.
+  void use_moving_average();
   /// The programs whose replays make up an iteration: "step", or "micro-batch" and "update"; for each shape.
   std::vector<std::pair<std::string, const Program*>> programs() const;
 

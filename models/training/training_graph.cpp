@@ -8,6 +8,7 @@
 #include "shaders/cross_entropy/cross_entropy.h"
 #include "shaders/global_norm/global_norm.h"
 #include "shaders/join/join.h"
+#include "shaders/moving_average/moving_average.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/slice/slice.h"
 
@@ -88,6 +89,12 @@ Graph build_evaluation(const Model& model, const BatchShape& shape, DType produc
   return is_half(products) ? with_half_products(graph, products).graph : graph;
 }
 
+std::vector<std::string_view> state_names(const TrainSettings& settings) {
+  std::vector<std::string_view> names{"exp_avg", "exp_avg_sq"};
+  if (settings.moving_average > 0) names.push_back(average_name);
+  return names;
+}
+
 std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation) {
   std::vector<bool> resting;
   for (Value gradient : gradients) resting.push_back(!gradient);
@@ -116,18 +123,21 @@ void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, cons
   const Value schedule = graph.input("schedule", {s.scales_loss() ? 4 : 3});
   Value norm;
   if (s.clip > 0 || s.scales_loss()) graph.mark_output(norm = global_norm(graph, gradients), "norm");
+  const Value rate = s.moving_average > 0 ? graph.input("average_rate", {1}) : Value{};
+  const std::vector<std::string_view> states = state_names(s);
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Shape shape = graph.shape(gradients[i]);
-    const auto moment = [&](size_t m) { return graph.persistent(block_name(moment_names[m], i), shape, Role::moment); };
-    adamw(graph, graph.persistent(block_name("parameters", i), shape), gradients[i], moment(0), moment(1), schedule,
-          norm,
-          {.beta1 = s.beta1,
-           .beta2 = s.beta2,
-           .epsilon = s.epsilon,
-           .weight_decay = s.weight_decay,
-           .decayed_elements = blocks[i].decayed_elements,
-           .clip_norm = s.clip,
-           .scaled = s.scales_loss()});
+    const auto state = [&](size_t n) { return graph.persistent(block_name(states[n], i), shape, Role::moment); };
+    const Values updated = adamw(graph, graph.persistent(block_name("parameters", i), shape), gradients[i], state(0),
+                                 state(1), schedule, norm,
+                                 {.beta1 = s.beta1,
+                                  .beta2 = s.beta2,
+                                  .epsilon = s.epsilon,
+                                  .weight_decay = s.weight_decay,
+                                  .decayed_elements = blocks[i].decayed_elements,
+                                  .clip_norm = s.clip,
+                                  .scaled = s.scales_loss()});
+    if (rate) moving_average(graph, state(2), updated[0], rate);
   }
 }
 

@@ -25,15 +25,17 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 /// Output "loss" [1], without dropout. Inputs: those of add_inputs(), and "targets".
 Graph build_evaluation(const Model& model, const BatchShape& shape, DType products = DType::f32);
 
-/// Names of AdamW's two moments, see add_parameter_blocks().
-inline constexpr std::string_view moment_names[] = {"exp_avg", "exp_avg_sq"};
+/// Name of the moving average of the parameters, see add_parameter_blocks().
+inline constexpr std::string_view average_name = "average";
+/// What the update keeps of each trained parameter: AdamW's two moments and, if there is one, the moving average.
+std::vector<std::string_view> state_names(const TrainSettings& settings);
 
 /// Blocks of the parameters that have a gradient, then of those that rest.
 std::vector<ParameterBlock> training_blocks(const Model& model, const Values& gradients, uint64_t max_allocation);
 /// The gradients joined like the trained blocks.
 Values join_gradients(TrainingGraph& training, const Model& model, const std::vector<ParameterBlock>& blocks);
 /// Appends clipping (output "norm" [1]) and AdamW (input "schedule", see adamw_schedule()) on the joined gradients of
-/// the trained blocks.
+/// the trained blocks and, if there is one, the moving average (input "average_rate" [1], see average_rate_at()).
 void append_update(Graph& graph, const std::vector<ParameterBlock>& blocks, const Values& gradients,
                    const TrainSettings& settings);
 /// Appends what adds the joined gradients to the sums of an iteration, "gradient.0" ..; input "first" i32 [1]: not 0

@@ -26,7 +26,7 @@ std::vector<int64_t> trained_elements(const TrainingPlan& plan) {
 StoreLayout store_layout(const TrainingPlan& plan) {
   StoreLayout layout;
   add_model(layout, *plan.model, plan.blocks);
-  for (std::string_view moment : moment_names) add_parameter_blocks(layout, moment, plan.blocks);
+  for (std::string_view state : state_names(plan.settings)) add_parameter_blocks(layout, state, plan.blocks);
   return layout;
 }
 
@@ -77,9 +77,9 @@ std::vector<TrainingPlan::Row> TrainingPlan::rows() const {
   // Moments and sums have the layout of the trained parameters.
   const std::vector<int64_t> elements = trained_elements(*this);
   const int64_t trained = size_of(DType::f32) * std::accumulate(elements.begin(), elements.end(), int64_t{0});
-  const int64_t moments = trained * std::ssize(moment_names), sums = settings.accumulate > 1 ? trained : 0;
-  std::vector<Row> rows = {{"parameters and constants", layout.total_bytes() - moments - sums},
-                           {"AdamW moments", moments}};
+  const int64_t states = trained * std::ssize(state_names(settings)), sums = settings.accumulate > 1 ? trained : 0;
+  std::vector<Row> rows = {{"parameters and constants", layout.total_bytes() - states - sums},
+                           {settings.moving_average > 0 ? "AdamW moments, moving average" : "AdamW moments", states}};
   if (settings.accumulate > 1) rows.push_back({"gradient sums", sums});
   std::vector<int64_t> workspace;
   Row others{fmt::format("{} further shapes: inputs and outputs", batches.size() - 1), 0};

@@ -187,18 +187,24 @@ void TrainRun::keep_if_best(const nlohmann::json& row) {
 
 /// In the end the mean takes the place of the trained parameters.
 void TrainRun::average() {
-  if (flags_.average == 1) return;
+  const bool moving = flags_.settings.moving_average > 0;
+  if (flags_.average == 1 && !moving) return;
   std::vector<std::filesystem::path> folders = kept_checkpoints(flags_.out);
   folders.resize(std::min(folders.size(), static_cast<size_t>(flags_.average)));
+  const std::vector<ParameterSpec>& parameters = job_.model->parameters;
+  if (moving) trainer_.use_moving_average();
   CheckpointWriter writer(std::filesystem::path(flags_.out) / "average");
   const auto folder = writer.commit(state_.iteration, [&](const std::filesystem::path& unfinished) {
     write_model(unfinished, job_);
-    average_weights(folders, job_.model->parameters, unfinished / "model.safetensors");
+    if (moving)
+      save_parameters(trainer_.store(), parameters, unfinished / "model.safetensors");
+    else
+      average_weights(folders, parameters, unfinished / "model.safetensors");
   });
-  load_parameters(trainer_.store(), job_.model->parameters, folder);
+  if (!moving) load_parameters(trainer_.store(), parameters, folder);
+  const std::string what = moving ? "moving average" : fmt::format("mean of the last {} checkpoints", folders.size());
   const Evaluation evaluation = evaluate(job_, backend_, trainer_, true, 0);
-  show({{"average", folders.size()}},
-       fmt::format("the mean of the last {} checkpoints, {}", folders.size(), folder.string()), evaluation, true);
+  show({{"average", what}}, fmt::format("the {}, {}", what, folder.string()), evaluation, true);
 }
 
 void TrainRun::report(double loss, bool whole_split) {

@@ -44,6 +44,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("early_stopping", f.early_stopping, 0);
   visit("minutes", f.minutes, 0);
   visit("average", f.average, 1);
+  visit("moving_average", s.moving_average, 0);
 }
 
 /// The option that sets "learning_rate": "--learning-rate".
@@ -84,8 +85,8 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
 }
 
 RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
-  for (const char* option :
-       {"--dropout", "--bytes", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--from", "config"})
+  for (const char* option : {"--dropout", "--bytes", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--from",
+                             "config", "--moving-average"})
     if (flags.given.contains(option))
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");

@@ -121,8 +121,14 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--average", flags->average, "write the mean of the last so many checkpoints to RUN/average")
-      ->check(CLI::Range(1, 1000));
+  CLI::Option* average =
+      command->add_option("--average", flags->average, "write the mean of the last so many checkpoints to RUN/average")
+          ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--moving-average", s.moving_average,
+                   "write a moving average of the parameters with this decay, as 0.999, to RUN/average")
+      ->check(CLI::Range(0.0, 0.9999999))
+      ->excludes(average);
   command->callback([flags, command] {
     remember_given(*command, flags->given);
     train(*flags);
