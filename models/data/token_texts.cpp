@@ -68,4 +68,16 @@ DataBatch text_batch(const BatchShape& shape, const TokenTexts& texts, std::span
   return batch;
 }
 
+void for_batches_by_length(
+    const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
+    const std::function<void(const DataBatch& batch, std::span<const uint32_t> examples)>& take) {
+  if (texts.ids.empty()) return;
+  const std::vector<ExampleLength> lengths = texts.lengths();
+  const LengthBatches batches(lengths, {.positions = positions, .most_shapes = 4, .padding = 0.1});
+  for (const LengthBatches::Batch& batch : batches.in_order(lengths)) {
+    const BatchShape shape = text_shape(batches.buckets()[batch.bucket], inputs);
+    take(text_batch(shape, texts, batch.examples, inputs), batch.examples);
+  }
+}
+
 }  // namespace vkformer
