@@ -36,6 +36,14 @@ int32_t TokenTexts::largest_segment() const {
   return largest;
 }
 
+int64_t TokenTexts::repeated() const {
+  std::vector<size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto text = [this](size_t i) -> const std::vector<int32_t>& { return ids[i]; };
+  std::ranges::sort(order, {}, text);
+  return std::ssize(std::ranges::unique(order, {}, text));
+}
+
 TextInputs text_inputs(const Model& model, int32_t largest_segment) {
   const bool segments = model.segments > 1 && largest_segment > 0;
   check(!segments || largest_segment < model.segments, "the tokenizer gives token type {}, the model has {} types",

@@ -25,6 +25,8 @@ struct TokenTexts {
   std::vector<ExampleLength> lengths() const;
   int64_t tokens() const;
   int32_t largest_segment() const;
+  /// How many texts have the same tokens as an earlier one.
+  int64_t repeated() const;
 };
 
 /// How a model takes texts.
