@@ -4,6 +4,7 @@
 set -euo pipefail
 vkformer=$(realpath "$1")
 runs=${2:-2}
+words=$(realpath "$(dirname "$0")/fixtures/tokenizers/bert")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -13,10 +14,13 @@ echo '{"model_type": "gpt2", "n_positions": 16, "n_embd": 24, "n_layer": 1, "n_h
 for i in $(seq 40); do
   echo "the number $i and $((i * 7 % 40))" >>pairs.a
   echo "number $((i * 7 % 40)) $i the" >>pairs.b
+  echo "{\"text\": \"the number $i\", \"label\": $((i % 3))}" >>rows.jsonl
 done
 echo '{"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
        "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 32,
        "dropout": 0.1}' >translator.json
+echo '{"model_type": "bert", "hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3,
+       "intermediate_size": 24, "max_position_embeddings": 32}' >encoder.json
 same=(--iterations 60 --warmup 5 --checkpoint-every 3 --evaluate-every 20 --quiet)
 # Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
 bits() {
@@ -66,4 +70,6 @@ disturb() {
 disturb "$vkformer" train model.json --data text.txt --batch 2 "${same[@]}"
 disturb "$vkformer" train translator.json --pairs pairs.a pairs.b --valid pairs.a pairs.b --vocabulary 60 \
   --batch-tokens 40 --keep-best loss --average 3 "${same[@]}"
-echo "$((2 * runs)) runs, $kills kills: the same weights, moments and metrics as the undisturbed run"
+disturb "$vkformer" train encoder.json --masked pairs.a --valid pairs.b --vocabulary 60 --batch-tokens 80 "${same[@]}"
+disturb "$vkformer" train encoder.json --labels rows.jsonl --valid rows.jsonl --tokenizer "$words" --batch 8 "${same[@]}"
+echo "$((4 * runs)) runs, $kills kills: the same weights, moments and metrics as the undisturbed run"

@@ -52,14 +52,10 @@ std::vector<std::vector<double>> Classifier::probabilities(const DataBatch& batc
 
 void classify_by_length(Classifier& classifier, const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
                         const std::function<void(size_t text, const std::vector<double>& probabilities)>& take) {
-  if (texts.ids.empty()) return;
-  const std::vector<ExampleLength> lengths = texts.lengths();
-  const LengthBatches batches(lengths, {.positions = positions, .most_shapes = 4, .padding = 0.1});
-  for (const LengthBatches::Batch& batch : batches.in_order(lengths)) {
-    const BatchShape shape = text_shape(batches.buckets()[batch.bucket], inputs);
-    const auto rows = classifier.probabilities(text_batch(shape, texts, batch.examples, inputs));
-    for (size_t i = 0; i < batch.examples.size(); ++i) take(batch.examples[i], rows[i]);
-  }
+  for_batches_by_length(texts, inputs, positions, [&](const DataBatch& batch, std::span<const uint32_t> examples) {
+    const auto rows = classifier.probabilities(batch);
+    for (size_t i = 0; i < examples.size(); ++i) take(examples[i], rows[i]);
+  });
 }
 
 }  // namespace vkformer

@@ -36,6 +36,14 @@ int32_t TokenTexts::largest_segment() const {
   return largest;
 }
 
+int64_t TokenTexts::repeated() const {
+  std::vector<size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto text = [this](size_t i) -> const std::vector<int32_t>& { return ids[i]; };
+  std::ranges::sort(order, {}, text);
+  return std::ssize(std::ranges::unique(order, {}, text));
+}
+
 TextInputs text_inputs(const Model& model, int32_t largest_segment) {
   const bool segments = model.segments > 1 && largest_segment > 0;
   check(!segments || largest_segment < model.segments, "the tokenizer gives token type {}, the model has {} types",
@@ -66,6 +74,18 @@ DataBatch text_batch(const BatchShape& shape, const TokenTexts& texts, std::span
   DataBatch batch{.shape = shape, .inputs = {{"ids", std::move(ids)}, {"mask", std::move(mask)}}, .tokens = tokens};
   if (inputs.segments) batch.inputs.emplace_back("segments", std::move(segments));
   return batch;
+}
+
+void for_batches_by_length(
+    const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
+    const std::function<void(const DataBatch& batch, std::span<const uint32_t> examples)>& take) {
+  if (texts.ids.empty()) return;
+  const std::vector<ExampleLength> lengths = texts.lengths();
+  const LengthBatches batches(lengths, {.positions = positions, .most_shapes = 4, .padding = 0.1});
+  for (const LengthBatches::Batch& batch : batches.in_order(lengths)) {
+    const BatchShape shape = text_shape(batches.buckets()[batch.bucket], inputs);
+    take(text_batch(shape, texts, batch.examples, inputs), batch.examples);
+  }
 }
 
 }  // namespace vkformer

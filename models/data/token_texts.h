@@ -1,6 +1,7 @@
 #pragma once
 // Texts, or pairs of texts, as the ids of padded batches of an encoder.
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -24,6 +25,8 @@ struct TokenTexts {
   std::vector<ExampleLength> lengths() const;
   int64_t tokens() const;
   int32_t largest_segment() const;
+  /// How many texts have the same tokens as an earlier one.
+  int64_t repeated() const;
 };
 
 /// How a model takes texts.
@@ -42,5 +45,9 @@ BatchShape text_shape(const LengthBatches::Bucket& bucket, const TextInputs& inp
 /// "ids", "mask" and, if asked for, "segments" of some of the texts, a row each; rows past them are padding.
 DataBatch text_batch(const BatchShape& shape, const TokenTexts& texts, std::span<const uint32_t> examples,
                      const TextInputs& inputs);
+
+/// Any number of texts, those of like length together, in batches of at most `positions`; in whatever order.
+void for_batches_by_length(const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
+                           const std::function<void(const DataBatch& batch, std::span<const uint32_t> examples)>& take);
 
 }  // namespace vkformer

@@ -17,6 +17,8 @@ struct DataBatch {
 
   /// Valid while this object is.
   TrainingBatch view() const;
+  /// The integers of an input that it has.
+  const std::vector<int32_t>& values(std::string_view input) const;
   /// Positions that are computed, padding included, of sources and targets.
   int64_t positions() const { return shape.rows * (shape.positions + shape.source_positions); }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "models/families/bert/bert.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
@@ -69,6 +70,26 @@ const Family& family_of(const JsonObject& config) {
   fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), type, known);
 }
 
+struct Encoder {
+  std::string_view type;  ///< model_type
+  std::string_view name;  ///< in `architectures`
+};
+constexpr Encoder encoders[] = {
+    {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}, {"xlnet", "XLNet"}};
+constexpr std::string_view masked_suffix = "ForMaskedLM";
+
+/// `what` only the `known` encoders can do.
+std::string architecture_with(const JsonObject& config, std::span<const Encoder> known, std::string_view suffix,
+                              std::string_view what) {
+  const std::string type = require_string(config, "model_type");
+  std::string types;
+  for (const Encoder& encoder : known) {
+    if (encoder.type == type) return fmt::format("{}{}", encoder.name, suffix);
+    types += fmt::format("{}{}", types.empty() ? "" : ", ", encoder.type);
+  }
+  fail("{}: model_type '{}' can't {} here; {} can", config.name(), type, what, types);
+}
+
 }  // namespace
 
 Model make_model(const JsonObject& config) {
@@ -76,12 +97,16 @@ Model make_model(const JsonObject& config) {
 }
 
 std::string classifier_architecture(const JsonObject& config) {
-  const std::pair<std::string_view, std::string_view> classifiers[] = {
-      {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}, {"xlnet", "XLNet"}};
-  const std::string type = require_string(config, "model_type");
-  for (const auto& [name, prefix] : classifiers)
-    if (name == type) return fmt::format("{}ForSequenceClassification", prefix);
-  fail("{}: model_type '{}' can't be a classifier here; bert, roberta, distilbert and xlnet can", config.name(), type);
+  return architecture_with(config, encoders, "ForSequenceClassification", "be a classifier");
+}
+
+std::string masked_architecture(const JsonObject& config) {
+  return architecture_with(config, std::span(encoders).first(3), masked_suffix, "predict masked words");
+}
+
+bool predicts_masked_words(const Model& model) {
+  return model.task == Task::masked &&
+         model.config->at("architectures").front().get<std::string>().ends_with(masked_suffix);
 }
 
 Model load_model(const std::filesystem::path& folder) {

@@ -14,6 +14,11 @@ Model make_model(const JsonObject& config);
 /// Error for a config of a family that has none.
 std::string classifier_architecture(const JsonObject& config);
 
+/// The same for masked words: "BertForMaskedLM".
+std::string masked_architecture(const JsonObject& config);
+/// Whether a model's logits [B, T, V] are those of the tokens at their own positions.
+bool predicts_masked_words(const Model& model);
+
 /// The model of a folder: of its config.json and, where that leaves open which tensors there are, of its files. Throws
 /// Error like make_model, and then for files that can't be read.
 Model load_model(const std::filesystem::path& folder);

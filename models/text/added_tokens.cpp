@@ -108,4 +108,16 @@ const AddedToken* AddedTokens::find(int32_t id) const {
   return found == by_id_.end() ? nullptr : &found->second;
 }
 
+std::optional<int32_t> AddedTokens::id_of(std::string_view content) const {
+  const auto found = std::ranges::find(by_id_, content, [](const auto& entry) { return entry.second.content; });
+  return found == by_id_.end() ? std::nullopt : std::optional(found->first);
+}
+
+std::set<int32_t> AddedTokens::special_ids() const {
+  std::set<int32_t> ids;
+  for (const auto& [id, token] : by_id_)
+    if (token.special) ids.insert(id);
+  return ids;
+}
+
 }  // namespace vkformer

@@ -36,9 +36,12 @@ class Tokenizer {
 
   /// One more than the largest id.
   int64_t size() const;
-  std::optional<int32_t> id_of(std::string_view token) const { return model_->id_of(token); }
+  /// Of a token of the vocabulary, or of one that was added to it.
+  std::optional<int32_t> id_of(std::string_view token) const;
   /// The token with this id, as the vocabulary has it.
   std::optional<std::string_view> token_of(int32_t id) const;
+  /// Ids of the tokens that are marked as special, and of those that are put around a text.
+  std::set<int32_t> special_ids() const;
 
  private:
   Encoding encode_text(std::string_view text, int32_t type) const;

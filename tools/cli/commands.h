@@ -46,9 +46,10 @@ struct TrainFlags {
   TrainSettings settings;
   std::string schedule = "cosine";
   double label_smoothing = -1;  ///< -1: as the config says
-  int64_t batch = 12;           ///< B, sequences of a micro-batch; with labels the most
-  int64_t batch_tokens = 4096;  ///< positions of a micro-batch of pairs, on the longer side, or of labelled texts
+  int64_t batch = 12;           ///< B, sequences of a micro-batch; with labels or masked words the most
+  int64_t batch_tokens = 4096;  ///< positions of a micro-batch of pairs, on the longer side, or of texts
   int64_t context = 0;          ///< T, positions of a sequence; 0: the model's
+  double mask_share = 0.15;     ///< of the words, which are masked
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";
   double dropout = -1;
@@ -88,6 +89,10 @@ struct ClassifyFlags {
   std::string model;
   std::optional<std::string> text;  ///< instead of standard input
   int64_t batch_tokens = 4096;      ///< positions of a batch
+};
+
+struct FillFlags : ClassifyFlags {
+  int64_t top = 0;  ///< candidates to print for each mask; 0: the filled line
 };
 
 struct LogitsFlags {
@@ -191,6 +196,7 @@ void generate_ids(const GenerateFlags& flags);
 void search_text(const GenerateFlags& flags);
 void translate(GenerateFlags flags);
 void classify(const ClassifyFlags& flags);
+void fill(const FillFlags& flags);
 void logits(const LogitsFlags& flags);
 /// A page with the weights of attention. Without a target an encoder-decoder looks at its own greedy one.
 void attention_page(const AttentionFlags& flags);

@@ -16,6 +16,10 @@ Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, boo
     if (!std::isfinite(evaluation.loss)) return evaluation;
     evaluation.row["validation_loss"] = evaluation.loss;
     evaluation.brief = fmt::format("  validation loss {:.4f}{}", evaluation.loss, whole_split ? " (whole split)" : "");
+    if (job.perplexity) {
+      evaluation.row["perplexity"] = std::exp(evaluation.loss);
+      evaluation.brief += fmt::format(", perplexity {:.2f}", std::exp(evaluation.loss));
+    }
     if (job.tokens_per_byte > 0) {
       // Comparable whatever the tokens are.
       const double bits = evaluation.loss * job.tokens_per_byte / std::numbers::ln2;

@@ -6,8 +6,8 @@
 namespace vkformer {
 
 struct Evaluation {
-  /// For metrics.jsonl: "validation_loss", "bits_per_byte", scores by their names, "samples"; null without a validation
-  /// split.
+  /// For metrics.jsonl: "validation_loss", "perplexity", "bits_per_byte", scores by their names, "samples"; null
+  /// without a validation split.
   nlohmann::json row;
   double loss = 0;    ///< also NaN
   std::string brief;  ///< behind the training loss, on its line

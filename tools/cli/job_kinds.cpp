@@ -27,6 +27,12 @@ std::span<const JobKind> job_kinds() {
               .roles = {"labels"},
               .has_valid = true,
               .make = labels_job},
+      JobKind{.option = "--masked",
+              .type_name = "FILE",
+              .help = "text file whose lines an encoder reads with masked words, which it learns to guess",
+              .roles = {"masked"},
+              .has_valid = true,
+              .make = masked_job},
   };
   return kinds;
 }

@@ -8,7 +8,6 @@
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
 #include "tools/cli/label_score.h"
-#include "tools/cli/model_folder.h"
 #include "tools/cli/tokenizer_files.h"
 #include "tools/cli/train_job.h"
 
@@ -35,13 +34,6 @@ LabelData::Split encode_rows(const LabelledRows& rows, const std::vector<std::st
   return split;
 }
 
-/// What a folder that was trained for something else lacks begins anew; a line says so when weights are loaded.
-void make_head_optional(Model& model) {
-  for (ParameterSpec& parameter : model.parameters)
-    for (const char* part : {"classifier", "pooler", "sequence_summary", "logits_proj"})
-      parameter.optional |= parameter.name.find(part) != std::string::npos;
-}
-
 std::string baselines_text(const LabelledRows& training, const LabelData::Split& trained,
                            const LabelledRows& validation, const LabelData::Split& valid) {
   const auto classed = [](const LabelledRows& rows, const LabelData::Split& split) {
@@ -63,7 +55,6 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   const LabelledRows validation = validated ? rows_of(*validated) : LabelledRows();
   check(!validated || training.pairs == validation.pairs, "{} has {} of a row, {} has {}", training.name,
         training.pairs ? "two texts" : "one text", validation.name, validation.pairs ? "two" : "one");
-  const std::filesystem::path from = flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   if (folder.empty()) throw UsageError("--labels needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER");
   const TokenizerFiles text = TokenizerFiles::load(folder);
@@ -74,13 +65,11 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   const std::vector<std::string> names =
       checkpoint.empty() ? label_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
   nlohmann::json changes = {{"pad_token_id", *padding}};
-  if (from.empty()) changes["vocab_size"] = tokenizer.size();
-  if (checkpoint.empty())
-    changes.update(classifier_keys(
-        JsonObject::load(from.empty() ? std::filesystem::path(flags.config) : from / "config.json"), names));
+  if (flags.from.empty()) changes["vocab_size"] = tokenizer.size();
+  if (checkpoint.empty()) changes.update(classifier_keys(JsonObject::load(config_file(flags)), names));
   TrainJob job;
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  if (!from.empty()) make_head_optional(*job.model);
+  if (!flags.from.empty()) make_head_optional(*job.model);
   job.ids = {{"pad_token_id", *padding}};
   job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
   const Model& model = *job.model;

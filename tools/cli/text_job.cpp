@@ -81,9 +81,7 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
   job.write_text = encoded.write;
   if (own) job.ids = encoded.config;
-  check(encoded.size <= job.model->vocabulary,
-        "the tokenizer has {} tokens, the model only {}; they don't belong together", encoded.size,
-        job.model->vocabulary);
+  check_vocabulary(encoded.size, *job.model);
   flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
   if (encoded.text_bytes > 0)
     job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(encoded.text_bytes);

@@ -53,6 +53,15 @@ std::optional<int32_t> padding_id(const Tokenizer& tokenizer) {
   return first_known(tokenizer, {"<pad>", "[PAD]", "<|endoftext|>"});
 }
 
+int32_t mask_id(const Tokenizer& tokenizer, const std::string& name) {
+  const auto id = first_known(tokenizer, {"[MASK]", "<mask>"});
+  check(id.has_value(),
+        "{} has neither [MASK] nor <mask>; take a tokenizer of masked words, or make one: vkformer tokens FILE --kind "
+        "bpe --layout bert --out FOLDER",
+        name);
+  return *id;
+}
+
 SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name) {
   const auto padding = padding_id(tokenizer);
   const auto end = first_known(tokenizer, {"</s>", "[SEP]", "<eos>", "<|endoftext|>"});

@@ -15,14 +15,17 @@
 
 namespace vkformer {
 
+std::string config_file(const TrainFlags& flags) {
+  return flags.from.empty() ? flags.config : (resolve_model_folder(flags.from) / "config.json").string();
+}
+
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
   if (!checkpoint.empty()) {
     Model model = make_model(JsonObject::load(checkpoint / "config.json"));
     if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
     return model;
   }
-  const std::string file =
-      flags.from.empty() ? flags.config : (resolve_model_folder(flags.from) / "config.json").string();
+  const std::string file = config_file(flags);
   nlohmann::json config = JsonObject::load(file).value();
   config.update(changes);
   Model model = make_model(JsonObject::parse(config.dump(), file));
@@ -38,6 +41,18 @@ void set_context(TrainFlags& flags, const Model& model) {
   if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
   check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
         model.context);
+}
+
+void make_head_optional(Model& model) {
+  const char* parts[] = {"classifier", "pooler", "sequence_summary", "logits_proj", "cls.predictions",
+                         "lm_head",    "vocab_"};
+  for (ParameterSpec& parameter : model.parameters)
+    for (const char* part : parts) parameter.optional |= parameter.name.find(part) != std::string::npos;
+}
+
+void check_vocabulary(int64_t tokens, const Model& model) {
+  check(tokens <= model.vocabulary, "the tokenizer has {} tokens, the model only {}; they don't belong together",
+        tokens, model.vocabulary);
 }
 
 namespace {

@@ -18,8 +18,12 @@ struct TrainJob {
   std::function<void(const std::filesystem::path&)> write_text;  ///< tokenizer.json and what belongs to it
   std::string summary;                                           ///< of the data, in a line
   double tokens_per_byte = 0;                                    ///< of a running text
+  bool perplexity = false;                                       ///< evaluations name it: e^loss
   std::unique_ptr<JobScorer> scorer;                             ///< may be absent
 };
+
+/// The config.json that a new run begins with: the flags' own, or that of the folder they start from.
+std::string config_file(const TrainFlags& flags);
 
 /// The model of the flags' config or of the folder they start from, with some keys changed and, if asked for, another
 /// dropout; with a checkpoint its own.
@@ -28,6 +32,13 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
 /// Sets the most positions of a sequence where the flags have none: the model's. Throws Error for more than it has.
 void set_context(TrainFlags& flags, const Model& model);
 
+/// Lets a folder lack the head of a task that it was not trained for, which begins anew then; a line says so when
+/// weights are loaded.
+void make_head_optional(Model& model);
+
+/// Throws Error when a tokenizer has more tokens than the model knows.
+void check_vocabulary(int64_t tokens, const Model& model);
+
 /// A causal model on one text, of characters or bytes. `checkpoint`: of a run that is resumed, or empty. Sets the
 /// flags' context where they have none.
 TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
@@ -35,5 +46,8 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
 TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// An encoder on lines of a text, some of whose tokens are masked. Sets the flags' context and batch where they have
+/// none.
+TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 
 }  // namespace vkformer

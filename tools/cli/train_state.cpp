@@ -17,6 +17,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   TrainSettings& s = f.settings;
   visit("batch", f.batch, 1);
   visit("batch_tokens", f.batch_tokens, 1);
+  visit("mask_share", f.mask_share, 0);
   visit("skip_long", f.skip_long, 0);
   visit("schedule", f.schedule, 0);
   visit("label_smoothing", f.label_smoothing, -1);

@@ -18,7 +18,7 @@ void add_dtype(CLI::App& command, std::string& dtype, const char* help);
 void remember_given(CLI::App& command, std::set<std::string>& given);
 
 void add_train_verb(CLI::App& app);
-/// train, generate, translate, classify, attention, logits, info, convert
+/// train, generate, translate, classify, fill, attention, logits, info, convert
 void add_model_verbs(CLI::App& app);
 /// data, tokens, encode, score
 void add_data_verbs(CLI::App& app);

@@ -44,17 +44,38 @@ void add_translate(CLI::App& app) {
   });
 }
 
+void add_text_flags(CLI::App& command, ClassifyFlags& flags, const char* model, const char* prompt) {
+  add_common_flags(command, flags.common);
+  command.add_option("model", flags.model, model)->required();
+  command.add_option("-p,--prompt", flags.text, prompt);
+  command.add_option("--batch-tokens", flags.batch_tokens, "positions of a batch")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
+      ->capture_default_str();
+}
+
 void add_classify(CLI::App& app) {
   auto flags = std::make_shared<ClassifyFlags>();
   CLI::App* command = app.add_subcommand(
       "classify", "tell texts apart: label and probability on stdout for each line on stdin, in its order");
-  add_common_flags(*command, flags->common);
-  command->add_option("model", flags->model, "model folder or run folder of a classifier")->required();
-  command->add_option("-p,--prompt", flags->text, "one text, instead of stdin; a tab separates the two of a pair");
-  command->add_option("--batch-tokens", flags->batch_tokens, "positions of a batch")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
-      ->capture_default_str();
+  add_text_flags(*command, *flags, "model folder or run folder of a classifier",
+                 "one text, instead of stdin; a tab separates the two of a pair");
   command->callback([flags] { classify(*flags); });
+}
+
+void add_fill(CLI::App& app) {
+  auto flags = std::make_shared<FillFlags>();
+  CLI::App* command = app.add_subcommand(
+      "fill",
+      "guess masked words: each line on stdin with the likeliest token at each of its masks ([MASK] or <mask>, as its "
+      "tokenizer has it), in its order; each mask is guessed alone");
+  add_text_flags(*command, *flags, "model folder or run folder of a model of masked words",
+                 "one text, instead of stdin");
+  command
+      ->add_option("--top", flags->top,
+                   "print this many tokens for each mask instead: line, mask of the line, token, probability, between "
+                   "tabs; with --json so many in each object (1)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  command->callback([flags] { fill(*flags); });
 }
 
 void add_generate(CLI::App& app) {
@@ -165,6 +186,7 @@ void add_model_verbs(CLI::App& app) {
   add_generate(app);
   add_translate(app);
   add_classify(app);
+  add_fill(app);
   add_attention(app);
   add_logits_verb(app);
   add_info(app);

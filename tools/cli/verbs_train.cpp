@@ -8,8 +8,9 @@ namespace vkformer {
 void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
-  CLI::App* command = app.add_subcommand(
-      "train", "train a language model on a text file, a translator on two, or a classifier on rows");
+  CLI::App* command = app.add_subcommand("train",
+                                         "train a language model on a text file, a translator on two, a classifier on "
+                                         "rows, or an encoder on masked words");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("config", flags->config,
@@ -31,13 +32,14 @@ void add_train_verb(CLI::App& app) {
       ->expected(1, 2)
       ->type_name("FILE");
   command
-      ->add_option("--tokenizer", flags->tokenizer,
-                   "folder with a tokenizer.json (default: with --data characters, with --pairs one is made)")
+      ->add_option(
+          "--tokenizer", flags->tokenizer,
+          "folder with a tokenizer.json (default: with --data characters, with --pairs and --masked one is made)")
       ->type_name("FOLDER");
   command->add_option("--tokenizer-kind", flags->tokenizer_kind, "of one that is made")
       ->check(CLI::IsMember({"bpe", "unigram"}))
       ->capture_default_str();
-  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made, which both sides share")
+  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made; both sides of pairs share it")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
       ->capture_default_str();
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
@@ -53,15 +55,20 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--minutes", flags->minutes, "end after this time, wherever the schedule is")
       ->check(CLI::PositiveNumber);
   command
-      ->add_option("--batch", flags->batch, "sequences of a micro-batch of text (12), or at most of labelled rows (32)")
+      ->add_option(
+          "--batch", flags->batch,
+          "sequences of a micro-batch of text (12), or at most of labelled rows (32) or masked lines (no limit)")
       ->check(positive);
   command
       ->add_option("--batch-tokens", flags->batch_tokens,
-                   "positions of a micro-batch of pairs, on the longer side, or of labelled rows")
+                   "positions of a micro-batch of pairs, on the longer side, of labelled rows or of masked lines")
       ->check(positive)
       ->capture_default_str();
   command->add_option("--context", flags->context, "most positions of a sequence (default: the model's)")
       ->check(positive);
+  command->add_option("--mask-share", flags->mask_share, "chance of a word to be masked, with --masked")
+      ->check(CLI::Range(0.001, 1.0))
+      ->capture_default_str();
   command->add_flag("--skip-long", flags->skip_long, "leave out pairs with an empty line, or one too long");
   command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
       ->check(positive)
@@ -116,7 +123,7 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or, with --valid, a score")
-      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1"}));
+      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "masked_accuracy"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
