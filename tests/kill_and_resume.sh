@@ -25,7 +25,7 @@ same=(--iterations 60 --warmup 5 --checkpoint-every 3 --evaluate-every 20 --quie
 # Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
 bits() {
   (cd "$1" && sha256sum "$(cat latest)"/{model,optimizer}.safetensors)
-  if [[ -d $1/best ]]; then (cd "$1" && sha256sum {best,average}/*/model.safetensors); fi
+  (cd "$1" && find best average -name model.safetensors 2>/dev/null | sort | xargs -r sha256sum)
   grep -v '"resumed"' "$1/metrics.jsonl" | sed -E 's/,"tokens_per_second":[0-9.e+]+//'
 }
 
@@ -67,7 +67,7 @@ disturb() {
   done
   rm -r whole
 }
-disturb "$vkformer" train model.json --data text.txt --batch 2 "${same[@]}"
+disturb "$vkformer" train model.json --data text.txt --batch 2 --moving-average 0.9 "${same[@]}"
 disturb "$vkformer" train translator.json --pairs pairs.a pairs.b --valid pairs.a pairs.b --vocabulary 60 \
   --batch-tokens 40 --keep-best loss --average 3 "${same[@]}"
 disturb "$vkformer" train encoder.json --masked pairs.a --valid pairs.b --vocabulary 60 --batch-tokens 80 "${same[@]}"

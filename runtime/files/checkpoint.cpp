@@ -126,6 +126,11 @@ CheckpointWriter::CheckpointWriter(fs::path run, int keep) : run_(std::move(run)
   remove_leftovers();
 }
 
+std::optional<int64_t> CheckpointWriter::latest_step() const {
+  const auto latest = latest_checkpoint(run_);
+  return latest ? std::optional(parse_name(latest->filename().string()).value().step) : std::nullopt;
+}
+
 CheckpointWriter::~CheckpointWriter() { ::close(lock_); }
 
 void CheckpointWriter::remove_leftovers() const {

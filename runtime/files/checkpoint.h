@@ -40,6 +40,8 @@ class CheckpointWriter {
   /// and what had been written is removed. Returns the folder's final path.
   std::filesystem::path commit(int64_t step, const std::function<void(const std::filesystem::path& folder)>& write,
                                Older older = Older::remove);
+  /// The step of the latest checkpoint; nothing when there is none yet.
+  std::optional<int64_t> latest_step() const;
   /// Removes all but the newest `keep` checkpoints: the latest one has proved good.
   void remove_older() const;
   /// Makes the checkpoint before the latest one the latest, removes that, and gives its step. Nothing, and changes

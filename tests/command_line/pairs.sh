@@ -18,6 +18,9 @@ accept "${pairs[@]}" --valid pairs.a pairs.b --out best --iterations 12 --checkp
 grep -q "ended early: 1 evaluations without a better chrf" err || fail "no early end: $(cat err)"
 accept "$vkformer" translate best/best -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two"
+rm -r best/average  # as if the run had been killed before it was written
+accept "$vkformer" train --resume --out best
+[[ -e best/average/latest ]] || fail "a lost average was not made up for"
 refuse 1 "not by loss" "$vkformer" train --resume --out best --keep-best loss
 rm -r best
 printf 'one 1 two\n\none 2 two one 3 two\n' | "$vkformer" translate translator -q --beams 2 >out || fail "translate"

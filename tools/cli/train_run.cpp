@@ -74,13 +74,16 @@ void TrainRun::train() {
     average();
   } else if (state_.iteration < flags_.settings.iterations && !out_of_time()) {
     say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
-  } else if (state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated())) {
-    report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
-    metrics_.flush();
-    prove();
-    average();
   } else {
-    say("complete at iteration {}; give --iterations to go on", state_.iteration);
+    const bool more = state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated());
+    if (more) {
+      report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
+      metrics_.flush();
+      prove();
+    } else {
+      say("complete at iteration {}; give --iterations to go on", state_.iteration);
+    }
+    average();
   }
 }
 
@@ -189,11 +192,12 @@ void TrainRun::keep_if_best(const nlohmann::json& row) {
 void TrainRun::average() {
   const bool moving = flags_.settings.moving_average > 0;
   if (flags_.average == 1 && !moving) return;
+  CheckpointWriter writer(std::filesystem::path(flags_.out) / "average");
+  if (writer.latest_step() == state_.iteration) return;  // the run was complete before
   std::vector<std::filesystem::path> folders = kept_checkpoints(flags_.out);
   folders.resize(std::min(folders.size(), static_cast<size_t>(flags_.average)));
   const std::vector<ParameterSpec>& parameters = job_.model->parameters;
   if (moving) trainer_.use_moving_average();
-  CheckpointWriter writer(std::filesystem::path(flags_.out) / "average");
   const auto folder = writer.commit(state_.iteration, [&](const std::filesystem::path& unfinished) {
     write_model(unfinished, job_);
     if (moving)
