@@ -26,6 +26,7 @@ struct ParameterSpec {
   std::vector<std::string> other_names = {};
   bool one_tensor = true;  ///< those names mean one tensor: copies in a file must be equal
   bool optional = false;   ///< files may leave it out: it has its start value then
+  bool anew = false;       ///< has it whatever the files say: a head that is trained for something else
   /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
   /// train them through it, not alone.
   std::string joint = {};

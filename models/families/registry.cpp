@@ -1,5 +1,7 @@
 #include "models/families/registry.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -75,13 +77,17 @@ Model make_model(const JsonObject& config) {
   return with_config(of_some_size(family_of(config).make(config), config), config);
 }
 
-std::string classifier_architecture(const JsonObject& config) {
-  const std::pair<std::string_view, std::string_view> classifiers[] = {
-      {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}, {"xlnet", "XLNet"}};
+std::string architecture_with_head(const JsonObject& config, std::string_view head) {
+  std::vector<std::pair<std::string_view, std::string_view>> families{
+      {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}};
+  if (head == "SequenceClassification") families.emplace_back("xlnet", "XLNet");
   const std::string type = require_string(config, "model_type");
-  for (const auto& [name, prefix] : classifiers)
-    if (name == type) return fmt::format("{}ForSequenceClassification", prefix);
-  fail("{}: model_type '{}' can't be a classifier here; bert, roberta, distilbert and xlnet can", config.name(), type);
+  std::vector<std::string_view> known;
+  for (const auto& [name, prefix] : families) {
+    if (name == type) return fmt::format("{}For{}", prefix, head);
+    known.push_back(name);
+  }
+  fail("{}: model_type '{}' has no {} here; of {} there is one", config.name(), type, head, fmt::join(known, ", "));
 }
 
 Model load_model(const std::filesystem::path& folder) {

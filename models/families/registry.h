@@ -10,9 +10,9 @@ namespace vkformer {
 /// allocation.
 Model make_model(const JsonObject& config);
 
-/// What `architectures` calls a family's model for classes of whole texts: "BertForSequenceClassification". Throws
-/// Error for a config of a family that has none.
-std::string classifier_architecture(const JsonObject& config);
+/// What `architectures` calls a family's model with a head, "SequenceClassification", "TokenClassification" or
+/// "QuestionAnswering": "BertForSequenceClassification". Throws Error for a config of a family that has none.
+std::string architecture_with_head(const JsonObject& config, std::string_view head);
 
 /// The model of a folder: of its config.json and, where that leaves open which tensors there are, of its files. Throws
 /// Error like make_model, and then for files that can't be read.

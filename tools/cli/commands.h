@@ -49,12 +49,13 @@ struct TrainFlags {
   int64_t batch = 12;           ///< B, sequences of a micro-batch; with labels the most
   int64_t batch_tokens = 4096;  ///< positions of a micro-batch of pairs, on the longer side, or of labelled texts
   int64_t context = 0;          ///< T, positions of a sequence; 0: the model's
+  int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
-  int64_t score_lines = 200;   ///< of an evaluation on pairs
+  int64_t score_lines = 200;   ///< of an evaluation on pairs or questions
   std::string keep_best;       ///< metric by which RUN/best is kept; empty: it is not
   int64_t early_stopping = 0;  ///< evaluations without a better one after which the run ends; 0: never
   int64_t average = 1;         ///< last checkpoints whose mean is made at the end
@@ -81,11 +82,20 @@ struct GenerateFlags {
   std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
 };
 
-struct ClassifyFlags {
+/// Of verbs that read a text a line.
+struct TextsFlags {
   CommonFlags common;
   std::string model;
   std::optional<std::string> text;  ///< instead of standard input
   int64_t batch_tokens = 4096;      ///< positions of a batch
+};
+
+struct AnswerFlags {
+  CommonFlags common;
+  std::string model, context_file;
+  std::optional<std::string> context, question;  ///< instead of a file, instead of standard input
+  int64_t stride = -1;                           ///< tokens that windows of a text share; -1: as usual
+  int64_t batch_tokens = 4096;                   ///< positions of a batch
 };
 
 struct LogitsFlags {
@@ -179,7 +189,9 @@ void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
 void translate(GenerateFlags flags);
-void classify(const ClassifyFlags& flags);
+void classify(const TextsFlags& flags);
+void tag(const TextsFlags& flags);
+void answer(const AnswerFlags& flags);
 void logits(const LogitsFlags& flags);
 /// A page with the weights of attention. Without a target an encoder-decoder looks at its own greedy one.
 void attention_page(const AttentionFlags& flags);

@@ -3,28 +3,14 @@
 #include "models/data/labelled.h"
 #include "models/data/labelled_rows.h"
 #include "models/families/config_keys.h"
-#include "models/families/registry.h"
 #include "models/score/label_baselines.h"
-#include "models/text/tokenizer.h"
 #include "runtime/check.h"
+#include "tools/cli/encoder_job.h"
 #include "tools/cli/label_score.h"
-#include "tools/cli/model_folder.h"
-#include "tools/cli/tokenizer_files.h"
-#include "tools/cli/train_job.h"
 
 namespace vkformer {
 
 namespace {
-
-/// What a config of `transformers` says of a classifier.
-nlohmann::json classifier_keys(const JsonObject& config, const std::vector<std::string>& names) {
-  nlohmann::json keys = {{"architectures", {classifier_architecture(config)}}, {"num_labels", names.size()}};
-  for (size_t i = 0; i < names.size(); ++i) {
-    keys["id2label"][std::to_string(i)] = names[i];
-    keys["label2id"][names[i]] = i;
-  }
-  return keys;
-}
 
 LabelData::Split encode_rows(const LabelledRows& rows, const std::vector<std::string>& names,
                              const Tokenizer& tokenizer, int64_t most) {
@@ -33,13 +19,6 @@ LabelData::Split encode_rows(const LabelledRows& rows, const std::vector<std::st
     split.texts.add(tokenizer, row.first, rows.pairs ? std::optional<std::string_view>(row.second) : std::nullopt, most,
                     fmt::format("{}:{}", rows.name, row.line));
   return split;
-}
-
-/// What a folder that was trained for something else lacks begins anew; a line says so when weights are loaded.
-void make_head_optional(Model& model) {
-  for (ParameterSpec& parameter : model.parameters)
-    for (const char* part : {"classifier", "pooler", "sequence_summary", "logits_proj"})
-      parameter.optional |= parameter.name.find(part) != std::string::npos;
 }
 
 std::string baselines_text(const LabelledRows& training, const LabelData::Split& trained,
@@ -63,34 +42,18 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   const LabelledRows validation = validated ? rows_of(*validated) : LabelledRows();
   check(!validated || training.pairs == validation.pairs, "{} has {} of a row, {} has {}", training.name,
         training.pairs ? "two texts" : "one text", validation.name, validation.pairs ? "two" : "one");
-  const std::filesystem::path from = flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
-  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  if (folder.empty()) throw UsageError("--labels needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER");
-  const TokenizerFiles text = TokenizerFiles::load(folder);
-  const Tokenizer tokenizer = text.tokenizer();
-  const auto padding = padding_id(tokenizer);
-  check(padding.has_value(), "{} has no token for padding; a classifier's tokenizer needs [PAD] or <pad>", text.name());
-
+  const EncoderText text = EncoderText::load(flags, checkpoint, "--labels");
   const std::vector<std::string> names =
       checkpoint.empty() ? label_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
-  nlohmann::json changes = {{"pad_token_id", *padding}};
-  if (from.empty()) changes["vocab_size"] = tokenizer.size();
-  if (checkpoint.empty())
-    changes.update(classifier_keys(
-        JsonObject::load(from.empty() ? std::filesystem::path(flags.config) : from / "config.json"), names));
-  TrainJob job;
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  if (!from.empty()) make_head_optional(*job.model);
-  job.ids = {{"pad_token_id", *padding}};
-  job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
+  TrainJob job = encoder_job(flags, checkpoint, text,
+                             {.architecture = "SequenceClassification",
+                              .classes = names,
+                              .own = {"classifier", "logits_proj"},
+                              .shared = {"pooler", "sequence_summary"}});
   const Model& model = *job.model;
-  set_context(flags, model);
-  // Of short texts a batch by positions alone would have so many rows that small data had a few steps an epoch.
-  constexpr int64_t usual_rows = 32;
-  if (!flags.resume && !flags.given.contains("--batch")) flags.batch = usual_rows;
 
-  LabelData::Split trained = encode_rows(training, names, tokenizer, flags.context);
-  LabelData::Split valid = encode_rows(validation, names, tokenizer, flags.context);
+  LabelData::Split trained = encode_rows(training, names, text.tokenizer, flags.context);
+  LabelData::Split valid = encode_rows(validation, names, text.tokenizer, flags.context);
   job.summary = fmt::format("{} rows of {:.1f} tokens, {} labels", trained.classes.size(),
                             static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.classes.size()),
                             names.size());

@@ -10,7 +10,7 @@ namespace vkformer {
 struct TrainFlags;
 
 struct RunFile {
-  std::string role;  ///< "text", "source", "target", "labels", and "valid source" ..
+  std::string role;  ///< "text", "source", "target", "labels", "tags", "answers", and "valid source" ..
   std::string path;
   std::string print;    ///< tells one content from another; not a secret
   std::string content;  ///< the whole file

@@ -35,5 +35,9 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
 TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A model of token classes on words and their tags. Sets the flags' context and batch where they have none.
+TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A model that finds answers, on questions and texts. Sets the flags' context, stride and batch where they have none.
+TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 
 }  // namespace vkformer

@@ -8,8 +8,9 @@ namespace vkformer {
 void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
-  CLI::App* command = app.add_subcommand(
-      "train", "train a language model on a text file, a translator on two, or a classifier on rows");
+  CLI::App* command = app.add_subcommand("train",
+                                         "train a language model on a text file, a translator on two, a classifier on "
+                                         "rows, a tagger of words, or what finds answers in texts");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("config", flags->config,
@@ -47,15 +48,17 @@ void add_train_verb(CLI::App& app) {
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
   command
-      ->add_option("--batch", flags->batch, "sequences of a micro-batch of text (12), or at most of labelled rows (32)")
+      ->add_option("--batch", flags->batch,
+                   "sequences of a micro-batch of text (12), or at most of texts with labels, tags or answers (32)")
       ->check(positive);
   command
       ->add_option("--batch-tokens", flags->batch_tokens,
-                   "positions of a micro-batch of pairs, on the longer side, or of labelled rows")
+                   "positions of a micro-batch of pairs, on the longer side, or of texts with labels, tags or answers")
       ->check(positive)
       ->capture_default_str();
   command->add_option("--context", flags->context, "most positions of a sequence (default: the model's)")
       ->check(positive);
+  add_stride(*command, flags->stride);
   command->add_flag("--skip-long", flags->skip_long, "leave out pairs with an empty line, or one too long");
   command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
       ->check(positive)
@@ -100,8 +103,10 @@ void add_train_verb(CLI::App& app) {
       ->check(positive)
       ->capture_default_str();
   command
-      ->add_option("--score-lines", flags->score_lines,
-                   "with --valid: lines that an evaluation translates and scores (the last one: all); 0: none")
+      ->add_option(
+          "--score-lines", flags->score_lines,
+          "with --valid: lines that an evaluation translates, or questions that it answers, and scores (the last "
+          "one: all); 0: none")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
@@ -110,7 +115,7 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or, with --valid, a score")
-      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1"}));
+      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "entity_f1", "f1"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
