@@ -6,8 +6,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "models/classification/answerer.h"
-#include "models/data/answered.h"
 #include "models/data/questions.h"
+#include "models/data/text_data.h"
 #include "models/parameters.h"
 #include "models/score/answers.h"
 #include "models/weights.h"
@@ -163,11 +163,12 @@ TEST_CASE("long contexts are windows that overlap", "[answers]") {
 }
 
 TEST_CASE("batches of questions have two targets a row", "[answers]") {
-  AnswerData::Split split;
+  TextData::Split split;
   split.texts.ids = {{1, 2, 3}, {4, 5}, {6}};
   split.texts.segments = {{0, 0, 1}, {0, 1}, {0}};
-  split.ends = {{1, 2}, {0, 0}, {0, 0}};
-  const AnswerData data(split, split, {.batches = {.positions = 6, .most_shapes = 1}, .inputs = {.segments = true}});
+  split.targets = {{1, 2}, {0, 0}, {0, 0}};
+  const TextData data(split, split,
+                      {.batches = {.positions = 6, .most_shapes = 1}, .inputs = {.segments = true}, .targets = 2});
   REQUIRE(data.validation_batches() == 2);
   CHECK(data.validation_batch(0, 2).inputs.back().second == std::vector<int32_t>{1, 2, 0, 0});
   CHECK(data.validation_batch(1, 2).inputs.back().second == std::vector<int32_t>{0, 0, ignored_target, ignored_target});

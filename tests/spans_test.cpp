@@ -99,7 +99,7 @@ TEST_CASE("spans are in order and cover every character that is not dropped", "[
   }
 }
 
-TEST_CASE("spans are those of the tokenizers library", "[spans]") {
+TEST_CASE("a span is what its token stands for", "[spans]") {
   // An accent belongs to its letter, also where it is a character of its own; ideographs stand alone.
   CHECK(spans_of(recorded_tokenizer("bert"), "the \xC3\x89t\x65\xCC\x81, the") == [] {
     Spans spans;
@@ -154,7 +154,8 @@ TEST_CASE("spans follow normalizers", "[spans]") {
 
 TEST_CASE("the tokens of a pair say which text is theirs", "[spans]") {
   const Tokenizer tokenizer = recorded_tokenizer("bert");
-  const Encoding pair = tokenizer.encode_pair_with_spans("the", "of the");
+  const auto spans_and_ids = [&](std::string_view text) { return tokenizer.encode_with_spans(text, false); };
+  const Encoding pair = tokenizer.surround({spans_and_ids("the"), spans_and_ids("of the")});
   CHECK(pair.ids == tokenizer.encode_pair("the", "of the").ids);
   std::vector<int> texts;
   for (const TokenSpan& span : pair.spans) texts.push_back(span.text);
@@ -162,8 +163,7 @@ TEST_CASE("the tokens of a pair say which text is theirs", "[spans]") {
   CHECK(pair.spans[4].begin == 3);
   CHECK(pair.spans[4].end == 6);
   // Parts of texts that were encoded before.
-  const Encoding second = tokenizer.encode_with_spans("of the", false);
-  const Encoding again = tokenizer.surround({tokenizer.encode("the", false), second.part(1, 2)});
+  const Encoding again = tokenizer.surround({tokenizer.encode("the", false), spans_and_ids("of the").part(1, 2)});
   CHECK(again.ids == tokenizer.encode_pair("the", "the").ids);
   CHECK(again.type_ids == tokenizer.encode_pair("the", "the").type_ids);
   REQUIRE(again.spans.size() == 5);

@@ -6,8 +6,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "models/classification/tagger.h"
-#include "models/data/tagged.h"
 #include "models/data/tagged_texts.h"
+#include "models/data/text_data.h"
+#include "models/data/word_windows.h"
 #include "models/parameters.h"
 #include "models/score/tags.h"
 #include "models/text/tokenizer.h"
@@ -126,11 +127,10 @@ TEST_CASE("words beyond a window are in the next one", "[tags]") {
 }
 
 TEST_CASE("batches of tagged words have a target at each word's first sub-word", "[tags]") {
-  const TagData::Split split{windows_of({{"the", "unheard-of"}, {"the", "the", "the", "the"}}, 5),
-                             {{1, 2}, {3, 4, 5, 6}}};
-  const auto pieces = tag_tokenizer().encode("unheard-of", false).ids.size();
-  REQUIRE(pieces >= 2);
-  const TagData data(split, split, {.batches = {.positions = 64, .most_shapes = 1}, .inputs = {}});
+  const WordWindows windows = windows_of({{"the", "unheard-of"}, {"the", "the", "the", "the"}}, 5);
+  const TextData::Split split{windows.texts, windows.targets({{1, 2}, {3, 4, 5, 6}})};
+  REQUIRE(tag_tokenizer().encode("unheard-of", false).ids.size() >= 2);
+  const TextData data(split, split, {.batches = {.positions = 64, .most_shapes = 1}, .inputs = {}, .targets = 0});
   REQUIRE(data.validation_batches() == 1);
   const DataBatch batch = data.validation_batch(0, 1);
   REQUIRE(batch.shape.positions == 5);

@@ -61,6 +61,16 @@ void WordWindows::add(const Tokenizer& tokenizer, const std::vector<std::string>
   split += windows.size() - windows_before > 1;
 }
 
+std::vector<std::vector<int32_t>> WordWindows::targets(const std::vector<std::vector<int32_t>>& classes) const {
+  std::vector<std::vector<int32_t>> targets;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    std::vector<int32_t>& own = targets.emplace_back(texts.ids[i].size(), ignored_target);
+    for (size_t word = 0; word < windows[i].positions.size(); ++word)
+      own[static_cast<size_t>(windows[i].positions[word])] = classes[windows[i].text][windows[i].first_word + word];
+  }
+  return targets;
+}
+
 std::vector<std::string> words_of_line(std::string_view line) {
   constexpr std::string_view blanks = " \t";
   std::vector<std::string> words;

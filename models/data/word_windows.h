@@ -23,6 +23,9 @@ struct WordWindows {
   /// that is longer alone the end is left out. A text without words has no window. Throws Error, which begins with
   /// `place`, for what is not UTF-8, and for a dropped word where the tokenizer has no token for unknowns.
   void add(const Tokenizer& tokenizer, const std::vector<std::string>& words, int64_t most, std::string_view place);
+  /// For each token of each window the class of the word that begins there, else what is ignored. `classes`: of each
+  /// word, text by text.
+  std::vector<std::vector<int32_t>> targets(const std::vector<std::vector<int32_t>>& classes) const;
 };
 
 /// The words of a line: what lies between blanks and tabs.

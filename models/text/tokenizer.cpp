@@ -99,10 +99,6 @@ Encoding Tokenizer::encode_with_spans(std::string_view text, bool add_special) c
   return finish({encode_text(text, 0, true)}, add_special, true);
 }
 
-Encoding Tokenizer::encode_pair_with_spans(std::string_view first, std::string_view second, bool add_special) const {
-  return finish({encode_text(first, 0, true), encode_text(second, 1, true)}, add_special, true);
-}
-
 Encoding Tokenizer::surround(std::vector<Encoding> texts) const {
   for (size_t i = 0; i < texts.size(); ++i) {
     texts[i].type_ids.assign(texts[i].ids.size(), static_cast<int32_t>(i));

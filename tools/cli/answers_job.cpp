@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "models/classification/answerer.h"
-#include "models/data/answered.h"
 #include "models/data/questions.h"
 #include "tools/cli/answer_score.h"
 #include "tools/cli/encoder_job.h"
@@ -13,16 +12,16 @@ namespace vkformer {
 namespace {
 
 /// The windows of a file's questions, and where they answer them; the windows themselves go to `take`.
-AnswerData::Split encode_questions(const Questions& questions, QuestionEncoder& encoder,
-                                   const std::function<void(std::vector<AnswerWindow>)>& take) {
-  AnswerData::Split split;
+TextData::Split encode_questions(const Questions& questions, QuestionEncoder& encoder,
+                                 const std::function<void(std::vector<AnswerWindow>)>& take) {
+  TextData::Split split;
   for (const Question& question : questions.questions) {
     std::vector<AnswerWindow> windows =
         encoder.encode(question.question, question.context, question.answer, question.place);
     for (const AnswerWindow& window : windows) {
       split.texts.ids.push_back(window.ids);
       split.texts.segments.push_back(window.segments);
-      split.ends.push_back(window.ends);
+      split.targets.emplace_back(window.ends.begin(), window.ends.end());
     }
     take(std::move(windows));
   }
@@ -42,33 +41,28 @@ TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const
       {.architecture = "QuestionAnswering", .classes = {"LABEL_0", "LABEL_1"}, .own = {"qa_outputs"}, .shared = {}});
   flags.stride = stride_of(flags.stride, flags.context);
   QuestionEncoder encoder(text.tokenizer, {.positions = flags.context, .stride = flags.stride});
-  AnswerData::Split trained = encode_questions(training, encoder, [](std::vector<AnswerWindow>) {});
+  TextData::Split trained = encode_questions(training, encoder, [](std::vector<AnswerWindow>) {});
   std::vector<std::vector<AnswerWindow>> asked;
-  AnswerData::Split valid = encode_questions(
+  TextData::Split valid = encode_questions(
       validation, encoder, [&](std::vector<AnswerWindow> windows) { asked.push_back(std::move(windows)); });
 
   const auto unanswered =
       std::ranges::count_if(training.questions, [](const Question& q) { return q.answers.empty(); });
   job.summary = fmt::format("{} questions ({} without an answer), {} windows of {:.1f} tokens",
-                            training.questions.size(), unanswered, trained.ends.size(),
-                            static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.ends.size()));
+                            training.questions.size(), unanswered, trained.targets.size(),
+                            static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.targets.size()));
   if (validated) job.summary += fmt::format(", {} questions for validation", validation.questions.size());
   if (encoder.split() > 0)
     job.summary += fmt::format("; {} in windows that share {} tokens (--stride)", encoder.split(), flags.stride);
   if (encoder.cut() > 0) job.summary += fmt::format("; {} questions cut at half a window (--context)", encoder.cut());
-  const TextInputs inputs =
-      text_inputs(*job.model, std::max(trained.texts.largest_segment(), valid.texts.largest_segment()));
-  auto data = std::make_unique<AnswerData>(
-      std::move(trained), std::move(valid),
-      AnswerData::Settings{
-          .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
-          .inputs = inputs});
+  auto data = encoder_data(flags, *job.model, std::move(trained), std::move(valid), 2);
   job.summary += '\n' + data->describe("windows");
   if (validated && flags.score_lines > 0)
-    job.scorer = std::make_unique<AnswerScorer>(
-        *job.model, std::move(validation), std::move(asked),
-        AnswerScorer::Settings{
-            .inputs = inputs, .positions = flags.batch_tokens, .questions = static_cast<size_t>(flags.score_lines)});
+    job.scorer =
+        std::make_unique<AnswerScorer>(*job.model, std::move(validation), std::move(asked),
+                                       AnswerScorer::Settings{.inputs = data->inputs(),
+                                                              .positions = flags.batch_tokens,
+                                                              .questions = static_cast<size_t>(flags.score_lines)});
   job.data = std::move(data);
   return job;
 }

@@ -70,4 +70,15 @@ TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint,
   return job;
 }
 
+std::unique_ptr<TextData> encoder_data(const TrainFlags& flags, const Model& model, TextData::Split training,
+                                       TextData::Split validation, int64_t targets) {
+  const int32_t segment = std::max(training.texts.largest_segment(), validation.texts.largest_segment());
+  return std::make_unique<TextData>(
+      std::move(training), std::move(validation),
+      TextData::Settings{
+          .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
+          .inputs = text_inputs(model, segment),
+          .targets = targets});
+}
+
 }  // namespace vkformer

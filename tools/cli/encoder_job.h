@@ -1,6 +1,7 @@
 #pragma once
 // What jobs that put a head on an encoder have in common.
 
+#include "models/data/text_data.h"
 #include "tools/cli/tokenizer_files.h"
 #include "tools/cli/train_job.h"
 
@@ -28,5 +29,9 @@ struct EncoderHead {
 /// A job with its model and text. Sets the flags' context and batch where they have none.
 TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
                      const EncoderHead& head);
+
+/// Its batches, as the flags say; `targets`: of a row, see TextData.
+std::unique_ptr<TextData> encoder_data(const TrainFlags& flags, const Model& model, TextData::Split training,
+                                       TextData::Split validation, int64_t targets);
 
 }  // namespace vkformer

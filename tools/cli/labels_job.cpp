@@ -1,6 +1,5 @@
 // `train --labels`: rows of texts and labels become a classifier.
 
-#include "models/data/labelled.h"
 #include "models/data/labelled_rows.h"
 #include "models/families/config_keys.h"
 #include "models/score/label_baselines.h"
@@ -12,25 +11,26 @@ namespace vkformer {
 
 namespace {
 
-LabelData::Split encode_rows(const LabelledRows& rows, const std::vector<std::string>& names,
-                             const Tokenizer& tokenizer, int64_t most) {
-  LabelData::Split split{.texts = {}, .classes = classes_of_rows(rows, names)};
+TextData::Split encode_rows(const LabelledRows& rows, const std::vector<int32_t>& classes, const Tokenizer& tokenizer,
+                            int64_t most) {
+  TextData::Split split;
   for (const LabelledRow& row : rows.rows)
     split.texts.add(tokenizer, row.first, rows.pairs ? std::optional<std::string_view>(row.second) : std::nullopt, most,
                     fmt::format("{}:{}", rows.name, row.line));
+  for (const int32_t one : classes) split.targets.push_back({one});
   return split;
 }
 
-std::string baselines_text(const LabelledRows& training, const LabelData::Split& trained,
-                           const LabelledRows& validation, const LabelData::Split& valid) {
-  const auto classed = [](const LabelledRows& rows, const LabelData::Split& split) {
-    ClassedTexts texts{.texts = {}, .classes = split.classes};
-    for (const LabelledRow& row : rows.rows) texts.texts.push_back(row.first + '\n' + row.second);
-    return texts;
-  };
+ClassedTexts classed(const LabelledRows& rows, const std::vector<int32_t>& classes) {
+  ClassedTexts texts{.texts = {}, .classes = classes};
+  for (const LabelledRow& row : rows.rows) texts.texts.push_back(row.first + '\n' + row.second);
+  return texts;
+}
+
+std::string baselines_text(const ClassedTexts& training, const ClassedTexts& validation) {
   return fmt::format("\nto beat in validation: majority {:.1f} %, bag of words (naive Bayes) {:.1f} %",
-                     100 * majority_accuracy(trained.classes, valid.classes),
-                     100 * naive_bayes_accuracy(classed(training, trained), classed(validation, valid)));
+                     100 * majority_accuracy(training.classes, validation.classes),
+                     100 * naive_bayes_accuracy(training, validation));
 }
 
 }  // namespace
@@ -50,26 +50,20 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
                               .classes = names,
                               .own = {"classifier", "logits_proj"},
                               .shared = {"pooler", "sequence_summary"}});
-  const Model& model = *job.model;
-
-  LabelData::Split trained = encode_rows(training, names, text.tokenizer, flags.context);
-  LabelData::Split valid = encode_rows(validation, names, text.tokenizer, flags.context);
-  job.summary = fmt::format("{} rows of {:.1f} tokens, {} labels", trained.classes.size(),
-                            static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.classes.size()),
-                            names.size());
-  if (validated) job.summary += fmt::format(", {} rows for validation", valid.classes.size());
+  const std::vector<int32_t> classes = classes_of_rows(training, names),
+                             valid_classes = classes_of_rows(validation, names);
+  TextData::Split trained = encode_rows(training, classes, text.tokenizer, flags.context);
+  TextData::Split valid = encode_rows(validation, valid_classes, text.tokenizer, flags.context);
+  job.summary =
+      fmt::format("{} rows of {:.1f} tokens, {} labels", classes.size(),
+                  static_cast<double>(trained.texts.tokens()) / static_cast<double>(classes.size()), names.size());
+  if (validated) job.summary += fmt::format(", {} rows for validation", valid_classes.size());
   if (const int64_t cut = trained.texts.cut + valid.texts.cut; cut > 0)
     job.summary += fmt::format("; {} cut at {} tokens (--context)", cut, flags.context);
-  if (validated) job.summary += baselines_text(training, trained, validation, valid);
-  const TextInputs inputs =
-      text_inputs(model, std::max(trained.texts.largest_segment(), valid.texts.largest_segment()));
-  auto data = std::make_unique<LabelData>(
-      std::move(trained), std::move(valid),
-      LabelData::Settings{
-          .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
-          .inputs = inputs});
+  if (validated) job.summary += baselines_text(classed(training, classes), classed(validation, valid_classes));
+  auto data = encoder_data(flags, *job.model, std::move(trained), std::move(valid), 1);
   job.summary += '\n' + data->describe("rows");
-  if (validated) job.scorer = std::make_unique<LabelScorer>(model, *data, names, flags.evaluation_batches);
+  if (validated) job.scorer = std::make_unique<LabelScorer>(*job.model, *data, names, flags.evaluation_batches);
   job.data = std::move(data);
   return job;
 }

@@ -19,14 +19,17 @@ namespace {
 
 void print_tags(const std::vector<std::string>& words, const std::vector<WordTag>& tags,
                 const std::vector<std::string>& names, bool as_json) {
-  nlohmann::json json = {
-      {"words", words}, {"tags", nlohmann::json::array()}, {"probabilities", nlohmann::json::array()}};
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (!as_json) print("{}\t{}\n", words[i], names[tags[i].tag]);
-    json["tags"].push_back(names[tags[i].tag]);
-    json["probabilities"].push_back(tags[i].probability);
+  if (!as_json) {
+    for (size_t i = 0; i < words.size(); ++i) print("{}\t{}\n", words[i], names[tags[i].tag]);
+    return print("\n");
   }
-  print("{}\n", as_json ? json.dump() : std::string());
+  nlohmann::json json = {{"words", words}};
+  json["tags"] = json["probabilities"] = nlohmann::json::array();
+  for (const auto& [tag, probability] : tags) {
+    json["tags"].push_back(names[tag]);
+    json["probabilities"].push_back(probability);
+  }
+  print("{}\n", json.dump());
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // `train --tags`: words and their tags become a tagger.
 
-#include <algorithm>
-
-#include "models/data/tagged.h"
 #include "models/data/tagged_texts.h"
+#include "models/data/word_windows.h"
 #include "models/families/config_keys.h"
 #include "models/score/tags.h"
 #include "tools/cli/encoder_job.h"
@@ -13,12 +11,11 @@ namespace vkformer {
 
 namespace {
 
-TagData::Split encode_tagged(const TaggedTexts& texts, const std::vector<std::string>& names,
-                             const Tokenizer& tokenizer, int64_t most) {
-  TagData::Split split{.windows = {}, .classes = classes_of_words(texts, names)};
+WordWindows windows_of_texts(const TaggedTexts& texts, const Tokenizer& tokenizer, int64_t most) {
+  WordWindows windows;
   for (const TaggedText& text : texts.texts)
-    split.windows.add(tokenizer, text.words, most, fmt::format("{}:{}", texts.name, text.lines.front()));
-  return split;
+    windows.add(tokenizer, text.words, most, fmt::format("{}:{}", texts.name, text.lines.front()));
+  return windows;
 }
 
 /// How many words there are.
@@ -50,9 +47,9 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
       encoder_job(flags, checkpoint, text,
                   {.architecture = "TokenClassification", .classes = names, .own = {"classifier"}, .shared = {}});
 
-  TagData::Split trained = encode_tagged(training, names, text.tokenizer, flags.context);
-  TagData::Split valid = encode_tagged(validation, names, text.tokenizer, flags.context);
-  const WordWindows &windows = trained.windows, &valid_windows = valid.windows;
+  const auto classes = classes_of_words(training, names), valid_classes = classes_of_words(validation, names);
+  const WordWindows windows = windows_of_texts(training, text.tokenizer, flags.context),
+                    valid_windows = windows_of_texts(validation, text.tokenizer, flags.context);
   job.summary = fmt::format(
       "{} texts of {} words, {:.2f} tokens a word, {} tags", training.texts.size(), count_words(training),
       static_cast<double>(windows.texts.tokens()) / static_cast<double>(count_words(training)), names.size());
@@ -63,13 +60,8 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
     job.summary += fmt::format("; {} in windows of {} tokens (--context)", split, flags.context);
   const bool entities = marks_entities(names);
   if (validated) job.summary += baseline_text(training, validation, entities);
-  const TextInputs inputs =
-      text_inputs(*job.model, std::max(windows.texts.largest_segment(), valid_windows.texts.largest_segment()));
-  auto data = std::make_unique<TagData>(
-      std::move(trained), std::move(valid),
-      TagData::Settings{
-          .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
-          .inputs = inputs});
+  auto data = encoder_data(flags, *job.model, {windows.texts, windows.targets(classes)},
+                           {valid_windows.texts, valid_windows.targets(valid_classes)}, 0);
   job.summary += '\n' + data->describe("texts");
   if (validated) job.scorer = std::make_unique<TagScorer>(*job.model, *data, names, flags.evaluation_batches);
   job.data = std::move(data);
