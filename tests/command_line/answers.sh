@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154,SC2034
+# shellcheck shell=bash disable=SC2154,SC2034,SC2016
 # Finding answers. Sourced by tests/command_line.sh.
 
 cat >finder.json <<'JSON'
@@ -18,7 +18,7 @@ done >asked.jsonl
 printf '{"data": [{"paragraphs": [{"context": "the hen is fox", "qas": [{"question": "who", "answers": [{"text": "fox", "answer_start": 11}]}]},
   {"context": "the hen and pig", "qas": [{"question": "who", "answers": []}]}]}]}' >squad.json
 printf '\n{"question": "who", "context": "the cat is fat", "answers": {"text": ["fat"], "answer_start": [10]}}\n' >moved.jsonl
-finder=("$vkformer" train finder.json --answers asked.jsonl --warmup 20 --schedule constant --learning-rate 6e-3 --evaluate-every 80 --score-lines 1)
+finder=("$vkformer" train finder.json --answers asked.jsonl --warmup 20 --schedule constant --learning-rate 6e-3 --evaluate-every 60 --score-lines 1)
 words=(--tokenizer "$fixtures/tokenizers/bert")
 refuse 2 "--answers needs --tokenizer FOLDER" "${finder[@]}" --out finder
 refuse 1 'moved.jsonl:2: the answer "fat" is not at character 10 of the context, there is " fa"' "${finder[@]}" "${words[@]}" --out finder --valid moved.jsonl
@@ -27,7 +27,7 @@ refuse 1 "has no QuestionAnswering here" "$vkformer" train small.json --answers 
 refuse 1 "--stride 24 must be less than the 24" "${finder[@]}" "${words[@]}" --out finder --stride 24
 refuse 2 "--labels and --answers exclude" "${finder[@]}" "${words[@]}" --out finder --labels asked.jsonl
 [[ -e finder ]] && fail "a refused run left a folder behind"
-accept "${finder[@]}" "${words[@]}" --out finder --valid squad.json --keep-best f1 --iterations 160
+accept "${finder[@]}" "${words[@]}" --out finder --valid squad.json --keep-best f1 --iterations 120
 [[ $(grep -c "exact match [0-9.]* %, F1 [0-9.]* of 2 questions" out) == 2 ]] || fail "no scores: $(cat out)"
 grep -q "exact match 100.00 %, F1 1.0000 of 2 questions" out || fail "learned nothing: $(cat out)"
 grep -q '"f1"' "finder/best/$(cat finder/best/latest)/best.json" || fail "no best model: $(ls finder/best)"
