@@ -26,6 +26,7 @@ struct ParameterSpec {
   std::vector<std::string> other_names = {};
   bool one_tensor = true;  ///< those names mean one tensor: copies in a file must be equal
   bool optional = false;   ///< files may leave it out: it has its start value then
+  bool anew = false;       ///< has it whatever the files say: a head that is trained for something else
   /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
   /// train them through it, not alone.
   std::string joint = {};
@@ -70,9 +71,11 @@ struct Pass {
 /// What a model's logits are compared with in training.
 enum class Task : uint8_t {
   causal,    ///< targets [B, T] are the ids one position further
-  masked,    ///< targets [B, T] belong to their own positions (masked language model, token classes)
+  masked,    ///< targets [B, T] belong to their own positions (masked language model)
+  tag,       ///< the same, with classes of tokens
   seq2seq,   ///< as `masked`, of the decoder, whose ids are the targets one position back
   classify,  ///< targets [B], one class a sequence
+  answer,    ///< logits [B, T, 2], targets [B, 2]: the positions of an answer's first and last token
 };
 
 /// A model of any family: parameters as data and functions that add its layers to a graph.

@@ -104,10 +104,11 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   std::vector<std::string> missing, wrong;
   Finder finder(files_);
   for (const ParameterSpec& parameter : parameters) {
-    const WeightFiles::Tensor* tensor = finder.find(parameter);
+    const WeightFiles::Tensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
     if (!tensor) {
-      (parameter.optional ? absent_ : missing).push_back(parameter.name);
-      if (parameter.optional) places_.push_back({nullptr, parameter});
+      const bool may_lack = parameter.optional || parameter.anew;
+      (may_lack ? absent_ : missing).push_back(parameter.name);
+      if (may_lack) places_.push_back({nullptr, parameter});
     } else if (!same_shape(tensor->entry->shape, parameter.shape.dimensions())) {
       wrong.push_back(fmt::format("tensor {} has shape {}, the config asks for {}", in_quotes(tensor->entry->name, 120),
                                   shape_text(tensor->entry->shape), parameter.shape.to_string()));

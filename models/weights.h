@@ -22,7 +22,7 @@ class Weights {
   const WeightFiles& files() const { return files_; }
   /// Tensors of the files that no parameter uses, second copies of tied ones included.
   const std::vector<std::string>& extra() const { return extra_; }
-  /// Optional parameters that the files leave out.
+  /// Optional parameters that the files leave out, and those that begin anew.
   const std::vector<std::string>& absent() const { return absent_; }
   /// Writes every parameter into the store, piece by piece: no more than some MiB of the files are in memory at a time.
   void load(Store& store, const LoadProgress& progress = {}) const;

@@ -33,7 +33,8 @@ BertConfig odd_config(const std::string& family, Head head, double dropout) {
                     .dropout = dropout,
                     .attention_dropout = dropout,
                     .head_dropout = dropout};
-  if (head != Head::masked) config.classes = {"cat", "dog", "owl"};
+  if (head == Head::sequence || head == Head::tokens) config.classes = {"cat", "dog", "owl"};
+  if (head == Head::answer && family != "distilbert") config.head_dropout = 0;
   return config;
 }
 
@@ -47,8 +48,8 @@ std::vector<double> losses_of(Backend& backend, const Model& model) {
   constexpr int64_t B = 2, T = 11;
   Trainer trainer(backend, model, {.iterations = 3, .warmup = 0}, {.rows = B, .positions = T, .mask = true});
   initialize(trainer.store(), model.parameters, 5);
-  const bool one_each = model.task == Task::classify;
-  const auto ids = some_integers(B * T, 29, 5), targets = some_integers(one_each ? B : B * T, 3, 1);
+  const int64_t each = model.task == Task::classify ? 1 : model.task == Task::answer ? 2 : T;
+  const auto ids = some_integers(B * T, 29, 5), targets = some_integers(B * each, 3, 1);
   std::vector<int32_t> mask(B * T, 1);
   mask[2 * T - 1] = mask[2 * T - 2] = 0;
   const Feed feed{{"ids", ids}, {"targets", targets}, {"mask", mask}};
@@ -90,7 +91,7 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
 
 TEST_CASE("training BERT with dropout on the device follows the reference", "[bert][device]") {
   const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert");
-  const auto head = GENERATE(Head::masked, Head::sequence, Head::tokens);
+  const auto head = GENERATE(Head::masked, Head::sequence, Head::tokens, Head::answer);
   const Model model = make_bert(odd_config(family, head, 0.2));
   auto reference = make_reference_backend();
   auto device = make_backend("");
@@ -151,6 +152,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   const auto says = [](const std::string& family, const nlohmann::json& changes, const std::string& word) {
     check_refused(changed(family, changes), word);
   };
+  says("bert", {{"architectures", {"BertForQuestionAnswering"}}, {"num_labels", 3}}, "start and their end");
   const nlohmann::json classifier = {{"architectures", {"BertForSequenceClassification"}}};
   const auto classify = [&](nlohmann::json changes) {
     changes.update(classifier);
@@ -190,7 +192,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
 
 TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
   for (const char* family : {"bert", "roberta", "distilbert"})
-    for (const Head head : {Head::masked, Head::sequence, Head::tokens}) {
+    for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer}) {
       BertConfig config = odd_config(family, head, 0.25);
       config.tied = head != Head::masked;
       const Model model = make_bert(config);

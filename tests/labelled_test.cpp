@@ -7,8 +7,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "models/classification/classifier.h"
-#include "models/data/labelled.h"
 #include "models/data/labelled_rows.h"
+#include "models/data/text_data.h"
 #include "models/parameters.h"
 #include "models/score/label_baselines.h"
 #include "models/text/tokenizer.h"
@@ -140,9 +140,9 @@ TEST_CASE("batches of labelled texts have a class a row", "[labels]") {
   const TokenTexts texts = texts_of(pairs, 8);
   CHECK(texts.cut == 1);
   REQUIRE(texts.largest_segment() == 1);
-  const LabelData data({texts, {4, 5, 6}}, {texts, {0, 1, 2}},
-                       {.batches = {.positions = 16, .most_rows = 2, .most_shapes = 1},
-                        .inputs = {.padding = 9, .padding_in_front = GENERATE(false, true), .segments = true}});
+  const TextData data({texts, {{4}, {5}, {6}}}, {texts, {{0}, {1}, {2}}},
+                      {.batches = {.positions = 16, .most_rows = 2, .most_shapes = 1},
+                       .inputs = {.padding = 9, .padding_in_front = GENERATE(false, true), .segments = true}});
   REQUIRE(data.validation_batches() == 2);
   const DataBatch first = data.validation_batch(0, 2), last = data.validation_batch(1, 2);
   CHECK(first.shape == BatchShape{.rows = 2, .positions = 8, .mask = true, .segments = true});

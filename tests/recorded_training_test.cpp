@@ -1,13 +1,13 @@
 // Fifty steps of training as PyTorch makes them, on batches by length: the losses that tests/huggingface/train_cases.py
-// recorded in tests/fixtures/training. The batches are made here; `vkformer_tests "[.record]"` writes them for it.
+// recorded in tests/trainings. The batches are made here; `vkformer_tests "[.record]"` writes them for it.
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "models/data/labelled.h"
 #include "models/data/pairs.h"
+#include "models/data/text_data.h"
 #include "models/training/trainer.h"
 #include "models/weights.h"
 #include "runtime/files/safetensors.h"
@@ -27,7 +27,7 @@ struct Training {
   double label_smoothing = 0;
   std::unique_ptr<TrainingData> data;
 
-  std::filesystem::path folder() const { return fixtures / "training"; }
+  std::filesystem::path folder() const { return fixtures.parent_path() / "trainings"; }
   Model model() const {
     Model model = load_model(fixtures / name);
     model.label_smoothing = label_smoothing;
@@ -45,10 +45,10 @@ std::vector<int32_t> sentence(int64_t seed, int64_t length) {
 
 /// BERT is fine-tuned to tell texts by their first token's remainder.
 Training fine_tuning() {
-  LabelData::Split rows;
+  TextData::Split rows;
   for (int64_t i = 0; i < 96; ++i) {
     std::vector<int32_t> ids = sentence(i, 1 + i * 5 % 19);
-    rows.classes.push_back(ids.front() % 3);
+    rows.targets.push_back({ids.front() % 3});
     rows.texts.segments.emplace_back(ids.size(), 0);
     rows.texts.ids.push_back(std::move(ids));
   }
@@ -61,10 +61,10 @@ Training fine_tuning() {
                        .beta2 = 0.999,
                        .weight_decay = 0.01},
           .label_smoothing = 0,
-          .data = std::make_unique<LabelData>(
-              std::move(rows), LabelData::Split(),
-              LabelData::Settings{.batches = {.positions = 96, .most_rows = 12, .most_shapes = 4, .seed = 3},
-                                  .inputs = {}})};
+          .data = std::make_unique<TextData>(
+              std::move(rows), TextData::Split(),
+              TextData::Settings{.batches = {.positions = 96, .most_rows = 12, .most_shapes = 4, .seed = 3},
+                                 .inputs = {}})};
 }
 
 /// Marian learns to copy sentences without their first tokens. An iteration has two micro-batches of unlike shapes.

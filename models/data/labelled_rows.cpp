@@ -1,16 +1,14 @@
 #include "models/data/labelled_rows.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 
+#include "models/data/class_places.h"
 #include "models/data/lines.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -178,18 +176,10 @@ std::vector<std::string> label_names(const LabelledRows& rows) {
 }
 
 std::vector<int32_t> classes_of_rows(const LabelledRows& rows, const std::vector<std::string>& names) {
-  std::map<std::string_view, int32_t> places;
-  for (const std::string& name : names) places.emplace(name, static_cast<int32_t>(places.size()));
+  const ClassPlaces places(names);
   std::vector<int32_t> classes;
-  for (const LabelledRow& row : rows.rows) {
-    const auto found = places.find(row.label);
-    if (found == places.end()) {
-      const auto shown = std::span(names).first(std::min<size_t>(names.size(), 10));
-      fail("{}:{}: no training row has the label {}; they have {}{}", rows.name, row.line, in_quotes(row.label),
-           printable(fmt::format("{}", fmt::join(shown, ", "))), shown.size() < names.size() ? ", ..." : "");
-    }
-    classes.push_back(found->second);
-  }
+  for (const LabelledRow& row : rows.rows)
+    classes.push_back(places.of(row.label, "row has the label", fmt::format("{}:{}", rows.name, row.line)));
   return classes;
 }
 

@@ -1,8 +1,9 @@
 #include "models/families/registry.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "models/families/bert/bert.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
@@ -70,25 +71,7 @@ const Family& family_of(const JsonObject& config) {
   fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), type, known);
 }
 
-struct Encoder {
-  std::string_view type;  ///< model_type
-  std::string_view name;  ///< in `architectures`
-};
-constexpr Encoder encoders[] = {
-    {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}, {"xlnet", "XLNet"}};
-constexpr std::string_view masked_suffix = "ForMaskedLM";
-
-/// `what` only the `known` encoders can do.
-std::string architecture_with(const JsonObject& config, std::span<const Encoder> known, std::string_view suffix,
-                              std::string_view what) {
-  const std::string type = require_string(config, "model_type");
-  std::string types;
-  for (const Encoder& encoder : known) {
-    if (encoder.type == type) return fmt::format("{}{}", encoder.name, suffix);
-    types += fmt::format("{}{}", types.empty() ? "" : ", ", encoder.type);
-  }
-  fail("{}: model_type '{}' can't {} here; {} can", config.name(), type, what, types);
-}
+constexpr std::string_view masked_head = "MaskedLM";
 
 }  // namespace
 
@@ -96,17 +79,22 @@ Model make_model(const JsonObject& config) {
   return with_config(of_some_size(family_of(config).make(config), config), config);
 }
 
-std::string classifier_architecture(const JsonObject& config) {
-  return architecture_with(config, encoders, "ForSequenceClassification", "be a classifier");
-}
-
-std::string masked_architecture(const JsonObject& config) {
-  return architecture_with(config, std::span(encoders).first(3), masked_suffix, "predict masked words");
+std::string architecture_with_head(const JsonObject& config, std::string_view head) {
+  std::vector<std::pair<std::string_view, std::string_view>> known_families{
+      {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}};
+  if (head == "SequenceClassification") known_families.emplace_back("xlnet", "XLNet");
+  const std::string type = require_string(config, "model_type");
+  std::vector<std::string_view> known;
+  for (const auto& [name, prefix] : known_families) {
+    if (name == type) return fmt::format("{}For{}", prefix, head);
+    known.push_back(name);
+  }
+  fail("{}: model_type '{}' has no {} here; of {} there is one", config.name(), type, head, fmt::join(known, ", "));
 }
 
 bool predicts_masked_words(const Model& model) {
   return model.task == Task::masked &&
-         model.config->at("architectures").front().get<std::string>().ends_with(masked_suffix);
+         model.config->at("architectures").front().get<std::string>().ends_with(masked_head);
 }
 
 Model load_model(const std::filesystem::path& folder) {

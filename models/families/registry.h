@@ -10,12 +10,10 @@ namespace vkformer {
 /// allocation.
 Model make_model(const JsonObject& config);
 
-/// What `architectures` calls a family's model for classes of whole texts: "BertForSequenceClassification". Throws
-/// Error for a config of a family that has none.
-std::string classifier_architecture(const JsonObject& config);
+/// What `architectures` calls a family's model with a head, "MaskedLM", "SequenceClassification", "TokenClassification"
+/// or "QuestionAnswering": "BertForSequenceClassification". Throws Error for a config of a family that has none.
+std::string architecture_with_head(const JsonObject& config, std::string_view head);
 
-/// The same for masked words: "BertForMaskedLM".
-std::string masked_architecture(const JsonObject& config);
 /// Whether a model's logits [B, T, V] are those of the tokens at their own positions.
 bool predicts_masked_words(const Model& model);
 

@@ -78,7 +78,7 @@ std::vector<FoundPart> AddedTokens::split(const TextPart& part, bool normalized)
   std::vector<FoundPart> found;
   size_t done = 0;
   const auto add = [&](size_t begin, size_t end, const AddedToken* token) {
-    if (begin < end) found.push_back({{part.text.substr(begin, end - begin), part.at_start && begin == 0}, token});
+    if (begin < end) found.push_back({part.part({begin, end}), token});
   };
   for (size_t at = 0; at < text.size();) {
     const AddedToken* token = nullptr;

@@ -86,14 +86,14 @@ std::vector<int32_t> Bpe::bytes_of(std::string_view text) const {
   return ids;
 }
 
-std::vector<int32_t> Bpe::start(std::string_view word) const {
-  std::vector<int32_t> ids;
+std::vector<Bpe::Piece> Bpe::start(std::string_view word) const {
+  std::vector<Piece> pieces;
   // As in the library, an unknown character is added only when a known or another unknown one follows: the bytes of
   // characters in between come before it.
-  int32_t pending = -1;
+  Piece pending{.id = -1, .range = {}};
   const auto add_pending = [&] {
-    if (pending >= 0) ids.push_back(pending);
-    pending = -1;
+    if (pending.id >= 0) pieces.push_back(pending);
+    pending.id = -1;
   };
   std::string symbol;
   for (size_t at = 0; at < word.size();) {
@@ -101,27 +101,32 @@ std::vector<int32_t> Bpe::start(std::string_view word) const {
     symbol.clear();
     if (at > 0) symbol += prefix_;
     symbol += word.substr(at, length);
+    const ByteRange range{at, at + length};
     at += length;
     if (at == word.size()) symbol += suffix_;
 
     if (const auto id = table_.id_of(symbol)) {
       add_pending();
-      ids.push_back(*id);
+      pieces.push_back({*id, range});
       continue;
     }
     if (byte_fallback_) {
       const std::vector<int32_t> bytes = bytes_of(symbol);
-      ids.insert(ids.end(), bytes.begin(), bytes.end());
+      for (const int32_t byte : bytes) pieces.push_back({byte, range});
       if (!bytes.empty()) continue;
     }
-    if (!unk_token_ || (pending >= 0 && fuse_unk_)) continue;
+    if (!unk_token_) continue;
+    if (pending.id >= 0 && fuse_unk_) {
+      pending.range.end = range.end;
+      continue;
+    }
     add_pending();
-    pending = table_.id_of(*unk_token_).value_or(-1);
-    check(pending >= 0, "{}: \"vocab\" lacks the \"unk_token\" {}, which the text needs; add it", name_,
+    pending = {table_.id_of(*unk_token_).value_or(-1), range};
+    check(pending.id >= 0, "{}: \"vocab\" lacks the \"unk_token\" {}, which the text needs; add it", name_,
           in_quotes(*unk_token_));
   }
   add_pending();
-  return ids;
+  return pieces;
 }
 
 /// Two neighbours that could be merged.
@@ -134,21 +139,21 @@ struct Bpe::Candidate {
   }
 };
 
-std::vector<int32_t> Bpe::merge(const std::vector<int32_t>& ids) const {
+std::vector<Bpe::Piece> Bpe::merge(const std::vector<Piece>& pieces) const {
   std::vector<Symbol> symbols;
-  symbols.reserve(ids.size());
-  for (size_t i = 0; i < ids.size(); ++i) {
+  symbols.reserve(pieces.size());
+  for (size_t i = 0; i < pieces.size(); ++i) {
     const auto at = static_cast<ptrdiff_t>(i);
-    symbols.push_back({.id = ids[i], .previous = at - 1, .next = i + 1 < ids.size() ? at + 1 : -1});
+    symbols.push_back({.piece = pieces[i], .previous = at - 1, .next = i + 1 < pieces.size() ? at + 1 : -1});
   }
   const auto symbol = [&](ptrdiff_t at) -> Symbol& { return symbols[static_cast<size_t>(at)]; };
   std::priority_queue<Candidate> queue;
   const auto consider = [&](ptrdiff_t left, ptrdiff_t right) {
     if (left < 0 || right < 0) return;
-    if (const Merge* found = merge_of(symbol(left).id, symbol(right).id))
+    if (const Merge* found = merge_of(symbol(left).piece.id, symbol(right).piece.id))
       queue.push({*found, static_cast<size_t>(left)});
   };
-  for (size_t i = 0; i + 1 < ids.size(); ++i) consider(static_cast<ptrdiff_t>(i), static_cast<ptrdiff_t>(i + 1));
+  for (size_t i = 0; i + 1 < pieces.size(); ++i) consider(static_cast<ptrdiff_t>(i), static_cast<ptrdiff_t>(i + 1));
 
   while (!queue.empty()) {
     const Candidate top = queue.top();
@@ -157,9 +162,9 @@ std::vector<int32_t> Bpe::merge(const std::vector<int32_t>& ids) const {
     if (left.removed || left.next < 0) continue;
     Symbol& right = symbol(left.next);
     // One of the two may have been merged since.
-    const Merge* now = merge_of(left.id, right.id);
+    const Merge* now = merge_of(left.piece.id, right.piece.id);
     if (now == nullptr || now->id != top.merge.id) continue;
-    left.id = top.merge.id;
+    left.piece = {top.merge.id, {left.piece.range.begin, right.piece.range.end}};
     left.next = right.next;
     right.removed = true;
     if (right.next >= 0) symbol(right.next).previous = static_cast<ptrdiff_t>(top.left);
@@ -167,24 +172,24 @@ std::vector<int32_t> Bpe::merge(const std::vector<int32_t>& ids) const {
     consider(static_cast<ptrdiff_t>(top.left), left.next);
   }
 
-  std::vector<int32_t> merged;
+  std::vector<Piece> merged;
   for (const Symbol& s : symbols)
-    if (!s.removed) merged.push_back(s.id);
+    if (!s.removed) merged.push_back(s.piece);
   return merged;
 }
 
 std::vector<Token> Bpe::tokenize(std::string_view word) const {
   if (word.empty()) return {};
-  std::vector<int32_t> ids;
+  std::vector<Piece> pieces;
   const auto whole = ignore_merges_ ? table_.id_of(word) : std::nullopt;
   if (whole) {
-    ids = {*whole};
+    pieces = {{*whole, {0, word.size()}}};
   } else {
-    ids = merge(start(word));
+    pieces = merge(start(word));
   }
   std::vector<Token> tokens;
-  tokens.reserve(ids.size());
-  for (const int32_t id : ids) tokens.push_back({id, std::string(*table_.token_of(id))});
+  tokens.reserve(pieces.size());
+  for (const auto& [id, range] : pieces) tokens.push_back({id, std::string(*table_.token_of(id)), range});
   return tokens;
 }
 

@@ -29,9 +29,14 @@ class Bpe final : public TokenModel {
     size_t rank;
     int32_t id;
   };
-  /// A token of the word being merged, in a list that keeps its place.
-  struct Symbol {
+  /// A token of the word, and the bytes that it stands for.
+  struct Piece {
     int32_t id;
+    ByteRange range;
+  };
+  /// One of the word being merged, in a list that keeps its place.
+  struct Symbol {
+    Piece piece;
     ptrdiff_t previous, next;  ///< -1 at the ends
     bool removed = false;
   };
@@ -40,11 +45,11 @@ class Bpe final : public TokenModel {
   void read_merges(const JsonObject& model);
   void add_merge(std::string_view left, std::string_view right, size_t rank);
   const Merge* merge_of(int32_t left, int32_t right) const;
-  /// The ids of a word's characters.
-  std::vector<int32_t> start(std::string_view word) const;
+  /// A word's characters.
+  std::vector<Piece> start(std::string_view word) const;
   /// The tokens of the bytes of `text`; empty unless the vocabulary has all of them.
   std::vector<int32_t> bytes_of(std::string_view text) const;
-  std::vector<int32_t> merge(const std::vector<int32_t>& ids) const;
+  std::vector<Piece> merge(const std::vector<Piece>& pieces) const;
 
   std::string name_;
   TokenTable table_;

@@ -171,8 +171,12 @@ Decoder make_decoder(const JsonObject& object) {
   if (type == "Metaspace") return make_metaspace_decoder(object);
   if (type == "Strip") return make_strip_decoder(object);
   if (type == "Replace")
-    return by_token([pattern = make_pattern(object), content = require_string(object, "content")](
-                        std::string& token, size_t, size_t) { token = replace_all(token, pattern, content); });
+    return by_token([pattern = make_pattern(object), content = require_string(object, "content")](std::string& token,
+                                                                                                  size_t, size_t) {
+      TextPart part{std::move(token)};
+      replace_all(part, pattern(part.text), content);
+      token = std::move(part.text);
+    });
   if (type == "BPEDecoder")
     return by_token([suffix = string_or(object, "suffix", "</w>")](std::string& token, size_t index, size_t count) {
       replace(token, suffix, index + 1 == count ? "" : " ");

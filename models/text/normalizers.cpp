@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/text/byte_alphabet.h"
 #include "models/text/precompiled_charsmap.h"
 #include "runtime/check.h"
 
@@ -16,12 +15,13 @@ namespace {
 template <class Action>
 Normalizer by_character(Action action) {
   return [action](TextPart& part) {
-    std::string out;
-    for_each_character(part.text, [&](char32_t c, size_t at, size_t) {
-      action(out, c);
-      if (at == 0 && out.empty()) part.at_start = false;
+    Rewriting rewriting(part);
+    for_each_character(part.text, [&](char32_t c, size_t at, size_t length) {
+      action(rewriting.text, c);
+      rewriting.from({at, at + length});
+      if (at == 0 && rewriting.text.empty()) part.at_start = false;
     });
-    part.text = std::move(out);
+    rewriting.finish();
   };
 }
 
@@ -32,7 +32,24 @@ Normalizer without(bool (*unwanted)(char32_t)) {
 }
 
 Normalizer normal_form(NormalForm form) {
-  return [form](TextPart& part) { part.text = normalize(part.text, form); };
+  return [form](TextPart& part) {
+    if (!part.origins) {
+      part.text = normalize(part.text, form);
+      return;
+    }
+    Rewriting rewriting(part);
+    size_t begin = 0;
+    const auto take_until = [&](size_t end) {
+      rewriting.text += normalize(std::string_view(part.text).substr(begin, end - begin), form);
+      rewriting.from({begin, end});
+      begin = end;
+    };
+    for_each_character(part.text, [&](char32_t c, size_t at, size_t) {
+      if (begins_normal_form(c, form)) take_until(at);
+    });
+    take_until(part.text.size());
+    rewriting.finish();
+  };
 }
 
 Normalizer sequence(std::vector<Normalizer> steps) {
@@ -88,8 +105,7 @@ Normalizer make_strip(const JsonObject& object) {
     });
     if (!left) first = 0;
     if (!right) end = part.text.size();
-    if (first > 0) part.at_start = false;
-    part.text = first < end ? part.text.substr(first, end - first) : std::string();
+    part = part.part({first, std::max(first, end)});
   };
 }
 
@@ -97,7 +113,7 @@ Normalizer make_replace(const JsonObject& object) {
   return [pattern = make_pattern(object), content = require_string(object, "content")](TextPart& part) {
     const auto matches = pattern(part.text);
     if (content.empty() && !matches.empty() && matches[0].begin == 0) part.at_start = false;
-    part.text = replace_all(part.text, pattern, content);
+    replace_all(part, matches, content);
   };
 }
 
@@ -129,24 +145,6 @@ Pattern make_pattern(const JsonObject& object) {
   };
 }
 
-std::string replace_all(std::string_view text, const Pattern& pattern, std::string_view content) {
-  std::string out;
-  size_t done = 0;
-  for (const ByteRange& match : pattern(text)) {
-    out += text.substr(done, match.begin - done);
-    out += content;
-    done = match.end;
-  }
-  return out += text.substr(done);
-}
-
-std::string bytes_to_alphabet(std::string_view text) {
-  static constexpr auto alphabet = byte_alphabet();
-  std::string out;
-  for (const char byte : text) append_utf8(out, alphabet[static_cast<uint8_t>(byte)]);
-  return out;
-}
-
 Normalizer make_normalizer(const JsonObject& object) {
   const std::string type = require_string(object, "type");
   if (type == "Sequence") {
@@ -164,14 +162,14 @@ Normalizer make_normalizer(const JsonObject& object) {
   if (type == "Replace") return make_replace(object);
   if (type == "BertNormalizer") return make_bert(object);
   if (type == "Nmt") return by_character(nmt);
-  if (type == "ByteLevel") return [](TextPart& part) { part.text = bytes_to_alphabet(part.text); };
+  if (type == "ByteLevel") return bytes_to_alphabet;
   if (type == "Prepend")
     return [prefix = require_string(object, "prepend")](TextPart& part) {
-      if (!part.text.empty()) part.text = prefix + part.text;
+      if (!part.text.empty()) put_in_front(part, prefix);
     };
   if (type == "Precompiled") {
     const auto map = std::make_shared<const PrecompiledCharsmap>(require_string(object, "precompiled_charsmap"));
-    return [map](TextPart& part) { part.text = map->normalize(part.text); };
+    return [map](TextPart& part) { map->normalize(part); };
   }
   fail("{}: normalizers of type {} are not supported", object.name(), in_quotes(type));
 }

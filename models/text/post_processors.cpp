@@ -121,6 +121,17 @@ void Encoding::append(const Encoding& other) {
   ids.insert(ids.end(), other.ids.begin(), other.ids.end());
   type_ids.insert(type_ids.end(), other.type_ids.begin(), other.type_ids.end());
   tokens.insert(tokens.end(), other.tokens.begin(), other.tokens.end());
+  spans.insert(spans.end(), other.spans.begin(), other.spans.end());
+}
+
+Encoding Encoding::part(size_t begin, size_t end) const {
+  const auto taken = [&](const auto& all) {
+    const auto first = all.begin();
+    return all.empty() ? all
+                       : std::decay_t<decltype(all)>(first + static_cast<ptrdiff_t>(begin),
+                                                     first + static_cast<ptrdiff_t>(end));
+  };
+  return {taken(ids), taken(type_ids), taken(tokens), taken(spans)};
 }
 
 PostProcessor make_post_processor(const JsonObject& object) {

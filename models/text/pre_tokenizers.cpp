@@ -81,7 +81,7 @@ std::vector<TextPart> split(const TextPart& part, const std::vector<ByteRange>& 
   std::vector<TextPart> parts;
   for (const auto& [range, match] : sections) {
     if (range.begin == range.end || (behavior == Behavior::removed && match)) continue;
-    parts.push_back({part.text.substr(range.begin, range.end - range.begin), part.at_start && range.begin == 0});
+    parts.push_back(part.part(range));
   }
   return parts;
 }
@@ -139,13 +139,13 @@ PreTokenizer make_byte_level(const JsonObject& object) {
     words = regex(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", object);
   return [prefix, words](const TextPart& given) {
     TextPart part = given;
-    if (prefix && !part.text.starts_with(' ')) part.text.insert(0, 1, ' ');
+    if (prefix && !part.text.starts_with(' ')) put_in_front(part, " ");
     std::vector<TextPart> parts;
     if (words)
       parts = split(part, words(part.text), Behavior::isolated);
     else
       parts.push_back(std::move(part));
-    for (TextPart& piece : parts) piece.text = bytes_to_alphabet(piece.text);
+    for (TextPart& piece : parts) bytes_to_alphabet(piece);
     return parts;
   };
 }
@@ -162,11 +162,10 @@ PreTokenizer make_metaspace(const JsonObject& object) {
         found.push_back({at, at + wanted.size()});
       return found;
     };
-    part.text = replace_all(
-        part.text, [&](std::string_view text) { return find(text, " "); }, mark);
+    replace_all(part, find(part.text, " "), mark);
     if (scheme != PrependScheme::never && (scheme == PrependScheme::always || part.at_start) &&
         !part.text.starts_with(mark))
-      part.text.insert(0, mark);
+      put_in_front(part, mark);
     if (splits) return split(part, find(part.text, mark), Behavior::merged_with_next);
     std::vector<TextPart> whole;
     whole.push_back(std::move(part));

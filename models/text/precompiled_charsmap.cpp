@@ -137,25 +137,28 @@ std::optional<std::string_view> PrecompiledCharsmap::replacement(std::string_vie
   return std::nullopt;
 }
 
-std::string PrecompiledCharsmap::normalize(std::string_view text) const {
-  std::string normalized;
-  normalized.reserve(text.size());
+void PrecompiledCharsmap::normalize(TextPart& part) const {
+  const std::string_view text = part.text;
+  Rewriting rewriting(part);
+  rewriting.text.reserve(text.size());
   Clusters clusters(text);
   size_t start = 0;
   while (const auto end = clusters.next()) {
     const std::string_view cluster = text.substr(start, *end - start);
-    start = *end;
     if (const auto whole = cluster.size() < cluster_limit ? replacement(cluster) : std::nullopt) {
-      normalized += *whole;
+      rewriting.text += *whole;
+      rewriting.from({start, *end});
+      start = *end;
       continue;
     }
-    for (size_t at = 0; at < cluster.size();) {
-      const std::string_view character = cluster.substr(at, read_utf8(cluster, at).length);
-      normalized += replacement(character).value_or(character);
-      at += character.size();
+    while (start < *end) {
+      const std::string_view character = text.substr(start, read_utf8(text.substr(0, *end), start).length);
+      rewriting.text += replacement(character).value_or(character);
+      rewriting.from({start, start + character.size()});
+      start += character.size();
     }
   }
-  return normalized;
+  rewriting.finish();
 }
 
 }  // namespace vkformer

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/text/text_part.h"
+
 namespace vkformer {
 
 /// The "precompiled_charsmap" of a normalizer of type Precompiled: a double-array trie from byte strings to their
@@ -18,7 +20,7 @@ class PrecompiledCharsmap {
   /// Grapheme clusters shorter than 6 bytes are looked up whole, then, as all others, character by character. What is
   /// looked up is replaced when an entry is a prefix of it, by the shortest such entry's replacement. Throws Error
   /// where the trie proves to be damaged.
-  std::string normalize(std::string_view text) const;
+  void normalize(TextPart& part) const;
 
  private:
   /// What replaces `text`, a cluster or a character.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/text/unicode.h"
+
 namespace vkformer {
 
 class JsonObject;
@@ -15,6 +17,7 @@ class JsonObject;
 struct Token {
   int32_t id = 0;
   std::string text;  ///< as the vocabulary has it
+  ByteRange range;   ///< of the word, which it stands for
 };
 
 /// The "model" of a tokenizer.json.

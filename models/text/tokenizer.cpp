@@ -39,7 +39,7 @@ Tokenizer::Tokenizer(const JsonObject& tokenizer) : model_(make_model(tokenizer)
   added_ = std::make_unique<AddedTokens>(tokenizer, *model_, normalizer_);
 }
 
-Encoding Tokenizer::encode_text(std::string_view text, int32_t type) const {
+Encoding Tokenizer::encode_text(std::string_view text, int32_t type, bool with_spans) const {
   for (size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
     check(step.valid, "the text is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8", at,
@@ -47,34 +47,43 @@ Encoding Tokenizer::encode_text(std::string_view text, int32_t type) const {
     at += step.length;
   }
   Encoding encoding;
-  const auto add = [&](int32_t id, std::string token) {
+  const auto add = [&](int32_t id, std::string token, const TextPart& part, ByteRange range) {
     encoding.ids.push_back(id);
     encoding.type_ids.push_back(type);
     encoding.tokens.push_back(std::move(token));
+    if (!with_spans) return;
+    const auto [begin, end] = part.origin_of(range);
+    encoding.spans.push_back({begin, end, type});
+  };
+  const auto add_added = [&](const FoundPart& found) {
+    add(found.token->id, found.part.text, found.part, {0, found.part.text.size()});
   };
   const auto add_words = [&](const TextPart& part) {
     for (const TextPart& word : pre_tokenizer_ ? pre_tokenizer_(part) : std::vector<TextPart>{part})
-      for (Token& token : model_->tokenize(word.text)) add(token.id, std::move(token.text));
+      for (Token& token : model_->tokenize(word.text)) add(token.id, std::move(token.text), word, token.range);
   };
-  for (FoundPart& raw : added_->split({std::string(text), true}, false)) {
+  for (FoundPart& raw : added_->split(whole_text(text, with_spans), false)) {
     if (raw.token != nullptr) {
-      add(raw.token->id, std::move(raw.part.text));
+      add_added(raw);
       continue;
     }
     if (normalizer_) normalizer_(raw.part);
-    for (FoundPart& found : added_->split(raw.part, true))
+    for (const FoundPart& found : added_->split(raw.part, true))
       if (found.token != nullptr)
-        add(found.token->id, std::move(found.part.text));
+        add_added(found);
       else
         add_words(found.part);
   }
   return encoding;
 }
 
-Encoding Tokenizer::finish(std::vector<Encoding> texts, bool add_special) const {
+Encoding Tokenizer::finish(std::vector<Encoding> texts, bool add_special, bool with_spans) const {
   if (post_processor_) texts = post_processor_(std::move(texts), add_special);
   Encoding all;
-  for (const Encoding& text : texts) all.append(text);
+  for (Encoding& text : texts) {
+    if (with_spans) text.spans.resize(text.ids.size());
+    all.append(text);
+  }
   return all;
 }
 
@@ -84,6 +93,18 @@ Encoding Tokenizer::encode(std::string_view text, bool add_special) const {
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second, bool add_special) const {
   return finish({encode_text(first, 0), encode_text(second, 1)}, add_special);
+}
+
+Encoding Tokenizer::encode_with_spans(std::string_view text, bool add_special) const {
+  return finish({encode_text(text, 0, true)}, add_special, true);
+}
+
+Encoding Tokenizer::surround(std::vector<Encoding> texts) const {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    texts[i].type_ids.assign(texts[i].ids.size(), static_cast<int32_t>(i));
+    for (TokenSpan& span : texts[i].spans) span.text = static_cast<int>(i);
+  }
+  return finish(std::move(texts), true, true);
 }
 
 Tokenizer::Cut Tokenizer::encode_within(int64_t most, std::string_view first,

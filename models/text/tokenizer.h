@@ -23,6 +23,17 @@ class Tokenizer {
   Encoding encode(std::string_view text, bool add_special = true) const;
   Encoding encode_pair(std::string_view first, std::string_view second, bool add_special = true) const;
 
+  /// The same with the span of each token: the bytes that it stands for, in the way of the tokenizers library's
+  /// offsets (trim_offsets is not applied: blanks that a token takes along are its own). They are in order, and overlap
+  /// only where tokens share a character: its bytes, or what it was normalized to. What a normalizer drops has no
+  /// token, but an accent that it strips belongs to its letter. What a tokenizer puts in, such as a mark of where a
+  /// text begins, stands for nothing.
+  Encoding encode_with_spans(std::string_view text, bool add_special = true) const;
+
+  /// A text or a pair, or parts of them, that were encoded without special tokens, with those around them. Their spans
+  /// say which of the two they belong to.
+  Encoding surround(std::vector<Encoding> texts) const;
+
   /// What encode() or, with a second text, encode_pair() gives, of at most `most` tokens: the longer text loses tokens
   /// at its end, the special ones around the texts stay. Throws Error where those alone are more, too.
   struct Cut {
@@ -44,8 +55,8 @@ class Tokenizer {
   std::set<int32_t> special_ids() const;
 
  private:
-  Encoding encode_text(std::string_view text, int32_t type) const;
-  Encoding finish(std::vector<Encoding> texts, bool add_special) const;
+  Encoding encode_text(std::string_view text, int32_t type, bool with_spans = false) const;
+  Encoding finish(std::vector<Encoding> texts, bool add_special, bool with_spans = false) const;
 
   std::unique_ptr<TokenModel> model_;
   Normalizer normalizer_;  ///< empty: none, as the three below

@@ -26,9 +26,7 @@ void check_icu(UErrorCode status, std::string_view what) {
   check(U_SUCCESS(status), "{}: ICU reports {}", what, u_errorName(status));
 }
 
-}  // namespace
-
-std::string normalize(std::string_view text, NormalForm form) {
+const icu::Normalizer2& normalizer_of(NormalForm form) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2* normalizer = nullptr;
   switch (form) {
@@ -38,11 +36,23 @@ std::string normalize(std::string_view text, NormalForm form) {
     case NormalForm::nfkd: normalizer = icu::Normalizer2::getNFKDInstance(status); break;
   }
   check_icu(status, "normal forms of text");
+  return *normalizer;
+}
+
+}  // namespace
+
+std::string normalize(std::string_view text, NormalForm form) {
+  UErrorCode status = U_ZERO_ERROR;
   std::string result;
   icu::StringByteSink<std::string> sink(&result);
-  normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr, status);
+  normalizer_of(form).normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr,
+                                    status);
   check_icu(status, "normal forms of text");
   return result;
+}
+
+bool begins_normal_form(char32_t c, NormalForm form) {
+  return normalizer_of(form).hasBoundaryBefore(static_cast<UChar32>(c)) != 0;
 }
 
 bool is_white_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)); }

@@ -15,6 +15,8 @@ enum class NormalForm : uint8_t { nfc, nfd, nfkc, nfkd };
 
 /// A text of valid UTF-8 in a normal form.
 std::string normalize(std::string_view text, NormalForm form);
+/// Whether a text that is cut before this character, wherever it stands, has the same normal form in parts.
+bool begins_normal_form(char32_t c, NormalForm form);
 
 // Properties, from the character database of the installed ICU.
 bool is_white_space(char32_t c);      ///< White_Space

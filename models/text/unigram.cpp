@@ -89,30 +89,31 @@ std::vector<size_t> Unigram::best_cut(std::string_view word) const {
   return ends;
 }
 
-void Unigram::add_tokens(std::vector<Token>& tokens, std::string_view surface) const {
+void Unigram::add_tokens(std::vector<Token>& tokens, std::string_view word, ByteRange range) const {
+  const std::string_view surface = word.substr(range.begin, range.end - range.begin);
   if (const auto id = trie_.find(surface)) {
-    tokens.push_back({*id, std::string(surface)});
+    tokens.push_back({*id, std::string(surface), range});
     return;
   }
   if (byte_fallback_) {
     std::vector<Token> bytes;
-    for (const char byte : surface) {
-      std::string token = byte_token(static_cast<uint8_t>(byte));
-      if (const auto id = trie_.find(token)) bytes.push_back({*id, std::move(token)});
+    for (size_t at = range.begin; at < range.end; ++at) {
+      std::string token = byte_token(static_cast<uint8_t>(word[at]));
+      if (const auto id = trie_.find(token)) bytes.push_back({*id, std::move(token), {at, at + 1}});
     }
     if (bytes.size() == surface.size()) {
       tokens.insert(tokens.end(), bytes.begin(), bytes.end());
       return;
     }
   }
-  tokens.push_back({unknown(), std::string(surface)});
+  tokens.push_back({unknown(), std::string(surface), range});
 }
 
 std::vector<Token> Unigram::tokenize(std::string_view word) const {
   std::vector<Token> tokens;
   size_t start = 0;
   for (const size_t end : best_cut(word)) {
-    add_tokens(tokens, word.substr(start, end - start));
+    add_tokens(tokens, word, {start, end});
     start = end;
   }
   return tokens;

@@ -28,7 +28,7 @@ class Unigram final : public TokenModel {
   std::vector<size_t> best_cut(std::string_view word) const;
   /// Throws Error without "unk_id".
   int32_t unknown() const;
-  void add_tokens(std::vector<Token>& tokens, std::string_view surface) const;
+  void add_tokens(std::vector<Token>& tokens, std::string_view word, ByteRange range) const;
 
   std::string name_;
   Vocabulary vocabulary_;

@@ -23,22 +23,22 @@ std::optional<WordPiece::Match> WordPiece::longest_match(std::string_view text, 
   return std::nullopt;
 }
 
-std::vector<Token> WordPiece::unknown() const {
+std::vector<Token> WordPiece::unknown(std::string_view word) const {
   const auto id = table_.id_of(unk_token_);
   check(id.has_value(), "{}: \"vocab\" lacks the \"unk_token\" {}, which the text needs; add it", name_,
         in_quotes(unk_token_));
-  return {{*id, unk_token_}};
+  return {{*id, unk_token_, {0, word.size()}}};
 }
 
 std::vector<Token> WordPiece::tokenize(std::string_view word) const {
   int64_t characters = 0;
   for (size_t at = 0; at < word.size(); at += read_utf8(word, at).length)
-    if (++characters > max_characters_) return unknown();
+    if (++characters > max_characters_) return unknown(word);
   std::vector<Token> tokens;
   for (size_t at = 0; at < word.size();) {
     const auto match = longest_match(word.substr(at), at > 0);
-    if (!match) return unknown();
-    tokens.push_back({match->id, std::string(*table_.token_of(match->id))});
+    if (!match) return unknown(word);
+    tokens.push_back({match->id, std::string(*table_.token_of(match->id)), {at, at + match->length}});
     at += match->length;
   }
   return tokens;

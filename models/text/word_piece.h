@@ -25,7 +25,7 @@ class WordPiece final : public TokenModel {
   };
   /// The longest token that `text` starts with; `continues` unless a word starts there.
   std::optional<Match> longest_match(std::string_view text, bool continues) const;
-  std::vector<Token> unknown() const;
+  std::vector<Token> unknown(std::string_view word) const;
 
   std::string name_;
   TokenTable table_;

@@ -11,6 +11,7 @@
 #include "shaders/moving_average/moving_average.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/slice/slice.h"
+#include "shaders/swap_axes/swap_axes.h"
 
 namespace vkformer {
 
@@ -28,7 +29,9 @@ struct Loss {
 };
 
 Loss add_loss(Graph& graph, const Model& model, const Pass& pass) {
-  const Value logits = add_logits(graph, model, pass);
+  Value logits = add_logits(graph, model, pass);
+  // The classes of an answer's ends are the positions.
+  if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);
   const Shape shape = graph.shape(logits);
   const Value targets =
       graph.input("targets", Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - 1))), DType::i32);

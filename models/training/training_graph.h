@@ -18,8 +18,9 @@ struct TrainingGraph {
   int64_t classes = 0;                 ///< targets lie below
 };
 
-/// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension), "seed" i32 [2],
-/// "loss_gradient" [1]: what this batch's mean counts for in the loss that is differentiated (1 if it is all of it).
+/// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension; of an answer [B, 2]),
+/// "seed" i32 [2], "loss_gradient" [1]: what this batch's mean counts for in the loss that is differentiated (1 if it
+/// is all of it).
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations = false,
                                        DType products = DType::f32);
 /// Output "loss" [1], without dropout. Inputs: those of add_inputs(), and "targets".

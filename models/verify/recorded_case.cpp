@@ -58,8 +58,16 @@ void RecordedCase::read_batch() {
   add_input("targets", targets());
 }
 
-/// Labels at the positions whose logits they are compared with: causal models record the ids themselves.
+/// Labels at the positions whose logits they are compared with: causal models record the ids themselves, answers their
+/// starts and ends apart.
 std::vector<int32_t> RecordedCase::targets() const {
+  if (model_.task == Task::answer) {
+    std::vector<int32_t> both;
+    const std::vector<int32_t> starts = ints("start_positions"), ends = ints("end_positions");
+    check(starts.size() == ends.size(), "end_positions has not the shape of start_positions");
+    for (size_t row = 0; row < starts.size(); ++row) both.insert(both.end(), {starts[row], ends[row]});
+    return both;
+  }
   std::vector<int32_t> labels = ints("labels");
   if (model_.task != Task::causal) return labels;
   check(shape("labels") == shape("input_ids"), "labels has not the shape of input_ids");

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records the losses of the trainings in tests/fixtures/training, in float64.
+"""Records the losses of the trainings in tests/trainings, in float64.
 
   build/release/tests/vkformer_tests "[.record]"      writes their batches and settings, without losses
-  train_cases.py tests/fixtures                       trains the models of tests/fixtures on them and adds the losses
-  train_cases.py --check tests/fixtures               fails if recorded losses differ from those it computes
+  train_cases.py tests                                trains the models of tests/fixtures on them and adds the losses
+  train_cases.py --check tests                        fails if recorded losses differ from those it computes
 """
 
 import argparse
@@ -24,10 +24,10 @@ PAIR_INPUTS = {"ids": "decoder_input_ids", "source": "input_ids", "source_mask":
 
 def losses_of(folder, name, settings):
     """The mean loss over all targets of an iteration's batches, before each update."""
-    config = AutoConfig.from_pretrained(folder / name)
-    weights = load_file(folder / name / "model.safetensors")
+    config = AutoConfig.from_pretrained(folder / "fixtures" / name)
+    weights = load_file(folder / "fixtures" / name / "model.safetensors")
     model = build(config, config.architectures[0], weights)
-    batches = load_file(folder / "training" / f"{name}.batches.safetensors")
+    batches = load_file(folder / "trainings" / f"{name}.batches.safetensors")
     decayed = [p for p in model.parameters() if p.requires_grad and p.dim() >= 2]
     plain = [p for p in model.parameters() if p.requires_grad and p.dim() < 2]
     adamw = torch.optim.AdamW([{"params": decayed, "weight_decay": settings["weight_decay"]},
@@ -57,12 +57,12 @@ def losses_of(folder, name, settings):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("fixtures", type=pathlib.Path)
+    parser.add_argument("tests", type=pathlib.Path)
     arguments = parser.parse_args()
     failed = False
-    for file in sorted((arguments.fixtures / "training").glob("*.json")):
+    for file in sorted((arguments.tests / "trainings").glob("*.json")):
         settings = json.loads(file.read_text())
-        losses = losses_of(arguments.fixtures, file.stem, settings)
+        losses = losses_of(arguments.tests, file.stem, settings)
         if arguments.check:
             worst = max(abs(a / b - 1) for a, b in zip(losses, settings["losses"], strict=True))
             print(f"{file.stem}: largest relative difference {worst:.1e}")

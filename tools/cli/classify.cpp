@@ -30,7 +30,7 @@ void print_classes(const std::string& line, const std::vector<double>& probabili
 
 }  // namespace
 
-void classify(const ClassifyFlags& flags) {
+void classify(const TextsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = load_model(folder);
   check(model.task == Task::classify, "{} is a {} model that gives no class of a text; train one with --labels",

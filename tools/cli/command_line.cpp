@@ -31,6 +31,13 @@ void add_dtype(CLI::App& command, std::string& dtype, const char* help) {
   command.add_option("--dtype", dtype, help)->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
 }
 
+void add_stride(CLI::App& command, int64_t& stride) {
+  command
+      .add_option("--stride", stride,
+                  "tokens that neighbouring windows of a long text share (default: 128, or a third of the context)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31));
+}
+
 void add_tune_flags(CLI::App& command, CommonFlags& flags) {
   add_tuning_flag(command, flags);
   command.add_flag("--tune", flags.tune,

@@ -50,12 +50,13 @@ struct TrainFlags {
   int64_t batch_tokens = 4096;  ///< positions of a micro-batch of pairs, on the longer side, or of texts
   int64_t context = 0;          ///< T, positions of a sequence; 0: the model's
   double mask_share = 0.15;     ///< of the words, which are masked
+  int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
-  int64_t score_lines = 200;   ///< of an evaluation on pairs
+  int64_t score_lines = 200;   ///< of an evaluation on pairs or questions
   std::string keep_best;       ///< metric by which RUN/best is kept; empty: it is not
   int64_t epochs = 0;          ///< instead of iterations
   double minutes = 0;          ///< of this process after which the run ends; 0: no limit
@@ -84,15 +85,24 @@ struct GenerateFlags {
   std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
 };
 
-struct ClassifyFlags {
+/// Of verbs that read a text a line.
+struct TextsFlags {
   CommonFlags common;
   std::string model;
   std::optional<std::string> text;  ///< instead of standard input
   int64_t batch_tokens = 4096;      ///< positions of a batch
 };
 
-struct FillFlags : ClassifyFlags {
+struct FillFlags : TextsFlags {
   int64_t top = 0;  ///< candidates to print for each mask; 0: the filled line
+};
+
+struct AnswerFlags {
+  CommonFlags common;
+  std::string model, context_file;
+  std::optional<std::string> context, question;  ///< instead of a file, instead of standard input
+  int64_t stride = -1;                           ///< tokens that windows of a text share; -1: as usual
+  int64_t batch_tokens = 4096;                   ///< positions of a batch
 };
 
 struct LogitsFlags {
@@ -195,8 +205,10 @@ void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
 void translate(GenerateFlags flags);
-void classify(const ClassifyFlags& flags);
+void classify(const TextsFlags& flags);
 void fill(const FillFlags& flags);
+void tag(const TextsFlags& flags);
+void answer(const AnswerFlags& flags);
 void logits(const LogitsFlags& flags);
 /// A page with the weights of attention. Without a target an encoder-decoder looks at its own greedy one.
 void attention_page(const AttentionFlags& flags);

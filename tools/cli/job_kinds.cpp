@@ -33,6 +33,20 @@ std::span<const JobKind> job_kinds() {
               .roles = {"masked"},
               .has_valid = true,
               .make = masked_job},
+      JobKind{.option = "--tags",
+              .type_name = "FILE",
+              .help = "words to tag: .conll, .txt or .tsv, a word and its tag a line, an empty line between texts; or "
+                      ".jsonl with tokens and tags",
+              .roles = {"tags"},
+              .has_valid = true,
+              .make = tags_job},
+      JobKind{.option = "--answers",
+              .type_name = "FILE",
+              .help = "questions with their answers in a text, .jsonl: question, context, answers {text [..], "
+                      "answer_start [..]}; or SQuAD's .json",
+              .roles = {"answers"},
+              .has_valid = true,
+              .make = answers_job},
   };
   return kinds;
 }

@@ -1,49 +1,36 @@
 // `train --labels`: rows of texts and labels become a classifier.
 
-#include "models/data/labelled.h"
 #include "models/data/labelled_rows.h"
 #include "models/families/config_keys.h"
-#include "models/families/registry.h"
 #include "models/score/label_baselines.h"
-#include "models/text/tokenizer.h"
 #include "runtime/check.h"
+#include "tools/cli/encoder_job.h"
 #include "tools/cli/label_score.h"
-#include "tools/cli/tokenizer_files.h"
-#include "tools/cli/train_job.h"
 
 namespace vkformer {
 
 namespace {
 
-/// What a config of `transformers` says of a classifier.
-nlohmann::json classifier_keys(const JsonObject& config, const std::vector<std::string>& names) {
-  nlohmann::json keys = {{"architectures", {classifier_architecture(config)}}, {"num_labels", names.size()}};
-  for (size_t i = 0; i < names.size(); ++i) {
-    keys["id2label"][std::to_string(i)] = names[i];
-    keys["label2id"][names[i]] = i;
-  }
-  return keys;
-}
-
-LabelData::Split encode_rows(const LabelledRows& rows, const std::vector<std::string>& names,
-                             const Tokenizer& tokenizer, int64_t most) {
-  LabelData::Split split{.texts = {}, .classes = classes_of_rows(rows, names)};
+TextData::Split encode_rows(const LabelledRows& rows, const std::vector<int32_t>& classes, const Tokenizer& tokenizer,
+                            int64_t most) {
+  TextData::Split split;
   for (const LabelledRow& row : rows.rows)
     split.texts.add(tokenizer, row.first, rows.pairs ? std::optional<std::string_view>(row.second) : std::nullopt, most,
                     fmt::format("{}:{}", rows.name, row.line));
+  for (const int32_t one : classes) split.targets.push_back({one});
   return split;
 }
 
-std::string baselines_text(const LabelledRows& training, const LabelData::Split& trained,
-                           const LabelledRows& validation, const LabelData::Split& valid) {
-  const auto classed = [](const LabelledRows& rows, const LabelData::Split& split) {
-    ClassedTexts texts{.texts = {}, .classes = split.classes};
-    for (const LabelledRow& row : rows.rows) texts.texts.push_back(row.first + '\n' + row.second);
-    return texts;
-  };
+ClassedTexts classed(const LabelledRows& rows, const std::vector<int32_t>& classes) {
+  ClassedTexts texts{.texts = {}, .classes = classes};
+  for (const LabelledRow& row : rows.rows) texts.texts.push_back(row.first + '\n' + row.second);
+  return texts;
+}
+
+std::string baselines_text(const ClassedTexts& training, const ClassedTexts& validation) {
   return fmt::format("\nto beat in validation: majority {:.1f} %, bag of words (naive Bayes) {:.1f} %",
-                     100 * majority_accuracy(trained.classes, valid.classes),
-                     100 * naive_bayes_accuracy(classed(training, trained), classed(validation, valid)));
+                     100 * majority_accuracy(training.classes, validation.classes),
+                     100 * naive_bayes_accuracy(training, validation));
 }
 
 }  // namespace
@@ -55,47 +42,28 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   const LabelledRows validation = validated ? rows_of(*validated) : LabelledRows();
   check(!validated || training.pairs == validation.pairs, "{} has {} of a row, {} has {}", training.name,
         training.pairs ? "two texts" : "one text", validation.name, validation.pairs ? "two" : "one");
-  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  if (folder.empty()) throw UsageError("--labels needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER");
-  const TokenizerFiles text = TokenizerFiles::load(folder);
-  const Tokenizer tokenizer = text.tokenizer();
-  const auto padding = padding_id(tokenizer);
-  check(padding.has_value(), "{} has no token for padding; a classifier's tokenizer needs [PAD] or <pad>", text.name());
-
+  const EncoderText text = EncoderText::load(flags, checkpoint, "--labels");
   const std::vector<std::string> names =
       checkpoint.empty() ? label_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
-  nlohmann::json changes = {{"pad_token_id", *padding}};
-  if (flags.from.empty()) changes["vocab_size"] = tokenizer.size();
-  if (checkpoint.empty()) changes.update(classifier_keys(JsonObject::load(config_file(flags)), names));
-  TrainJob job;
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  if (!flags.from.empty()) make_head_optional(*job.model);
-  job.ids = {{"pad_token_id", *padding}};
-  job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
-  const Model& model = *job.model;
-  set_context(flags, model);
-  // Of short texts a batch by positions alone would have so many rows that small data had a few steps an epoch.
-  constexpr int64_t usual_rows = 32;
-  if (!flags.resume && !flags.given.contains("--batch")) flags.batch = usual_rows;
-
-  LabelData::Split trained = encode_rows(training, names, tokenizer, flags.context);
-  LabelData::Split valid = encode_rows(validation, names, tokenizer, flags.context);
-  job.summary = fmt::format("{} rows of {:.1f} tokens, {} labels", trained.classes.size(),
-                            static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.classes.size()),
-                            names.size());
-  if (validated) job.summary += fmt::format(", {} rows for validation", valid.classes.size());
+  TrainJob job = encoder_job(flags, checkpoint, text,
+                             {.architecture = "SequenceClassification",
+                              .classes = names,
+                              .own = {"classifier", "logits_proj"},
+                              .shared = {"pooler", "sequence_summary"}});
+  const std::vector<int32_t> classes = classes_of_rows(training, names),
+                             valid_classes = classes_of_rows(validation, names);
+  TextData::Split trained = encode_rows(training, classes, text.tokenizer, flags.context);
+  TextData::Split valid = encode_rows(validation, valid_classes, text.tokenizer, flags.context);
+  job.summary =
+      fmt::format("{} rows of {:.1f} tokens, {} labels", classes.size(),
+                  static_cast<double>(trained.texts.tokens()) / static_cast<double>(classes.size()), names.size());
+  if (validated) job.summary += fmt::format(", {} rows for validation", valid_classes.size());
   if (const int64_t cut = trained.texts.cut + valid.texts.cut; cut > 0)
     job.summary += fmt::format("; {} cut at {} tokens (--context)", cut, flags.context);
-  if (validated) job.summary += baselines_text(training, trained, validation, valid);
-  const TextInputs inputs =
-      text_inputs(model, std::max(trained.texts.largest_segment(), valid.texts.largest_segment()));
-  auto data = std::make_unique<LabelData>(
-      std::move(trained), std::move(valid),
-      LabelData::Settings{
-          .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
-          .inputs = inputs});
+  if (validated) job.summary += baselines_text(classed(training, classes), classed(validation, valid_classes));
+  auto data = encoder_data(flags, *job.model, std::move(trained), std::move(valid), 1);
   job.summary += '\n' + data->describe("rows");
-  if (validated) job.scorer = std::make_unique<LabelScorer>(model, *data, names, flags.evaluation_batches);
+  if (validated) job.scorer = std::make_unique<LabelScorer>(*job.model, *data, names, flags.evaluation_batches);
   job.data = std::move(data);
   return job;
 }

@@ -62,7 +62,8 @@ std::string repeated_warning(const TokenTexts& texts) {
 TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
   nlohmann::json changes;
   if (checkpoint.empty())
-    changes["architectures"] = nlohmann::json::array({masked_architecture(JsonObject::load(config_file(flags)))});
+    changes["architectures"] =
+        nlohmann::json::array({architecture_with_head(JsonObject::load(config_file(flags)), "MaskedLM")});
   const RunFile& file = *find_file(files, "masked");
   const RunFile* validated = find_file(files, "valid masked");
   const std::vector<std::string> lines = split_lines(file.content, file.path);

@@ -59,7 +59,7 @@ void with_bar(const Weights& weights, bool quiet, const std::function<void(const
   if (quiet) return;
   if (!weights.extra().empty()) say("{}", skipped_line(weights.extra()));
   if (!weights.absent().empty())
-    say("not in the files, so at their start values: {}", fmt::join(weights.absent(), ", "));
+    say("at their start values, for the files have none that fit: {}", fmt::join(weights.absent(), ", "));
 }
 
 }  // namespace

@@ -49,5 +49,9 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
 /// An encoder on lines of a text, some of whose tokens are masked. Sets the flags' context and batch where they have
 /// none.
 TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A model of token classes on words and their tags. Sets the flags' context and batch where they have none.
+TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A model that finds answers, on questions and texts. Sets the flags' context, stride and batch where they have none.
+TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 
 }  // namespace vkformer

@@ -22,6 +22,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("schedule", f.schedule, 0);
   visit("label_smoothing", f.label_smoothing, -1);
   visit("context", f.context, 1);
+  visit("stride", f.stride, -1);
   visit("accumulate", s.accumulate, 1);
   visit("iterations", s.iterations, 1);
   visit("learning_rate", s.learning_rate, 0);
@@ -102,8 +103,8 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
     else if constexpr (std::is_floating_point_v<T>)
       value = settings.has(name) ? require_number(settings, name, -1e300, 1e300) : value;
     else
-      value = static_cast<T>(
-          require_integer(settings, name, least, std::is_same_v<T, uint32_t> ? int64_t{UINT32_MAX} : most_counted));
+      value = static_cast<T>(integer_or(settings, name, int64_t{value}, least,
+                                        std::is_same_v<T, uint32_t> ? int64_t{UINT32_MAX} : most_counted));
   });
   RunState state{require_integer(json, "iteration", 0, most_counted), {}};
   const JsonObject files = require_object(json, "files");

@@ -13,12 +13,13 @@ void add_common_flags(CLI::App& command, CommonFlags& flags);
 void add_tuning_flag(CLI::App& command, CommonFlags& flags);
 void add_tune_flags(CLI::App& command, CommonFlags& flags);
 void add_dtype(CLI::App& command, std::string& dtype, const char* help);
+void add_stride(CLI::App& command, int64_t& stride);
 
 /// Notes the names of the options that are on the command line.
 void remember_given(CLI::App& command, std::set<std::string>& given);
 
 void add_train_verb(CLI::App& app);
-/// train, generate, translate, classify, fill, attention, logits, info, convert
+/// train, generate, translate, classify, fill, tag, answer, attention, logits, info, convert
 void add_model_verbs(CLI::App& app);
 /// data, tokens, encode, score
 void add_data_verbs(CLI::App& app);

@@ -44,17 +44,21 @@ void add_translate(CLI::App& app) {
   });
 }
 
-void add_text_flags(CLI::App& command, ClassifyFlags& flags, const char* model, const char* prompt) {
-  add_common_flags(command, flags.common);
-  command.add_option("model", flags.model, model)->required();
-  command.add_option("-p,--prompt", flags.text, prompt);
-  command.add_option("--batch-tokens", flags.batch_tokens, "positions of a batch")
+void add_batch_tokens(CLI::App& command, int64_t& batch_tokens) {
+  command.add_option("--batch-tokens", batch_tokens, "positions of a batch")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
 }
 
+void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, const char* prompt) {
+  add_common_flags(command, flags.common);
+  command.add_option("model", flags.model, model)->required();
+  command.add_option("-p,--prompt", flags.text, prompt);
+  add_batch_tokens(command, flags.batch_tokens);
+}
+
 void add_classify(CLI::App& app) {
-  auto flags = std::make_shared<ClassifyFlags>();
+  auto flags = std::make_shared<TextsFlags>();
   CLI::App* command = app.add_subcommand(
       "classify", "tell texts apart: label and probability on stdout for each line on stdin, in its order");
   add_text_flags(*command, *flags, "model folder or run folder of a classifier",
@@ -76,6 +80,33 @@ void add_fill(CLI::App& app) {
                    "tabs; with --json so many in each object (1)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   command->callback([flags] { fill(*flags); });
+}
+
+void add_tag(CLI::App& app) {
+  auto flags = std::make_shared<TextsFlags>();
+  CLI::App* command = app.add_subcommand("tag",
+                                         "tag words: for each line on stdin its words, split at blanks, with their "
+                                         "tags, a word a line, and an empty line; "
+                                         "with --json an object a line");
+  add_text_flags(*command, *flags, "model folder or run folder of a tagger", "one text, instead of stdin");
+  command->callback([flags] { tag(*flags); });
+}
+
+void add_answer(CLI::App& app) {
+  auto flags = std::make_shared<AnswerFlags>();
+  CLI::App* command = app.add_subcommand(
+      "answer",
+      "answer questions by a part of a text: an answer on stdout for each question on stdin, in its order, or an empty "
+      "line where the text does not tell; without a text stdin has JSON lines with question and context");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder or run folder of a model that finds answers")->required();
+  CLI::Option* file =
+      command->add_option("--context", flags->context_file, "text that has the answers")->type_name("FILE");
+  command->add_option("-c", flags->context, "the text itself")->excludes(file);
+  command->add_option("-p,--prompt", flags->question, "one question, instead of stdin");
+  add_stride(*command, flags->stride);
+  add_batch_tokens(*command, flags->batch_tokens);
+  command->callback([flags] { answer(*flags); });
 }
 
 void add_generate(CLI::App& app) {
@@ -187,6 +218,8 @@ void add_model_verbs(CLI::App& app) {
   add_translate(app);
   add_classify(app);
   add_fill(app);
+  add_tag(app);
+  add_answer(app);
   add_attention(app);
   add_logits_verb(app);
   add_info(app);

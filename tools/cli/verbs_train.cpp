@@ -8,9 +8,10 @@ namespace vkformer {
 void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
-  CLI::App* command = app.add_subcommand("train",
-                                         "train a language model on a text file, a translator on two, a classifier on "
-                                         "rows, or an encoder on masked words");
+  CLI::App* command =
+      app.add_subcommand("train",
+                         "train a language model on a text file, a translator on two, a classifier on "
+                         "rows, an encoder on masked words, a tagger of words, or what finds answers in texts");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("config", flags->config,
@@ -57,11 +58,12 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option(
           "--batch", flags->batch,
-          "sequences of a micro-batch of text (12), or at most of labelled rows (32) or masked lines (no limit)")
+          "sequences of a micro-batch of text (12), or at most of lines that are masked (no limit) or texts with "
+          "labels, tags or answers (32)")
       ->check(positive);
   command
       ->add_option("--batch-tokens", flags->batch_tokens,
-                   "positions of a micro-batch of pairs, on the longer side, of labelled rows or of masked lines")
+                   "positions of a micro-batch of pairs, on the longer side, or of other texts that are not windows")
       ->check(positive)
       ->capture_default_str();
   command->add_option("--context", flags->context, "most positions of a sequence (default: the model's)")
@@ -69,6 +71,7 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--mask-share", flags->mask_share, "chance of a word to be masked, with --masked")
       ->check(CLI::Range(0.001, 1.0))
       ->capture_default_str();
+  add_stride(*command, flags->stride);
   command->add_flag("--skip-long", flags->skip_long, "leave out pairs with an empty line, or one too long");
   command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
       ->check(positive)
@@ -113,8 +116,10 @@ void add_train_verb(CLI::App& app) {
       ->check(positive)
       ->capture_default_str();
   command
-      ->add_option("--score-lines", flags->score_lines,
-                   "with --valid: lines that an evaluation translates and scores (the last one: all); 0: none")
+      ->add_option(
+          "--score-lines", flags->score_lines,
+          "with --valid: lines that an evaluation translates, or questions that it answers, and scores (the last "
+          "one: all); 0: none")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
@@ -123,7 +128,8 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or, with --valid, a score")
-      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "masked_accuracy"}));
+      ->check(CLI::IsMember(
+          {"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "entity_f1", "f1", "masked_accuracy"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")

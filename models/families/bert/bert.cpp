@@ -44,9 +44,10 @@ class Builder {
     switch (config_.head) {
       case Head::masked: return words(hidden);
       case Head::sequence: return sequence_class(hidden);
-      case Head::tokens: break;
+      case Head::tokens: return layers_.linear(layers_.drop(hidden, config_.head_dropout), token_classifier, classes());
+      case Head::answer: break;
     }
-    return layers_.linear(layers_.drop(hidden, config_.head_dropout), token_classifier, classes());
+    return layers_.linear(layers_.drop(hidden, config_.head_dropout), answer_ends, 2);
   }
 
  private:
@@ -122,22 +123,40 @@ class Builder {
   Layers layers_;
 };
 
+Task task_of(Head head) {
+  switch (head) {
+    case Head::sequence: return Task::classify;
+    case Head::tokens: return Task::tag;
+    case Head::answer: return Task::answer;
+    case Head::masked: break;
+  }
+  return Task::masked;
+}
+
+std::vector<std::string> dropout_keys(const BertConfig& config) {
+  if (config.family == "distilbert") {
+    std::vector<std::string> keys{"dropout", "attention_dropout"};
+    if (config.head == Head::sequence) keys.emplace_back("seq_classif_dropout");
+    if (config.head == Head::answer) keys.emplace_back("qa_dropout");
+    return keys;
+  }
+  std::vector<std::string> keys{"hidden_dropout_prob", "attention_probs_dropout_prob"};
+  if (config.head == Head::sequence || config.head == Head::tokens) keys.emplace_back("classifier_dropout");
+  return keys;
+}
+
 }  // namespace
 
 Model make_bert(const BertConfig& config) {
   Model model{.family = config.family,
-              .task = config.head == Head::sequence ? Task::classify : Task::masked,
+              .task = task_of(config.head),
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,
               .layers = config.layers,
               .segments = config.segments,
               .padding = config.first_position - 1,
-              .dropout_keys = config.family == "distilbert"
-                                  ? std::vector<std::string>{"dropout", "attention_dropout"}
-                                  : std::vector<std::string>{"hidden_dropout_prob", "attention_probs_dropout_prob"}};
-  if (config.head != Head::masked)
-    model.dropout_keys.push_back(config.family == "distilbert" ? "seq_classif_dropout" : "classifier_dropout");
+              .dropout_keys = dropout_keys(config)};
   if (config.sinusoidal)
     model.constants.push_back({position_table(config), {position_shape(config)}, [config] {
                                  return sinusoids(config.context, config.width, false);

@@ -1,7 +1,8 @@
 #pragma once
 // BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019) and DistilBERT (Sanh et al. 2019): one encoder with norms after
-// each residual, and a head for masked words, for a class of the sequence or for a class of each token. The families
-// differ in data: names of tensors, where positions start, token types, where dropout is.
+// each residual, and a head for masked words, for a class of the sequence, for a class of each token or for where an
+// answer begins and ends. The families differ in data: names of tensors, where positions start, token types, where
+// dropout is.
 
 #include "models/model.h"
 #include "shaders/elementwise/elementwise.h"
@@ -13,6 +14,7 @@ struct BertConfig {
     masked,    ///< ..ForMaskedLM: dense, activation, norm, word embedding, bias
     sequence,  ///< ..ForSequenceClassification: of the first token
     tokens,    ///< ..ForTokenClassification
+    answer,    ///< ..ForQuestionAnswering: logits [B, T, 2] of its first and its last token
   };
   std::string family = "bert";  ///< or "roberta", "distilbert"
   Head head = Head::masked;
@@ -30,7 +32,7 @@ struct BertConfig {
   bool sinusoidal = false;  ///< DistilBERT: positions are sinusoids, never trained
   double dropout = 0.1;
   double attention_dropout = 0.1;  ///< of attention weights
-  double head_dropout = 0.1;       ///< of classifiers
+  double head_dropout = 0.1;       ///< of the heads but the masked one, where they have it
   double deviation = 0.02;
   std::vector<std::string> classes = {};  ///< their names; of classifiers only
 

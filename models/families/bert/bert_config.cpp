@@ -13,14 +13,12 @@ namespace {
 using Head = BertConfig::Head;
 
 constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
-constexpr std::array heads{Head::masked, Head::sequence, Head::tokens};
+constexpr std::array heads{Head::masked, Head::sequence, Head::tokens, Head::answer};
 
 std::string name_of_head(const std::string& family, Head head) {
   const char* prefix = family == "distilbert" ? "DistilBert" : family == "roberta" ? "Roberta" : "Bert";
-  const char* suffix = head == Head::masked     ? "MaskedLM"
-                       : head == Head::sequence ? "SequenceClassification"
-                                                : "TokenClassification";
-  return fmt::format("{}For{}", prefix, suffix);
+  constexpr std::array suffixes{"MaskedLM", "SequenceClassification", "TokenClassification", "QuestionAnswering"};
+  return fmt::format("{}For{}", prefix, suffixes[static_cast<size_t>(head)]);
 }
 
 Head head_of(const JsonObject& json, const std::string& family) {
@@ -53,7 +51,7 @@ void read_bert(const JsonObject& json, BertConfig& c) {
   c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
   c.dropout = number_or(json, "hidden_dropout_prob", c.dropout, 0, 0.99);
   c.attention_dropout = number_or(json, "attention_probs_dropout_prob", c.attention_dropout, 0, 0.99);
-  c.head_dropout = number_or(json, "classifier_dropout", c.dropout, 0, 0.99);
+  c.head_dropout = c.head == Head::answer ? 0 : number_or(json, "classifier_dropout", c.dropout, 0, 0.99);
   const int64_t rows = integer_or(json, "max_position_embeddings", 512, 1, most_positions);
   if (roberta) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
   check(rows > c.first_position, "{}: max_position_embeddings {} leaves no position behind pad_token_id {}",
@@ -73,7 +71,9 @@ void read_distilbert(const JsonObject& json, BertConfig& c) {
   c.sinusoidal = boolean_or(json, "sinusoidal_pos_embds", false);
   c.dropout = number_or(json, "dropout", c.dropout, 0, 0.99);
   c.attention_dropout = number_or(json, "attention_dropout", c.attention_dropout, 0, 0.99);
-  c.head_dropout = c.head == Head::sequence ? number_or(json, "seq_classif_dropout", 0.2, 0, 0.99) : c.dropout;
+  c.head_dropout = c.dropout;
+  if (c.head == Head::sequence) c.head_dropout = number_or(json, "seq_classif_dropout", 0.2, 0, 0.99);
+  if (c.head == Head::answer) c.head_dropout = number_or(json, "qa_dropout", 0.1, 0, 0.99);
 }
 
 nlohmann::json bert_json(const BertConfig& c) {
@@ -87,7 +87,7 @@ nlohmann::json bert_json(const BertConfig& c) {
                          {"layer_norm_eps", c.epsilon},
                          {"hidden_dropout_prob", c.dropout},
                          {"attention_probs_dropout_prob", c.attention_dropout}};
-  if (c.head != Head::masked) json["classifier_dropout"] = c.head_dropout;
+  if (c.head == Head::sequence || c.head == Head::tokens) json["classifier_dropout"] = c.head_dropout;
   if (c.family == "roberta") json["pad_token_id"] = c.first_position - 1;
   return json;
 }
@@ -103,6 +103,7 @@ nlohmann::json distilbert_json(const BertConfig& c) {
                          {"dropout", c.dropout},
                          {"attention_dropout", c.attention_dropout}};
   if (c.head == Head::sequence) json["seq_classif_dropout"] = c.head_dropout;
+  if (c.head == Head::answer) json["qa_dropout"] = c.head_dropout;
   return json;
 }
 
@@ -119,8 +120,12 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
   else
     read_bert(json, c);
   c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
-  if (c.head != Head::masked) c.classes = classes_of(json, c.head == Head::sequence ? 2 : 1);
+  if (c.head == Head::sequence || c.head == Head::tokens)
+    c.classes = classes_of(json, c.head == Head::sequence ? 2 : 1);
   if (c.head == Head::sequence) check_problem(json);
+  if (c.head == Head::answer)
+    check(classes_of(json, 2).size() == 2, "{}: answers have 2 labels, their start and their end, not those of {}",
+          json.name(), json.has("id2label") ? "id2label" : "num_labels");
   const char* width_key = distilled ? "dim" : "hidden_size";
   const char* heads_key = distilled ? "n_heads" : "num_attention_heads";
   check(c.width % c.heads == 0, "{}: {} {} is not a multiple of {} {}", json.name(), width_key, c.width, heads_key,

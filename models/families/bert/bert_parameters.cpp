@@ -113,6 +113,7 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
       list.linear(std::string(names.classifier), c.width, classes);
       break;
     case Head::tokens: list.linear(token_classifier, c.width, classes); break;
+    case Head::answer: list.linear(answer_ends, c.width, 2); break;
   }
   return list.take();
 }

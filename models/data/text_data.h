@@ -1,23 +1,27 @@
 #pragma once
-// Texts and a class for each, as training data of a classifier.
+// Texts and what an encoder's head is to make of each, as training data.
 
 #include "models/data/length_data.h"
 #include "models/data/token_texts.h"
 
 namespace vkformer {
 
-class LabelData : public LengthData {
+class TextData : public LengthData {
  public:
   struct Split {
     TokenTexts texts;
-    std::vector<int32_t> classes;  ///< of each text
+    std::vector<std::vector<int32_t>> targets;  ///< of each text
   };
   struct Settings {
     LengthBatches::Settings batches;
     TextInputs inputs;
+    int64_t targets = 1;  ///< of a row: 1 for a class, 2 for an answer's ends; 0: one of each position
   };
-  /// Batches have "targets" [B]. Throws Error when there is no training text.
-  LabelData(Split training, Split validation, const Settings& settings);
+  /// Batches have "targets" [B], [B, 2] or [B, T]; those that no text has are ignored. Throws Error when there is no
+  /// training text.
+  TextData(Split training, Split validation, const Settings& settings);
+
+  const TextInputs& inputs() const { return settings_.inputs; }
 
  private:
   BatchShape shape_of(const LengthBatches::Bucket& bucket) const override;

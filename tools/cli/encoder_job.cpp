@@ -1,0 +1,80 @@
+#include "tools/cli/encoder_job.h"
+
+#include <algorithm>
+
+#include "models/families/config_keys.h"
+#include "models/families/registry.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+/// What a config of `transformers` says of a model with classes.
+nlohmann::json head_keys(const JsonObject& config, const EncoderHead& head) {
+  nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}},
+                         {"num_labels", head.classes.size()}};
+  for (size_t i = 0; i < head.classes.size(); ++i) {
+    keys["id2label"][std::to_string(i)] = head.classes[i];
+    keys["label2id"][head.classes[i]] = i;
+  }
+  return keys;
+}
+
+bool is_for(const JsonObject& config, const EncoderHead& head) {
+  const nlohmann::json architecture = {architecture_with_head(config, head.architecture)};
+  return config.has("architectures") && config.value()["architectures"] == architecture &&
+         classes_of(config, 1) == head.classes;
+}
+
+void begin_anew(Model& model, const EncoderHead& head, const JsonObject& from) {
+  if (is_for(from, head)) return;
+  for (ParameterSpec& parameter : model.parameters) {
+    const auto named_by = [&](const char* part) { return parameter.name.find(part) != std::string::npos; };
+    parameter.anew = std::ranges::any_of(head.own, named_by);
+    parameter.optional |= std::ranges::any_of(head.shared, named_by);
+  }
+}
+
+}  // namespace
+
+EncoderText EncoderText::load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option) {
+  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
+  if (folder.empty())
+    throw UsageError(fmt::format("{} needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER", option));
+  TokenizerFiles files = TokenizerFiles::load(folder);
+  Tokenizer tokenizer = files.tokenizer();
+  const auto padding = padding_id(tokenizer);
+  check(padding.has_value(), "{} has no token for padding; an encoder's tokenizer needs [PAD] or <pad>", files.name());
+  return {std::move(files), std::move(tokenizer), *padding};
+}
+
+TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
+                     const EncoderHead& head) {
+  nlohmann::json changes = {{"pad_token_id", text.padding}};
+  if (flags.from.empty()) changes["vocab_size"] = text.tokenizer.size();
+  if (checkpoint.empty()) changes.update(head_keys(JsonObject::load(config_file(flags)), head));
+  TrainJob job;
+  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
+  if (!flags.from.empty()) begin_anew(*job.model, head, JsonObject::load(config_file(flags)));
+  job.ids = {{"pad_token_id", text.padding}};
+  job.write_text = [files = text.files](const std::filesystem::path& out) { files.write(out); };
+  set_context(flags, *job.model);
+  // Of short texts a batch by positions alone would have so many rows that small data had a few steps an epoch.
+  constexpr int64_t usual_rows = 32;
+  if (!flags.resume && !flags.given.contains("--batch")) flags.batch = usual_rows;
+  return job;
+}
+
+std::unique_ptr<TextData> encoder_data(const TrainFlags& flags, const Model& model, TextData::Split training,
+                                       TextData::Split validation, int64_t targets) {
+  const int32_t segment = std::max(training.texts.largest_segment(), validation.texts.largest_segment());
+  return std::make_unique<TextData>(
+      std::move(training), std::move(validation),
+      TextData::Settings{
+          .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
+          .inputs = text_inputs(model, segment),
+          .targets = targets});
+}
+
+}  // namespace vkformer

@@ -1,0 +1,37 @@
+#pragma once
+// What jobs that put a head on an encoder have in common.
+
+#include "models/data/text_data.h"
+#include "tools/cli/tokenizer_files.h"
+#include "tools/cli/train_job.h"
+
+namespace vkformer {
+
+/// What an encoder reads.
+struct EncoderText {
+  TokenizerFiles files;
+  Tokenizer tokenizer;
+  int32_t padding = 0;
+
+  /// That of a resumed run's checkpoint, of --tokenizer or of --from. Throws UsageError, naming the job's `option`
+  /// ("--labels"), when there is none, and Error for one without a token for padding.
+  static EncoderText load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option);
+};
+
+struct EncoderHead {
+  const char* architecture;          ///< see architecture_with_head()
+  std::vector<std::string> classes;  ///< their names
+  /// Parts of the names of its parameters: where a folder was trained for something else, or other classes, `own` begin
+  /// anew, and `shared` if it has none. A line says so when weights are loaded.
+  std::vector<const char*> own, shared;
+};
+
+/// A job with its model and text. Sets the flags' context and batch where they have none.
+TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
+                     const EncoderHead& head);
+
+/// Its batches, as the flags say; `targets`: of a row, see TextData.
+std::unique_ptr<TextData> encoder_data(const TrainFlags& flags, const Model& model, TextData::Split training,
+                                       TextData::Split validation, int64_t targets);
+
+}  // namespace vkformer
