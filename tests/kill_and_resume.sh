@@ -17,6 +17,9 @@ done
 echo '{"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
        "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 32,
        "dropout": 0.1}' >translator.json
+echo '{"model_type": "xlnet", "d_model": 24, "n_layer": 1, "n_head": 3, "d_inner": 30, "dropout": 0.1}' >xlnet.json
+echo '{"model_type": "t5", "d_model": 24, "d_kv": 8, "d_ff": 30, "num_layers": 1, "num_heads": 3,
+       "dropout_rate": 0.1}' >t5.json
 same=(--iterations 60 --warmup 5 --checkpoint-every 3 --evaluate-every 20 --quiet)
 # Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
 bits() {
@@ -66,4 +69,6 @@ disturb() {
 disturb "$vkformer" train model.json --data text.txt --batch 2 "${same[@]}"
 disturb "$vkformer" train translator.json --pairs pairs.a pairs.b --valid pairs.a pairs.b --vocabulary 60 \
   --batch-tokens 40 --keep-best loss --average 3 "${same[@]}"
-echo "$((2 * runs)) runs, $kills kills: the same weights, moments and metrics as the undisturbed run"
+disturb "$vkformer" train xlnet.json --permuted text.txt --vocabulary 60 --batch 2 --context 13 "${same[@]}"
+disturb "$vkformer" train t5.json --spans text.txt --vocabulary 160 --batch 2 --context 20 "${same[@]}"
+echo "$((4 * runs)) runs, $kills kills: the same weights, moments and metrics as the undisturbed run"

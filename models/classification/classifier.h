@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "models/classification/batch_logits.h"
 #include "models/data/token_texts.h"
 
 namespace vkformer {
@@ -13,18 +14,11 @@ class Classifier {
   /// Throws Error for a model that is no classifier of whole texts.
   Classifier(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace);
 
-  /// The probability of each class for each row of a batch, rows that are padding included. A program is recorded for
-  /// each shape. Inputs that the model lacks ("targets") are ignored. Throws Error for ids the model has not.
+  /// The probability of each class for each row of a batch, see BatchLogits::of().
   std::vector<std::vector<double>> probabilities(const DataBatch& batch);
 
  private:
-  Program& program(const BatchShape& shape);
-
-  Backend& backend_;
-  const Model& model_;
-  std::shared_ptr<Store> store_;
-  std::shared_ptr<Workspace> workspace_;
-  std::vector<std::pair<BatchShape, std::unique_ptr<Program>>> programs_;
+  BatchLogits logits_;
 };
 
 /// Any number of texts, those of like length together, in batches of at most `positions`: gives the probabilities of

@@ -15,6 +15,8 @@ struct DataBatch {
   std::vector<std::pair<std::string, std::vector<int32_t>>> inputs;  ///< by the names of add_inputs(), and "targets"
   int64_t tokens = 0;                                                ///< that are not padding
 
+  /// The integers of an input. Throws Error when the batch has none of that name.
+  const std::vector<int32_t>& input(std::string_view name) const;
   /// Valid while this object is.
   TrainingBatch view() const;
   /// Positions that are computed, padding included, of sources and targets.

@@ -105,6 +105,11 @@ Tokenizer::Cut Tokenizer::encode_within(int64_t most, std::string_view first,
   return cut;
 }
 
+std::optional<int32_t> Tokenizer::id_of(std::string_view token) const {
+  const auto id = model_->id_of(token);
+  return id ? id : added_->id_of(token);
+}
+
 std::optional<std::string_view> Tokenizer::token_of(int32_t id) const {
   if (const AddedToken* added = added_->find(id)) return added->content;
   return model_->token_of(id);

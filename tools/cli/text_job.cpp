@@ -1,11 +1,8 @@
 // `train --data`: a text file becomes a language model.
 
-#include "models/data/lines.h"
 #include "models/data/text_windows.h"
-#include "models/text/text_sections.h"
 #include "models/text/vocabulary.h"
-#include "runtime/check.h"
-#include "tools/cli/tokenizer_files.h"
+#include "tools/cli/text_tokens.h"
 #include "tools/cli/train_job.h"
 
 namespace vkformer {
@@ -30,17 +27,12 @@ EncodedText encode_symbols(const std::string& text, const Vocabulary& vocabulary
           .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }};
 }
 
-EncodedText encode_pieces(const std::string& text, const std::string& name, const TokenizerFiles& files) {
+EncodedText encode_pieces(const RunFile& file, const TokenizerFiles& files) {
   const Tokenizer tokenizer = files.tokenizer();
-  split_lines(text, name);  // says where it is not UTF-8
-  EncodedText encoded{
-      .ids = {}, .size = tokenizer.size(), .config = nlohmann::json::object(), .write = [files](const auto& folder) {
-        files.write(folder);
-      }};
-  for (const std::string& section : text_sections(text)) {
-    const std::vector<int32_t> ids = tokenizer.encode(section, false).ids;
-    encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
-  }
+  EncodedText encoded{.ids = ids_of_text(tokenizer, file),
+                      .size = tokenizer.size(),
+                      .config = nlohmann::json::object(),
+                      .write = [files](const auto& folder) { files.write(folder); }};
   if (const auto end = tokenizer.id_of("<|endoftext|>"))
     encoded.config = {{"bos_token_id", *end}, {"eos_token_id", *end}, {"pad_token_id", nullptr}};
   return encoded;
@@ -52,7 +44,7 @@ EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std:
   if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
   const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
   if (Vocabulary::is_one(tokenizer)) return encode_symbols(text, Vocabulary::from(tokenizer));
-  return encode_pieces(text, file.path, TokenizerFiles::load(folder));
+  return encode_pieces(file, TokenizerFiles::load(folder));
 }
 
 }  // namespace
@@ -67,17 +59,11 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
   job.write_text = encoded.write;
   if (own) job.ids = encoded.config;
-  check(encoded.size <= job.model->vocabulary,
-        "the tokenizer has {} tokens, the model only {}; they don't belong together", encoded.size,
-        job.model->vocabulary);
+  check_vocabulary(encoded.size, *job.model);
   flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
   job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(file.content.size());
-  auto windows = std::make_unique<TextWindows>(std::move(encoded.ids),
-                                               TextWindows::Settings{.validation_fraction = flags.validation_fraction,
-                                                                     .context = flags.context,
-                                                                     .rows = flags.batch,
-                                                                     .accumulate = flags.settings.accumulate,
-                                                                     .seed = flags.settings.seed});
+  auto windows = std::make_unique<TextWindows>(split_text(std::move(encoded.ids), flags.validation_fraction),
+                                               window_settings(flags));
   job.summary = fmt::format("{} tokens of text", windows->size());
   job.data = std::move(windows);
   return job;

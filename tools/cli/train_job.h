@@ -35,5 +35,9 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
 TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// XLNet's language model on one text, of sub-words. Sets the flags' context where they have none.
+TrainJob permuted_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// An encoder-decoder on one text with gaps, of sub-words. Sets the flags' context where they have none.
+TrainJob spans_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 
 }  // namespace vkformer

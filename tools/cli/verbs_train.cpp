@@ -9,7 +9,7 @@ void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
   CLI::App* command = app.add_subcommand(
-      "train", "train a language model on a text file, a translator on two, or a classifier on rows");
+      "train", "train a language model on a text file, a translator on two, or a classifier on rows; or pre-train one");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("config", flags->config,
@@ -27,17 +27,17 @@ void add_train_verb(CLI::App& app) {
         ->type_name(kind.type_name);
   command
       ->add_option("--valid", flags->valid,
-                   "files of the same kind, not trained on (--data: see --validation-fraction)")
+                   "files of the same kind, not trained on (--data, --permuted, --spans: see --validation-fraction)")
       ->expected(1, 2)
       ->type_name("FILE");
   command
       ->add_option("--tokenizer", flags->tokenizer,
-                   "folder with a tokenizer.json (default: with --data characters, with --pairs one is made)")
+                   "folder with a tokenizer.json (default: with --data characters, else one is made)")
       ->type_name("FOLDER");
   command->add_option("--tokenizer-kind", flags->tokenizer_kind, "of one that is made")
       ->check(CLI::IsMember({"bpe", "unigram"}))
       ->capture_default_str();
-  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made, which both sides share")
+  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made (of pairs: for both sides)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
       ->capture_default_str();
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
@@ -90,7 +90,9 @@ void add_train_verb(CLI::App& app) {
             "f16, bf16: operands of matrix products are rounded to it (mixed precision); all else stays f32");
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
-  command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")
+  command
+      ->add_option("--validation-fraction", flags->validation_fraction,
+                   "end of the text that is not trained on (without --valid)")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
   command->add_option("--evaluate-every", flags->evaluate_every, "iterations")->check(positive)->capture_default_str();
@@ -110,7 +112,7 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or, with --valid, a score")
-      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1"}));
+      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "masked_accuracy"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")

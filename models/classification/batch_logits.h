@@ -1,0 +1,28 @@
+#pragma once
+// The logits of batches, by programs over parameters that lie elsewhere (a trainer's).
+
+#include "models/data/training_data.h"
+
+namespace vkformer {
+
+class BatchLogits {
+ public:
+  /// Programs over the parameters in `store`, their temporaries in `workspace`. `backend` and `model` must outlive it.
+  BatchLogits(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace)
+      : backend_(backend), model_(model), store_(std::move(store)), workspace_(std::move(workspace)) {}
+
+  /// Those of a batch, rows that are padding included: [B, classes] of a classifier, [B, P, V] of predictions. A
+  /// program is recorded for each shape. "targets" are not read. Throws Error for ids the model has not.
+  std::vector<float> of(const DataBatch& batch);
+
+ private:
+  Program& program(const BatchShape& shape);
+
+  Backend& backend_;
+  const Model& model_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Workspace> workspace_;
+  std::vector<std::pair<BatchShape, std::unique_ptr<Program>>> programs_;
+};
+
+}  // namespace vkformer

@@ -1,0 +1,34 @@
+#pragma once
+// Running text as sub-words.
+
+#include "models/data/window_data.h"
+#include "tools/cli/run_files.h"
+#include "tools/cli/tokenizer_files.h"
+
+namespace vkformer {
+
+/// Without special tokens but those that the text spells out. Throws Error, naming the file, for what is not UTF-8.
+std::vector<int32_t> ids_of_text(const Tokenizer& tokenizer, const RunFile& file);
+
+/// Of the file with this role; for validation that of --valid or, without it, the end of the text.
+TextSplit split_of_files(const Tokenizer& tokenizer, const TrainFlags& flags, const std::vector<RunFile>& files,
+                         const std::string& role);
+
+/// "1000 tokens of text, 100 of them for validation".
+std::string describe(const TextSplit& text);
+
+/// The tokenizer of such a job: see tokenizer_folder(), or made of the text.
+TokenizerFiles tokenizer_of_text(const TrainFlags& flags, const std::filesystem::path& checkpoint, const RunFile& file,
+                                 TokenizerTraining::Layout layout);
+
+/// Throws Error for a model that knows fewer tokens.
+void check_vocabulary(int64_t tokens, const Model& model);
+
+/// Sets the positions of a window where the flags have none: usual_positions, or what the model has if that is less.
+/// Throws Error for more than it has.
+void set_window(TrainFlags& flags, const Model& model);
+
+/// How the flags want windows.
+WindowData::Settings window_settings(const TrainFlags& flags);
+
+}  // namespace vkformer
