@@ -33,7 +33,7 @@ struct PermutedRow {
   PermutedRow(const DataBatch& batch, int64_t row) {
     const int64_t T = batch.shape.positions, P = batch.shape.predictions;
     const auto part = [&](const char* name, int64_t size) {
-      const std::vector<int32_t>& all = batch.input(name);
+      const std::vector<int32_t>& all = batch.values(name);
       REQUIRE(std::ssize(all) == batch.shape.rows * size);
       return std::vector<int32_t>(all.begin() + row * size, all.begin() + (row + 1) * size);
     };
@@ -62,10 +62,10 @@ TEST_CASE("a sixth of all tokens is predicted, in short spans", "[permuted]") {
     int64_t predicted = 0, all = 0, runs = 0;
     for (int64_t number = 0; number < 80; ++number) {
       const DataBatch batch = data.training_batch(number);
-      for (const int32_t position : batch.input("predicted")) {
+      for (const int32_t position : batch.values("predicted")) {
         predicted += position >= 0;
         const bool goes_on =
-            std::ranges::find(batch.input("predicted"), position - 1) != batch.input("predicted").end();
+            std::ranges::find(batch.values("predicted"), position - 1) != batch.values("predicted").end();
         runs += position >= 0 && !goes_on;
       }
       all += batch.tokens;
@@ -188,7 +188,7 @@ TEST_CASE("words whose logit is the largest are counted", "[permuted]") {
   BatchLogits logits(*backend, model, store, backend->make_workspace());
   const DataBatch batch = data.training_batch(0);
   const WordCount count = count_right_words(logits, batch);
-  CHECK(count.right == std::ranges::count(batch.input("targets"), 5));
+  CHECK(count.right == std::ranges::count(batch.values("targets"), 5));
   CHECK(count.right > 0);
   CHECK(count.targets == count_targets(batch.view(), 40));
   CHECK(count.targets > count.right);

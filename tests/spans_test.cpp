@@ -29,7 +29,7 @@ SpanText span_text(const WindowData::Settings& settings, int64_t sentinels = 100
 }
 
 std::vector<int32_t> span_row(const DataBatch& batch, const char* name, int64_t row) {
-  const std::vector<int32_t>& all = batch.input(name);
+  const std::vector<int32_t>& all = batch.values(name);
   const int64_t size = std::ssize(all) / batch.shape.rows;
   return {all.begin() + row * size, all.begin() + (row + 1) * size};
 }
@@ -132,8 +132,8 @@ TEST_CASE("gaps follow from the seed and the number of the batch", "[spans]") {
   const SpanText data = span_text(whole), one_by_one = span_text(parts);
   CHECK(data.training_batch(3).inputs == span_text(whole).training_batch(3).inputs);
   CHECK(data.training_batch(3).inputs != span_text(other).training_batch(3).inputs);
-  CHECK(span_row(data.training_batch(3), "source", 1) == one_by_one.training_batch(7).input("source"));
-  CHECK(span_row(data.validation_batch(2, 9), "source", 0) == one_by_one.validation_batch(4, 18).input("source"));
+  CHECK(span_row(data.training_batch(3), "source", 1) == one_by_one.training_batch(7).values("source"));
+  CHECK(span_row(data.validation_batch(2, 9), "source", 0) == one_by_one.validation_batch(4, 18).values("source"));
   CHECK(count_targets(data.validation_batch(0, 1).view(), 10000) == 2 * data.shapes().front().positions);
 }
 

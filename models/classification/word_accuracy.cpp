@@ -7,7 +7,7 @@ namespace vkformer {
 WordCount count_right_words(BatchLogits& logits, const DataBatch& batch) {
   WordCount count;
   const std::vector<float> all = logits.of(batch);
-  const std::vector<int32_t>& targets = batch.input("targets");
+  const std::vector<int32_t>& targets = batch.values("targets");
   const size_t words = all.size() / targets.size();
   for (size_t i = 0; i < targets.size(); ++i) {
     if (targets[i] == ignored_target) continue;

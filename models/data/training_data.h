@@ -15,10 +15,10 @@ struct DataBatch {
   std::vector<std::pair<std::string, std::vector<int32_t>>> inputs;  ///< by the names of add_inputs(), and "targets"
   int64_t tokens = 0;                                                ///< that are not padding
 
-  /// The integers of an input. Throws Error when the batch has none of that name.
-  const std::vector<int32_t>& input(std::string_view name) const;
   /// Valid while this object is.
   TrainingBatch view() const;
+  /// The integers of an input that it has.
+  const std::vector<int32_t>& values(std::string_view input) const;
   /// Positions that are computed, padding included, of sources and targets.
   int64_t positions() const { return shape.rows * (shape.positions + shape.source_positions); }
 };

@@ -103,14 +103,14 @@ std::vector<FoundPart> AddedTokens::split(const TextPart& part, bool normalized)
   return found;
 }
 
-std::optional<int32_t> AddedTokens::id_of(std::string_view token) const {
-  const auto found = std::ranges::find_if(by_id_, [&](const auto& added) { return added.second.content == token; });
-  return found == by_id_.end() ? std::nullopt : std::optional(found->first);
-}
-
 const AddedToken* AddedTokens::find(int32_t id) const {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : &found->second;
+}
+
+std::optional<int32_t> AddedTokens::id_of(std::string_view content) const {
+  const auto found = std::ranges::find(by_id_, content, [](const auto& entry) { return entry.second.content; });
+  return found == by_id_.end() ? std::nullopt : std::optional(found->first);
 }
 
 }  // namespace vkformer

@@ -2,6 +2,7 @@
 // The "added_tokens" of a tokenizer.json: tokens that are found in a text before the model sees it.
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "models/text/normalizers.h"
@@ -35,8 +36,8 @@ class AddedTokens {
   std::vector<FoundPart> split(const TextPart& part, bool normalized) const;
   /// nullptr when no added token has this id.
   const AddedToken* find(int32_t id) const;
-  std::optional<int32_t> id_of(std::string_view token) const;
   bool is_special(std::string_view token) const { return specials_.contains(token); }
+  std::optional<int32_t> id_of(std::string_view content) const;
   /// The largest id, or -1.
   int32_t last_id() const { return by_id_.empty() ? -1 : by_id_.rbegin()->first; }
 

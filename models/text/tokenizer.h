@@ -36,7 +36,7 @@ class Tokenizer {
 
   /// One more than the largest id.
   int64_t size() const;
-  /// Of the model's vocabulary or an added token.
+  /// Of a token of the vocabulary, or of one that was added to it.
   std::optional<int32_t> id_of(std::string_view token) const;
   /// The token with this id, as the vocabulary has it.
   std::optional<std::string_view> token_of(int32_t id) const;

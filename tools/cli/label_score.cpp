@@ -13,7 +13,7 @@ JobScores LabelScorer::score(Backend& backend, Trainer& trainer, bool whole_spli
   std::vector<std::string> references, hypotheses;
   for (int64_t i = 0; i < used; ++i) {
     const DataBatch batch = data_.validation_batch(i, used);
-    const std::vector<int32_t>& targets = batch.input("targets");
+    const std::vector<int32_t>& targets = batch.values("targets");
     const auto rows = classifier.probabilities(batch);
     for (size_t row = 0; row < rows.size(); ++row) {
       if (targets[row] == ignored_target) continue;

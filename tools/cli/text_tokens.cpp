@@ -2,7 +2,6 @@
 
 #include "models/data/lines.h"
 #include "models/text/text_sections.h"
-#include "runtime/check.h"
 #include "tools/cli/train_job.h"
 
 namespace vkformer {
@@ -34,11 +33,6 @@ TokenizerFiles tokenizer_of_text(const TrainFlags& flags, const std::filesystem:
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   return folder.empty() ? make_tokenizer(flags, layout, split_lines(file.content, file.path))
                         : TokenizerFiles::load(folder);
-}
-
-void check_vocabulary(int64_t tokens, const Model& model) {
-  check(tokens <= model.vocabulary, "the tokenizer has {} tokens, the model only {}; they don't belong together",
-        tokens, model.vocabulary);
 }
 
 void set_window(TrainFlags& flags, const Model& model) {

@@ -21,9 +21,6 @@ std::string describe(const TextSplit& text);
 TokenizerFiles tokenizer_of_text(const TrainFlags& flags, const std::filesystem::path& checkpoint, const RunFile& file,
                                  TokenizerTraining::Layout layout);
 
-/// Throws Error for a model that knows fewer tokens.
-void check_vocabulary(int64_t tokens, const Model& model);
-
 /// Sets the positions of a window where the flags have none: usual_positions, or what the model has if that is less.
 /// Throws Error for more than it has.
 void set_window(TrainFlags& flags, const Model& model);

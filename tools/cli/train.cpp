@@ -40,6 +40,11 @@ void set_context(TrainFlags& flags, const Model& model) {
         model.context);
 }
 
+void check_vocabulary(int64_t tokens, const Model& model) {
+  check(tokens <= model.vocabulary, "the tokenizer has {} tokens, the model only {}; they don't belong together",
+        tokens, model.vocabulary);
+}
+
 namespace {
 
 /// The folder of the checkpoint to go on from; empty for a new run.

@@ -28,6 +28,9 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
 /// Sets the most positions of a sequence where the flags have none: the model's. Throws Error for more than it has.
 void set_context(TrainFlags& flags, const Model& model);
 
+/// Throws Error when a tokenizer has more tokens than the model knows.
+void check_vocabulary(int64_t tokens, const Model& model);
+
 /// A causal model on one text, of characters or bytes. `checkpoint`: of a run that is resumed, or empty. Sets the
 /// flags' context where they have none.
 TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);

@@ -17,8 +17,8 @@ JobScores WordScorer::score(Backend& backend, Trainer& trainer, bool whole_split
   }
   const double accuracy = static_cast<double>(count.right) / static_cast<double>(std::max<int64_t>(count.targets, 1));
   return {.values = {{"masked_accuracy", accuracy}},
-          .notes = {{"words", count.targets}},
-          .text = fmt::format("  {:.2f} % of {} hidden tokens are guessed\n", 100 * accuracy, count.targets)};
+          .notes = {{"masked_words", count.targets}},
+          .text = fmt::format("  {:.2f} % of {} masked words right\n", 100 * accuracy, count.targets)};
 }
 
 }  // namespace vkformer
