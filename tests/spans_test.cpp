@@ -158,5 +158,9 @@ TEST_CASE("gaps and what fills them stay in a decoded text", "[spans]") {
     CHECK(tokenizer.decode(tokenizer.encode(text).ids).find("extra_id") == std::string::npos);
     CHECK(decode_with_sentinels(tokenizer, tokenizer.encode("the dog").ids) == "the dog");
     CHECK(decode_with_sentinels(tokenizer, {}).empty());
+    const std::vector<int32_t> beyond = sentinels_beyond(tokenizer, tokenizer.encode(text).ids);
+    CHECK(beyond.size() == 98);
+    CHECK(beyond[0] == sentinels[1]);
+    CHECK(sentinels_beyond(tokenizer, tokenizer.encode("the dog").ids).empty());
   }
 }

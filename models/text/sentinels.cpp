@@ -16,6 +16,12 @@ std::vector<int32_t> sentinel_ids(const Tokenizer& tokenizer) {
   return ids;
 }
 
+std::vector<int32_t> sentinels_beyond(const Tokenizer& tokenizer, std::span<const int32_t> source) {
+  std::vector<int32_t> ids = sentinel_ids(tokenizer);
+  const auto gaps = std::erase_if(ids, [&](int32_t id) { return std::ranges::find(source, id) != source.end(); });
+  return gaps > 0 ? ids : std::vector<int32_t>();
+}
+
 std::string decode_with_sentinels(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   const std::vector<int32_t> sentinels = sentinel_ids(tokenizer);
   std::string text;

@@ -5,12 +5,13 @@ cat >t5.json <<'JSON'
 {"model_type": "t5", "d_model": 24, "d_kv": 8, "d_ff": 30, "num_layers": 1, "num_heads": 3, "dropout_rate": 0.1}
 JSON
 spans=("$vkformer" train t5.json --spans text.txt --vocabulary 145 --batch 4 --warmup 1)
-accept "${spans[@]}" --context 20 --out gaps --iterations 60 --learning-rate 2e-2 --evaluate-every 30 --keep-best loss
-grep -q "of 21 at a time 3 are hidden, in 1 gaps" out || fail "no summary of the data: $(cat out)"
+accept "${spans[@]}" --context 40 --out gaps --iterations 60 --learning-rate 2e-2 --evaluate-every 30 --keep-best loss
+grep -q "of 44 at a time 7 are hidden, in 2 gaps" out || fail "no summary of the data: $(cat out)"
 accept "$vkformer" train --resume --out gaps --iterations 62
-accept "$vkformer" generate gaps -p "the <extra_id_0> fox jumps" -n 6 --quiet
+accept "$vkformer" generate gaps -p "the <extra_id_0> fox jumps" -n 20 --quiet
 grep -q "^<extra_id_0>" out || fail "no gap is filled: $(cat out)"
-accept "${spans[@]}" --context 20 --out valid --iterations 2 --valid text.txt --accumulate 2
+grep -q "extra_id_[1-9]" out && fail "more gaps are filled than there are: $(cat out)"
+accept "${spans[@]}" --context 9 --out valid --iterations 2 --valid text.txt --accumulate 2
 accept "$vkformer" train --from gaps --spans text.txt --iterations 1 --context 9 --out further
 
 # A translator.

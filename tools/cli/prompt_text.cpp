@@ -31,6 +31,10 @@ std::string PromptText::decode(std::span<const int32_t> ids) const {
   return vocabulary_ ? valid_utf8(vocabulary_->decode(ids)) : decode_with_sentinels(*tokenizer_, ids);
 }
 
+std::vector<int32_t> PromptText::ends_beside(std::span<const int32_t> source) const {
+  return tokenizer_ ? sentinels_beyond(*tokenizer_, source) : std::vector<int32_t>();
+}
+
 std::string PromptText::piece(int32_t id) const {
   constexpr std::string_view space_sign = "\xE2\x96\x81";
   const std::string token(vocabulary_ ? vocabulary_->piece(id) : tokenizer_->token_of(id).value_or(""));

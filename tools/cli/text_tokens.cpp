@@ -2,6 +2,7 @@
 
 #include "models/data/lines.h"
 #include "models/text/text_sections.h"
+#include "runtime/check.h"
 #include "tools/cli/train_job.h"
 
 namespace vkformer {
@@ -21,7 +22,9 @@ TextSplit split_of_files(const Tokenizer& tokenizer, const TrainFlags& flags, co
   std::vector<int32_t> ids = ids_of_text(tokenizer, *find_file(files, role));
   const RunFile* validation = find_file(files, "valid " + role);
   if (!validation) return split_text(std::move(ids), flags.validation_fraction);
-  return {.training = std::move(ids), .validation = ids_of_text(tokenizer, *validation)};
+  TextSplit text{.training = std::move(ids), .validation = ids_of_text(tokenizer, *validation)};
+  check(!text.validation.empty(), "{} has no tokens; leave out --valid or give it a text", validation->path);
+  return text;
 }
 
 std::string describe(const TextSplit& text) {

@@ -14,7 +14,7 @@ std::vector<int32_t> ids_of_text(const Tokenizer& tokenizer, const RunFile& file
 TextSplit split_of_files(const Tokenizer& tokenizer, const TrainFlags& flags, const std::vector<RunFile>& files,
                          const std::string& role);
 
-/// "1000 tokens of text, 100 of them for validation".
+/// "900 tokens of text to train on, 100 for validation"
 std::string describe(const TextSplit& text);
 
 /// The tokenizer of such a job: see tokenizer_folder(), or made of the text.

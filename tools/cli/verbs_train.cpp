@@ -31,8 +31,9 @@ void add_train_verb(CLI::App& app) {
       ->expected(1, 2)
       ->type_name("FILE");
   command
-      ->add_option("--tokenizer", flags->tokenizer,
-                   "folder with a tokenizer.json (default: with --data characters, else one is made)")
+      ->add_option(
+          "--tokenizer", flags->tokenizer,
+          "folder with a tokenizer.json (default: with --data characters, with --labels none, else one is made)")
       ->type_name("FOLDER");
   command->add_option("--tokenizer-kind", flags->tokenizer_kind, "of one that is made")
       ->check(CLI::IsMember({"bpe", "unigram"}))
