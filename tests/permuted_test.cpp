@@ -57,10 +57,10 @@ struct PermutedRow {
 }  // namespace
 
 TEST_CASE("a sixth of all tokens is predicted, in short spans", "[permuted]") {
-  for (const int64_t positions : {65, 128}) {
+  for (const int64_t positions : {65, 72}) {
     const PermutedText data = permuted_text({.context = positions, .rows = 50});
     int64_t predicted = 0, all = 0, runs = 0;
-    for (int64_t number = 0; number < 80; ++number) {
+    for (int64_t number = 0; number < 40; ++number) {
       const DataBatch batch = data.training_batch(number);
       for (const int32_t position : batch.values("predicted")) {
         predicted += position >= 0;
@@ -81,6 +81,7 @@ TEST_CASE("a sixth of all tokens is predicted, in short spans", "[permuted]") {
 
 TEST_CASE("who sees whom follows from one random order", "[permuted]") {
   std::set<std::vector<size_t>> orders;
+  int64_t wrong = 0;
   for (const int64_t positions : {1, 2, 7, 16, 37, 64}) {
     const PermutedText data = permuted_text({.context = positions, .rows = 20});
     const auto T = static_cast<size_t>(positions);
@@ -94,22 +95,23 @@ TEST_CASE("who sees whom follows from one random order", "[permuted]") {
           size_t before = 0;
           for (size_t s = 0; s < T; ++s) {
             before += target[s] && row.query[t][s];
-            REQUIRE(row.content[t][s] == (row.query[t][s] || s == t));
+            wrong += row.content[t][s] != (row.query[t][s] || s == t);
             if (!target[s])
-              REQUIRE(row.query[t][s]);
+              wrong += !row.query[t][s];
             else if (!target[t] || s == t)
-              REQUIRE_FALSE(row.query[t][s]);
+              wrong += row.query[t][s];
             else
-              REQUIRE(row.query[t][s] != row.query[s][t]);
+              wrong += row.query[t][s] == row.query[s][t];
           }
           if (target[t]) seen.push_back(before);
         }
         // As many as come before it: an order, and no two at one place.
         if (seen.size() == 3) orders.insert(seen);
         std::ranges::sort(seen);
-        for (size_t place = 0; place < seen.size(); ++place) REQUIRE(seen[place] == place);
+        for (size_t place = 0; place < seen.size(); ++place) wrong += seen[place] != place;
       }
   }
+  CHECK(wrong == 0);
   CHECK(orders.size() == 6);
 }
 
