@@ -24,6 +24,9 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
   check_below("ids", "ids", model.vocabulary);
   check_below("source", "ids", model.vocabulary);
   check_below("segments", "token types", model.segments);
+  for (int32_t position : values_of("predicted"))
+    check(position >= -1 && position < shape.rows * shape.positions, "predicted holds {}; the batch has {} positions",
+          position, shape.rows * shape.positions);
   if (model.padding < 0) return;
   const auto ids = values_of("ids"), mask = values_of("mask");
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -54,6 +57,7 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   Pass pass{.ids = integers("ids", {B, T})};
   if (S > 0) pass.source = integers("source", {B, S});
   if (shape.predictions > 0) {
+    check(model.query_stream, "{} has no query stream, but the batch has predictions", model.family);
     pass.mask = integers("mask", {B, T, T});
     pass.query_mask = integers("query_mask", {B, T, T});
     pass.predicted = integers("predicted", {B, shape.predictions});

@@ -64,7 +64,7 @@ struct Pass {
   int64_t sources = 0, source_capacity = 0;  ///< of that cache; B is a multiple of `sources` (beams lie side by side)
 
   // XLNet's query stream (two-stream attention).
-  Value predicted = {};   ///< optional i32 [B, P]: index b * T + t of each position t to be predicted
+  Value predicted = {};   ///< optional i32 [B, P]: index b * T + t of each position t to be predicted; -1: of none
   Value query_mask = {};  ///< i32 [B, T, T]: which keys the prediction of position t may see
 };
 
@@ -91,6 +91,7 @@ struct Model {
   int64_t padding = -1;
   /// Padding belongs before the tokens: the class is read from a sequence's last position.
   bool padding_in_front = false;
+  bool query_stream = false;                   ///< batches may have predictions (XLNet's language model)
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
   double label_smoothing = 0;                  ///< of the training loss
   std::vector<ConstantSpec> constants = {};

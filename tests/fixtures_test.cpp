@@ -20,7 +20,7 @@ const std::map<std::string, int> cases = {
     {"qwen2", 42},       {"roberta_cls", 37},      {"roberta_mlm", 54},
     {"t5", 66},          {"roberta_tokens", 35},   {"t5_v11", 71},
     {"vaswani", 103},    {"vaswani_prenorm", 107}, {"xlnet", 51},
-    {"xlnet_cls", 35},   {"bert_qa", 51},
+    {"xlnet_cls", 35},   {"bert_qa", 51},          {"xlnet_two_stream", 49},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

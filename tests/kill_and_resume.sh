@@ -21,6 +21,9 @@ echo '{"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_laye
        "dropout": 0.1}' >translator.json
 echo '{"model_type": "bert", "hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3,
        "intermediate_size": 24, "max_position_embeddings": 32}' >encoder.json
+echo '{"model_type": "xlnet", "d_model": 24, "n_layer": 1, "n_head": 3, "d_inner": 30, "dropout": 0.1}' >xlnet.json
+echo '{"model_type": "t5", "d_model": 24, "d_kv": 8, "d_ff": 30, "num_layers": 1, "num_heads": 3,
+       "dropout_rate": 0.1}' >t5.json
 same=(--iterations 60 --warmup 5 --checkpoint-every 3 --evaluate-every 20 --quiet)
 # Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
 bits() {
@@ -72,4 +75,6 @@ disturb "$vkformer" train translator.json --pairs pairs.a pairs.b --valid pairs.
   --batch-tokens 40 --keep-best loss --average 3 "${same[@]}"
 disturb "$vkformer" train encoder.json --masked pairs.a --valid pairs.b --vocabulary 60 --batch-tokens 80 "${same[@]}"
 disturb "$vkformer" train encoder.json --labels rows.jsonl --valid rows.jsonl --tokenizer "$words" --batch 8 "${same[@]}"
+disturb "$vkformer" train xlnet.json --permuted text.txt --vocabulary 60 --batch 2 --context 13 "${same[@]}"
+disturb "$vkformer" train t5.json --spans text.txt --vocabulary 160 --batch 2 --context 20 "${same[@]}"
 echo "$((4 * runs)) runs, $kills kills: the same weights, moments and metrics as the undisturbed run"

@@ -1,174 +1,166 @@
-// Which bytes of a text each of its tokens stands for.
+// T5's span corruption: lengths, what is hidden, and that nothing is lost.
+
+#include "models/data/spans.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
+#include "models/text/sentinels.h"
 #include "models/text/tokenizer.h"
-#include "tests/model_helpers.h"
+#include "models/text/tokenizer_training.h"
+#include "tests/file_helpers.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;
 
 namespace {
 
-using Spans = std::vector<std::pair<size_t, size_t>>;
+constexpr int32_t first_word = 200;
 
-const std::filesystem::path& folder_of_tokenizers() {
-  static const std::filesystem::path folder = fixtures / "tokenizers";
-  return folder;
+/// Sentinels 100, 99, ..; the end is 1, the decoder begins with 0; words are 200, 201, ..
+SpanText span_text(const WindowData::Settings& settings, int64_t sentinels = 100) {
+  std::vector<int32_t> ids(4000), special(static_cast<size_t>(sentinels));
+  std::iota(ids.begin(), ids.end(), first_word);
+  std::iota(special.rbegin(), special.rend(), static_cast<int32_t>(101 - sentinels));
+  return {split_text(ids, 0.25), {special, 1, 0}, settings};
 }
 
-Tokenizer recorded_tokenizer(const std::string& kind) {
-  return Tokenizer::load(folder_of_tokenizers() / kind / "tokenizer.json");
+std::vector<int32_t> span_row(const DataBatch& batch, const char* name, int64_t row) {
+  const std::vector<int32_t>& all = batch.values(name);
+  const int64_t size = std::ssize(all) / batch.shape.rows;
+  return {all.begin() + row * size, all.begin() + (row + 1) * size};
 }
 
-std::vector<std::string> recorded_texts(const std::string& kind) {
-  const JsonObject cases = JsonObject::load(folder_of_tokenizers() / kind / "cases.json");
-  std::vector<std::string> texts;
-  for (const JsonObject& entry : require_objects(cases, "cases")) texts.push_back(require_string(entry, "text"));
-  return texts;
-}
-
-Spans spans_of(const Tokenizer& tokenizer, const std::string& text) {
-  Spans spans;
-  for (const TokenSpan& span : tokenizer.encode_with_spans(text, false).spans) spans.emplace_back(span.begin, span.end);
-  return spans;
-}
-
-/// A tokenizer of characters, and of some words, with a normalizer.
-Tokenizer normalizing(const nlohmann::json& normalizer, const nlohmann::json& words = {{"?", 0}}) {
-  const nlohmann::json json = {
-      {"normalizer", normalizer},
-      {"model", {{"type", "BPE"}, {"vocab", words}, {"merges", nlohmann::json::array()}, {"unk_token", "?"}}}};
-  return Tokenizer(JsonObject::parse(json.dump(), "t.json"));
-}
-
-/// Whether the tokenizer alone makes no token of the character, such as a blank or what BERT cleans away.
-bool dropped(const Tokenizer& tokenizer, const std::string& character) {
-  return is_white_space(read_utf8(character, 0).code_point) ||
-         tokenizer.encode("x" + character, false).ids == tokenizer.encode("x", false).ids;
+/// The source with what the target says in place of each sentinel.
+std::vector<int32_t> filled(const std::vector<int32_t>& source, const std::vector<int32_t>& target) {
+  std::vector<int32_t> text;
+  for (const int32_t id : source) {
+    if (id >= first_word) text.push_back(id);
+    if (id >= first_word || id == 1) continue;
+    auto at = std::ranges::find(target, id) + 1;
+    REQUIRE(*at >= first_word);
+    while (*at >= first_word) text.push_back(*at++);
+  }
+  return text;
 }
 
 }  // namespace
 
-TEST_CASE("spans are in order and cover every character that is not dropped", "[spans]") {
-  const std::string kind = GENERATE("bert", "gpt2", "llama", "t5");
-  const Tokenizer tokenizer = recorded_tokenizer(kind);
-  for (const std::string& text : recorded_texts(kind)) {
-    INFO(kind << ": " << text);
-    const Encoding encoding = tokenizer.encode_with_spans(text);
-    CHECK(encoding.ids == tokenizer.encode(text).ids);
-    REQUIRE(encoding.spans.size() == encoding.ids.size());
-    std::vector<bool> covered(text.size());
-    TokenSpan before;
-    std::vector<int32_t> own;
-    std::string joined;
-    for (size_t i = 0; i < encoding.spans.size(); ++i) {
-      const TokenSpan& span = encoding.spans[i];
-      if (span.text == TokenSpan::no_text) continue;
-      own.push_back(encoding.ids[i]);
-      REQUIRE(span.begin <= span.end);
-      REQUIRE(span.end <= text.size());
-      CHECK(span.begin >= before.begin);
-      CHECK(span.end >= before.end);
-      // What two tokens share is one character.
-      if (span.begin < before.end && kind != "t5") {
-        CHECK(read_utf8(text, span.begin).length == before.end - span.begin);
+TEST_CASE("windows fill a source exactly", "[spans]") {
+  const SpanLengths lengths = SpanLengths::of_source(512);  // T5's own: 568 tokens, 114 of the target
+  CHECK(lengths.tokens == 568);
+  CHECK(lengths.noise == 85);
+  CHECK(lengths.spans == 28);
+  CHECK(lengths.target() == 114);
+  for (int64_t positions = 3; positions < 700; ++positions) {
+    const SpanLengths own = SpanLengths::of_source(positions);
+    CHECK(own.source() == positions);
+    CHECK(own.spans <= own.noise);
+    CHECK(own.spans <= own.tokens - own.noise);
+    CHECK(SpanLengths::of_window(own.tokens + 1).source() > positions);
+  }
+  CHECK(SpanLengths::of_window(10).noise == 2);  // 1.5: as Python rounds
+  CHECK(SpanLengths::of_window(30).noise == 4);  // 4.5
+  CHECK(error_of([] { SpanLengths::of_source(2); }).find("3 or more") != std::string::npos);
+}
+
+TEST_CASE("source and target together give back the text", "[spans]") {
+  for (const int64_t context : {3, 17, 64, 129}) {
+    const SpanText data = span_text({.context = context, .rows = 3});
+    const SpanLengths lengths = SpanLengths::of_source(context);
+    const BatchShape shape = data.shapes().front();
+    CHECK(shape == BatchShape{.rows = 3, .positions = lengths.target(), .source_positions = context});
+    for (int64_t number = 0; number < 20; ++number) {
+      const DataBatch batch = data.training_batch(number);
+      for (int64_t row = 0; row < 3; ++row) {
+        const auto source = span_row(batch, "source", row), target = span_row(batch, "targets", row);
+        const auto text = filled(source, target);
+        REQUIRE(std::ssize(text) == lengths.tokens);
+        for (size_t i = 1; i < text.size(); ++i) REQUIRE(text[i] == text[i - 1] + 1);
+        CHECK(text.back() < first_word + 3000);
+        CHECK(source.back() == 1);
+        CHECK(target.back() == 1);
+        CHECK(target.front() == 100);
+        CHECK(std::ranges::count_if(target, [](int32_t id) { return id > 1 && id < first_word; }) == lengths.spans);
+        std::vector<int32_t> read = target;  // by the decoder
+        read.insert(read.begin(), 0);
+        read.pop_back();
+        CHECK(span_row(batch, "ids", row) == read);
       }
-      const size_t fresh = std::max(span.begin, before.end);
-      joined += text.substr(fresh, span.end - fresh);
-      std::fill(covered.begin() + static_cast<ptrdiff_t>(span.begin),
-                covered.begin() + static_cast<ptrdiff_t>(span.end), true);
-      before = span;
-    }
-    CHECK(own == tokenizer.encode(text, false).ids);
-    for_each_character(text, [&](char32_t, size_t at, size_t length) {
-      INFO("byte " << at);
-      const bool all = std::all_of(covered.begin() + static_cast<ptrdiff_t>(at),
-                                   covered.begin() + static_cast<ptrdiff_t>(at + length), [](bool b) { return b; });
-      CHECK((all || dropped(tokenizer, text.substr(at, length))));
-    });
-    if (kind == "gpt2" || kind == "llama") {
-      CHECK(joined == text);
-    }
-    if (kind == "gpt2") {
-      CHECK(joined == tokenizer.decode(own, false));
     }
   }
 }
 
-TEST_CASE("a span is what its token stands for", "[spans]") {
-  // An accent belongs to its letter, also where it is a character of its own; ideographs stand alone.
-  CHECK(spans_of(recorded_tokenizer("bert"), "the \xC3\x89t\x65\xCC\x81, the") == [] {
-    Spans spans;
-    const Tokenizer bert = recorded_tokenizer("bert");
-    // "the", the pieces of "ete", ",", "the"
-    spans.emplace_back(0, 3);
-    const Spans word = spans_of(bert, "ete");
-    const std::vector<size_t> places = {4, 6, 7, 10};  // of the letters in the text
-    for (const auto& [begin, end] : word) spans.emplace_back(places[begin], places[end]);
-    spans.emplace_back(10, 11);
-    spans.emplace_back(12, 15);
-    return spans;
-  }());
-  // A blank that a token takes along is its own.
-  const Spans bytes = spans_of(recorded_tokenizer("gpt2"), "the the");
-  REQUIRE(bytes.size() >= 2);
-  CHECK(std::ranges::find(bytes, std::pair<size_t, size_t>(3, 7)) != bytes.end());
-  // So is the mark of a blank, but that of the beginning stands for nothing.
-  CHECK(spans_of(recorded_tokenizer("t5"), "the the") == Spans{{0, 3}, {3, 7}});
-  CHECK(spans_of(recorded_tokenizer("llama"), "the the") == Spans{{0, 3}, {3, 7}});
-}
-
-TEST_CASE("the bytes of a character share its span", "[spans]") {
-  for (const char* kind : {"gpt2", "llama"}) {
-    const Spans spans = spans_of(recorded_tokenizer(kind), "\xF0\x9F\xA6\xA5");
-    REQUIRE(spans.size() > 1);
-    for (const auto& span : spans) CHECK((span == std::pair<size_t, size_t>(0, 4) || span.second == 0));
+TEST_CASE("gaps lie anywhere but at the beginning", "[spans]") {
+  const SpanText data = span_text({.context = 64, .rows = 8});
+  const int64_t tokens = SpanLengths::of_source(64).tokens;
+  std::vector<int> hidden(static_cast<size_t>(tokens));
+  std::set<int64_t> lengths;
+  constexpr int batches = 100;
+  for (int64_t number = 0; number < batches; ++number)
+    for (int64_t row = 0; row < 8; ++row) {
+      const DataBatch batch = data.training_batch(number);
+      const int32_t first = span_row(batch, "source", row)[0];
+      int64_t length = 0;
+      for (const int32_t id : span_row(batch, "targets", row)) {
+        if (id >= first_word) {
+          ++length;
+          ++hidden[static_cast<size_t>(id - first)];
+        } else if (length > 0) {
+          lengths.insert(std::exchange(length, 0));
+        }
+      }
+    }
+  CHECK(hidden[0] == 0);
+  for (int64_t i = 3; i + 5 < tokens; ++i) {
+    INFO(i);
+    CHECK(hidden[static_cast<size_t>(i)] > 0.05 * 8 * batches);
+    CHECK(hidden[static_cast<size_t>(i)] < 0.3 * 8 * batches);
   }
+  CHECK(lengths.size() > 4);
 }
 
-TEST_CASE("spans follow normalizers", "[spans]") {
-  const auto spans = [](const nlohmann::json& normalizer, const std::string& text) {
-    return spans_of(normalizing(normalizer), text);
-  };
-  // Each unknown character is a token.
-  CHECK(spans({{"type", "NFKC"}}, "a\xEF\xAC\x81z") == Spans{{0, 1}, {1, 4}, {1, 4}, {4, 5}});
-  CHECK(spans({{"type", "NFC"}}, "e\xCC\x81z") == Spans{{0, 3}, {3, 4}});
-  CHECK(spans({{"type", "NFD"}}, "\xC3\xA9z") == Spans{{0, 2}, {0, 2}, {2, 3}});
-  CHECK(spans({{"type", "Strip"}}, "  ab ") == Spans{{2, 3}, {3, 4}});
-  CHECK(spans({{"type", "Lowercase"}}, "\xC4\xB0z") == Spans{{0, 2}, {0, 2}, {2, 3}});
-  CHECK(spans({{"type", "Prepend"}, {"prepend", "_"}}, "ab") == Spans{{0, 0}, {0, 1}, {1, 2}});
-  CHECK(spans({{"type", "ByteLevel"}}, "\xC3\xA9z") == Spans{{0, 2}, {0, 2}, {2, 3}});
-  CHECK(spans({{"type", "Replace"}, {"pattern", {{"Regex", "b+"}}}, {"content", "xy"}}, "abbbc") ==
-        Spans{{0, 1}, {1, 4}, {1, 4}, {4, 5}});
-  CHECK(spans({{"type", "Sequence"},
-               {"normalizers",
-                {{{"type", "NFD"}},
-                 {{"type", "StripAccents"}},
-                 {{"type", "Replace"}, {"pattern", {{"String", "e"}}}, {"content", ""}}}}},
-              "a\xC3\xA9\xC3\xA0") == Spans{{0, 1}, {3, 5}});
+TEST_CASE("gaps follow from the seed and the number of the batch", "[spans]") {
+  const WindowData::Settings whole{.context = 40, .rows = 2, .seed = 7};
+  WindowData::Settings parts = whole, other = whole;
+  parts.rows = 1;
+  parts.accumulate = 2;
+  other.seed = 8;
+  const SpanText data = span_text(whole), one_by_one = span_text(parts);
+  CHECK(data.training_batch(3).inputs == span_text(whole).training_batch(3).inputs);
+  CHECK(data.training_batch(3).inputs != span_text(other).training_batch(3).inputs);
+  CHECK(span_row(data.training_batch(3), "source", 1) == one_by_one.training_batch(7).values("source"));
+  CHECK(span_row(data.validation_batch(2, 9), "source", 0) == one_by_one.validation_batch(4, 18).values("source"));
+  CHECK(count_targets(data.validation_batch(0, 1).view(), 10000) == 2 * data.shapes().front().positions);
 }
 
-TEST_CASE("the tokens of a pair say which text is theirs", "[spans]") {
-  const Tokenizer tokenizer = recorded_tokenizer("bert");
-  const auto spans_and_ids = [&](std::string_view text) { return tokenizer.encode_with_spans(text, false); };
-  const Encoding pair = tokenizer.surround({spans_and_ids("the"), spans_and_ids("of the")});
-  CHECK(pair.ids == tokenizer.encode_pair("the", "of the").ids);
-  std::vector<int> texts;
-  for (const TokenSpan& span : pair.spans) texts.push_back(span.text);
-  CHECK(texts == std::vector<int>{-1, 0, -1, 1, 1, -1});
-  CHECK(pair.spans[4].begin == 3);
-  CHECK(pair.spans[4].end == 6);
-  // Parts of texts that were encoded before.
-  const Encoding again = tokenizer.surround({tokenizer.encode("the", false), spans_and_ids("of the").part(1, 2)});
-  CHECK(again.ids == tokenizer.encode_pair("the", "the").ids);
-  CHECK(again.type_ids == tokenizer.encode_pair("the", "the").type_ids);
-  REQUIRE(again.spans.size() == 5);
-  CHECK(again.spans[1].text == TokenSpan::no_text);
-  CHECK(again.spans[3].text == 1);
-  CHECK(again.spans[3].begin == 3);
-  CHECK(tokenizer.encode_with_spans("").spans.size() == 2);
+TEST_CASE("too few sentinels, and too short a text, are refused", "[spans]") {
+  CHECK(error_of([] { span_text({.context = 512}, 27); }).find("28 spans, the tokenizer only 27 sentinels") !=
+        std::string::npos);
+  CHECK(error_of([] { span_text({.context = 3000}); }).find("one context needs 3") != std::string::npos);
+}
+
+TEST_CASE("gaps and what fills them stay in a decoded text", "[spans]") {
+  const std::vector<std::string> lines(20, "the big dog walks in a park and a cat in the house");
+  for (const auto kind : {TokenizerTraining::Kind::unigram, TokenizerTraining::Kind::bpe}) {
+    const nlohmann::json content =
+        train_tokenizer(lines, {.kind = kind, .layout = TokenizerTraining::Layout::t5, .size = 140});
+    const Tokenizer tokenizer(JsonObject::parse(content.dump(), "tokenizer.json"));
+    const std::vector<int32_t> sentinels = sentinel_ids(tokenizer);
+    REQUIRE(sentinels.size() == 100);
+    CHECK(sentinels[0] == tokenizer.size() - 1);
+    CHECK(sentinels[99] == tokenizer.size() - 100);
+    const std::string text = "<extra_id_0> the dog <extra_id_12> a";
+    CHECK(decode_with_sentinels(tokenizer, tokenizer.encode(text).ids) == text);
+    CHECK(tokenizer.decode(tokenizer.encode(text).ids).find("extra_id") == std::string::npos);
+    CHECK(decode_with_sentinels(tokenizer, tokenizer.encode("the dog").ids) == "the dog");
+    CHECK(decode_with_sentinels(tokenizer, {}).empty());
+    const std::vector<int32_t> beyond = sentinels_beyond(tokenizer, tokenizer.encode(text).ids);
+    CHECK(beyond.size() == 98);
+    CHECK(beyond[0] == sentinels[1]);
+    CHECK(sentinels_beyond(tokenizer, tokenizer.encode("the dog").ids).empty());
+  }
 }

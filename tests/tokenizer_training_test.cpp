@@ -148,6 +148,27 @@ TEST_CASE("special tokens have their ids and places", "[tokens]") {
   CHECK(bert.decode(pair.ids).empty());
 }
 
+TEST_CASE("XLNet's and T5's special tokens have their ids and places", "[tokens]") {
+  for (const Kind kind : {Kind::unigram, Kind::bpe}) {
+    TokenizerTraining training = wanted(kind, 260);
+    training.layout = Layout::xlnet;
+    const Tokenizer xlnet = tokenizer_of(train_tokenizer(corpus(), training));
+    const char* const names[] = {"<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"};
+    for (int32_t id = 0; id < 9; ++id) CHECK(xlnet.token_of(id) == names[id]);
+    const Encoding pair = xlnet.encode_pair("<mask>", "<eop>");
+    CHECK(pair.ids == std::vector<int32_t>{6, 4, 8, 4, 3});
+    CHECK(pair.type_ids == std::vector<int32_t>{0, 0, 1, 1, 2});
+    CHECK(xlnet.encode("").type_ids == std::vector<int32_t>{0, 2});
+
+    training.layout = Layout::t5;
+    const Tokenizer t5 = tokenizer_of(train_tokenizer(corpus(), training));
+    CHECK(t5.size() == 260);
+    CHECK(t5.token_of(159) != "<extra_id_100>");
+    for (int32_t id = 160; id < 260; ++id) CHECK(t5.token_of(id) == fmt::format("<extra_id_{}>", 259 - id));
+    CHECK(t5.encode("<extra_id_0> <extra_id_99>").ids == std::vector<int32_t>{259, 160, 1});
+  }
+}
+
 TEST_CASE("a vocabulary can be of lower case", "[tokens]") {
   for (const Kind kind : {Kind::unigram, Kind::bpe, Kind::byte_bpe}) {
     TokenizerTraining training = wanted(kind, 400);
@@ -215,6 +236,8 @@ TEST_CASE("what no vocabulary can be made of is refused", "[tokens]") {
   refused({"abc"}, wanted(Kind::unigram, 6), "too small for the 4 characters of the text and 3 special tokens");
   refused({"abc"}, wanted(Kind::bpe, 6), "size of 7 or more");
   refused({"abc"}, wanted(Kind::byte_bpe, 256), "257");
+  refused({"abc"}, {.kind = Kind::bpe, .layout = Layout::t5, .size = 106}, "size of 107 or more");
+  refused({"abc"}, {.kind = Kind::bpe, .layout = Layout::t5, .size = 20}, "size of 107 or more");
   refused({"abc"}, {.kind = Kind::bpe, .layout = Layout::plain}, "plain");
   refused({"abc"}, {.kind = Kind::byte_bpe, .layout = Layout::bert}, "plain");
   refused({"abc"}, {.kind = Kind::bpe, .coverage = 0.9}, "coverage");
@@ -240,4 +263,9 @@ TEST_CASE("a trained tokenizer is saved as transformers loads it", "[tokens]") {
   CHECK_FALSE(settings.has("mask_token"));
   const Tokenizer loaded = Tokenizer::load(folder.path() / "new" / "tokenizer.json");
   CHECK(loaded.encode("baren kaba.").ids == tokenizer_of(content).encode("baren kaba.").ids);
+  save_tokenizer(content, Layout::xlnet, folder.path() / "new");
+  const JsonObject xlnet = JsonObject::load(folder.path() / "new" / "tokenizer_config.json");
+  CHECK(require_string(xlnet, "padding_side") == "left");
+  CHECK(xlnet.value()["additional_special_tokens"] == json{"<eod>", "<eop>"});
+  CHECK_FALSE(xlnet.has("model_input_names"));
 }

@@ -162,7 +162,7 @@ TEST_CASE("batches keep to their budget and say what is padding", "[data]") {
 TEST_CASE("windows of a text and their validation split", "[data]") {
   std::vector<int32_t> text(1000);
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<int32_t>(i);
-  const TextWindows data(text, {.validation_fraction = 0.1, .context = 10, .rows = 3, .accumulate = 2, .seed = 1});
+  const TextWindows data(split_text(text, 0.1), {.context = 10, .rows = 3, .accumulate = 2, .seed = 1});
   for (int64_t number : {0, 1, 7}) {
     const DataBatch batch = data.training_batch(number);
     const auto ids = input(batch, "ids"), targets = input(batch, "targets");
@@ -176,7 +176,8 @@ TEST_CASE("windows of a text and their validation split", "[data]") {
   CHECK(data.validation_batches() == 3);  // 9 windows
   CHECK(input(data.validation_batch(0, 3), "ids")[0] == 900);
   CHECK(count_targets(data.validation_batch(2, 3).view(), 1000) == 30);
-  CHECK_THROWS_WITH(TextWindows(std::vector{1, 2, 3}, {.context = 10}), ContainsSubstring("one context needs 11"));
+  CHECK_THROWS_WITH(TextWindows({std::vector{1, 2, 3}, {}}, {.context = 10}),
+                    ContainsSubstring("one context needs 11"));
 }
 
 TEST_CASE("schedules of the learning rate", "[training]") {

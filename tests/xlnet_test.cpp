@@ -209,6 +209,36 @@ TEST_CASE("a prediction does not see the token it predicts", "[xlnet]") {
   CHECK_FALSE(differ(0));
 }
 
+TEST_CASE("empty predictions count for nothing", "[xlnet][device][one_driver]") {
+  const Model model = odd_model(0);
+  const auto train = [&](Backend& backend, int64_t empty) {
+    Permuted batch;
+    std::vector<int32_t> predicted, targets;
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t p = row * predictions; p < (row + 1) * predictions; ++p) {
+        predicted.push_back(batch.predicted[p]);
+        targets.push_back(batch.targets[p]);
+      }
+      predicted.insert(predicted.end(), static_cast<size_t>(empty), -1);
+      targets.insert(targets.end(), static_cast<size_t>(empty), -100);
+    }
+    batch.predicted = predicted;
+    batch.targets = targets;
+    BatchShape shape = two_streams;
+    shape.predictions += empty;
+    Trainer trainer(backend, model, {.iterations = 3, .warmup = 0}, shape);
+    initialize(trainer.store(), model.parameters, 3);
+    std::vector<double> losses;
+    for (int64_t i = 1; i <= 3; ++i) losses.push_back(trainer.step(i, batch.feed()));
+    losses.push_back(trainer.evaluate(batch.feed()));
+    return losses;
+  };
+  for (const auto& backend : {make_reference_backend(), make_backend("")}) {
+    const auto want = train(*backend, 0), got = train(*backend, 2);
+    for (size_t i = 0; i < want.size(); ++i) CHECK(std::abs(got[i] - want[i]) < 1e-5 * want[i]);
+  }
+}
+
 TEST_CASE("distances are sines and cosines of all frequencies", "[xlnet]") {
   constexpr int64_t context = XlnetConfig::context, columns = 2 * context;
   const auto table = distance_table({.width = 6});

@@ -3,6 +3,7 @@
 
 #include "models/classification/batch_logits.h"
 #include "models/data/question_encoder.h"
+#include "models/data/token_texts.h"
 
 namespace vkformer {
 

@@ -1,9 +1,9 @@
 #pragma once
-// The logits of an encoder for batches of texts.
+// The logits of batches, by programs over parameters that lie elsewhere (a trainer's).
 
-#include <functional>
+#include <span>
 
-#include "models/data/token_texts.h"
+#include "models/data/training_data.h"
 
 namespace vkformer {
 
@@ -13,8 +13,8 @@ class BatchLogits {
   BatchLogits(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace)
       : backend_(backend), model_(model), store_(std::move(store)), workspace_(std::move(workspace)) {}
 
-  /// The model's logits, rows that are padding included. A program is recorded for each shape. Inputs that the model
-  /// lacks ("targets") are ignored. Throws Error for ids the model has not.
+  /// Those of a batch, rows that are padding included: [B, classes] of a classifier, [B, P, V] of predictions. A
+  /// program is recorded for each shape. "targets" are not read. Throws Error for ids the model has not.
   std::vector<float> of(const DataBatch& batch);
 
  private:

@@ -1,7 +1,10 @@
 #pragma once
 // What a classifier makes of texts.
 
+#include <functional>
+
 #include "models/classification/batch_logits.h"
+#include "models/data/token_texts.h"
 
 namespace vkformer {
 
@@ -10,8 +13,7 @@ class Classifier {
   /// See BatchLogits. Throws Error for a model that is no classifier of whole texts.
   Classifier(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace);
 
-  /// The probability of each class for each row of a batch, rows that are padding included. Throws Error for ids the
-  /// model has not.
+  /// The probability of each class for each row of a batch, see BatchLogits::of().
   std::vector<std::vector<double>> probabilities(const DataBatch& batch);
 
  private:

@@ -16,7 +16,7 @@ constexpr const char* tokenizer_key = "tokenizer";
 
 }  // namespace
 
-TokenSequence::TokenSequence(std::vector<int32_t> ids) {
+TokenSequence::TokenSequence(std::vector<int32_t> ids, int64_t text_bytes) : text_bytes_(text_bytes) {
   const auto kept = std::make_shared<const std::vector<int32_t>>(std::move(ids));
   owner_ = kept;
   bytes_ = std::as_bytes(std::span(*kept));
@@ -57,6 +57,12 @@ void TokenSequence::read(int64_t first, std::span<int32_t> out) const {
     id = narrow;
     from += sizeof narrow;
   }
+}
+
+TokenSequence TokenSequence::part(int64_t first, int64_t count) const {
+  TokenSequence part = *this;
+  part.bytes_ = bytes_.subspan(static_cast<size_t>(first) * width_, static_cast<size_t>(count) * width_);
+  return part;
 }
 
 int64_t TokenSequence::largest_size() const {

@@ -14,7 +14,8 @@ namespace vkformer {
 
 class TokenSequence {
  public:
-  TokenSequence(std::vector<int32_t> ids);  // NOLINT: ids are a sequence
+  TokenSequence() = default;
+  TokenSequence(std::vector<int32_t> ids, int64_t text_bytes = 0);  // NOLINT: ids are a sequence
   /// Of a token file: a safetensors file with the one tensor "ids" as write_tokens() makes it or, if its name ends in
   /// ".bin", nothing but 16-bit ids, as nanoGPT's prepare.py writes them. Throws Error for anything else.
   TokenSequence(std::shared_ptr<const MappedFile> file, const std::string& name);
@@ -24,9 +25,11 @@ class TokenSequence {
   int64_t size() const { return static_cast<int64_t>(bytes_.size() / width_); }
   /// Ids from `first` on; they must be there.
   void read(int64_t first, std::span<int32_t> out) const;
+  /// Ids from `first` on, of the same memory or file. They must be there.
+  TokenSequence part(int64_t first, int64_t count) const;
   /// One more than the largest id.
   int64_t largest_size() const;
-  /// Bytes of the text; 0: unknown.
+  /// Bytes of the whole text; 0: unknown.
   int64_t text_bytes() const { return text_bytes_; }
   /// Fingerprint of the tokenizer.json that made the ids; empty: unknown.
   const std::string& tokenizer() const { return tokenizer_; }

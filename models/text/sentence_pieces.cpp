@@ -103,15 +103,15 @@ void check_visible(std::span<const std::string> lines) {
 
 /// Why the trainer refused: as a rule, for a vocabulary that is smaller than what every one has. A vocabulary of
 /// characters tells how many those are.
-[[noreturn]] void refuse(std::span<const std::string> lines, SentencePieceOptions options, const std::string& why) {
-  const int64_t size = std::stoll(options["vocab_size"]);
+[[noreturn]] void refuse(std::span<const std::string> lines, SentencePieceOptions options, int64_t size,
+                         int64_t reserved, const std::string& why) {
   options["model_type"] = "char";
   options["vocab_size"] = "2000000";  // above all of Unicode
   std::string model;
   if (run_trainer(lines, options, model).ok()) {
     const SentencePieces all = read_pieces(std::move(model));
-    const auto needed = static_cast<int64_t>(all.pieces.size());
-    const auto special = std::count(all.special.begin(), all.special.end(), true);
+    const auto needed = static_cast<int64_t>(all.pieces.size()) + reserved;
+    const auto special = std::count(all.special.begin(), all.special.end(), true) + reserved;
     if (needed > size)
       fail(
           "a vocabulary of {} is too small for the {} characters of the text and {} special tokens; give a size of {} "
@@ -133,10 +133,13 @@ size_t first_part(std::string_view text, size_t longest) {
 
 }  // namespace
 
-SentencePieces train_sentence_pieces(std::span<const std::string> lines, SentencePieceOptions options) {
+SentencePieces train_sentence_pieces(std::span<const std::string> lines, SentencePieceOptions options,
+                                     int64_t reserved) {
   check_visible(lines);
   size_t bytes = 0;
   for (const std::string& line : lines) bytes += line.size();
+  const int64_t size = std::stoll(options["vocab_size"]);
+  options["vocab_size"] = std::to_string(std::max<int64_t>(size - reserved, 1));
   options["minloglevel"] = "2";
   options["hard_vocab_limit"] = "false";
   options["max_sentence_length"] = "1000000";
@@ -144,7 +147,7 @@ SentencePieces train_sentence_pieces(std::span<const std::string> lines, Sentenc
   if (bytes > size_t{1} << 30) options["train_extremely_large_corpus"] = "true";
   std::string model;
   if (const auto status = run_trainer(lines, options, model); !status.ok())
-    refuse(lines, std::move(options), status.ToString());
+    refuse(lines, std::move(options), size, reserved, status.ToString());
   return read_pieces(std::move(model));
 }
 

@@ -27,11 +27,12 @@ inline constexpr const char* reserved_character = "\u2585";
 using SentencePieceOptions = std::unordered_map<std::string, std::string>;
 
 /// Trains on `lines` of UTF-8, all of them and each once: nothing is sampled, and lines that the trainer can't take
-/// must have been cut (see training_parts). Fewer pieces than "vocab_size" come out where the lines do not have more.
-/// The same lines and options give the same bits, also of "num_threads", by which sums are split. Prints nothing but
-/// what can't go on. Throws Error when there is no character that is visible, or the vocabulary is smaller than the
-/// alphabet of the lines and the special pieces.
-SentencePieces train_sentence_pieces(std::span<const std::string> lines, SentencePieceOptions options);
+/// must have been cut (see training_parts). Of "vocab_size" tokens `reserved` are left for others; fewer pieces than
+/// the rest come out where the lines do not have more. The same lines and options give the same bits, also of
+/// "num_threads", by which sums are split. Prints nothing but what can't go on. Throws Error when there is no character
+/// that is visible, or the vocabulary is smaller than the alphabet of the lines and the special pieces.
+SentencePieces train_sentence_pieces(std::span<const std::string> lines, SentencePieceOptions options,
+                                     int64_t reserved = 0);
 
 /// What the trainer learns from, as the tokenizer will see it: the lines cut at `separators` (special tokens, which are
 /// found before any piece), without them, into parts of at most `longest` bytes, at blanks where there are some.

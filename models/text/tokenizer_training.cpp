@@ -6,6 +6,7 @@
 #include "models/text/byte_pieces.h"
 #include "models/text/precompiled_charsmap.h"
 #include "models/text/sentence_pieces.h"
+#include "models/text/token_layouts.h"
 #include "models/text/tokenizer_files.h"
 #include "models/text/unicode.h"
 #include "runtime/check.h"
@@ -21,44 +22,10 @@ using Layout = TokenizerTraining::Layout;
 /// The trainer's own limit is on characters of a word, of which there can be a few times as many after normalization.
 constexpr size_t longest_line = 4096;
 
-struct SpecialToken {
-  std::string token;
-  std::vector<std::string> roles;  ///< keys of tokenizer_config.json
-};
-
-/// In the order of their ids.
-std::vector<SpecialToken> special_tokens(Layout layout) {
-  switch (layout) {
-    case Layout::translation: return {{"<pad>", {"pad_token"}}, {"</s>", {"eos_token"}}, {"<unk>", {"unk_token"}}};
-    case Layout::bert:
-      return {{"[PAD]", {"pad_token"}},
-              {"[UNK]", {"unk_token"}},
-              {"[CLS]", {"cls_token"}},
-              {"[SEP]", {"sep_token"}},
-              {"[MASK]", {"mask_token"}}};
-    case Layout::plain: break;
-  }
-  return {{"<|endoftext|>", {"bos_token", "eos_token"}}};
-}
-
-std::vector<std::string> special_texts(Layout layout) {
-  std::vector<std::string> texts;
-  for (const SpecialToken& special : special_tokens(layout)) texts.push_back(special.token);
-  return texts;
-}
-
-/// Places among special_tokens().
-SentencePieceOptions special_options(Layout layout) {
-  if (layout == Layout::translation) return {{"pad_id", "0"}, {"eos_id", "1"}, {"unk_id", "2"}, {"bos_id", "-1"}};
-  return {{"pad_id", "0"},        {"pad_piece", "[PAD]"}, {"unk_id", "1"},
-          {"unk_piece", "[UNK]"}, {"bos_id", "2"},        {"bos_piece", "[CLS]"},
-          {"eos_id", "3"},        {"eos_piece", "[SEP]"}, {"control_symbols", "[MASK]"}};
-}
-
 void check_settings(std::span<const std::string> lines, const TokenizerTraining& training) {
   const bool bytes = training.kind == Kind::byte_bpe;
   check(bytes == (training.layout == Layout::plain),
-        "the layout plain is for byte-bpe, and only for it; unigram and bpe have translation or bert");
+        "the layout plain is for byte-bpe, and only for it; unigram and bpe have the others");
   check(!bytes || training.size >= 257,
         "a vocabulary of {} is too small for the 256 bytes and <|endoftext|>; give 257 or more", training.size);
   check(training.size > 0 && training.size <= int64_t{1} << 24, "a vocabulary can't have {} tokens; give 1 to {}",
@@ -82,7 +49,9 @@ void check_settings(std::span<const std::string> lines, const TokenizerTraining&
 
 /// The lines as the tokenizer's model will see them, but for its normal form.
 std::vector<std::string> prepared(std::span<const std::string> lines, const TokenizerTraining& training) {
-  std::vector<std::string> separators = special_texts(training.layout);
+  const TokenLayout& layout = layout_of(training.layout);
+  std::vector<std::string> separators = layout.special_texts();
+  for (const std::string& token : layout.last_texts()) separators.push_back(token);
   const bool bytes = training.kind == Kind::byte_bpe;
   if (!bytes) separators.emplace_back(reserved_character);
   std::vector<std::string> parts = training_parts(lines, separators, bytes ? SIZE_MAX : longest_line);
@@ -111,42 +80,16 @@ json bpe_model(const std::vector<std::string>& tokens, const std::vector<std::pa
   return model;
 }
 
-json added_tokens(Layout layout, size_t first_id) {
-  json added = json::array();
-  for (const std::string& token : special_texts(layout))
-    added.push_back({{"id", first_id + added.size()},
+/// All of them are special; `texts` have the ids from `first_id` on.
+void add_special(json& added, const std::vector<std::string>& texts, size_t first_id) {
+  for (const std::string& token : texts)
+    added.push_back({{"id", first_id++},
                      {"content", token},
                      {"single_word", false},
                      {"lstrip", false},
                      {"rstrip", false},
                      {"normalized", false},
                      {"special", true}});
-  return added;
-}
-
-/// TemplateProcessing; every special token has its place in special_tokens() for id.
-json post_processor(Layout layout) {
-  const auto text = [](const char* id, int type) { return json{{"Sequence", {{"id", id}, {"type_id", type}}}}; };
-  const auto special = [](const char* token, int type) {
-    return json{{"SpecialToken", {{"id", token}, {"type_id", type}}}};
-  };
-  json single, pair, used = json::object();
-  std::vector<std::string> around;
-  if (layout == Layout::translation) {
-    around = {"</s>"};
-    single = json::array({text("A", 0), special("</s>", 0)});
-    pair = json::array({text("A", 0), special("</s>", 0), text("B", 0), special("</s>", 0)});
-  } else {
-    around = {"[CLS]", "[SEP]"};
-    single = json::array({special("[CLS]", 0), text("A", 0), special("[SEP]", 0)});
-    pair = single;
-    pair.insert(pair.end(), {text("B", 1), special("[SEP]", 1)});
-  }
-  const auto all = special_texts(layout);
-  for (size_t id = 0; id < all.size(); ++id)
-    if (std::find(around.begin(), around.end(), all[id]) != around.end())
-      used[all[id]] = {{"id", all[id]}, {"ids", json::array({id})}, {"tokens", json::array({all[id]})}};
-  return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", used}};
 }
 
 json of_bytes(std::span<const std::string> lines, const TokenizerTraining& training) {
@@ -156,8 +99,11 @@ json of_bytes(std::span<const std::string> lines, const TokenizerTraining& train
     return json{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", regex}};
   };
   std::vector<std::string> tokens = pieces.tokens;
-  tokens.push_back(special_texts(training.layout)[0]);
-  return {{"added_tokens", added_tokens(training.layout, tokens.size() - 1)},
+  json added = json::array();
+  const std::vector<std::string> special = layout_of(training.layout).special_texts();
+  add_special(added, special, tokens.size());
+  tokens.insert(tokens.end(), special.begin(), special.end());
+  return {{"added_tokens", added},
           {"normalizer", training.lowercase ? json{{"type", "Lowercase"}} : json()},
           {"pre_tokenizer", byte_level(true)},
           {"post_processor", byte_level(true)},
@@ -173,26 +119,30 @@ json of_pieces(const SentencePieces& pieces, const TokenizerTraining& training) 
   steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
   steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
   const json metaspace = {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "always"}, {"split", true}};
-  const std::vector<SpecialToken> special = special_tokens(training.layout);
-  const auto unknown = std::find_if(special.begin(), special.end(),
-                                    [](const SpecialToken& token) { return token.roles[0] == "unk_token"; });
+  const TokenLayout& layout = layout_of(training.layout);
+  const auto special = layout.special_texts(), last = layout.last_texts();
+  json added = json::array();
+  add_special(added, special, 0);
+  add_special(added, last, pieces.pieces.size());
+  const auto unknown = std::ranges::find(layout.special, std::vector<std::string>{"unk_token"}, &SpecialToken::roles);
   json model;
   if (training.kind == Kind::unigram) {
     json vocab = json::array();
     for (size_t id = 0; id < pieces.pieces.size(); ++id)
       vocab.push_back(json::array({pieces.pieces[id], pieces.scores[id]}));
-    model = {{"type", "Unigram"}, {"unk_id", unknown - special.begin()}, {"byte_fallback", false}, {"vocab", vocab}};
+    for (const std::string& token : last) vocab.push_back(json::array({token, 0.0}));  // as transformers has T5's
+    model = {
+        {"type", "Unigram"}, {"unk_id", unknown - layout.special.begin()}, {"byte_fallback", false}, {"vocab", vocab}};
   } else {
-    model = bpe_model(pieces.pieces, merges_of(pieces));
+    std::vector<std::string> tokens = pieces.pieces;
+    tokens.insert(tokens.end(), last.begin(), last.end());
+    model = bpe_model(tokens, merges_of(pieces));
     model["unk_token"] = unknown->token;
     model["fuse_unk"] = true;
   }
-  return {{"added_tokens", added_tokens(training.layout, 0)},
-          {"normalizer", {{"type", "Sequence"}, {"normalizers", steps}}},
-          {"pre_tokenizer", metaspace},
-          {"post_processor", post_processor(training.layout)},
-          {"decoder", metaspace},
-          {"model", model}};
+  return {{"added_tokens", added},      {"normalizer", {{"type", "Sequence"}, {"normalizers", steps}}},
+          {"pre_tokenizer", metaspace}, {"post_processor", layout.post_processor()},
+          {"decoder", metaspace},       {"model", model}};
 }
 
 }  // namespace
@@ -200,13 +150,14 @@ json of_pieces(const SentencePieces& pieces, const TokenizerTraining& training) 
 SentencePieces train_pieces(std::span<const std::string> lines, const TokenizerTraining& training) {
   check_settings(lines, training);
   check(training.kind != Kind::byte_bpe, "sentencepiece has no models of kind byte-bpe");
-  SentencePieceOptions options = special_options(training.layout);
+  const TokenLayout& layout = layout_of(training.layout);
+  SentencePieceOptions options = layout.options;
   options["model_type"] = training.kind == Kind::unigram ? "unigram" : "bpe";
   options["vocab_size"] = std::to_string(training.size);
   options["character_coverage"] = fmt::format("{}", training.coverage);
   options["num_threads"] = std::to_string(training.threads);
   options["normalization_rule_name"] = "nmt_nfkc";
-  return train_sentence_pieces(prepared(lines, training), std::move(options));
+  return train_sentence_pieces(prepared(lines, training), std::move(options), static_cast<int64_t>(layout.sentinels));
 }
 
 json train_tokenizer(std::span<const std::string> lines, const TokenizerTraining& training) {
@@ -217,15 +168,10 @@ json train_tokenizer(std::span<const std::string> lines, const TokenizerTraining
 }
 
 void save_tokenizer(const json& tokenizer, Layout layout, const std::filesystem::path& folder) {
-  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
-  for (const SpecialToken& special : special_tokens(layout))
-    for (const std::string& role : special.roles) settings[role] = special.token;
-  // Only BERT's models take the types of tokens, which transformers would hand to every one.
-  if (layout != Layout::bert) settings["model_input_names"] = {"input_ids", "attention_mask"};
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   check(!error, "cannot create the folder {}: {}; choose another place", printable(folder.string()), error.message());
-  write_tokenizer_files(folder, tokenizer.dump(2) + '\n', settings);
+  write_tokenizer_files(folder, tokenizer.dump(2) + '\n', layout_of(layout).settings());
 }
 
 }  // namespace vkformer

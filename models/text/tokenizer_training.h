@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace vkformer {
 
@@ -22,10 +23,12 @@ struct TokenizerTraining {
   enum class Layout : uint8_t {
     translation,  ///< <pad> 0, </s> 1, <unk> 2; </s> behind each text
     bert,         ///< [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4; [CLS] A [SEP], [CLS] A [SEP] B [SEP]
-    plain,        ///< <|endoftext|>, the last id; nothing is put around a text
+    xlnet,  ///< <unk> 0, <s>, </s>, <cls>, <sep>, <pad>, <mask>, <eod>, <eop>; A <sep> <cls>, A <sep> B <sep> <cls>
+    t5,     ///< translation's, and 100 sentinels: <extra_id_99> .. <extra_id_0> are the last ids
+    plain,  ///< <|endoftext|>, the last id; nothing is put around a text
   };
   Kind kind = Kind::unigram;
-  Layout layout = Layout::translation;  ///< byte_bpe has plain only, the others have the other two
+  Layout layout = Layout::translation;  ///< byte_bpe has plain only, the others have the rest
   int64_t size = 8000;                  ///< tokens, special ones and single characters (or the 256 bytes) among them
   bool lowercase = false;
   /// The share of the text's characters that must have a token, 0.98 or more; the rarest ones beyond it are unknown.
@@ -36,6 +39,9 @@ struct TokenizerTraining {
   uint32_t threads = 8;
 };
 
+/// By its name on the command line: "bert". Throws Error for others.
+TokenizerTraining::Layout layout_named(std::string_view name);
+
 /// The content of tokenizer.json, trained on `lines` of UTF-8 without line feeds (for byte_bpe: texts, with the line
 /// feeds that there will be). No more tokens than size, fewer where the lines give no more. Unigram and bpe give the
 /// ids of sentencepiece's own SentencePieceProcessor, after its rules nmt_nfkc: they make compatible characters and
@@ -45,7 +51,7 @@ struct TokenizerTraining {
 /// alphabet does not fit into.
 nlohmann::json train_tokenizer(std::span<const std::string> lines, const TokenizerTraining& training);
 
-/// What train_tokenizer makes unigram and bpe of: ids are those of its tokens, too.
+/// What train_tokenizer makes unigram and bpe of, without the sentinels behind it: ids are those of its tokens, too.
 SentencePieces train_pieces(std::span<const std::string> lines, const TokenizerTraining& training);
 
 /// Writes tokenizer.json, and the tokenizer_config.json by which transformers loads it and knows its special tokens,

@@ -51,6 +51,15 @@ void RecordedCase::read_batch() {
     add_input("ids", ints("input_ids"));
     mask_ = mask;
   }
+  if (has("target_mapping")) {
+    TwoStreams streams = read_two_streams(expected_, "");
+    batch_.predictions = streams.predictions;
+    batch_.mask = false;  // padding is part of the streams' masks
+    mask_ = {};
+    add_input("mask", std::move(streams.mask));
+    add_input("query_mask", std::move(streams.query_mask));
+    add_input("predicted", std::move(streams.predicted));
+  }
   if (batch_.mask) add_input(model_.has_encoder() ? "source_mask" : "mask", mask);
   batch_.segments = has("token_type_ids");
   if (batch_.segments) add_input("segments", ints("token_type_ids"));

@@ -28,7 +28,7 @@ class RecordedCase {
   const BatchShape& batch() const { return batch_; }
   /// The recorded batch as the model's inputs, with "targets".
   Feed feed() const { return {inputs_.begin(), inputs_.end()}; }
-  /// Of the rows that the model's hidden states have, and of the encoder's.
+  /// Of the rows that the model's hidden states have, and of the encoder's; of predicted positions all are compared.
   const RowMask& mask() const { return mask_; }
   const RowMask& source_mask() const { return source_mask_; }
 
@@ -70,6 +70,8 @@ class RecordedCase {
 
 /// Hidden states, logits and weights of attention.
 void verify_forward(const RecordedCase& recorded);
+/// A query stream beside the case (XLNet), where it has one: logits and loss of the predicted positions.
+void verify_two_stream(const RecordedCase& recorded);
 /// The loss and every gradient.
 void verify_gradients(const RecordedCase& recorded);
 /// Losses and final weights of some AdamW steps.

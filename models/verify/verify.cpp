@@ -24,7 +24,7 @@ void verify_model(Backend& backend, const std::filesystem::path& folder,
                   const std::function<void(const VerifyRow&)>& report) {
   const RecordedCase recorded(backend, folder, report);
   verify_forward(recorded);
-  verify_two_stream(backend, recorded.model(), recorded.load(), recorded.manifest(), recorded.expected(), report);
+  verify_two_stream(recorded);
   verify_gradients(recorded);
   verify_training(recorded);
   verify_generation(backend, folder, recorded.model(), recorded.manifest(), recorded.expected(), report);

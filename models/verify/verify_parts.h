@@ -45,10 +45,15 @@ void verify_generation(Backend& backend, const std::filesystem::path& folder, co
                        const JsonObject& recorded, const SafetensorsFile& expected,
                        const std::function<void(const VerifyRow&)>& report);
 
-/// The query stream of the case (XLNet), where it has one: logits and loss of the predicted positions.
-void verify_two_stream(Backend& backend, const Model& model, const std::shared_ptr<Store>& store,
-                       const JsonObject& recorded, const SafetensorsFile& expected,
-                       const std::function<void(const VerifyRow&)>& report);
+/// The inputs of two-stream attention that a recorded permutation stands for.
+struct TwoStreams {
+  int64_t predictions = 0;                ///< P
+  std::vector<int32_t> mask, query_mask;  ///< [B, T, T]
+  std::vector<int32_t> predicted;         ///< [B, P]
+};
+/// Of `prefix` + "perm_mask" and "target_mapping", and the case's "attention_mask". Throws Error when they don't fit
+/// together, and for a prediction of several positions.
+TwoStreams read_two_streams(const SafetensorsFile& expected, const std::string& prefix);
 
 /// Whether a folder has a tokenizer.json with its cases.json.
 bool holds_tokenizer_case(const std::filesystem::path& folder);

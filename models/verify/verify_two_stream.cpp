@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include "models/verify/recorded_case.h"
 #include "models/verify/verify_parts.h"
 #include "runtime/check.h"
 #include "shaders/cross_entropy/cross_entropy.h"
@@ -17,7 +17,7 @@ std::vector<int32_t> predicted_positions(const std::vector<float>& one_hot, size
     const auto end = begin + static_cast<std::ptrdiff_t>(positions);
     const auto one = std::find(begin, end, 1.0f);
     check(one != end && std::count(begin, end, 0.0f) == static_cast<std::ptrdiff_t>(positions) - 1,
-          "two_stream.target_mapping: row {} is not one position; mixtures of positions are not supported", row);
+          "target_mapping: row {} is not one position; mixtures of positions are not supported", row);
     predicted.push_back(static_cast<int32_t>(row / predictions * positions + static_cast<size_t>(one - begin)));
   }
   return predicted;
@@ -37,56 +37,51 @@ std::vector<int32_t> visible(const std::vector<float>& hidden, const std::vector
 
 }  // namespace
 
-void verify_two_stream(Backend& backend, const Model& model, const std::shared_ptr<Store>& store,
-                       const JsonObject& recorded, const SafetensorsFile& expected,
-                       const std::function<void(const VerifyRow&)>& report) {
-  if (!expected.find("two_stream.logits")) return;
-  const auto shape = expected.require("two_stream.target_mapping").shape;
-  check(shape.size() == 3, "two_stream.target_mapping has {} dimensions, 3 are needed", shape.size());
+TwoStreams read_two_streams(const SafetensorsFile& expected, const std::string& prefix) {
+  const auto shape = expected.require(prefix + "target_mapping").shape;
+  check(shape.size() == 3, "{}target_mapping has {} dimensions, 3 are needed", prefix, shape.size());
   const int64_t B = shape[0], P = shape[1], T = shape[2];
-  const auto require_shape = [&](const char* name, const std::vector<int64_t>& wanted) {
-    check(expected.require(name).shape == wanted, "{} does not fit two_stream.target_mapping", name);
+  const auto require_shape = [&](const std::string& name, const std::vector<int64_t>& wanted) {
+    check(expected.require(name).shape == wanted, "{} does not fit {}target_mapping", name, prefix);
   };
   require_shape("input_ids", {B, T});
   require_shape("attention_mask", {B, T});
-  require_shape("two_stream.perm_mask", {B, T, T});
-  require_shape("two_stream.labels", {B, P});
-  require_shape("two_stream.logits", {B, P, model.vocabulary});
+  require_shape(prefix + "perm_mask", {B, T, T});
+  require_shape(prefix + "labels", {B, P});
   const auto positions = static_cast<size_t>(T);
+  const std::vector<float> hidden = read_floats(expected, prefix + "perm_mask");
+  const std::vector<int32_t> mask = read_ints(expected, "attention_mask");
+  return {.predictions = P,
+          .mask = visible(hidden, mask, positions, true),
+          .query_mask = visible(hidden, mask, positions, false),
+          .predicted =
+              predicted_positions(read_floats(expected, prefix + "target_mapping"), static_cast<size_t>(P), positions)};
+}
+
+void verify_two_stream(const RecordedCase& recorded) {
+  const std::string prefix = "two_stream.";
+  if (!recorded.has(prefix + "logits")) return;
+  const TwoStreams streams = read_two_streams(recorded.expected(), prefix);
+  BatchShape batch = recorded.batch();
+  batch.mask = false;  // padding is part of the streams' masks
+  batch.predictions = streams.predictions;
 
   Graph graph;
-  const BatchShape batch{
-      .rows = B, .positions = T, .segments = expected.find("token_type_ids") != nullptr, .predictions = P};
-  const Value logits = add_logits(graph, model, add_inputs(graph, model, batch));
+  const Value logits = add_logits(graph, recorded.model(), add_inputs(graph, recorded.model(), batch));
   graph.mark_output(logits, "logits");
-  graph.mark_output(cross_entropy(graph, logits, graph.input("targets", {B, P}, DType::i32)), "loss");
-  auto program = backend.compile(std::move(graph), store);
-  const std::vector<float> hidden = read_floats(expected, "two_stream.perm_mask");
-  const std::vector<int32_t> mask = read_ints(expected, "attention_mask");
-  program->write("ids", read_ints(expected, "input_ids"));
-  if (batch.segments) program->write("segments", read_ints(expected, "token_type_ids"));
-  program->write("mask", visible(hidden, mask, positions, true));
-  program->write("query_mask", visible(hidden, mask, positions, false));
-  program->write("predicted", predicted_positions(read_floats(expected, "two_stream.target_mapping"),
-                                                  static_cast<size_t>(P), positions));
-  program->write("targets", read_ints(expected, "two_stream.labels"));
+  graph.mark_output(cross_entropy(graph, logits, graph.input("targets", {batch.rows, batch.predictions}, DType::i32)),
+                    "loss");
+  auto program = recorded.backend().compile(std::move(graph), recorded.load());
+  for (const auto& [name, values] : recorded.feed())
+    if (name == "ids" || name == "segments") program->write(std::string(name), values);
+  program->write("mask", streams.mask);
+  program->write("query_mask", streams.query_mask);
+  program->write("predicted", streams.predicted);
+  program->write("targets", read_ints(recorded.expected(), prefix + "labels"));
   program->run();
-
-  const JsonObject tolerance = require_object(recorded, "tolerance");
-  const auto compare = [&](const std::string& name, const char* limit, const char* how) {
-    const std::vector<float> want = read_floats(expected, "two_stream." + name), got = program->read(name);
-    LargestError error;
-    for (size_t i = 0; i < want.size(); ++i) error.add(static_cast<double>(got[i]), static_cast<double>(want[i]));
-    const double most = require_number(tolerance, limit, 0, 1);
-    report({.tensor = "two_stream." + name,
-            .error = error.relative(),
-            .tolerance = most,
-            .how = how,
-            .verdict = verdict(error.relative() <= most),
-            .note = {}});
-  };
-  compare("logits", "logits_relative_to_max", "of the largest");
-  compare("loss", "loss_relative", "relative");
+  recorded.compare(prefix + "logits", program->read("logits"), recorded.limit("logits_relative_to_max"));
+  recorded.compare_relative(prefix + "loss", static_cast<double>(program->read("loss")[0]),
+                            static_cast<double>(recorded.floats(prefix + "loss")[0]), recorded.limit("loss_relative"));
 }
 
 }  // namespace vkformer

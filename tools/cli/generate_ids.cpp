@@ -40,17 +40,18 @@ std::vector<int32_t> parse_ids(const std::string& text) {
 }
 
 /// As ids or, with a tokenizer, as text.
-void print_results(const std::vector<std::vector<Hypothesis>>& results, const PromptText* tokenizer, bool scores,
-                   bool json) {
+void print_results(const std::vector<std::vector<Hypothesis>>& results, const PromptText* tokenizer,
+                   const GenerationConfig& config, bool json) {
   auto rows = nlohmann::json::array();
   for (size_t source = 0; source < results.size(); ++source)
     for (const Hypothesis& hypothesis : results[source]) {
-      const std::string text =
-          tokenizer ? tokenizer->decode(hypothesis.ids) : fmt::format("{}", fmt::join(hypothesis.ids, ","));
+      std::span<const int32_t> ids = hypothesis.ids;
+      if (tokenizer && !ids.empty() && config.ends(ids.back())) ids = ids.first(ids.size() - 1);
+      const std::string text = tokenizer ? tokenizer->decode(ids) : fmt::format("{}", fmt::join(ids, ","));
       if (json) {
         rows.push_back({{"source", source}, {"ids", hypothesis.ids}, {"score", hypothesis.score}});
         if (tokenizer) rows.back()["text"] = text;
-      } else if (scores) {
+      } else if (config.num_beams > 1) {
         print("{:.4f}  {}\n", hypothesis.score, text);
       } else {
         print("{}\n", text);
@@ -61,7 +62,9 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const Pr
 
 void search(const GenerateFlags& flags, const std::filesystem::path& folder, const Model& model,
             std::vector<std::vector<int32_t>> given, const PromptText* tokenizer) {
-  const auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
+  auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
+  if (tokenizer && model.has_encoder())
+    for (const int32_t id : tokenizer->ends_beside(given.front())) config.eos_token_ids.push_back(id);
   PreparedSearch prepared = prepare_search(model, config, std::move(given));
   const Weights weights(model.parameters, folder);
 
@@ -76,7 +79,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, con
   Generator generator(*backend, model, prepared.shape);
   load_weights(weights, generator.store(), flags.common.quiet);
   run_search(generator, prepared);
-  print_results(prepared.search->results(), tokenizer, config.num_beams > 1, flags.common.json);
+  print_results(prepared.search->results(), tokenizer, config, flags.common.json);
   if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
 
   if (flags.common.profile.empty()) return;

@@ -47,6 +47,18 @@ std::span<const JobKind> job_kinds() {
               .roles = {"answers"},
               .has_valid = true,
               .make = answers_job},
+      JobKind{.option = "--permuted",
+              .type_name = "FILE",
+              .help = "text file, to pre-train XLNet: words are predicted in a random order",
+              .roles = {"permuted"},
+              .has_valid = true,
+              .make = permuted_job},
+      JobKind{.option = "--spans",
+              .type_name = "FILE",
+              .help = "text file, to pre-train T5 or another encoder-decoder: gaps are filled",
+              .roles = {"spans"},
+              .has_valid = true,
+              .make = spans_job},
   };
   return kinds;
 }

@@ -8,13 +8,20 @@
 #include "models/score/unigram_baseline.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
-#include "tools/cli/masked_score.h"
 #include "tools/cli/tokenizer_files.h"
 #include "tools/cli/train_job.h"
+#include "tools/cli/word_score.h"
 
 namespace vkformer {
 
 namespace {
+
+/// Lets a folder lack the head for masked words, which begins anew then; a line says so when weights are loaded.
+void make_masked_head_optional(Model& model) {
+  for (ParameterSpec& parameter : model.parameters)
+    for (const char* part : {"cls.predictions", "lm_head", "vocab_"})
+      parameter.optional |= parameter.name.find(part) != std::string::npos;
+}
 
 Masking masking_of(const TrainFlags& flags, const Tokenizer& tokenizer, int32_t padding, int32_t mask) {
   return {.share = flags.mask_share,
@@ -79,7 +86,7 @@ TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   TrainJob job;
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
   const Model& model = *job.model;
-  if (!flags.from.empty()) make_head_optional(*job.model);
+  if (!flags.from.empty()) make_masked_head_optional(*job.model);
   check_vocabulary(tokenizer.size(), model);
   job.ids = {{"pad_token_id", *padding}};
   job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
@@ -109,7 +116,7 @@ TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
           .inputs = inputs,
           .masking = masking});
   job.summary += '\n' + data->describe("lines");
-  if (validated) job.scorer = std::make_unique<MaskedScorer>(model, *data, flags.evaluation_batches);
+  if (validated) job.scorer = std::make_unique<WordScorer>(model, *data, flags.evaluation_batches);
   job.data = std::move(data);
   return job;
 }

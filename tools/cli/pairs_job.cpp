@@ -21,10 +21,6 @@ std::string count_text(const TokenPairs& pairs) {
                      static_cast<double>(targets) / count);
 }
 
-int32_t id_in(const nlohmann::json& config, const char* key, int32_t otherwise) {
-  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int32_t>() : otherwise;
-}
-
 /// Of both sides' lines.
 TokenizerFiles make_joint_tokenizer(const TrainFlags& flags, const TextPairs& pairs) {
   std::vector<std::string> lines = pairs.sources;
@@ -46,21 +42,13 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   TrainJob job;
   nlohmann::json changes = nlohmann::json::object();
   if (flags.from.empty() && checkpoint.empty()) {
-    // The decoder begins with padding, as in Marian and T5.
-    job.ids = {{"pad_token_id", ids.padding},
-               {"eos_token_id", ids.end},
-               {"decoder_start_token_id", ids.padding},
-               {"forced_eos_token_id", nullptr},
-               {"bos_token_id", nullptr}};
-    changes = job.ids;
+    job.ids = changes = keys_of(ids);
     changes.update({{"vocab_size", tokenizer.size()}, {"decoder_vocab_size", tokenizer.size()}});
   }
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
   job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
   const Model& model = *job.model;
-  ids.padding = id_in(*model.config, "pad_token_id", ids.padding);
-  ids.end = id_in(*model.config, "eos_token_id", ids.end);
-  const int32_t decoder_start = id_in(*model.config, "decoder_start_token_id", ids.padding);
+  ids = ids_in(*model.config, ids);
   check(model.has_encoder(), "--pairs trains an encoder-decoder, {} is none", model.family);
   set_context(flags, model);
   const PairEncoder encoder{tokenizer, ids.end, flags.context, flags.skip_long};
@@ -73,11 +61,11 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
       std::move(trained), std::move(valid),
       PairData::Settings{.batches = {.positions = flags.batch_tokens, .seed = flags.settings.seed},
                          .padding = ids.padding,
-                         .decoder_start = decoder_start});
+                         .decoder_start = ids.decoder_start});
   job.summary += '\n' + data->describe("pairs");
   job.data = std::move(data);
   if (validated && flags.score_lines > 0)
-    job.scorer = std::make_unique<PairScorer>(model, std::move(tokenizer), std::move(validation), decoder_start,
+    job.scorer = std::make_unique<PairScorer>(model, std::move(tokenizer), std::move(validation), ids.decoder_start,
                                               ids.end, static_cast<size_t>(flags.score_lines));
   return job;
 }

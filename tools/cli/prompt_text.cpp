@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/text/sentinels.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -27,7 +28,11 @@ Encoding PromptText::encode_pair(std::string_view first, std::string_view second
 }
 
 std::string PromptText::decode(std::span<const int32_t> ids) const {
-  return vocabulary_ ? valid_utf8(vocabulary_->decode(ids)) : tokenizer_->decode(ids);
+  return vocabulary_ ? valid_utf8(vocabulary_->decode(ids)) : decode_with_sentinels(*tokenizer_, ids);
+}
+
+std::vector<int32_t> PromptText::ends_beside(std::span<const int32_t> source) const {
+  return tokenizer_ ? sentinels_beyond(*tokenizer_, source) : std::vector<int32_t>();
 }
 
 std::string PromptText::piece(int32_t id) const {

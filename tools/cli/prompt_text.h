@@ -22,7 +22,10 @@ class PromptText {
   std::vector<int32_t> encode(std::string_view prompt) const;
   /// Two texts, as an encoder takes them. Throws Error like encode().
   Encoding encode_pair(std::string_view first, std::string_view second) const;
+  /// Without special tokens, but for T5's sentinels: what a model fills into a gap stands behind the gap's.
   std::string decode(std::span<const int32_t> ids) const;
+  /// Ids that end what an encoder-decoder makes of a source, beside its usual ones, see sentinels_beyond().
+  std::vector<int32_t> ends_beside(std::span<const int32_t> source) const;
   /// One token for people to see: spaces as the sign U+2581, control characters escaped.
   std::string piece(int32_t id) const;
   /// One more than the largest id that a text can have.

@@ -2,8 +2,7 @@
 
 #include "models/data/text_windows.h"
 #include "models/text/vocabulary.h"
-#include "runtime/check.h"
-#include "tools/cli/tokenizer_files.h"
+#include "tools/cli/text_tokens.h"
 #include "tools/cli/train_job.h"
 
 namespace vkformer {
@@ -13,7 +12,6 @@ namespace {
 /// Text as ids, what a checkpoint needs to know of that, and the number of ids there are.
 struct EncodedText {
   TokenSequence ids;
-  int64_t text_bytes = 0;  ///< 0: unknown
   int64_t size = 0;
   nlohmann::json config;  ///< keys
   std::function<void(const std::filesystem::path&)> write;
@@ -21,8 +19,7 @@ struct EncodedText {
 
 /// One id a character or byte.
 EncodedText encode_symbols(std::string_view text, const Vocabulary& vocabulary) {
-  return {.ids = vocabulary.encode(text),
-          .text_bytes = std::ssize(text),
+  return {.ids = {vocabulary.encode(text), std::ssize(text)},
           .size = vocabulary.size(),
           // No token begins, ends or pads such a text. Without the keys, readers would take the family's usual ids,
           // which are characters here or lie outside the vocabulary.
@@ -30,10 +27,9 @@ EncodedText encode_symbols(std::string_view text, const Vocabulary& vocabulary) 
           .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }};
 }
 
-/// With the keys of a tokenizer that marks where texts end.
-EncodedText encoded_by(const Tokenizer& tokenizer, const TokenizerFiles& files, TokenSequence ids, int64_t text_bytes) {
-  EncodedText encoded{.ids = std::move(ids),
-                      .text_bytes = text_bytes,
+EncodedText encode_pieces(const RunFile& file, const TokenizerFiles& files) {
+  const Tokenizer tokenizer = files.tokenizer();
+  EncodedText encoded{.ids = tokens_of_file(files, tokenizer, file),
                       .size = tokenizer.size(),
                       .config = nlohmann::json::object(),
                       .write = [files](const auto& folder) { files.write(folder); }};
@@ -42,31 +38,15 @@ EncodedText encoded_by(const Tokenizer& tokenizer, const TokenizerFiles& files, 
   return encoded;
 }
 
-/// Of a token file, whose ids must be this tokenizer's.
-EncodedText read_tokens(const RunFile& file, const TokenizerFiles& files) {
-  TokenSequence ids(file.mapped, file.path);
-  check(ids.tokenizer().empty() || ids.tokenizer() == files.print(), "{} has the ids of another tokenizer than {}",
-        file.path, files.name());
-  const Tokenizer tokenizer = files.tokenizer();
-  const int64_t size = ids.largest_size(), bytes = ids.text_bytes();
-  check(size <= tokenizer.size(), "{} has the id {}, {} only {} tokens; they don't belong together", file.path,
-        size - 1, files.name(), tokenizer.size());
-  return encoded_by(tokenizer, files, std::move(ids), bytes);
-}
-
 EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std::filesystem::path& checkpoint) {
   const std::string_view text = file.content;
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  if (TokenSequence::is_name(file.path)) {
-    if (folder.empty()) throw UsageError("a token file needs the --tokenizer FOLDER that made it");
-    return read_tokens(file, TokenizerFiles::load(folder));
-  }
+  const bool has_ids = TokenSequence::is_name(file.path);
+  if (folder.empty() && has_ids) throw UsageError("a token file needs the --tokenizer FOLDER that made it");
   if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
   const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
-  if (Vocabulary::is_one(tokenizer)) return encode_symbols(text, Vocabulary::from(tokenizer));
-  const TokenizerFiles files = TokenizerFiles::load(folder);
-  const Tokenizer pieces = files.tokenizer();
-  return encoded_by(pieces, files, encode_sections(pieces, text, file.path), std::ssize(text));
+  if (!has_ids && Vocabulary::is_one(tokenizer)) return encode_symbols(text, Vocabulary::from(tokenizer));
+  return encode_pieces(file, TokenizerFiles::load(folder));
 }
 
 }  // namespace
@@ -83,14 +63,10 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   if (own) job.ids = encoded.config;
   check_vocabulary(encoded.size, *job.model);
   flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
-  if (encoded.text_bytes > 0)
-    job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(encoded.text_bytes);
-  auto windows = std::make_unique<TextWindows>(std::move(encoded.ids),
-                                               TextWindows::Settings{.validation_fraction = flags.validation_fraction,
-                                                                     .context = flags.context,
-                                                                     .rows = flags.batch,
-                                                                     .accumulate = flags.settings.accumulate,
-                                                                     .seed = flags.settings.seed});
+  if (encoded.ids.text_bytes() > 0)
+    job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(encoded.ids.text_bytes());
+  auto windows =
+      std::make_unique<TextWindows>(split_text(encoded.ids, flags.validation_fraction), window_settings(flags));
   job.summary = fmt::format("{} tokens of text", windows->size());
   job.data = std::move(windows);
   return job;

@@ -67,7 +67,24 @@ SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name) {
   const auto end = first_known(tokenizer, {"</s>", "[SEP]", "<eos>", "<|endoftext|>"});
   check(padding && end, "{} has no token for {}; a tokenizer for pairs needs <pad> and </s>", name,
         padding ? "the end of a text" : "padding");
-  return {*padding, *end};
+  return {*padding, *end, *padding};
+}
+
+nlohmann::json keys_of(const SpecialIds& ids) {
+  return {{"pad_token_id", ids.padding},
+          {"eos_token_id", ids.end},
+          {"decoder_start_token_id", ids.decoder_start},
+          {"forced_eos_token_id", nullptr},
+          {"bos_token_id", nullptr}};
+}
+
+SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise) {
+  const auto id_in = [&](const char* key, int32_t id) {
+    return config.contains(key) && config[key].is_number_integer() ? config[key].get<int32_t>() : id;
+  };
+  SpecialIds ids{.padding = id_in("pad_token_id", otherwise.padding), .end = id_in("eos_token_id", otherwise.end)};
+  ids.decoder_start = id_in("decoder_start_token_id", ids.padding);
+  return ids;
 }
 
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint) {

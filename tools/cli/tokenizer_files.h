@@ -38,16 +38,20 @@ class TokenizerFiles {
 /// The ids of a long text, without special tokens around it. Throws Error, with `name`, for what is not UTF-8.
 std::vector<int32_t> encode_sections(const Tokenizer& tokenizer, std::string_view text, const std::string& name);
 
-/// The ids that sequences are filled up and ended with.
+/// The ids that sequences are filled up and ended with, and that a decoder begins with.
 struct SpecialIds {
-  int32_t padding = 0, end = 0;
+  int32_t padding = 0, end = 0, decoder_start = 0;
 };
 /// By its usual names.
 std::optional<int32_t> padding_id(const Tokenizer& tokenizer);
 /// The token that stands where a word is hidden. Throws Error when there is none; `name`: of the tokenizer.
 int32_t mask_id(const Tokenizer& tokenizer, const std::string& name);
-/// By their usual names. Throws Error when there are none.
+/// By their usual names; a decoder begins with padding, as in Marian and T5. Throws Error when there are none.
 SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name);
+/// Keys of a new encoder-decoder's config.
+nlohmann::json keys_of(const SpecialIds& ids);
+/// Those of a config, or `otherwise`.
+SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise);
 
 /// Where a job's tokenizer lies: in the checkpoint that is resumed, --tokenizer, or --from; empty: nowhere yet.
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint);

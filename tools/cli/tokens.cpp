@@ -21,17 +21,11 @@ namespace fs = std::filesystem;
 
 TokenizerTraining training_of(const TokensFlags& flags) {
   using Kind = TokenizerTraining::Kind;
-  using Layout = TokenizerTraining::Layout;
   TokenizerTraining training{.size = flags.size, .lowercase = flags.lowercase, .coverage = flags.coverage};
   training.kind = flags.kind == "unigram" ? Kind::unigram : flags.kind == "bpe" ? Kind::bpe : Kind::byte_bpe;
   const bool bytes = training.kind == Kind::byte_bpe;
-  if (flags.layout.empty())
-    training.layout = bytes ? Layout::plain : Layout::translation;
-  else
-    training.layout = flags.layout == "bert"    ? Layout::bert
-                      : flags.layout == "plain" ? Layout::plain
-                                                : Layout::translation;
-  if (bytes != (training.layout == Layout::plain))
+  training.layout = layout_named(!flags.layout.empty() ? flags.layout : bytes ? "plain" : "translation");
+  if (bytes != (training.layout == TokenizerTraining::Layout::plain))
     throw UsageError(fmt::format("--kind {} can't have --layout {}; plain is for byte-bpe, and only for it", flags.kind,
                                  flags.layout));
   return training;

@@ -43,13 +43,6 @@ void set_context(TrainFlags& flags, const Model& model) {
         model.context);
 }
 
-void make_head_optional(Model& model) {
-  const char* parts[] = {"classifier", "pooler", "sequence_summary", "logits_proj", "cls.predictions",
-                         "lm_head",    "vocab_"};
-  for (ParameterSpec& parameter : model.parameters)
-    for (const char* part : parts) parameter.optional |= parameter.name.find(part) != std::string::npos;
-}
-
 void check_vocabulary(int64_t tokens, const Model& model) {
   check(tokens <= model.vocabulary, "the tokenizer has {} tokens, the model only {}; they don't belong together",
         tokens, model.vocabulary);

@@ -32,10 +32,6 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
 /// Sets the most positions of a sequence where the flags have none: the model's. Throws Error for more than it has.
 void set_context(TrainFlags& flags, const Model& model);
 
-/// Lets a folder lack the head of a task that it was not trained for, which begins anew then; a line says so when
-/// weights are loaded.
-void make_head_optional(Model& model);
-
 /// Throws Error when a tokenizer has more tokens than the model knows.
 void check_vocabulary(int64_t tokens, const Model& model);
 
@@ -53,5 +49,9 @@ TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
 TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A model that finds answers, on questions and texts. Sets the flags' context, stride and batch where they have none.
 TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// XLNet's language model on one text, of sub-words. Sets the flags' context where they have none.
+TrainJob permuted_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// An encoder-decoder on one text with gaps, of sub-words. Sets the flags' context where they have none.
+TrainJob spans_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 
 }  // namespace vkformer

@@ -61,10 +61,12 @@ void add_tokens(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 24))
       ->capture_default_str();
   command
-      ->add_option("--layout", flags->layout,
-                   "special tokens: translation (</s> behind a text), bert ([CLS] and [SEP] around it), plain "
-                   "(<|endoftext|>, nothing is added); default: plain for byte-bpe, else translation")
-      ->check(CLI::IsMember({"translation", "bert", "plain"}));
+      ->add_option(
+          "--layout", flags->layout,
+          "special tokens: translation (</s> behind a text), bert ([CLS] and [SEP] around it), xlnet (<sep> and "
+          "<cls> behind it), t5 (</s>, and <extra_id_0> to 99 for gaps), plain (<|endoftext|>, nothing is "
+          "added); default: plain for byte-bpe, else translation")
+      ->check(CLI::IsMember({"translation", "bert", "xlnet", "t5", "plain"}));
   command
       ->add_option("--coverage", flags->coverage,
                    "share of the characters of the text that get a token, for texts with thousands of them (0.9995)")

@@ -10,8 +10,8 @@ void add_train_verb(CLI::App& app) {
   TrainSettings& s = flags->settings;
   CLI::App* command =
       app.add_subcommand("train",
-                         "train a language model on a text file, a translator on two, a classifier on "
-                         "rows, an encoder on masked words, a tagger of words, or what finds answers in texts");
+                         "train a language model on a text file, a translator on two, a classifier on rows, a tagger "
+                         "of words, or what finds answers in texts; or pre-train an encoder, XLNet or T5 on a text");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("config", flags->config,
@@ -29,18 +29,18 @@ void add_train_verb(CLI::App& app) {
         ->type_name(kind.type_name);
   command
       ->add_option("--valid", flags->valid,
-                   "files of the same kind, not trained on (--data: see --validation-fraction)")
+                   "files of the same kind, not trained on (--data, --permuted, --spans: see --validation-fraction)")
       ->expected(1, 2)
       ->type_name("FILE");
   command
-      ->add_option(
-          "--tokenizer", flags->tokenizer,
-          "folder with a tokenizer.json (default: with --data characters, with --pairs and --masked one is made)")
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "folder with a tokenizer.json (default: with --data characters, with --labels, --tags and --answers "
+                   "none, else one is made)")
       ->type_name("FOLDER");
   command->add_option("--tokenizer-kind", flags->tokenizer_kind, "of one that is made")
       ->check(CLI::IsMember({"bpe", "unigram"}))
       ->capture_default_str();
-  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made; both sides of pairs share it")
+  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made (of pairs: for both sides)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
       ->capture_default_str();
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
@@ -106,7 +106,9 @@ void add_train_verb(CLI::App& app) {
             "f16, bf16: operands of matrix products are rounded to it (mixed precision); all else stays f32");
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
-  command->add_option("--validation-fraction", flags->validation_fraction, "end of the text that is not trained on")
+  command
+      ->add_option("--validation-fraction", flags->validation_fraction,
+                   "end of the text that is not trained on (without --valid)")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
   command->add_option("--evaluate-every", flags->evaluate_every, "iterations")->check(positive)->capture_default_str();

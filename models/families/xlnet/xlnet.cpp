@@ -213,6 +213,7 @@ Model make_xlnet(const XlnetConfig& config) {
               .layers = config.layers,
               .segments = XlnetConfig::segments,
               .padding_in_front = classifier && !config.summary_first,
+              .query_stream = !classifier,
               .dropout_keys = {"dropout"}};
   if (classifier)
     model.dropout_keys.insert(model.dropout_keys.end(), {"summary_first_dropout", "summary_last_dropout"});

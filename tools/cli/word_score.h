@@ -1,16 +1,16 @@
 #pragma once
-// How many hidden words a model in training guesses right in texts that it is not trained on.
+// How well a model in training guesses words that it was not shown.
 
 #include "models/data/training_data.h"
 #include "tools/cli/job_scorer.h"
 
 namespace vkformer {
 
-/// Share of the targets whose likeliest token is right, 0 to 1.
-class MaskedScorer : public JobScorer {
+/// "masked_accuracy", 0 to 1.
+class WordScorer : public JobScorer {
  public:
   /// `batches`: of an evaluation that is not of the whole split, spread evenly. Model and data must outlive it.
-  MaskedScorer(const Model& model, const TrainingData& data, int64_t batches)
+  WordScorer(const Model& model, const TrainingData& data, int64_t batches)
       : model_(model), data_(data), batches_(batches) {}
 
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;

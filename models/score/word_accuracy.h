@@ -1,0 +1,16 @@
+#pragma once
+// How often a model's likeliest word is the right one.
+
+#include <cstdint>
+#include <span>
+
+namespace vkformer {
+
+struct WordCount {
+  int64_t right = 0, targets = 0;
+};
+
+/// Of the N targets those that are not negative, and of these those whose logit of [N, V] is its row's largest.
+WordCount count_right_words(std::span<const float> logits, std::span<const int32_t> targets);
+
+}  // namespace vkformer

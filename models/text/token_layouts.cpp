@@ -1,0 +1,133 @@
+#include "models/text/token_layouts.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/text/sentinels.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+using nlohmann::json;
+
+/// By TokenizerTraining::Layout.
+const std::array<TokenLayout, 5>& layouts() {
+  const SpecialToken padding{"<pad>", {"pad_token"}}, end{"</s>", {"eos_token"}}, unknown{"<unk>", {"unk_token"}};
+  const SentencePieceOptions padding_first = {{"pad_id", "0"}, {"eos_id", "1"}, {"unk_id", "2"}, {"bos_id", "-1"}};
+  static const std::array<TokenLayout, 5> all{
+      TokenLayout{.name = "translation",
+                  .special = {padding, end, unknown},
+                  .options = padding_first,
+                  .single = "A:0 </s>:0",
+                  .pair = "A:0 </s>:0 B:0 </s>:0"},
+      TokenLayout{.name = "bert",
+                  .special = {{"[PAD]", {"pad_token"}},
+                              {"[UNK]", {"unk_token"}},
+                              {"[CLS]", {"cls_token"}},
+                              {"[SEP]", {"sep_token"}},
+                              {"[MASK]", {"mask_token"}}},
+                  .options = {{"pad_id", "0"},
+                              {"pad_piece", "[PAD]"},
+                              {"unk_id", "1"},
+                              {"unk_piece", "[UNK]"},
+                              {"bos_id", "2"},
+                              {"bos_piece", "[CLS]"},
+                              {"eos_id", "3"},
+                              {"eos_piece", "[SEP]"},
+                              {"control_symbols", "[MASK]"}},
+                  .single = "[CLS]:0 A:0 [SEP]:0",
+                  .pair = "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1",
+                  .types = true},
+      TokenLayout{.name = "xlnet",
+                  .special = {unknown,
+                              {"<s>", {"bos_token"}},
+                              end,
+                              {"<cls>", {"cls_token"}},
+                              {"<sep>", {"sep_token"}},
+                              padding,
+                              {"<mask>", {"mask_token"}},
+                              {"<eod>", {}},
+                              {"<eop>", {}}},
+                  .options = {{"unk_id", "0"},
+                              {"bos_id", "1"},
+                              {"eos_id", "2"},
+                              {"pad_id", "5"},
+                              {"control_symbols", "<cls>,<sep>,<mask>,<eod>,<eop>"}},
+                  .single = "A:0 <sep>:0 <cls>:2",
+                  .pair = "A:0 <sep>:0 B:1 <sep>:1 <cls>:2",
+                  .types = true,
+                  .padding_in_front = true},
+      TokenLayout{.name = "t5",
+                  .special = {padding, end, unknown},
+                  .options = padding_first,
+                  .single = "A:0 </s>:0",
+                  .pair = "A:0 </s>:0 B:0 </s>:0",
+                  .sentinels = 100},
+      TokenLayout{.name = "plain", .special = {{"<|endoftext|>", {"bos_token", "eos_token"}}}},
+  };
+  return all;
+}
+
+}  // namespace
+
+const TokenLayout& layout_of(TokenizerTraining::Layout layout) { return layouts()[static_cast<size_t>(layout)]; }
+
+TokenizerTraining::Layout layout_named(std::string_view name) {
+  const auto found = std::ranges::find(layouts(), name, &TokenLayout::name);
+  check(found != layouts().end(), "there is no layout '{}' of special tokens", name);
+  return static_cast<TokenizerTraining::Layout>(found - layouts().begin());
+}
+
+std::vector<std::string> TokenLayout::special_texts() const {
+  std::vector<std::string> texts;
+  for (const SpecialToken& token : special) texts.push_back(token.token);
+  return texts;
+}
+
+std::vector<std::string> TokenLayout::last_texts() const {
+  std::vector<std::string> texts;
+  for (size_t number = sentinels; number > 0; --number) texts.push_back(sentinel(number - 1));
+  return texts;
+}
+
+json TokenLayout::post_processor() const {
+  const std::vector<std::string> texts = special_texts();
+  json used = json::object();
+  const auto parts_of = [&](const std::string& parts) {
+    json sequence = json::array();
+    std::istringstream stream(parts);
+    for (std::string part; stream >> part;) {
+      const size_t colon = part.rfind(':');
+      const std::string id = part.substr(0, colon);
+      const auto token = std::ranges::find(texts, id);
+      const bool text = token == texts.end();
+      sequence.push_back(
+          {{text ? "Sequence" : "SpecialToken", {{"id", id}, {"type_id", std::stoi(part.substr(colon + 1))}}}});
+      if (!text) used[id] = {{"id", id}, {"ids", json::array({token - texts.begin()})}, {"tokens", json::array({id})}};
+    }
+    return sequence;
+  };
+  json processor = {{"type", "TemplateProcessing"}, {"single", parts_of(single)}, {"pair", parts_of(pair)}};
+  processor["special_tokens"] = used;
+  return processor;
+}
+
+nlohmann::ordered_json TokenLayout::settings() const {
+  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+  for (const SpecialToken& token : special) {
+    for (const std::string& role : token.roles) settings[role] = token.token;
+    if (token.roles.empty()) settings["additional_special_tokens"].push_back(token.token);
+  }
+  for (size_t number = 0; number < sentinels; ++number)
+    settings["additional_special_tokens"].push_back(sentinel(number));
+  if (padding_in_front) settings["padding_side"] = "left";
+  // transformers would hand the types of tokens to every model, most of which don't take them.
+  if (!types) settings["model_input_names"] = {"input_ids", "attention_mask"};
+  return settings;
+}
+
+}  // namespace vkformer
