@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034
 # A temporary folder to work in, and what tests of the command have in common. Sourced with the command as $1.
 
 set -uo pipefail
