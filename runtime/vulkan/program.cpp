@@ -1,7 +1,6 @@
 // A recorded program: a planned graph, its memory on the device and its commands, which are submitted again and again.
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "runtime/vulkan/segments.h"
@@ -47,9 +46,7 @@ class VulkanProgram : public Program {
     if (segments_.size() == 0) cut();  // not before: until then pipelines are being made while the host works
     if (guard_bytes_ > 0)
       for (const auto& block : workspace_->blocks()) context_->fill(*block, poison);
-    const auto start = std::chrono::steady_clock::now();
-    segments_.run();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = segments_.run();
     counters_.seconds += seconds;
     // The first run includes the driver's compilation.
     if (++counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();

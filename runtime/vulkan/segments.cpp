@@ -1,6 +1,7 @@
 #include "runtime/vulkan/segments.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace vkformer {
 
@@ -54,12 +55,14 @@ void Segments::clear() {
   buffers_.clear();
 }
 
-void Segments::run() {
+double Segments::run() {
+  const auto start = std::chrono::steady_clock::now();
   for (VkCommandBuffer commands : buffers_)
     context_.device.submit(commands, commands == buffers_.back() ? fence_ : VK_NULL_HANDLE);
   const VkDevice device = context_.device.handle();
   vk_check(vkWaitForFences(device, 1, &fence_, VK_TRUE, UINT64_MAX), "vkWaitForFences");
   vk_check(vkResetFences(device, 1, &fence_), "vkResetFences");
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void Segments::cut(std::span<const Command> commands, const Locate& locate, VkQueryPool queries) {

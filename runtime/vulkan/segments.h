@@ -26,8 +26,8 @@ class Segments {
   void cut(std::span<const Command> commands, const Locate& locate, VkQueryPool queries);
   void clear();
   size_t size() const { return buffers_.size(); }
-  /// Submits them all and waits until they are done.
-  void run();
+  /// Submits them all and waits until they are done; gives the seconds that took.
+  double run();
   /// Whether `seconds`, which all commands took, show that segments are far from the budget. The context's guess of the
   /// device's speed is replaced by what they took.
   bool learn_speed(std::span<const Command> commands, double seconds);
