@@ -3,6 +3,8 @@
 
 #include "models/data/labelled_rows.h"
 #include "models/data/lines.h"
+#include "models/data/questions.h"
+#include "models/data/tagged_texts.h"
 #include "models/data/token_sequence.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/files/utf8.h"
@@ -39,6 +41,61 @@ TEST_CASE("damaged labelled rows are read or refused", "[data][fuzz]") {
       for (const LabelledRow& row : rows.rows) REQUIRE((row.line > 0 && !row.label.empty()));
       const auto names = label_names(rows);
       REQUIRE(classes_of_rows(rows, names).size() == rows.rows.size());
+    });
+  }
+  CHECK(tally.refused > 1000);
+  CHECK(tally.read > 200);
+}
+
+TEST_CASE("damaged tagged words are read or refused", "[data][fuzz]") {
+  Mutator mutate(8);
+  Tally tally;
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"words.conll", "-DOCSTART- -X- O\n\nNew NNP B-LOC\nYork NNP I-LOC\n\ncaf\xC3\xA9\tO\r\n"},
+      {"words.jsonl", R"({"tokens": ["New", "York"], "ner_tags": ["B-LOC", "I-LOC"]}
+{"words": ["a"], "labels": ["O"]}
+{"tokens": [], "tags": []}
+)"}};
+  for (const auto& [name, content] : files) attempt(tally, [&] { read_tagged_texts(content, name); });
+  REQUIRE(tally.read == 2);
+  for (size_t i = 0; i < 3000; ++i) {
+    const auto& [name, content] = files[i % files.size()];
+    const std::string damaged = mutate.bytes(content);
+    attempt(tally, [&] {
+      const TaggedTexts texts = read_tagged_texts(damaged, name);
+      for (const TaggedText& text : texts.texts)
+        REQUIRE(
+            (!text.words.empty() && text.words.size() == text.tags.size() && text.lines.size() == text.words.size()));
+      const auto names = tag_names(texts);
+      REQUIRE(classes_of_words(texts, names).size() == texts.texts.size());
+    });
+  }
+  CHECK(tally.refused > 500);
+  CHECK(tally.read > 200);
+}
+
+TEST_CASE("damaged questions are read or refused", "[data][fuzz]") {
+  Mutator mutate(9);
+  Tally tally;
+  const nlohmann::json squad = nlohmann::json::parse(
+      R"({"data": [{"paragraphs": [{"context": "le café est là", "qas": [
+          {"question": "où", "answers": [{"text": "là", "answer_start": 12}]}, {"question": "x", "answers": []}]}]}]})");
+  const std::string lines =
+      R"({"question": "où", "context": "le café est là", "answers": {"text": ["là"], "answer_start": [12]}}
+{"question": "q", "context": "a b", "answer": "b", "answer_start": 2}
+)";
+  attempt(tally, [&] { read_questions(squad.dump(), "q.json"); });
+  attempt(tally, [&] { read_questions(lines, "q.jsonl"); });
+  REQUIRE(tally.read == 2);
+  for (size_t i = 0; i < 4000; ++i) {
+    const std::string name = i % 2 ? "q.jsonl" : "q.json";
+    const std::string damaged = i % 2 ? mutate.bytes(lines) : i % 4 ? mutate.bytes(squad.dump()) : mutate.values(squad);
+    attempt(tally, [&] {
+      for (const Question& question : read_questions(damaged, name).questions) {
+        REQUIRE(question.answer.end <= question.context.size());
+        REQUIRE(question.answer.begin <= question.answer.end);
+        REQUIRE(question.answers.empty() == (question.answer.begin == question.answer.end));
+      }
     });
   }
   CHECK(tally.refused > 1000);

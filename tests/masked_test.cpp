@@ -111,8 +111,16 @@ TEST_CASE("what a batch hides follows from its number and the seed", "[masked]")
   const auto before = places_of(first), after = places_of(second);
   REQUIRE(before.size() == 3);
   for (const auto& [length, places] : before) CHECK(after.at(length) != places);
-  CHECK(data.validation_batch(0, 1).inputs == data.validation_batch(0, 1).inputs);
   CHECK(data.validation_batch(0, 1).values("targets") != first.values("targets"));
+}
+
+TEST_CASE("validation hides the same words, whatever part of it is asked for", "[masked]") {
+  const MaskedData data =
+      masked_data(texts_of_lengths({20}), texts_of_lengths(std::vector<int64_t>(500, 20)), some_masking());
+  const int64_t all = data.validation_batches();
+  REQUIRE(all >= 2);
+  CHECK(data.validation_batch(1, 2).inputs == data.validation_batch(all / 2, all).inputs);
+  CHECK(data.validation_batch(0, all).values("targets") != data.validation_batch(1, all).values("targets"));
 }
 
 TEST_CASE("every text with a word has a target, and only such", "[masked]") {

@@ -30,7 +30,9 @@ void add_answer(Question& question, const std::string& answer, int64_t start) {
   check(std::string_view(question.context).substr(begin).starts_with(answer),
         "{}: the answer {} is not at character {} of the context, there is {}", question.place, in_quotes(answer),
         start, in_quotes(std::string_view(question.context).substr(begin, answer.size())));
-  if (question.answers.empty()) question.answer = without_blanks(question.context, {begin, begin + answer.size()});
+  const ByteRange range = without_blanks(question.context, {begin, begin + answer.size()});
+  check(range.begin < range.end, "{}: the answer at character {} is blank", question.place, start);
+  if (question.answers.empty()) question.answer = range;
   question.answers.push_back(answer);
 }
 

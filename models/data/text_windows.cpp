@@ -2,12 +2,6 @@
 
 namespace vkformer {
 
-std::string read_text(const std::filesystem::path& file) {
-  const MappedFile mapped(file);
-  const auto bytes = mapped.bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
 TextWindows::TextWindows(TextSplit text, const Settings& settings)
     : WindowData(std::move(text), settings.context + 1, settings.context,
                  {.rows = settings.rows, .positions = settings.context}, settings) {}

@@ -32,7 +32,7 @@ TokenSequence::TokenSequence(std::shared_ptr<const MappedFile> file, const std::
   const SafetensorsFile tensors(file->bytes(), name);
   const TensorEntry& ids = tensors.require(ids_tensor);
   check((ids.dtype == FileDType::u16 || ids.dtype == FileDType::i32) && ids.shape.size() == 1,
-        "{}: \"{}\" is no token file's; make one with: vkformer encode FOLDER --out FILE < TEXT", name, ids_tensor);
+        "{}: \"{}\" is no token file's; make one with: vkformer encode FOLDER TEXT --out FILE", name, ids_tensor);
   bytes_ = ids.bytes;
   width_ = static_cast<size_t>(size_of(ids.dtype));
   const auto& metadata = tensors.metadata();

@@ -30,7 +30,8 @@ struct TrainSettings {
   int64_t warmup = 100;  ///< iterations of linear warm-up
   double beta1 = 0.9, beta2 = 0.99, epsilon = 1e-8;
   double weight_decay = 0.1;
-  /// Decay of a moving average of the parameters, as 0.999; 0: none is kept.
+  /// Decay of a moving average of the parameters, as 0.999; 0: none is kept. An iteration that is repeated because f16
+  /// overflowed moves it twice.
   double moving_average = 0;
   double clip = 1.0;  ///< of the global gradient norm; 0: off
   uint32_t seed = 1337;

@@ -15,6 +15,7 @@ grep -q '"ids":\[.*"tokens":\["the","Ġ"' out || fail "encode --json: $(cat out)
 refuse 1 "tokenizer.json" "$vkformer" encode "$fixtures/gpt2" -p "the"
 # Token files give the same run as the text they were made of.
 refuse 2 "standard input" "$vkformer" encode tokens --out tokens.safetensors
+refuse 2 "such a name" "$vkformer" encode tokens text.txt --out tokens.bin
 accept "$vkformer" encode tokens text.txt --out tokens.safetensors
 refuse 2 "needs the --tokenizer" "${train[@]:0:3}" --data tokens.safetensors --out run
 refuse 1 "another tokenizer" "${train[@]:0:3}" --data tokens.safetensors --tokenizer "$fixtures/tokenizers/gpt2" --out run

@@ -21,6 +21,10 @@ accept "$vkformer" translate best/average -p "one 1 two"
 rm -r best/average  # as if the run had been killed before it was written
 accept "$vkformer" train --resume --out best
 [[ -e best/average/latest ]] || fail "a lost average was not made up for"
+refuse 1 "this run scores bleu, chrf, exact_match" "${pairs[@]}" --valid pairs.a pairs.b --out none --keep-best accuracy
+refuse 1 "this run scores nothing; give it --valid" "${pairs[@]}" --out none --keep-best chrf
+refuse 1 "need a validation split" "${pairs[@]}" --out none --early-stopping 2
+[[ -e none ]] && fail "a refused run left a folder behind"
 refuse 1 "not by loss" "$vkformer" train --resume --out best --keep-best loss
 rm -r best
 printf 'one 1 two\n\none 2 two one 3 two\n' | "$vkformer" translate translator -q --beams 2 >out || fail "translate"

@@ -41,6 +41,7 @@ std::vector<Asked> asked_questions(const AnswerFlags& flags) {
   std::vector<Asked> asked;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string place = fmt::format("line {}", i + 1);
+    if (objects && lines[i].find_first_not_of(" \t") == std::string::npos) continue;
     if (objects) {
       const JsonObject object = JsonObject::parse(lines[i], place);
       asked.push_back({require_string(object, "question"), require_string(object, "context"), place});

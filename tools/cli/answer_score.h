@@ -20,6 +20,7 @@ class AnswerScorer : public JobScorer {
                const Settings& settings)
       : model_(model), questions_(std::move(questions)), windows_(std::move(windows)), settings_(settings) {}
 
+  std::vector<std::string> metrics() const override { return {"exact_match", "f1"}; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
 
  private:

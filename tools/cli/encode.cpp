@@ -6,9 +6,9 @@
 
 #include "models/data/lines.h"
 #include "models/data/token_sequence.h"
+#include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/tokenizer_files.h"
 
@@ -17,6 +17,8 @@ namespace vkformer {
 namespace {
 
 void write_token_file(const EncodeFlags& flags, const TokenizerFiles& files, const Tokenizer& tokenizer) {
+  if (std::filesystem::path(flags.out).extension() != ".safetensors")
+    throw UsageError("--out writes a .safetensors file; give it such a name");
   if (flags.file == "-") throw UsageError("--out needs the text in a file, not on standard input");
   const MappedFile text(flags.file);
   const std::vector<int32_t> ids = encode_sections(tokenizer, text.text(), flags.file);
@@ -27,10 +29,7 @@ void write_token_file(const EncodeFlags& flags, const TokenizerFiles& files, con
 }  // namespace
 
 void encode(const EncodeFlags& flags) {
-  // A tokenizer may lie alone, without a model.
-  const bool alone = std::filesystem::exists(std::filesystem::path(flags.model) / "tokenizer.json");
-  const auto files =
-      TokenizerFiles::load(alone ? std::filesystem::path(flags.model) : resolve_model_folder(flags.model));
+  const auto files = TokenizerFiles::load(resolve_tokenizer_folder(flags.model));
   const Tokenizer tokenizer = files.tokenizer();
   if (!flags.out.empty()) return write_token_file(flags, files, tokenizer);
   for (const std::string& line : flags.text ? std::vector{*flags.text} : read_lines(flags.file)) {

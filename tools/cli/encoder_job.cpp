@@ -59,6 +59,7 @@ TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint,
   if (!flags.from.empty()) begin_anew(*job.model, head, JsonObject::load(config_file(flags)));
   job.ids = {{"pad_token_id", text.padding}};
   job.write_text = [files = text.files](const std::filesystem::path& out) { files.write(out); };
+  check_vocabulary(text.tokenizer.size(), *job.model);
   set_context(flags, *job.model);
   // Of short texts a batch by positions alone would have so many rows that small data had a few steps an epoch.
   constexpr int64_t usual_rows = 32;

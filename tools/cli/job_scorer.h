@@ -16,6 +16,8 @@ struct JobScores {
 class JobScorer {
  public:
   virtual ~JobScorer() = default;
+  /// Those of the values by which a best model can be told: more is better.
+  virtual std::vector<std::string> metrics() const = 0;
   /// Of the trainer's parameters as they are now, on a part of the validation split or the whole.
   virtual JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const = 0;
 };

@@ -14,6 +14,7 @@ class LabelScorer : public JobScorer {
   LabelScorer(const Model& model, const TrainingData& data, std::vector<std::string> names, int64_t batches)
       : model_(model), data_(data), names_(std::move(names)), batches_(batches) {}
 
+  std::vector<std::string> metrics() const override { return {"accuracy", "macro_f1"}; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
 
  private:

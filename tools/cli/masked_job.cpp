@@ -35,6 +35,7 @@ TokenTexts encode_masked_lines(const std::vector<std::string>& lines, const std:
                                const Tokenizer& tokenizer, const Masking& masking, int64_t most) {
   TokenTexts texts;
   for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].find_first_not_of(" \t") == std::string::npos) continue;
     texts.add(tokenizer, lines[i], {}, most, fmt::format("{}:{}", name, i + 1));
     if (masking.applies_to(texts.ids.back())) continue;
     texts.ids.pop_back();

@@ -14,6 +14,7 @@ class PairScorer : public JobScorer {
   /// model must outlive it.
   PairScorer(const Model& model, Tokenizer tokenizer, TextPairs pairs, int32_t decoder_start, int32_t end, size_t most);
 
+  std::vector<std::string> metrics() const override { return {"bleu", "chrf", "exact_match"}; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
 
  private:

@@ -50,6 +50,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   const Model& model = *job.model;
   ids = ids_in(*model.config, ids);
   check(model.has_encoder(), "--pairs trains an encoder-decoder, {} is none", model.family);
+  check_vocabulary(tokenizer.size(), model);
   set_context(flags, model);
   const PairEncoder encoder{tokenizer, ids.end, flags.context, flags.skip_long};
   const size_t given = training.size() + validation.size();

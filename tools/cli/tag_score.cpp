@@ -6,30 +6,6 @@
 
 namespace vkformer {
 
-namespace {
-
-/// The words of a batch: where they begin, and their tags.
-struct BatchWords {
-  std::vector<std::vector<int32_t>> positions;
-  std::vector<std::vector<std::string>> tags;
-
-  BatchWords(const DataBatch& batch, const std::vector<std::string>& names) {
-    const auto& targets =
-        std::ranges::find(batch.inputs, "targets", [](const auto& input) { return input.first; })->second;
-    for (size_t row = 0, at = 0; row < static_cast<size_t>(batch.shape.rows); ++row) {
-      positions.emplace_back();
-      tags.emplace_back();
-      for (int32_t position = 0; position < batch.shape.positions; ++position, ++at) {
-        if (targets[at] == ignored_target) continue;
-        positions.back().push_back(position);
-        tags.back().push_back(names[static_cast<size_t>(targets[at])]);
-      }
-    }
-  }
-};
-
-}  // namespace
-
 std::string scores_text(const TagScores& scores, bool entities) {
   std::string text = fmt::format("accuracy {:.2f} %", 100 * scores.accuracy());
   if (!entities) return text;
@@ -38,19 +14,30 @@ std::string scores_text(const TagScores& scores, bool entities) {
                             100 * found.recall(), found.f1());
 }
 
+WordWindows windows_of_texts(const TaggedTexts& texts, const Tokenizer& tokenizer, int64_t most) {
+  WordWindows windows;
+  for (const TaggedText& text : texts.texts)
+    windows.add(tokenizer, text.words, most, fmt::format("{}:{}", texts.name, text.lines.front()));
+  return windows;
+}
+
+std::vector<std::string> TagScorer::metrics() const {
+  if (!marks_entities(names_)) return {"accuracy"};
+  return {"accuracy", "entity_f1"};
+}
+
 JobScores TagScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {
+  const size_t all = texts_.texts.size(), used = whole_split ? all : std::min(all, settings_.texts);
+  TaggedTexts chosen{.name = texts_.name, .texts = {}};
+  for (size_t i = 0; i < used; ++i) chosen.texts.push_back(texts_.texts[i * all / used]);
   Tagger tagger(backend, model_, trainer.shared_store(), trainer.workspace());
-  const int64_t all = data_.validation_batches(), used = whole_split ? all : std::min(all, batches_);
+  const auto tagged = tag_words(tagger, windows_of_texts(chosen, tokenizer_, settings_.context), settings_.inputs,
+                                settings_.positions, [](size_t) {});
   TagScores scores;
-  for (int64_t i = 0; i < used; ++i) {
-    const DataBatch batch = data_.validation_batch(i, used);
-    const BatchWords words(batch, names_);
-    const auto rows = tagger.tags(batch, words.positions);
-    for (size_t row = 0; row < rows.size(); ++row) {
-      std::vector<std::string> hypotheses;
-      for (const WordTag& word : rows[row]) hypotheses.push_back(names_[word.tag]);
-      scores.add(words.tags[row], hypotheses);
-    }
+  for (size_t i = 0; i < used; ++i) {
+    std::vector<std::string> hypotheses;
+    for (const WordTag& word : tagged[i]) hypotheses.push_back(names_[word.tag]);
+    scores.add(chosen.texts[i].tags, hypotheses);
   }
   const bool entities = marks_entities(names_);
   JobScores result{.values = {{"accuracy", scores.accuracy()}},

@@ -11,13 +11,6 @@ namespace vkformer {
 
 namespace {
 
-WordWindows windows_of_texts(const TaggedTexts& texts, const Tokenizer& tokenizer, int64_t most) {
-  WordWindows windows;
-  for (const TaggedText& text : texts.texts)
-    windows.add(tokenizer, text.words, most, fmt::format("{}:{}", texts.name, text.lines.front()));
-  return windows;
-}
-
 /// How many words there are.
 int64_t count_words(const TaggedTexts& texts) {
   int64_t words = 0;
@@ -39,8 +32,8 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   const auto texts_of = [](const RunFile& file) { return read_tagged_texts(file.content, file.path); };
   const TaggedTexts training = texts_of(*find_file(files, "tags"));
   const RunFile* validated = find_file(files, "valid tags");
-  const TaggedTexts validation = validated ? texts_of(*validated) : TaggedTexts();
-  const EncoderText text = EncoderText::load(flags, checkpoint, "--tags");
+  TaggedTexts validation = validated ? texts_of(*validated) : TaggedTexts();
+  EncoderText text = EncoderText::load(flags, checkpoint, "--tags");
   const std::vector<std::string> names =
       checkpoint.empty() ? tag_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
   TrainJob job =
@@ -63,7 +56,12 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   auto data = encoder_data(flags, *job.model, {windows.texts, windows.targets(classes)},
                            {valid_windows.texts, valid_windows.targets(valid_classes)}, 0);
   job.summary += '\n' + data->describe("texts");
-  if (validated) job.scorer = std::make_unique<TagScorer>(*job.model, *data, names, flags.evaluation_batches);
+  if (validated)
+    job.scorer = std::make_unique<TagScorer>(*job.model, std::move(text.tokenizer), std::move(validation), names,
+                                             TagScorer::Settings{.inputs = data->inputs(),
+                                                                 .context = flags.context,
+                                                                 .positions = flags.batch_tokens,
+                                                                 .texts = static_cast<size_t>(flags.score_lines)});
   job.data = std::move(data);
   return job;
 }

@@ -17,21 +17,25 @@ struct EncodedText {
   std::function<void(const std::filesystem::path&)> write;
 };
 
+/// No token begins, ends or pads a text of characters or bytes. Without the keys, readers would take the family's usual
+/// ids, which are characters there or lie outside the vocabulary.
+nlohmann::json no_special_ids() {
+  return {{"bos_token_id", nullptr}, {"eos_token_id", nullptr}, {"pad_token_id", nullptr}};
+}
+
 /// One id a character or byte.
 EncodedText encode_symbols(std::string_view text, const Vocabulary& vocabulary) {
   return {.ids = {vocabulary.encode(text), std::ssize(text)},
           .size = vocabulary.size(),
-          // No token begins, ends or pads such a text. Without the keys, readers would take the family's usual ids,
-          // which are characters here or lie outside the vocabulary.
-          .config = {{"bos_token_id", nullptr}, {"eos_token_id", nullptr}, {"pad_token_id", nullptr}},
+          .config = no_special_ids(),
           .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }};
 }
 
-EncodedText encode_pieces(const RunFile& file, const TokenizerFiles& files) {
+EncodedText encode_pieces(const RunFile& file, const TokenizerFiles& files, bool of_symbols) {
   const Tokenizer tokenizer = files.tokenizer();
   EncodedText encoded{.ids = tokens_of_file(files, tokenizer, file),
                       .size = tokenizer.size(),
-                      .config = nlohmann::json::object(),
+                      .config = of_symbols ? no_special_ids() : nlohmann::json::object(),
                       .write = [files](const auto& folder) { files.write(folder); }};
   if (const auto end = tokenizer.id_of("<|endoftext|>"))
     encoded.config = {{"bos_token_id", *end}, {"eos_token_id", *end}, {"pad_token_id", nullptr}};
@@ -45,8 +49,9 @@ EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std:
   if (folder.empty() && has_ids) throw UsageError("a token file needs the --tokenizer FOLDER that made it");
   if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
   const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
-  if (!has_ids && Vocabulary::is_one(tokenizer)) return encode_symbols(text, Vocabulary::from(tokenizer));
-  return encode_pieces(file, TokenizerFiles::load(folder));
+  const bool of_symbols = Vocabulary::is_one(tokenizer);
+  if (!has_ids && of_symbols) return encode_symbols(text, Vocabulary::from(tokenizer));
+  return encode_pieces(file, TokenizerFiles::load(folder), of_symbols);
 }
 
 }  // namespace

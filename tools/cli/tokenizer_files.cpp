@@ -87,9 +87,14 @@ SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise) {
   return ids;
 }
 
+std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
+  const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / main_file);
+  return is_run ? resolve_model_folder(given) : given;
+}
+
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
   if (!checkpoint.empty()) return checkpoint;
-  if (!flags.tokenizer.empty()) return flags.tokenizer;
+  if (!flags.tokenizer.empty()) return resolve_tokenizer_folder(flags.tokenizer);
   return flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
 }
 

@@ -53,6 +53,9 @@ nlohmann::json keys_of(const SpecialIds& ids);
 /// Those of a config, or `otherwise`.
 SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise);
 
+/// The folder of a tokenizer.json, which may lie alone, in a model's folder, or in a run. Throws Error.
+std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given);
+
 /// Where a job's tokenizer lies: in the checkpoint that is resumed, --tokenizer, or --from; empty: nowhere yet.
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint);
 

@@ -1,5 +1,8 @@
 // `vkformer train`: files become a model.
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
@@ -85,6 +88,18 @@ std::string options_of_kinds() {
   return text;
 }
 
+/// Throws Error for a --keep-best or --early-stopping that no evaluation of the job could follow.
+void check_metric(const TrainFlags& flags, const TrainJob& job) {
+  if (flags.keep_best.empty() && flags.early_stopping == 0) return;
+  if (flags.keep_best.empty() || flags.keep_best == "loss") {
+    check(job.data->validation_batches() > 0, "--keep-best loss and --early-stopping need a validation split");
+    return;
+  }
+  const std::vector<std::string> known = job.scorer ? job.scorer->metrics() : std::vector<std::string>();
+  check(std::ranges::find(known, flags.keep_best) != known.end(), "--keep-best {}: this run scores {}", flags.keep_best,
+        known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
+}
+
 void check_flags(const TrainFlags& flags) {
   if (flags.out.empty() && !flags.plan)
     throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
@@ -114,6 +129,7 @@ void train(TrainFlags flags) {
   if (flags.epochs > 0)
     flags.settings.iterations =
         (flags.epochs * job.data->epoch() + flags.settings.accumulate - 1) / flags.settings.accumulate;
+  check_metric(flags, job);
   // Throw before anything is allocated.
   if (flags.resume) Weights(model.parameters, checkpoint);
   std::optional<Weights> start;

@@ -80,7 +80,7 @@ void TrainRun::train() {
       report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
       metrics_.flush();
       prove();
-    } else {
+    } else if (!out_of_time()) {
       say("complete at iteration {}; give --iterations to go on", state_.iteration);
     }
     average();
@@ -167,8 +167,10 @@ void TrainRun::report_speed() const {
   if (spent_ == 0 || flags_.common.quiet || flags_.common.json) return;
   double on_device = 0;
   for (const auto& [name, program] : trainer_.programs()) on_device += program->counters().seconds;
-  print("{} tokens in {}: {:.0f} tokens/s; {:.1f} % of that time outside the device\n", tokens_, clock_text(spent_),
-        static_cast<double>(tokens_) / spent_, 100 * std::max(0.0, 1 - on_device / spent_));
+  const std::string outside =
+      on_device == 0 ? "" : fmt::format("; {:.1f} % of that time outside the device", 100 * (1 - on_device / spent_));
+  print("{} tokens in {}: {:.0f} tokens/s{}\n", tokens_, clock_text(spent_), static_cast<double>(tokens_) / spent_,
+        outside);
 }
 
 bool TrainRun::stops_early() const {
@@ -180,8 +182,6 @@ bool TrainRun::stops_early() const {
 
 void TrainRun::keep_if_best(const nlohmann::json& row) {
   const std::string key = best_->metric() == "loss" ? "validation_loss" : best_->metric();
-  check(row.contains(key), "--keep-best {} and --early-stopping need {}", best_->metric(),
-        key == "validation_loss" ? "a validation split" : "--valid files to score");
   best_->take(state_.iteration, row[key].get<double>(), [&](const std::filesystem::path& folder) {
     write_model(folder, job_);
     save_parameters(trainer_.store(), job_.model->parameters, folder / "model.safetensors");

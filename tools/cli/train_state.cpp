@@ -44,7 +44,6 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("checkpoint_every", f.checkpoint_every, 1);
   visit("keep_best", f.keep_best, 0);
   visit("early_stopping", f.early_stopping, 0);
-  visit("minutes", f.minutes, 0);
   visit("average", f.average, 1);
   visit("moving_average", s.moving_average, 0);
 }

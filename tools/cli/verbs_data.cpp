@@ -84,13 +84,16 @@ void add_encode(CLI::App& app) {
       ->required();
   command->add_option("file", flags->file, "text file; -: standard input")->capture_default_str();
   CLI::Option* text = command->add_option("-p,--prompt", flags->text, "the text, instead of a file");
+  CLI::Option* special =
+      command->add_flag("!--no-special", flags->special, "without the special tokens that belong around a text");
+  CLI::Option* json = command->add_flag("--json", flags->json, "text, ids and tokens");
   command
       ->add_option("--out", flags->out,
                    "write the ids of the whole file here (.safetensors), for train --data: it is not read into memory")
       ->type_name("FILE")
-      ->excludes(text);
-  command->add_flag("!--no-special", flags->special, "without the special tokens that belong around a text");
-  command->add_flag("--json", flags->json, "text, ids and tokens");
+      ->excludes(text)
+      ->excludes(special)
+      ->excludes(json);
   command->callback([flags] { encode(*flags); });
 }
 

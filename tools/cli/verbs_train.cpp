@@ -129,7 +129,7 @@ void add_train_verb(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--keep-best", flags->keep_best,
-                   "keep the model of the best evaluation in RUN/best: by loss or, with --valid, a score")
+                   "keep the model of the best evaluation in RUN/best: by loss or a score of its kind of files")
       ->check(CLI::IsMember(
           {"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "entity_f1", "f1", "masked_accuracy"}));
   command

@@ -13,6 +13,7 @@ class WordScorer : public JobScorer {
   WordScorer(const Model& model, const TrainingData& data, int64_t batches)
       : model_(model), data_(data), batches_(batches) {}
 
+  std::vector<std::string> metrics() const override { return {"masked_accuracy"}; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
 
  private:
