@@ -84,21 +84,14 @@ void answer(const AnswerFlags& flags) {
   auto backend = open_backend(flags.common);
   Answerer answerer(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                     backend->make_workspace());
-  const double start = now();
-  int64_t done = 0;
-  Progress bar(std::ssize(windows.windows), flags.common.quiet);
-  const auto answers = answerer.answer(windows, inputs, flags.batch_tokens, [&](size_t count) {
-    done += static_cast<int64_t>(count);
-    bar.show(done, "windows");
-  });
-  bar.clear();
+  TextsProgress progress(std::ssize(windows.windows), "windows", flags.common.quiet);
+  const auto answers = answerer.answer(windows, inputs, flags.batch_tokens, [&](size_t count) { progress.add(count); });
+  progress.clear();
   for (size_t i = 0; i < asked.size(); ++i) print_answer(asked[i], answers[i], flags.common.json);
-  check_output();
-  if (flags.common.quiet) return;
   std::string note;
   if (encoder.split() > 0) note += fmt::format("; {} with texts in windows of {} tokens", encoder.split(), most);
   if (encoder.cut() > 0) note += fmt::format("; {} cut at half of {} tokens", encoder.cut(), most);
-  say("{} questions in {:.1f} s{}", asked.size(), now() - start, note);
+  progress.end(asked.size(), "questions", note);
 }
 
 }  // namespace vkformer

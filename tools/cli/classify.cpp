@@ -51,22 +51,16 @@ void classify(const TextsFlags& flags) {
   auto backend = open_backend(flags.common);
   Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                         backend->make_workspace());
-  const double start = now();
-  int64_t done = 0;
-  Progress bar(std::ssize(lines), flags.common.quiet);
+  TextsProgress progress(std::ssize(lines), "lines", flags.common.quiet);
   std::vector<std::vector<double>> results(lines.size());
   classify_by_length(classifier, texts, inputs, flags.batch_tokens,
                      [&](size_t text, const std::vector<double>& probabilities) {
                        results[text] = probabilities;
-                       bar.show(++done, "lines");
+                       progress.add();
                      });
-  bar.clear();
+  progress.clear();
   for (size_t i = 0; i < lines.size(); ++i) print_classes(lines[i], results[i], names, flags.common.json);
-  check_output();
-  if (flags.common.quiet) return;
-  const double seconds = now() - start;
-  say("{} lines in {:.1f} s: {:.1f} lines/s{}", lines.size(), seconds, static_cast<double>(lines.size()) / seconds,
-      texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : std::string());
+  progress.end(lines.size(), "lines", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
 }
 
 }  // namespace vkformer

@@ -96,16 +96,14 @@ void fill(const FillFlags& flags) {
   auto backend = open_backend(flags.common);
   MaskedWords words(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                     backend->make_workspace());
-  const double start = now();
-  int64_t done = 0;
-  Progress bar(std::ssize(lines), flags.common.quiet);
+  TextsProgress progress(std::ssize(lines), "lines", flags.common.quiet);
   std::vector<MaskCandidates> results(lines.size());
   fill_by_length(words, texts, inputs, flags.batch_tokens, mask, static_cast<size_t>(std::max<int64_t>(flags.top, 1)),
                  [&](size_t text, const MaskCandidates& candidates) {
                    results[text] = candidates;
-                   bar.show(++done, "lines");
+                   progress.add();
                  });
-  bar.clear();
+  progress.clear();
   for (size_t i = 0; i < lines.size(); ++i) {
     const MaskCandidates& masks = results[i];
     FilledLine best(tokenizer, lines[i], mask);
@@ -117,10 +115,7 @@ void fill(const FillFlags& flags) {
     else
       print("{}\n", best.text());
   }
-  check_output();
-  if (flags.common.quiet) return;
-  const double seconds = now() - start;
-  say("{} lines in {:.1f} s: {:.1f} lines/s", lines.size(), seconds, static_cast<double>(lines.size()) / seconds);
+  progress.end(lines.size(), "lines");
 }
 
 }  // namespace vkformer

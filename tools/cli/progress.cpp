@@ -39,4 +39,19 @@ void Progress::clear() {
   drawn_ = false;
 }
 
+TextsProgress::TextsProgress(int64_t total, const char* unit, bool quiet)
+    : bar_(total, quiet), unit_(unit), quiet_(quiet), start_(now()) {}
+
+void TextsProgress::add(size_t more) {
+  done_ += static_cast<int64_t>(more);
+  bar_.show(done_, unit_);
+}
+
+void TextsProgress::end(size_t count, const char* unit, const std::string& note) const {
+  check_output();
+  if (quiet_) return;
+  const double seconds = now() - start_;
+  say("{} {} in {:.1f} s: {:.1f} {}/s{}", count, unit, seconds, static_cast<double>(count) / seconds, unit, note);
+}
+
 }  // namespace vkformer

@@ -24,6 +24,26 @@ class Progress {
   int64_t first_ = -1;
 };
 
+/// Of verbs that answer texts: a bar while they work, and how fast it went. Begins with its construction.
+class TextsProgress {
+ public:
+  /// `unit`: what is counted, as "lines".
+  TextsProgress(int64_t total, const char* unit, bool quiet);
+  void add(size_t more = 1);
+  /// Removes the bar before results are printed.
+  void clear() { bar_.clear(); }
+  /// Behind the results of `count` texts: "12 lines in 0.3 s: 40.0 lines/s" and a note, unless quiet. Throws Error when
+  /// the results could not be written.
+  void end(size_t count, const char* unit, const std::string& note = {}) const;
+
+ private:
+  Progress bar_;
+  const char* unit_;
+  bool quiet_;
+  double start_;
+  int64_t done_ = 0;
+};
+
 /// "1:05:09" or "2:03"
 std::string clock_text(double seconds);
 /// Seconds on a steady clock.

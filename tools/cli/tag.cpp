@@ -53,20 +53,12 @@ void tag(const TextsFlags& flags) {
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Tagger tagger(*backend, model, load_store(*backend, model, weights, flags.common.quiet), backend->make_workspace());
-  const double start = now();
-  int64_t done = 0;
-  Progress bar(std::ssize(windows.windows), flags.common.quiet);
-  const auto tags = tag_words(tagger, windows, inputs, flags.batch_tokens, [&](size_t count) {
-    done += static_cast<int64_t>(count);
-    bar.show(done, "texts");
-  });
-  bar.clear();
+  TextsProgress progress(std::ssize(windows.windows), "texts", flags.common.quiet);
+  const auto tags = tag_words(tagger, windows, inputs, flags.batch_tokens, [&](size_t count) { progress.add(count); });
+  progress.clear();
   for (size_t i = 0; i < lines.size(); ++i) print_tags(words[i], tags[i], names, flags.common.json);
-  check_output();
-  if (flags.common.quiet) return;
-  const double seconds = now() - start;
-  say("{} lines in {:.1f} s: {:.1f} lines/s{}", lines.size(), seconds, static_cast<double>(lines.size()) / seconds,
-      windows.split > 0 ? fmt::format("; {} in windows of {} tokens", windows.split, most) : std::string());
+  progress.end(lines.size(), "lines",
+               windows.split > 0 ? fmt::format("; {} in windows of {} tokens", windows.split, most) : "");
 }
 
 }  // namespace vkformer
