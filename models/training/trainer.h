@@ -31,7 +31,7 @@ class Trainer {
   /// What the loss of the next iteration is scaled by: 1 unless products are f16.
   double loss_scale() const { return scale_; }
 
-  /// Loss of one batch, without dropout.
+  /// Loss of one batch, without dropout and label smoothing.
   MeanLoss evaluate(const TrainingBatch& batch);
   /// Its mean, for a batch of the first planned shape.
   double evaluate(const Feed& feed) { return evaluate({plan_.batches[0].shape, feed}).value(); }

@@ -28,14 +28,14 @@ struct Loss {
   int64_t classes;
 };
 
-Loss add_loss(Graph& graph, const Model& model, const Pass& pass) {
+Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
   Value logits = add_logits(graph, model, pass);
   // The classes of an answer's ends are the positions.
   if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);
   const Shape shape = graph.shape(logits);
   const Value targets =
       graph.input("targets", Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - 1))), DType::i32);
-  const Value loss = cross_entropy(graph, logits, targets, model.label_smoothing);
+  const Value loss = cross_entropy(graph, logits, targets, label_smoothing);
   graph.mark_output(loss, "loss");
   return {loss, shape.columns()};
 }
@@ -49,7 +49,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   Pass pass = add_inputs(graph, model, shape);
   pass.seed = graph.input("seed", {2}, DType::i32);
   Value upstream = graph.input("loss_gradient", {1});
-  const Loss added = add_loss(graph, model, pass);
+  const Loss added = add_loss(graph, model, pass, model.label_smoothing);
   built.loss = added.loss;
   built.classes = added.classes;
   if (is_half(products)) {
@@ -88,7 +88,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 
 Graph build_evaluation(const Model& model, const BatchShape& shape, DType products) {
   Graph graph;
-  add_loss(graph, model, add_inputs(graph, model, shape));
+  add_loss(graph, model, add_inputs(graph, model, shape), 0);
   return is_half(products) ? with_half_products(graph, products).graph : graph;
 }
 

@@ -23,7 +23,7 @@ struct TrainingGraph {
 /// is all of it).
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations = false,
                                        DType products = DType::f32);
-/// Output "loss" [1], without dropout. Inputs: those of add_inputs(), and "targets".
+/// Output "loss" [1], without dropout and label smoothing. Inputs: those of add_inputs(), and "targets".
 Graph build_evaluation(const Model& model, const BatchShape& shape, DType products = DType::f32);
 
 /// Name of the moving average of the parameters, see add_parameter_blocks().
