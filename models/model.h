@@ -84,7 +84,8 @@ struct Model {
   Task task = Task::causal;
   std::vector<ParameterSpec> parameters = {};
   int64_t vocabulary = 0;
-  int64_t context = 0;  ///< most positions; 0: no limit
+  int64_t source_vocabulary = 0;  ///< of an encoder with a vocabulary of its own; 0: it shares the decoder's
+  int64_t context = 0;            ///< most positions; 0: no limit
   int64_t layers = 0;
   int64_t segments = 0;  ///< token types: values of "segments" lie below; 0: it takes no segments
   /// RoBERTa: the id of padding; -1: none. Positions are counted over the ids that are not padding.
@@ -108,6 +109,8 @@ struct Model {
   bool has_encoder() const { return static_cast<bool>(encode); }
   /// It writes text token by token.
   bool generates() const { return task == Task::causal || task == Task::seq2seq; }
+  /// The vocabulary that an encoder, or a model without one, reads.
+  int64_t read_vocabulary() const { return source_vocabulary > 0 ? source_vocabulary : vocabulary; }
   int64_t parameter_count() const;
 };
 

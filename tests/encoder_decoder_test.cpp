@@ -101,8 +101,8 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
     says(family, {{family == "vaswani" ? "activation" : "activation_function", "mish"}}, "mish");
   }
   says("vaswani", {{"positions", "learned"}}, "learned");
-  says("marian", {{"decoder_vocab_size", 31}}, "vocabularies");
-  says("marian", {{"share_encoder_decoder_embeddings", false}}, "vocabularies");
+  says("marian", {{"decoder_vocab_size", 31}}, "share_encoder_decoder_embeddings");
+  says("bart", {{"share_encoder_decoder_embeddings", false}}, "share one embedding");
   says("bart", {{"architectures", {"BartForSequenceClassification"}}}, "BartForSequenceClassification");
 }
 
@@ -113,5 +113,42 @@ TEST_CASE("the encoder-decoder config that is written describes the model that w
     CHECK(*again.config == *model.config);
     CHECK(again.parameter_count() == model.parameter_count());
     CHECK(model.config->at("pad_token_id") == 3);
+  }
+}
+
+TEST_CASE("an encoder may have a vocabulary of its own", "[encoder_decoder]") {
+  const nlohmann::json still = {{"dropout", 0}, {"attention_dropout", 0}, {"activation_dropout", 0}};
+  const BatchShape shape{.rows = 2, .positions = 9, .source_positions = 13};
+  const TrainSettings settings{.iterations = 1, .warmup = 0};
+  for (const std::string family : {"vaswani", "marian"}) {
+    nlohmann::json changes = still;
+    changes.update({{"share_encoder_decoder_embeddings", false}, {"vocab_size", 31}, {"decoder_vocab_size", 29}});
+    const Model shared = changed_model(family, still), apart = changed_model(family, changes);
+    const Model again = make_model(JsonObject::parse(apart.config->dump(), "config.json"));
+    CHECK(*again.config == *apart.config);
+    CHECK(apart.parameter_count() == shared.parameter_count() + 31 * 21);
+
+    const auto backend = make_reference_backend();
+    Trainer one(*backend, shared, settings, shape), two(*backend, apart, settings, shape);
+    initialize(one.store(), shared.parameters, 5);
+    const std::string table = shared.parameters.front().name, source_table = apart.parameters[0].name,
+                      target_table = apart.parameters[1].name;
+    std::vector<float> embedding = one.store().read(table);
+    two.store().write(target_table, embedding);
+    embedding.resize(31 * 21);
+    two.store().write(source_table, embedding);
+    for (const ParameterSpec& parameter : shared.parameters)
+      if (parameter.name != table) two.store().write(parameter.name, one.store().read(parameter.name));
+
+    std::vector<int32_t> source = stepped_ids(26, 6);
+    const auto step = [&](Trainer& trainer) {
+      return trainer.step(1, {{"ids", stepped_ids(18, 4)}, {"source", source}, {"targets", stepped_ids(18, 5)}});
+    };
+    CHECK(step(one) == step(two));
+    embedding.resize(29 * 21);
+    CHECK(two.store().read(target_table) != embedding);
+    source.front() = 30;
+    CHECK_NOTHROW(step(two));
+    CHECK_THROWS_AS(step(one), Error);
   }
 }

@@ -24,6 +24,7 @@ class Builder {
   Builder(Graph& graph, const EncoderDecoderConfig& config, const Pass& pass, bool encoder)
       : config_(config),
         names_(names_of(config)),
+        encoder_(encoder),
         stack_(encoder ? config.encoder : config.decoder),
         stack_name_(encoder ? names_.encoder : names_.decoder),
         layers_(graph, encoder ? encoder_pass(pass) : pass, encoder ? 0 : int64_t{1} << 20) {}
@@ -61,7 +62,9 @@ class Builder {
 
  private:
   Value embed() {
-    const Value tokens = layers_.tensor(weight_of(names_.tokens), {config_.vocabulary, config_.width});
+    const int64_t vocabulary =
+        encoder_ && config_.source_vocabulary > 0 ? config_.source_vocabulary : config_.vocabulary;
+    const Value tokens = layers_.tensor(embedding_of(config_, encoder_), {vocabulary, config_.width});
     const bool learned = config_.positions == Positions::learned;
     const Value table = learned ? layers_.tensor(fmt::format("{}.embed_positions.weight", stack_name_),
                                                  {config_.context + learned_offset, config_.width})
@@ -137,6 +140,7 @@ class Builder {
 
   const EncoderDecoderConfig& config_;
   const Names& names_;
+  const bool encoder_;
   const Stack& stack_;
   std::string_view stack_name_;
   Layers layers_;
@@ -163,6 +167,7 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
               .task = Task::seq2seq,
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
+              .source_vocabulary = config.source_vocabulary,
               .context = config.context,
               .layers = config.encoder.layers + config.decoder.layers,
               .dropout_keys = {"dropout"},
@@ -178,9 +183,8 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, false).decode(); };
   model.head = [config](Graph& graph, const Pass&, Value hidden) {
     const Graph::Scope scope(graph, "head");
-    const Names& names = names_of(config);
-    const Value weight =
-        graph.persistent(weight_of(config.tied ? names.tokens : names.head), {config.vocabulary, config.width});
+    const std::string name = config.tied ? embedding_of(config, false) : weight_of(names_of(config).head);
+    const Value weight = graph.persistent(name, {config.vocabulary, config.width});
     Value bias;
     if (config.logits_bias)
       bias = reshape(graph, graph.persistent("final_logits_bias", {1, config.vocabulary}), {config.vocabulary});

@@ -14,7 +14,9 @@ struct EncoderDecoderConfig {
     learned,     ///< BART: a table of each stack, whose first two rows belong to no position
   };
   std::string family = "vaswani";  ///< or "marian", "bart"
-  int64_t vocabulary = 0;
+  int64_t vocabulary = 0;          ///< of the decoder
+  int64_t source_vocabulary =
+      0;  ///< of the encoder where its embedding is apart (Marian and our own); 0: they share one
   int64_t context = 1024;
   int64_t width = 512;  ///< C
   struct Stack {

@@ -64,9 +64,19 @@ void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
   c.attention_dropout = number_or(json, "attention_dropout", 0, 0, 0.99);
   c.activation_dropout = number_or(json, "activation_dropout", 0, 0, 0.99);
   c.deviation = number_or(json, "init_std", c.deviation, 0, 10);
-  check(integer_or(json, "decoder_vocab_size", c.vocabulary, 1, int64_t{1} << 24) == c.vocabulary &&
-            boolean_or(json, "share_encoder_decoder_embeddings", true),
-        "{}: encoder and decoder with vocabularies of their own are not supported", json.name());
+}
+
+/// "vocab_size" is the encoder's where the embeddings are apart, as in Marian.
+void read_vocabularies(const JsonObject& json, EncoderDecoderConfig& c) {
+  constexpr int64_t most = int64_t{1} << 24;
+  const int64_t source = require_integer(json, "vocab_size", 1, most);
+  c.vocabulary = integer_or(json, "decoder_vocab_size", source, 1, most);
+  const bool shared = boolean_or(json, "share_encoder_decoder_embeddings", true);
+  check(shared || c.family != "bart", "{}: BART's encoder and decoder share one embedding", json.name());
+  check(!shared || c.vocabulary == source,
+        "{}: decoder_vocab_size {} is not vocab_size {}, but share_encoder_decoder_embeddings is not false",
+        json.name(), c.vocabulary, source);
+  if (!shared) c.source_vocabulary = source;
 }
 
 }  // namespace
@@ -74,7 +84,7 @@ void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
 EncoderDecoderConfig EncoderDecoderConfig::from_json(const JsonObject& json) {
   EncoderDecoderConfig c;
   c.family = require_string(json, "model_type");
-  c.vocabulary = require_integer(json, "vocab_size", 1, int64_t{1} << 24);
+  read_vocabularies(json, c);
   c.width = require_integer(json, "d_model", 1, most_width);
   c.tied = boolean_or(json, "tie_word_embeddings", true);
   if (c.family == "vaswani")
@@ -86,7 +96,7 @@ EncoderDecoderConfig EncoderDecoderConfig::from_json(const JsonObject& json) {
 
 nlohmann::json EncoderDecoderConfig::to_json() const {
   nlohmann::json json = {{"model_type", family},
-                         {"vocab_size", vocabulary},
+                         {"vocab_size", source_vocabulary > 0 ? source_vocabulary : vocabulary},
                          {"d_model", width},
                          {"max_position_embeddings", context},
                          {"encoder_layers", encoder.layers},
@@ -94,6 +104,10 @@ nlohmann::json EncoderDecoderConfig::to_json() const {
                          {"scale_embedding", scale_embedding},
                          {"tie_word_embeddings", tied},
                          {"dropout", dropout}};
+  if (family != "bart") {
+    json["decoder_vocab_size"] = vocabulary;
+    json["share_encoder_decoder_embeddings"] = source_vocabulary == 0;
+  }
   if (family == "vaswani") {
     json.update({{"num_heads", encoder.heads},
                  {"d_ff", encoder.inner},
@@ -116,10 +130,6 @@ nlohmann::json EncoderDecoderConfig::to_json() const {
                {"activation_dropout", activation_dropout},
                {"init_std", deviation},
                {"torch_dtype", "float32"}});
-  if (family == "marian") {
-    json["decoder_vocab_size"] = vocabulary;
-    json["share_encoder_decoder_embeddings"] = true;
-  }
   return json;
 }
 

@@ -10,6 +10,7 @@ using Stack = EncoderDecoderConfig::Stack;
 namespace {
 
 constexpr Names own_names{.tokens = "embedding",
+                          .stack_tokens = "embedding",
                           .head = "output",
                           .encoder = "encoder",
                           .decoder = "decoder",
@@ -26,6 +27,7 @@ constexpr Names own_names{.tokens = "embedding",
                           .feed_forward_norm = "feed_forward_norm",
                           .final_norm = "final_norm"};
 constexpr Names hugging_face_names{.tokens = "model.shared",
+                                   .stack_tokens = "embed_tokens",
                                    .head = "lm_head",
                                    .encoder = "model.encoder",
                                    .decoder = "model.decoder",
@@ -49,17 +51,25 @@ const Names& names_of(const EncoderDecoderConfig& config) {
 }
 
 std::string weight_of(std::string_view name) { return fmt::format("{}.weight", name); }
+
+std::string embedding_of(const EncoderDecoderConfig& config, bool encoder) {
+  const Names& names = names_of(config);
+  if (config.source_vocabulary == 0) return weight_of(names.tokens);
+  return weight_of(join_names(encoder ? names.encoder : names.decoder, names.stack_tokens));
+}
+
 std::string layer_name(std::string_view stack, int64_t layer) { return fmt::format("{}.layers.{}", stack, layer); }
 
 std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& c) {
   const Names& names = names_of(c);
   ParameterList list(c.deviation);
-  list.normal(weight_of(names.tokens), {c.vocabulary, c.width});
-  if (c.family != "vaswani") {
+  const bool apart = c.source_vocabulary > 0, hugging_face = c.family != "vaswani";
+  if (apart) list.normal(embedding_of(c, true), {c.source_vocabulary, c.width});
+  list.normal(embedding_of(c, false), {c.vocabulary, c.width});
+  if (hugging_face && !apart)
     for (std::string_view stack : {names.encoder, names.decoder})
-      list.last().other_names.push_back(join_names(stack, "embed_tokens.weight"));
-    if (c.tied) list.last().other_names.push_back(weight_of(names.head));
-  }
+      list.last().other_names.push_back(weight_of(join_names(stack, names.stack_tokens)));
+  if (hugging_face && c.tied) list.last().other_names.push_back(weight_of(names.head));
   for (const bool encoder : {true, false}) {
     const Stack& stack = encoder ? c.encoder : c.decoder;
     const std::string_view stack_name = encoder ? names.encoder : names.decoder;

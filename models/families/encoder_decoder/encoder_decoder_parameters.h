@@ -11,7 +11,7 @@ inline constexpr const char* sinusoid_table = "positions.table";
 
 /// What a family calls its tensors.
 struct Names {
-  std::string_view tokens, head, encoder, decoder;
+  std::string_view tokens, stack_tokens, head, encoder, decoder;
   std::string_view self_attention, cross_attention, query, key, value, output;
   std::string_view inner, outer;  ///< of the feed-forward layers
   std::string_view self_norm, cross_norm, feed_forward_norm, final_norm;
@@ -19,6 +19,8 @@ struct Names {
 
 const Names& names_of(const EncoderDecoderConfig& config);
 std::string weight_of(std::string_view name);
+/// The token embedding of a stack: its own, or the one that both share.
+std::string embedding_of(const EncoderDecoderConfig& config, bool encoder);
 std::string layer_name(std::string_view stack, int64_t layer);
 
 std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& config);
