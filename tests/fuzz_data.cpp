@@ -3,6 +3,7 @@
 
 #include "models/data/labelled_rows.h"
 #include "models/data/lines.h"
+#include "models/data/pair_rows.h"
 #include "models/data/questions.h"
 #include "models/data/tagged_texts.h"
 #include "models/data/token_sequence.h"
@@ -44,6 +45,33 @@ TEST_CASE("damaged labelled rows are read or refused", "[data][fuzz]") {
     });
   }
   CHECK(tally.refused > 1000);
+  CHECK(tally.read > 200);
+}
+
+TEST_CASE("damaged pairs are read or refused", "[data][fuzz]") {
+  Mutator mutate(6);
+  Tally tally;
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"pairs.tsv", "one\teins\r\ncaf\xC3\xA9\t\tmore\n\t\n"},
+      {"pairs.jsonl", R"({"translation": {"en": "one", "de": "eins"}, "id": 7}
+{"translation": {"de": "zwei", "en": "two"}}
+)"},
+      {"plain.jsonl", "{\"source\": \"a\", \"target\": \"b\"}\n"}};
+  for (const auto& [name, content] : files) attempt(tally, [&] { read_pair_rows(content, name); });
+  REQUIRE(tally.read == 3);
+  CHECK(read_pair_rows(files[0].second, "pairs.tsv").targets == std::vector<std::string>{"eins", "", ""});
+  const PairRows nested = read_pair_rows(files[1].second, "pairs.jsonl");
+  CHECK(nested.sources == std::vector<std::string>{"one", "two"});
+  CHECK(nested.targets == std::vector<std::string>{"eins", "zwei"});
+  for (size_t i = 0; i < 3000; ++i) {
+    const auto& [name, content] = files[i % files.size()];
+    const std::string damaged = mutate.bytes(content);
+    attempt(tally, [&] {
+      const PairRows rows = read_pair_rows(damaged, name);
+      REQUIRE((rows.sources.size() == rows.targets.size() && !rows.sources.empty()));
+    });
+  }
+  CHECK(tally.refused > 500);
   CHECK(tally.read > 200);
 }
 
