@@ -30,7 +30,7 @@ same=(--iterations 40 --warmup 5 --checkpoint-every 2 --evaluate-every 15 --quie
 # Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
 bits() {
   (cd "$1" && sha256sum "$(cat latest)"/{model,optimizer}.safetensors)
-  (cd "$1" && find best average -name model.safetensors 2>/dev/null | sort | xargs -r sha256sum)
+  (cd "$1" && find best good average -name model.safetensors 2>/dev/null | sort | xargs -r sha256sum)
   grep -v '"resumed"' "$1/metrics.jsonl" | sed -E 's/,"tokens_per_second":[0-9.e+]+//'
 }
 
@@ -77,7 +77,7 @@ disturb "$vkformer" train model.json --data text.txt --batch 2 --moving-average 
 disturb "$vkformer" train translator.json --pairs pairs.a pairs.b --valid pairs.a pairs.b --vocabulary 60 \
   --batch-tokens 40 --keep-best loss --average 3 "${same[@]}"
 disturb "$vkformer" train encoder.json --masked pairs.a --valid pairs.b --vocabulary 60 --batch-tokens 80 "${same[@]}"
-disturb "$vkformer" train encoder.json --labels rows.jsonl --valid rows.jsonl --tokenizer "$words" --batch 8 "${same[@]}"
+disturb "$vkformer" train encoder.json --labels rows.jsonl --valid rows.jsonl --tokenizer "$words" --batch 8 --average-best 2 "${same[@]}"
 disturb "$vkformer" train encoder.json --tags tagged.conll --valid tagged.conll --tokenizer "$words" --batch 8 "${same[@]}"
 disturb "$vkformer" train encoder.json --answers asked.jsonl --valid asked.jsonl --tokenizer "$words" --batch 8 "${same[@]}"
 disturb "$vkformer" train xlnet.json --permuted text.txt --vocabulary 60 --batch 2 --context 13 "${same[@]}"

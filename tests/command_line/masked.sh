@@ -15,7 +15,7 @@ refuse 2 "--valid takes as many files as --masked: 1" "${masked[@]}" --out run -
 refuse 2 "--labels and --masked exclude" "${masked[@]}" --out run --labels lines.txt
 refuse 2 "--mask-share" "${masked[@]}" --out run --mask-share 0
 refuse 1 "model_type 'gpt2' has no MaskedLM here; of bert, roberta, distilbert there is one" "$vkformer" train small.json --masked lines.txt --out run
-refuse 1 "model_type 'gpt2' has no MaskedLM here" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --out run
+refuse 1 "model_type 'gpt2' has no MaskedLM here" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --tokenizer "$fixtures/tokenizers/bert" --out run
 refuse 1 "neither \[MASK\] nor <mask>; .*vkformer tokens FILE --kind bpe --layout bert" "${masked[@]}" --tokenizer "$fixtures/tokenizers/t5" --out run
 refuse 1 "the model's 12" "${masked[@]}" --out run --context 13
 refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train encoder.json --masked broken.txt --out run

@@ -10,11 +10,13 @@ cat >translator.json <<'JSON'
 {"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
  "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 16}
 JSON
+sed 's/marian/bart/' translator.json >bart.json
 pairs=("$vkformer" train translator.json --pairs pairs.a pairs.b --vocabulary 40 --batch-tokens 40)
 accept "${pairs[@]}" --iterations 4 --valid pairs.a pairs.b --out translator
 grep -q "BLEU = .*refs:1" out || fail "no score of a validation: $(cat out)"
 accept "${pairs[@]}" --valid pairs.a pairs.b --out best --iterations 12 --checkpoint-every 3 --evaluate-every 2 \
-  --keep-best chrf --early-stopping 1 --average 2 --learning-rate 1e-9
+  --keep-best chrf --early-stopping 1 --average-best 2 --learning-rate 1e-9
+grep -q "mean of the best 2 checkpoints" out || fail "no mean of the best: $(cat out)"
 grep -q "ended early: 1 evaluations without a better chrf" err || fail "no early end: $(cat err)"
 accept "$vkformer" translate best/best -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two"
@@ -30,6 +32,31 @@ rm -r best
 printf 'one 1 two\n\none 2 two one 3 two\n' | "$vkformer" translate translator -q --beams 2 >out || fail "translate"
 [[ $(wc -l <out) == 3 && -z $(sed -n 2p out) ]] || fail "a line out for each line in: $(cat out)"
 accept "$vkformer" translate translator -p "one 1 two" --n-best 2 --beams 2 --json
+# One file of pairs.
+paste pairs.a pairs.b >pairs.tsv
+paste pairs.a pairs.b | sed 's/\(.*\)\t\(.*\)/{"translation": {"xx": "\1", "aa": "\2"}}/' >pairs.jsonl
+one=(--vocabulary 40 --batch-tokens 40 --iterations 1 --score-lines 0 --quiet)
+accept "${pairs[@]}" --iterations 1 --score-lines 0 --quiet --out new
+mv "new/$(cat new/latest)/model.safetensors" weights && rm -r new
+for file in pairs.tsv pairs.jsonl; do
+  accept "$vkformer" train translator.json --pairs $file "${one[@]}" --out new
+  cmp "new/$(cat new/latest)/model.safetensors" weights || fail "$file is not read as two files are"
+  rm -r new
+done
+refuse 1 "pairs.a: one file of pairs" "$vkformer" train translator.json --pairs pairs.a --out new
+sed -i 3d pairs.tsv && echo no tab >>pairs.tsv
+refuse 1 "pairs.tsv:30: no tab" "$vkformer" train translator.json --pairs pairs.tsv --out new
+# Each side with a vocabulary of its own; the targets' has no small letters.
+tr '[:lower:]' '[:upper:]' <pairs.b >upper.b
+accept "$vkformer" train translator.json --pairs pairs.a upper.b --valid pairs.a upper.b --apart --vocabulary 40 --iterations 2 --out apart
+accept "$vkformer" train --resume --out apart --iterations 3
+accept "$vkformer" translate apart -p "one 1 two"
+grep -q '[a-z]' out && fail "not the target's tokens: $(cat out)"
+refuse 2 "--apart can't change" "$vkformer" train --resume --out apart --apart
+refuse 1 "share one embedding" "$vkformer" train bart.json --pairs pairs.a upper.b --apart --vocabulary 40 --out new
+refuse 2 "name the other by --target-tokenizer" "${pairs[@]}" --apart --tokenizer "apart/$(cat apart/latest)" --out new
+refuse 2 "needs the source's --tokenizer" "${pairs[@]}" --target-tokenizer "apart/$(cat apart/latest)" --out new
+rm -r apart
 head -n 29 pairs.b >fewer.b
 (cat pairs.a && echo) >gap.a
 (cat pairs.b && echo one) >gap.b

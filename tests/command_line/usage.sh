@@ -8,6 +8,7 @@ refuse 2 "CONFIG" "$vkformer" train --out run
 refuse 2 "--out" "$vkformer" train small.json --data text.txt
 refuse 2 "--batch" "${train[@]}" --out run --batch 0
 refuse 2 "--iterations" "${train[@]}" --out run --iterations many
+refuse 2 "--mask-share is for --masked, not for --data" "${train[@]}" --out run --mask-share 0.3
 refuse 2 "no op" "$vkformer" conform -o nonsense
 refuse 2 "regular expression" "$vkformer" conform -p '('
 refuse 2 "neither a folder" "$vkformer" bench -m nonsense

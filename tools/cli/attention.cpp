@@ -38,8 +38,9 @@ class AttentionRun {
     const auto maps = attention_maps(
         *backend, model_, [&](Store& store) { load(store); }, text_);
     check(!maps.empty(), "{} has no attention to look at", flags_.model);
-    nlohmann::json data = attention_page_data(
-        maps, {.source = pieces(text_.source), .read = pieces(text_.ids), .written = pieces(written_)});
+    nlohmann::json data = attention_page_data(maps, {.source = pieces(tokenizer_, text_.source),
+                                                     .read = pieces(tokenizer_.target(), text_.ids),
+                                                     .written = pieces(tokenizer_.target(), written_)});
     data["model"] = std::filesystem::path(flags_.model).lexically_normal().string();
     data["family"] = model_.family;
     data["device"] = backend->describe();
@@ -57,9 +58,9 @@ class AttentionRun {
     quiet_ = true;  // what it says is said once
   }
 
-  std::vector<std::string> pieces(std::span<const int32_t> ids) const {
+  static std::vector<std::string> pieces(const PromptText& tokenizer, std::span<const int32_t> ids) {
     std::vector<std::string> texts;
-    for (const int32_t id : ids) texts.push_back(tokenizer_.piece(id));
+    for (const int32_t id : ids) texts.push_back(tokenizer.piece(id));
     return texts;
   }
 
@@ -69,12 +70,12 @@ class AttentionRun {
     const GenerateFlags greedy{.common = flags_.common, .model = flags_.model, .given = {"--beams", "--return"}};
     GenerationConfig config = generation_settings(greedy, folder_, model_, &tokenizer_).config;
     config.do_sample = false;
-    written_ = flags_.target.empty() ? translation(backend, config) : tokenizer_.encode(flags_.target);
+    written_ = flags_.target.empty() ? translation(backend, config) : tokenizer_.target().encode(flags_.target);
     // A target that was given ends, whether or not its tokenizer says so; one that grew too long does not.
     const bool ends = !config.eos_token_ids.empty() &&
                       (!flags_.target.empty() || (!written_.empty() && config.ends(written_.back())));
     while (!written_.empty() && config.ends(written_.back())) written_.pop_back();
-    target_ = tokenizer_.decode(written_);
+    target_ = tokenizer_.target().decode(written_);
     text_.ids = {config.decoder_start()};
     text_.ids.insert(text_.ids.end(), written_.begin(), written_.end());
     if (ends)

@@ -1,5 +1,6 @@
 #include "tools/cli/best_checkpoint.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
@@ -7,9 +8,9 @@
 
 namespace vkformer {
 
-BestCheckpoint::BestCheckpoint(const std::filesystem::path& run, std::string metric)
-    : writer_(run / "best"), metric_(std::move(metric)) {
-  const auto latest = latest_checkpoint(run / "best");
+BestCheckpoint::BestCheckpoint(const std::filesystem::path& folder, std::string metric)
+    : writer_(folder), metric_(std::move(metric)) {
+  const auto latest = latest_checkpoint(folder);
   if (!latest) return;
   const JsonObject json = JsonObject::load(*latest / "best.json");
   const std::string before = require_string(json, "metric");
@@ -19,17 +20,40 @@ BestCheckpoint::BestCheckpoint(const std::filesystem::path& run, std::string met
   value_ = require_number(json, "value", -1e300, 1e300);
 }
 
-bool BestCheckpoint::take(int64_t iteration, double value,
-                          const std::function<void(const std::filesystem::path&)>& write) {
-  const bool better = metric_ == "loss" ? value < value_ : value > value_;
-  if (iteration_ > 0 && !better) return false;
+bool BestCheckpoint::is_beaten_by(double value) const {
+  return iteration_ == 0 || (metric_ == "loss" ? value < value_ : value > value_);
+}
+
+void BestCheckpoint::take(int64_t iteration, double value, const Write& write) {
+  if (!is_beaten_by(value)) return;
   writer_.commit(iteration, [&](const std::filesystem::path& folder) {
     write(folder);
     write_json(folder / "best.json", {{"iteration", iteration}, {"metric", metric_}, {"value", value}});
   });
   iteration_ = iteration;
   value_ = value;
-  return true;
+}
+
+BestCheckpoints::BestCheckpoints(const std::filesystem::path& run, const std::string& metric, int64_t count)
+    : folder_(run / "good") {
+  for (int64_t i = 1; i <= count; ++i)
+    places_.push_back(std::make_unique<BestCheckpoint>(folder_ / std::to_string(i), metric));
+}
+
+void BestCheckpoints::take(int64_t iteration, double value, const BestCheckpoint::Write& write) {
+  const auto is_same = [&](const auto& place) { return place->iteration() == iteration; };
+  if (std::ranges::any_of(places_, is_same)) return;
+  const auto worst = std::ranges::min_element(places_, [](const auto& a, const auto& b) {
+    return a->iteration() == 0 || (b->iteration() != 0 && a->is_beaten_by(b->value()));
+  });
+  (*worst)->take(iteration, value, write);
+}
+
+std::vector<std::filesystem::path> BestCheckpoints::folders() const {
+  std::vector<std::filesystem::path> folders;
+  for (size_t i = 0; i < places_.size(); ++i)
+    if (const auto latest = latest_checkpoint(folder_ / std::to_string(i + 1))) folders.push_back(*latest);
+  return folders;
 }
 
 }  // namespace vkformer

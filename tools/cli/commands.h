@@ -41,6 +41,8 @@ struct TrainFlags {
   std::map<std::string, std::vector<std::string>> files;  ///< by the option that names them, see job_kinds()
   std::vector<std::string> valid;                         ///< files of the same kind, not trained on
   std::string tokenizer;                                  ///< folder; empty: one is made
+  std::string target_tokenizer;                           ///< of pairs, where the sides have a vocabulary each
+  bool apart = false;                                     ///< pairs get a vocabulary each
   std::string tokenizer_kind = "bpe";                     ///< of one that is made
   int64_t vocabulary = 8000;                              ///< its size
   TrainSettings settings;
@@ -62,9 +64,13 @@ struct TrainFlags {
   double minutes = 0;          ///< of this process after which the run ends; 0: no limit
   int64_t early_stopping = 0;  ///< evaluations without a better one after which the run ends; 0: never
   int64_t average = 1;         ///< last checkpoints whose mean is made at the end
+  int64_t average_best = 0;    ///< best evaluations whose models' mean is made instead; 0: none
   bool bytes = false, resume = false, plan = false;
   /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.
   std::set<std::string> given;
+
+  /// Whether evaluations decide what is kept, or when to end.
+  bool follows_best() const { return !keep_best.empty() || early_stopping > 0 || average_best > 0; }
 };
 
 struct GenerateFlags {

@@ -12,8 +12,8 @@ namespace {
 
 /// What a config of `transformers` says of a model with classes.
 nlohmann::json head_keys(const JsonObject& config, const EncoderHead& head) {
-  nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}},
-                         {"num_labels", head.classes.size()}};
+  nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}}};
+  if (!head.classes.empty()) keys["num_labels"] = head.classes.size();
   for (size_t i = 0; i < head.classes.size(); ++i) {
     keys["id2label"][std::to_string(i)] = head.classes[i];
     keys["label2id"][head.classes[i]] = i;
@@ -24,7 +24,7 @@ nlohmann::json head_keys(const JsonObject& config, const EncoderHead& head) {
 bool is_for(const JsonObject& config, const EncoderHead& head) {
   const nlohmann::json architecture = {architecture_with_head(config, head.architecture)};
   return config.has("architectures") && config.value()["architectures"] == architecture &&
-         classes_of(config, 1) == head.classes;
+         (head.classes.empty() || classes_of(config, 1) == head.classes);
 }
 
 void begin_anew(Model& model, const EncoderHead& head, const JsonObject& from) {
@@ -42,28 +42,26 @@ EncoderText EncoderText::load(const TrainFlags& flags, const std::filesystem::pa
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   if (folder.empty())
     throw UsageError(fmt::format("{} needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER", option));
-  TokenizerFiles files = TokenizerFiles::load(folder);
-  Tokenizer tokenizer = files.tokenizer();
-  const auto padding = padding_id(tokenizer);
-  check(padding.has_value(), "{} has no token for padding; an encoder's tokenizer needs [PAD] or <pad>", files.name());
-  return {std::move(files), std::move(tokenizer), *padding};
+  return EncoderText(TokenizerFiles::load(folder));
+}
+
+EncoderText::EncoderText(TokenizerFiles from) : files(std::move(from)), tokenizer(files.tokenizer()) {
+  const auto found = padding_id(tokenizer);
+  check(found.has_value(), "{} has no token for padding; an encoder's tokenizer needs [PAD] or <pad>", files.name());
+  padding = *found;
 }
 
 TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
                      const EncoderHead& head) {
-  nlohmann::json changes = {{"pad_token_id", text.padding}};
-  if (flags.from.empty()) changes["vocab_size"] = text.tokenizer.size();
+  const nlohmann::json ids = {{"pad_token_id", text.padding}};
+  nlohmann::json changes = ids;
   if (checkpoint.empty()) changes.update(head_keys(JsonObject::load(config_file(flags)), head));
-  TrainJob job;
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
+  TrainJob job = job_of_tokens(flags, checkpoint,
+                               {.count = text.tokenizer.size(), .ids = ids, .write = text.files.writer()}, changes);
+  job.ids = ids;
   if (!flags.from.empty()) begin_anew(*job.model, head, JsonObject::load(config_file(flags)));
-  job.ids = {{"pad_token_id", text.padding}};
-  job.write_text = [files = text.files](const std::filesystem::path& out) { files.write(out); };
-  check_vocabulary(text.tokenizer.size(), *job.model);
   set_context(flags, *job.model);
-  // Of short texts a batch by positions alone would have so many rows that small data had a few steps an epoch.
-  constexpr int64_t usual_rows = 32;
-  if (!flags.resume && !flags.given.contains("--batch")) flags.batch = usual_rows;
+  if (!flags.resume && !flags.given.contains("--batch")) flags.batch = head.rows;
   return job;
 }
 

@@ -16,14 +16,17 @@ struct EncoderText {
   /// That of a resumed run's checkpoint, of --tokenizer or of --from. Throws UsageError, naming the job's `option`
   /// ("--labels"), when there is none, and Error for one without a token for padding.
   static EncoderText load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option);
+  /// Throws Error for a tokenizer without a token for padding.
+  explicit EncoderText(TokenizerFiles from);
 };
 
 struct EncoderHead {
   const char* architecture;          ///< see architecture_with_head()
-  std::vector<std::string> classes;  ///< their names
+  std::vector<std::string> classes;  ///< their names; none: the vocabulary's tokens
   /// Parts of the names of its parameters: where a folder was trained for something else, or other classes, `own` begin
   /// anew, and `shared` if it has none. A line says so when weights are loaded.
   std::vector<const char*> own, shared;
+  int64_t rows = 32;  ///< most of a batch where the flags have none: small data needs more than a few steps an epoch
 };
 
 /// A job with its model and text. Sets the flags' context and batch where they have none.

@@ -79,7 +79,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, con
   Generator generator(*backend, model, prepared.shape);
   load_weights(weights, generator.store(), flags.common.quiet);
   run_search(generator, prepared);
-  print_results(prepared.search->results(), tokenizer, config, flags.common.json);
+  print_results(prepared.search->results(), tokenizer ? &tokenizer->target() : nullptr, config, flags.common.json);
   if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
 
   if (flags.common.profile.empty()) return;

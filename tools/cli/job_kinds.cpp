@@ -1,5 +1,7 @@
 #include "tools/cli/job_kinds.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -14,24 +16,32 @@ std::span<const JobKind> job_kinds() {
               .help = "text file, or token file of encode --out, for a language model",
               .roles = {"text"},
               .has_valid = false,
+              .options = {"--bytes", "--batch", "--validation-fraction"},
               .make = text_job},
       JobKind{.option = "--pairs",
               .type_name = "SOURCE TARGET",
-              .help = "two files: line i of the second is the translation of line i of the first",
+              .help =
+                  "two files: line i of the second is the translation of line i of the first; or one: .tsv (source, "
+                  "tab, target) or .jsonl (source and target, or translation with two languages)",
               .roles = {"source", "target"},
+              .one_role = "pairs",
               .has_valid = true,
+              .options = {"--batch-tokens", "--skip-long", "--tokenizer-kind", "--vocabulary", "--apart",
+                          "--target-tokenizer", "--score-lines"},
               .make = pairs_job},
       JobKind{.option = "--labels",
               .type_name = "FILE",
               .help = "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label",
               .roles = {"labels"},
               .has_valid = true,
+              .options = {"--batch", "--batch-tokens"},
               .make = labels_job},
       JobKind{.option = "--masked",
               .type_name = "FILE",
               .help = "text file whose lines an encoder reads with masked words, which it learns to guess",
               .roles = {"masked"},
               .has_valid = true,
+              .options = {"--batch", "--batch-tokens", "--mask-share", "--tokenizer-kind", "--vocabulary"},
               .make = masked_job},
       JobKind{.option = "--tags",
               .type_name = "FILE",
@@ -39,6 +49,7 @@ std::span<const JobKind> job_kinds() {
                       ".jsonl with tokens and tags",
               .roles = {"tags"},
               .has_valid = true,
+              .options = {"--batch", "--batch-tokens", "--score-lines"},
               .make = tags_job},
       JobKind{.option = "--answers",
               .type_name = "FILE",
@@ -46,26 +57,35 @@ std::span<const JobKind> job_kinds() {
                       "answer_start [..]}; or SQuAD's .json",
               .roles = {"answers"},
               .has_valid = true,
+              .options = {"--batch", "--batch-tokens", "--stride", "--score-lines"},
               .make = answers_job},
       JobKind{.option = "--permuted",
               .type_name = "FILE",
               .help = "text file, to pre-train XLNet: words are predicted in a random order",
               .roles = {"permuted"},
               .has_valid = true,
+              .options = {"--batch", "--tokenizer-kind", "--vocabulary", "--validation-fraction"},
               .make = permuted_job},
       JobKind{.option = "--spans",
               .type_name = "FILE",
               .help = "text file, to pre-train T5 or another encoder-decoder: gaps are filled",
               .roles = {"spans"},
               .has_valid = true,
+              .options = {"--batch", "--tokenizer-kind", "--vocabulary", "--validation-fraction"},
               .make = spans_job},
   };
   return kinds;
 }
 
+std::vector<std::string> JobKind::roles_of(size_t count) const {
+  if (count == roles.size()) return roles;
+  return count == 1 && !one_role.empty() ? std::vector{one_role} : std::vector<std::string>();
+}
+
 const JobKind& kind_of_files(const std::vector<RunFile>& files) {
-  const auto found = std::ranges::find_if(
-      job_kinds(), [&](const JobKind& kind) { return find_file(files, kind.roles.front()) != nullptr; });
+  const auto found = std::ranges::find_if(job_kinds(), [&](const JobKind& kind) {
+    return find_file(files, kind.roles.front()) || find_file(files, kind.one_role);
+  });
   check(found != job_kinds().end(), "the run's state.json names no files that this version trains on");
   return *found;
 }
@@ -78,6 +98,17 @@ const JobKind* kind_of_flags(const TrainFlags& flags) {
     found = &kind;
   }
   return found;
+}
+
+void check_options(const JobKind& kind, const std::set<std::string>& given) {
+  for (const std::string& option : given) {
+    if (kind.options.contains(option)) continue;
+    std::vector<std::string> having;
+    for (const JobKind& other : job_kinds())
+      if (other.options.contains(option)) having.emplace_back(other.option);
+    if (!having.empty())
+      throw UsageError(fmt::format("{} is for {}, not for {}", option, fmt::join(having, ", "), kind.option));
+  }
 }
 
 }  // namespace vkformer

@@ -1,6 +1,7 @@
 #pragma once
 // The kinds of files that `train` makes models of.
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,8 +18,13 @@ struct JobKind {
   const char* type_name;  ///< "SOURCE TARGET"
   const char* help;
   std::vector<std::string> roles;  ///< of its files, in their order; with --valid "valid " and the same
+  std::string one_role;            ///< of a file that has what is else in several; empty: there is none
   bool has_valid;                  ///< --valid goes with it
+  std::set<std::string> options;   ///< of those that not all kinds have
   Make* make;                      ///< `checkpoint`: of a run that is resumed, or empty
+
+  /// The roles of so many files; none when it does not take so many.
+  std::vector<std::string> roles_of(size_t count) const;
 };
 
 std::span<const JobKind> job_kinds();
@@ -28,5 +34,8 @@ const JobKind& kind_of_files(const std::vector<RunFile>& files);
 
 /// The kind whose option the flags have; nullptr when there is none. Throws UsageError for several.
 const JobKind* kind_of_flags(const TrainFlags& flags);
+
+/// Throws UsageError, naming the kinds that have it, when one of the options that were `given` is not for this kind.
+void check_options(const JobKind& kind, const std::set<std::string>& given);
 
 }  // namespace vkformer

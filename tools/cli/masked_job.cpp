@@ -4,24 +4,14 @@
 
 #include "models/data/lines.h"
 #include "models/data/masked.h"
-#include "models/families/registry.h"
 #include "models/score/unigram_baseline.h"
-#include "models/text/tokenizer.h"
 #include "runtime/check.h"
-#include "tools/cli/tokenizer_files.h"
-#include "tools/cli/train_job.h"
+#include "tools/cli/encoder_job.h"
 #include "tools/cli/word_score.h"
 
 namespace vkformer {
 
 namespace {
-
-/// Lets a folder lack the head for masked words, which begins anew then; a line says so when weights are loaded.
-void make_masked_head_optional(Model& model) {
-  for (ParameterSpec& parameter : model.parameters)
-    for (const char* part : {"cls.predictions", "lm_head", "vocab_"})
-      parameter.optional |= parameter.name.find(part) != std::string::npos;
-}
 
 Masking masking_of(const TrainFlags& flags, const Tokenizer& tokenizer, int32_t padding, int32_t mask) {
   return {.share = flags.mask_share,
@@ -68,33 +58,22 @@ std::string repeated_warning(const TokenTexts& texts) {
 }  // namespace
 
 TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
-  nlohmann::json changes;
-  if (checkpoint.empty())
-    changes["architectures"] =
-        nlohmann::json::array({architecture_with_head(JsonObject::load(config_file(flags)), "MaskedLM")});
   const RunFile& file = *find_file(files, "masked");
   const RunFile* validated = find_file(files, "valid masked");
   const std::vector<std::string> lines = split_lines(file.content, file.path);
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  const TokenizerFiles text =
-      folder.empty() ? make_tokenizer(flags, TokenizerTraining::Layout::bert, lines) : TokenizerFiles::load(folder);
-  const Tokenizer tokenizer = text.tokenizer();
-  const auto padding = padding_id(tokenizer);
-  check(padding.has_value(), "{} has no token for padding; masked words need [PAD] or <pad>", text.name());
-  const Masking masking = masking_of(flags, tokenizer, *padding, mask_id(tokenizer, text.name()));
-  changes["pad_token_id"] = *padding;
-  if (flags.from.empty()) changes["vocab_size"] = tokenizer.size();
-  TrainJob job;
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
+  const EncoderText text(folder.empty() ? make_tokenizer(flags, TokenizerTraining::Layout::bert, lines)
+                                        : TokenizerFiles::load(folder));
+  const Tokenizer& tokenizer = text.tokenizer;
+  const Masking masking = masking_of(flags, tokenizer, text.padding, mask_id(tokenizer, text.files.name()));
+  TrainJob job = encoder_job(flags, checkpoint, text,
+                             {.architecture = "MaskedLM",
+                              .classes = {},
+                              .own = {},
+                              .shared = {"cls.predictions", "lm_head", "vocab_"},
+                              .rows = flags.batch_tokens});  // no limit: each row has a position or more
   const Model& model = *job.model;
-  if (!flags.from.empty()) make_masked_head_optional(*job.model);
-  check_vocabulary(tokenizer.size(), model);
-  job.ids = {{"pad_token_id", *padding}};
-  job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
   job.perplexity = true;
-  set_context(flags, model);
-  // No limit but the positions: each row has one or more.
-  if (!flags.resume && !flags.given.contains("--batch")) flags.batch = flags.batch_tokens;
 
   TokenTexts trained = encode_masked_lines(lines, file.path, tokenizer, masking, flags.context), valid;
   if (validated)

@@ -10,10 +10,11 @@
 
 namespace vkformer {
 
-PairScorer::PairScorer(const Model& model, Tokenizer tokenizer, TextPairs pairs, int32_t decoder_start, int32_t end,
-                       size_t most)
+PairScorer::PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, int32_t decoder_start,
+                       int32_t end, size_t most)
     : model_(model),
-      tokenizer_(std::move(tokenizer)),
+      source_(std::move(source)),
+      target_(std::move(target)),
       pairs_(std::move(pairs)),
       decoder_start_(decoder_start),
       end_(end),
@@ -27,7 +28,7 @@ JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split
     const size_t line = i * pairs_.size() / count;
     sources.push_back(pairs_.sources[line]);
     references.push_back(pairs_.targets[line]);
-    ids.push_back(tokenizer_.encode(sources.back()).ids);
+    ids.push_back(source_.encode(sources.back()).ids);
     if (ids.back().empty()) ids.back().push_back(end_);
   }
   SearchByLength search;
@@ -39,7 +40,7 @@ JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split
       own.write(parameter.name, trainer.store().read(parameter.name));
   };
   search.run(backend, model_, copy, ids, [&](size_t source, std::vector<Hypothesis> best) {
-    hypotheses[source] = tokenizer_.decode(best.front().ids);
+    hypotheses[source] = target_.decode(best.front().ids);
   });
   const BleuScore bleu = score_bleu(references, hypotheses);
   const ChrfScore chrf = score_chrf(references, hypotheses);

@@ -12,14 +12,15 @@ class PairScorer : public JobScorer {
  public:
   /// `decoder_start`, `end`: ids. `most`: lines of an evaluation that is not of the whole split, spread evenly. The
   /// model must outlive it.
-  PairScorer(const Model& model, Tokenizer tokenizer, TextPairs pairs, int32_t decoder_start, int32_t end, size_t most);
+  PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, int32_t decoder_start,
+             int32_t end, size_t most);
 
   std::vector<std::string> metrics() const override { return {"bleu", "chrf", "exact_match"}; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
 
  private:
   const Model& model_;
-  Tokenizer tokenizer_;
+  Tokenizer source_, target_;
   TextPairs pairs_;
   int32_t decoder_start_, end_;
   size_t most_;

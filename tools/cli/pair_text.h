@@ -7,11 +7,15 @@
 
 namespace vkformer {
 
-/// Line i of one file belongs to line i of the other.
+/// Line i of one file belongs to line i of the other, or both are in line i of one file.
 struct TextPairs {
   TextPairs() = default;
   /// Throws Error for files of unlike length and for a line that is not UTF-8.
   TextPairs(const RunFile& source, const RunFile& target);
+  /// Throws Error like read_pair_rows().
+  explicit TextPairs(const RunFile& both);
+  /// Those of a run: "source" and "target", or "pairs", each behind the prefix; none where these files are not there.
+  static TextPairs of(const std::vector<RunFile>& files, const std::string& prefix);
   size_t size() const { return sources.size(); }
 
   std::string source_file, target_file;  ///< what errors call them
@@ -19,10 +23,10 @@ struct TextPairs {
 };
 
 struct PairEncoder {
-  const Tokenizer& tokenizer;
-  int32_t end;         ///< the id at the end of a text, which is added where the tokenizer does not
-  int64_t most;        ///< tokens of a side
-  bool skip_unusable;  ///< pairs with an empty or too long side are left out instead of being an error
+  const Tokenizer &source, &target;  ///< may be one
+  int32_t end;                       ///< the id at the end of a text, which is added where the tokenizer does not
+  int64_t most;                      ///< tokens of a side
+  bool skip_unusable;                ///< pairs with an empty or too long side are left out instead of being an error
 
   /// What is left out is removed from `pairs`, too. Throws Error naming file and line.
   TokenPairs encode(TextPairs& pairs) const;

@@ -21,38 +21,67 @@ std::string count_text(const TokenPairs& pairs) {
                      static_cast<double>(targets) / count);
 }
 
-/// Of both sides' lines.
-TokenizerFiles make_joint_tokenizer(const TrainFlags& flags, const TextPairs& pairs) {
+/// Of both sides, which share the source's where there is no other.
+struct PairTokenizers {
+  TokenizerFiles source;
+  std::optional<TokenizerFiles> target;
+
+  const TokenizerFiles& of_target() const { return target ? *target : source; }
+};
+
+PairTokenizers make_tokenizers(const TrainFlags& flags, const TextPairs& pairs) {
+  constexpr auto layout = TokenizerTraining::Layout::translation;
+  if (flags.apart) return {make_tokenizer(flags, layout, pairs.sources), make_tokenizer(flags, layout, pairs.targets)};
   std::vector<std::string> lines = pairs.sources;
   lines.insert(lines.end(), pairs.targets.begin(), pairs.targets.end());
-  return make_tokenizer(flags, TokenizerTraining::Layout::translation, lines);
+  return {make_tokenizer(flags, layout, lines), std::nullopt};
+}
+
+PairTokenizers tokenizers_of(const TrainFlags& flags, const std::filesystem::path& checkpoint, const TextPairs& pairs) {
+  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
+  if (folder.empty() && !flags.target_tokenizer.empty())
+    throw UsageError("--target-tokenizer needs the source's --tokenizer FOLDER");
+  if (folder.empty()) return make_tokenizers(flags, pairs);
+  if (flags.apart) throw UsageError("--apart is for vocabularies that are made; name the other by --target-tokenizer");
+  PairTokenizers files{TokenizerFiles::load(folder), TokenizerFiles::load_target(folder)};
+  if (!flags.target_tokenizer.empty())
+    files.target = TokenizerFiles::load(resolve_tokenizer_folder(flags.target_tokenizer));
+  return files;
+}
+
+/// The ids that both sides are filled up and ended with. Throws Error when these differ.
+SpecialIds common_ids(const PairTokenizers& files, const Tokenizer& source, const Tokenizer& target) {
+  const SpecialIds ids = special_ids(target, files.of_target().name()),
+                   others = special_ids(source, files.source.name());
+  check(ids.padding == others.padding && ids.end == others.end,
+        "{} and {} have other ids for padding or the end of a text; both sides need the same", files.source.name(),
+        files.of_target().name());
+  return ids;
 }
 
 }  // namespace
 
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
-  TextPairs training(*find_file(files, "source"), *find_file(files, "target"));
-  const RunFile* validated = find_file(files, "valid source");
-  TextPairs validation = validated ? TextPairs(*validated, *find_file(files, "valid target")) : TextPairs();
+  TextPairs training = TextPairs::of(files, ""), validation = TextPairs::of(files, "valid ");
+  const bool validated = validation.size() > 0;
 
-  const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  const TokenizerFiles text = folder.empty() ? make_joint_tokenizer(flags, training) : TokenizerFiles::load(folder);
-  Tokenizer tokenizer = text.tokenizer();
-  SpecialIds ids = special_ids(tokenizer, text.name());
-  TrainJob job;
-  nlohmann::json changes = nlohmann::json::object();
-  if (flags.from.empty() && checkpoint.empty()) {
-    job.ids = changes = keys_of(ids);
-    changes.update({{"vocab_size", tokenizer.size()}, {"decoder_vocab_size", tokenizer.size()}});
-  }
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  job.write_text = [text](const std::filesystem::path& out) { text.write(out); };
+  const PairTokenizers text = tokenizers_of(flags, checkpoint, training);
+  Tokenizer source = text.source.tokenizer(), target = text.of_target().tokenizer();
+  SpecialIds ids = common_ids(text, source, target);
+  TrainJob job = job_of_tokens(flags, checkpoint,
+                               {.count = target.size(),
+                                .source_count = text.target ? source.size() : 0,
+                                .ids = keys_of(ids),
+                                .write = [text](const std::filesystem::path& folder) {
+                                  text.source.write(folder);
+                                  if (text.target) text.target->write_target(folder);
+                                }});
   const Model& model = *job.model;
   ids = ids_in(*model.config, ids);
   check(model.has_encoder(), "--pairs trains an encoder-decoder, {} is none", model.family);
-  check_vocabulary(tokenizer.size(), model);
   set_context(flags, model);
-  const PairEncoder encoder{tokenizer, ids.end, flags.context, flags.skip_long};
+  job.perplexity = true;
+  const PairEncoder encoder{source, target, ids.end, flags.context, flags.skip_long};
   const size_t given = training.size() + validation.size();
   TokenPairs trained = encoder.encode(training), valid = encoder.encode(validation);
   const size_t skipped = given - training.size() - validation.size();
@@ -66,8 +95,8 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   job.summary += '\n' + data->describe("pairs");
   job.data = std::move(data);
   if (validated && flags.score_lines > 0)
-    job.scorer = std::make_unique<PairScorer>(model, std::move(tokenizer), std::move(validation), ids.decoder_start,
-                                              ids.end, static_cast<size_t>(flags.score_lines));
+    job.scorer = std::make_unique<PairScorer>(model, std::move(source), std::move(target), std::move(validation),
+                                              ids.decoder_start, ids.end, static_cast<size_t>(flags.score_lines));
   return job;
 }
 

@@ -27,17 +27,10 @@ TrainJob permuted_job(TrainFlags& flags, const std::vector<RunFile>& files, cons
   const TokenizerFiles tokens =
       tokenizer_of_text(flags, checkpoint, *find_file(files, "permuted"), TokenizerTraining::Layout::xlnet);
   const Tokenizer tokenizer = tokens.tokenizer();
-  TrainJob job;
-  nlohmann::json changes = nlohmann::json::object();
-  if (flags.from.empty() && checkpoint.empty()) {
-    job.ids = changes = ids_of_ends(tokenizer);
-    changes["vocab_size"] = tokenizer.size();
-  }
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  job.write_text = [tokens](const std::filesystem::path& out) { tokens.write(out); };
+  TrainJob job = job_of_tokens(flags, checkpoint,
+                               {.count = tokenizer.size(), .ids = ids_of_ends(tokenizer), .write = tokens.writer()});
   const Model& model = *job.model;
   check(model.query_stream, "--permuted trains XLNet's language model, not this {} model", model.family);
-  check_vocabulary(tokenizer.size(), model);
   set_window(flags, model);
   TextSplit text = split_of_files(tokens, tokenizer, flags, files, "permuted");
   job.summary = fmt::format("{}; of {} at most {} are predicted", describe(text), flags.context,

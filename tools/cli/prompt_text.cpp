@@ -5,11 +5,16 @@
 #include "models/text/sentinels.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
 
-PromptText::PromptText(const std::filesystem::path& folder) {
-  const JsonObject file = JsonObject::load(folder / "tokenizer.json");
+PromptText::PromptText(const std::filesystem::path& folder) : PromptText(JsonObject::load(folder / "tokenizer.json")) {
+  if (std::filesystem::exists(folder / target_tokenizer_file))
+    target_ = std::make_shared<PromptText>(PromptText(JsonObject::load(folder / target_tokenizer_file)));
+}
+
+PromptText::PromptText(const JsonObject& file) {
   if (Vocabulary::is_one(file))
     vocabulary_ = Vocabulary::from(file);
   else

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -16,6 +17,8 @@ class PromptText {
  public:
   /// Throws Error when the folder has no tokenizer.json that can be used.
   explicit PromptText(const std::filesystem::path& folder);
+  /// Of what the model writes: another tokenizer where an encoder has a vocabulary of its own.
+  const PromptText& target() const { return target_ ? *target_ : *this; }
 
   /// The ids of a prompt, with the special tokens that belong around a text. Throws Error when there are none, and on
   /// characters that the model does not know.
@@ -37,8 +40,11 @@ class PromptText {
   std::function<std::string(std::optional<int32_t>)> stream(std::span<const int32_t> prompt) const;
 
  private:
+  explicit PromptText(const JsonObject& file);
+
   std::optional<Vocabulary> vocabulary_;
   std::optional<Tokenizer> tokenizer_;
+  std::shared_ptr<const PromptText> target_;
 };
 
 }  // namespace vkformer

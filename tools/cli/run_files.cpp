@@ -19,11 +19,12 @@ std::vector<RunFile> named_files(const TrainFlags& flags, const std::vector<RunF
   if (!flags.valid.empty() && !kind->has_valid)
     throw UsageError(
         fmt::format("--valid does not go with {}; --validation-fraction says what is not trained on", kind->option));
-  if (!flags.valid.empty() && flags.valid.size() != kind->roles.size())
+  if (!flags.valid.empty() && kind->roles_of(flags.valid.size()).empty())
     throw UsageError(fmt::format("--valid takes as many files as {}: {}", kind->option, kind->roles.size()));
   std::vector<RunFile> files;
   const auto add = [&](const std::string& prefix, const std::vector<std::string>& paths) {
-    for (size_t i = 0; i < paths.size(); ++i) files.push_back({prefix + kind->roles[i], paths[i], {}});
+    const std::vector<std::string> roles = kind->roles_of(paths.size());
+    for (size_t i = 0; i < paths.size(); ++i) files.push_back({prefix + roles[i], paths[i], {}});
   };
   if (flags.files.contains(kind->option)) add("", flags.files.at(kind->option));
   add(valid_prefix, flags.valid);
@@ -34,7 +35,7 @@ std::vector<RunFile> named_files(const TrainFlags& flags, const std::vector<RunF
 std::string option_of_role(const std::string& role) {
   if (role.starts_with(valid_prefix)) return "--valid";
   for (const JobKind& kind : job_kinds())
-    if (std::ranges::find(kind.roles, role) != kind.roles.end()) return kind.option;
+    if (role == kind.one_role || std::ranges::find(kind.roles, role) != kind.roles.end()) return kind.option;
   return role;
 }
 

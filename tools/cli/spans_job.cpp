@@ -16,17 +16,10 @@ TrainJob spans_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   std::vector<int32_t> sentinels = sentinel_ids(tokenizer);
   check(!sentinels.empty(),
         "{} has no sentinels; --spans needs a tokenizer with <extra_id_0>, <extra_id_1> .., as T5's", tokens.name());
-  TrainJob job;
-  nlohmann::json changes = nlohmann::json::object();
-  if (flags.from.empty() && checkpoint.empty()) {
-    job.ids = changes = keys_of(ids);
-    changes["vocab_size"] = changes["decoder_vocab_size"] = tokenizer.size();
-  }
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  job.write_text = [tokens](const std::filesystem::path& out) { tokens.write(out); };
+  TrainJob job =
+      job_of_tokens(flags, checkpoint, {.count = tokenizer.size(), .ids = keys_of(ids), .write = tokens.writer()});
   const Model& model = *job.model;
   check(model.has_encoder(), "--spans trains an encoder-decoder, {} is none", model.family);
-  check_vocabulary(tokenizer.size(), model);
   ids = ids_in(*model.config, ids);
   set_window(flags, model);
   TextSplit text = split_of_files(tokens, tokenizer, flags, files, "spans");

@@ -9,12 +9,9 @@ namespace vkformer {
 
 namespace {
 
-/// Text as ids, what a checkpoint needs to know of that, and the number of ids there are.
 struct EncodedText {
   TokenSequence ids;
-  int64_t size = 0;
-  nlohmann::json config;  ///< keys
-  std::function<void(const std::filesystem::path&)> write;
+  JobTokens tokens;
 };
 
 /// No token begins, ends or pads a text of characters or bytes. Without the keys, readers would take the family's usual
@@ -26,31 +23,30 @@ nlohmann::json no_special_ids() {
 /// One id a character or byte.
 EncodedText encode_symbols(std::string_view text, const Vocabulary& vocabulary) {
   return {.ids = {vocabulary.encode(text), std::ssize(text)},
-          .size = vocabulary.size(),
-          .config = no_special_ids(),
-          .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }};
+          .tokens = {.count = vocabulary.size(),
+                     .ids = no_special_ids(),
+                     .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }}};
 }
 
 EncodedText encode_pieces(const RunFile& file, const TokenizerFiles& files, bool of_symbols) {
   const Tokenizer tokenizer = files.tokenizer();
   EncodedText encoded{.ids = tokens_of_file(files, tokenizer, file),
-                      .size = tokenizer.size(),
-                      .config = of_symbols ? no_special_ids() : nlohmann::json::object(),
-                      .write = [files](const auto& folder) { files.write(folder); }};
+                      .tokens = {.count = tokenizer.size(),
+                                 .ids = of_symbols ? no_special_ids() : nlohmann::json::object(),
+                                 .write = files.writer()}};
   if (const auto end = tokenizer.id_of("<|endoftext|>"))
-    encoded.config = {{"bos_token_id", *end}, {"eos_token_id", *end}, {"pad_token_id", nullptr}};
+    encoded.tokens.ids = {{"bos_token_id", *end}, {"eos_token_id", *end}, {"pad_token_id", nullptr}};
   return encoded;
 }
 
 EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std::filesystem::path& checkpoint) {
   const std::string_view text = file.content;
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  const bool has_ids = TokenSequence::is_name(file.path);
-  if (folder.empty() && has_ids) throw UsageError("a token file needs the --tokenizer FOLDER that made it");
+  check_tokenizer(folder, file);
   if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
   const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
   const bool of_symbols = Vocabulary::is_one(tokenizer);
-  if (!has_ids && of_symbols) return encode_symbols(text, Vocabulary::from(tokenizer));
+  if (!TokenSequence::is_name(file.path) && of_symbols) return encode_symbols(text, Vocabulary::from(tokenizer));
   return encode_pieces(file, TokenizerFiles::load(folder), of_symbols);
 }
 
@@ -59,14 +55,7 @@ EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std:
 TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
   const RunFile& file = *find_file(files, "text");
   EncodedText encoded = encode_text(flags, file, checkpoint);
-  const bool own = flags.from.empty() && checkpoint.empty();  // other configs say what theirs are
-  TrainJob job;
-  nlohmann::json changes = own ? encoded.config : nlohmann::json::object();
-  if (own) changes["vocab_size"] = encoded.size;
-  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
-  job.write_text = encoded.write;
-  if (own) job.ids = encoded.config;
-  check_vocabulary(encoded.size, *job.model);
+  TrainJob job = job_of_tokens(flags, checkpoint, encoded.tokens);
   flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
   if (encoded.ids.text_bytes() > 0)
     job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(encoded.ids.text_bytes());

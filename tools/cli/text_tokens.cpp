@@ -18,6 +18,11 @@ TokenSequence tokens_of_file(const TokenizerFiles& files, const Tokenizer& token
   return ids;
 }
 
+void check_tokenizer(const std::filesystem::path& folder, const RunFile& file) {
+  if (folder.empty() && TokenSequence::is_name(file.path))
+    throw UsageError("a token file needs the --tokenizer FOLDER that made it");
+}
+
 TextSplit split_of_files(const TokenizerFiles& tokens, const Tokenizer& tokenizer, const TrainFlags& flags,
                          const std::vector<RunFile>& files, const std::string& role) {
   const TokenSequence ids = tokens_of_file(tokens, tokenizer, *find_file(files, role));
@@ -35,8 +40,7 @@ std::string describe(const TextSplit& text) {
 TokenizerFiles tokenizer_of_text(const TrainFlags& flags, const std::filesystem::path& checkpoint, const RunFile& file,
                                  TokenizerTraining::Layout layout) {
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
-  if (folder.empty() && TokenSequence::is_name(file.path))
-    throw UsageError("a token file needs the --tokenizer FOLDER that made it");
+  check_tokenizer(folder, file);
   return folder.empty() ? make_tokenizer(flags, layout, split_lines(file.content, file.path))
                         : TokenizerFiles::load(folder);
 }

@@ -7,6 +7,9 @@
 
 namespace vkformer {
 
+/// Throws UsageError for a token file without the folder of a tokenizer.
+void check_tokenizer(const std::filesystem::path& folder, const RunFile& file);
+
 /// The ids of a text, or of a token file with this tokenizer's ids. Throws Error, naming the file, for what is neither.
 TokenSequence tokens_of_file(const TokenizerFiles& files, const Tokenizer& tokenizer, const RunFile& file);
 
@@ -17,8 +20,7 @@ TextSplit split_of_files(const TokenizerFiles& tokens, const Tokenizer& tokenize
 /// "900 tokens of text to train on, 100 for validation"
 std::string describe(const TextSplit& text);
 
-/// The tokenizer of such a job: see tokenizer_folder(), or made of the text. Throws UsageError for a token file without
-/// one.
+/// The tokenizer of such a job: see tokenizer_folder(), or made of the text. Throws as check_tokenizer().
 TokenizerFiles tokenizer_of_text(const TrainFlags& flags, const std::filesystem::path& checkpoint, const RunFile& file,
                                  TokenizerTraining::Layout layout);
 

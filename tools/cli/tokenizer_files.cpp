@@ -35,6 +35,16 @@ TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
   });
 }
 
+std::optional<TokenizerFiles> TokenizerFiles::load_target(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / target_tokenizer_file;
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  return TokenizerFiles(JsonObject::load(file).value(), file.string(), {});
+}
+
+void TokenizerFiles::write_target(const std::filesystem::path& folder) const {
+  write_file_atomically(folder / target_tokenizer_file, content_.dump());
+}
+
 Tokenizer TokenizerFiles::tokenizer() const { return Tokenizer(JsonObject::parse(content_.dump(), name_)); }
 
 std::string TokenizerFiles::print() const { return content_print(content_.dump()); }

@@ -13,11 +13,17 @@ namespace vkformer {
 
 struct TrainFlags;
 
+/// The tokenizer.json of the target side, where the source has one of its own (our own name: Marian's files in
+/// transformers are other ones).
+inline constexpr const char* target_tokenizer_file = "target_tokenizer.json";
+
 class TokenizerFiles {
  public:
   using Write = std::function<void(const std::filesystem::path& folder)>;
   /// Of a folder with a tokenizer.json. Throws Error.
   static TokenizerFiles load(const std::filesystem::path& folder);
+  /// Of the target side of a model whose encoder has a vocabulary of its own; nothing where both share one.
+  static std::optional<TokenizerFiles> load_target(const std::filesystem::path& folder);
   /// `content`: of tokenizer.json. `name`: what errors call it.
   TokenizerFiles(nlohmann::json content, std::string name, Write write)
       : content_(std::move(content)), name_(std::move(name)), write_(std::move(write)) {}
@@ -28,6 +34,9 @@ class TokenizerFiles {
   std::string print() const;
   /// tokenizer.json and what transformers reads beside it.
   void write(const std::filesystem::path& folder) const { write_(folder); }
+  const Write& writer() const { return write_; }
+  /// Writes tokenizer.json as what load_target() reads, beside the source's.
+  void write_target(const std::filesystem::path& folder) const;
 
  private:
   nlohmann::json content_;

@@ -46,9 +46,33 @@ void set_context(TrainFlags& flags, const Model& model) {
         model.context);
 }
 
-void check_vocabulary(int64_t tokens, const Model& model) {
-  check(tokens <= model.vocabulary, "the tokenizer has {} tokens, the model only {}; they don't belong together",
-        tokens, model.vocabulary);
+TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& checkpoint, const JobTokens& tokens,
+                       nlohmann::json changes) {
+  TrainJob job;
+  if (flags.from.empty() && checkpoint.empty()) {  // other configs say what theirs are
+    job.ids = tokens.ids;
+    changes.update(tokens.ids);
+    changes["vocab_size"] = changes["decoder_vocab_size"] = tokens.count;
+    if (tokens.source_count > 0) {
+      changes["vocab_size"] = tokens.source_count;
+      changes["share_encoder_decoder_embeddings"] = false;
+    }
+  }
+  job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
+  job.write_text = tokens.write;
+  const Model& model = *job.model;
+  const bool apart = tokens.source_count > 0;
+  check(!apart || model.source_vocabulary > 0,
+        "both sides of this {} model share one vocabulary; give it one tokenizer", model.family);
+  check(apart || model.source_vocabulary == 0,
+        "the sides of this {} model have a vocabulary each; name the other one's folder by --target-tokenizer",
+        model.family);
+  const auto fits = [](int64_t count, int64_t known) {
+    check(count <= known, "the tokenizer has {} tokens, the model only {}; they don't belong together", count, known);
+  };
+  fits(tokens.count, model.vocabulary);
+  fits(tokens.source_count, model.read_vocabulary());
+  return job;
 }
 
 namespace {
@@ -88,11 +112,12 @@ std::string options_of_kinds() {
   return text;
 }
 
-/// Throws Error for a --keep-best or --early-stopping that no evaluation of the job could follow.
+/// Throws Error for what an evaluation must decide, when no evaluation of the job could.
 void check_metric(const TrainFlags& flags, const TrainJob& job) {
-  if (flags.keep_best.empty() && flags.early_stopping == 0) return;
+  if (!flags.follows_best()) return;
   if (flags.keep_best.empty() || flags.keep_best == "loss") {
-    check(job.data->validation_batches() > 0, "--keep-best loss and --early-stopping need a validation split");
+    check(job.data->validation_batches() > 0,
+          "--keep-best loss, --early-stopping and --average-best need a validation split");
     return;
   }
   const std::vector<std::string> known = job.scorer ? job.scorer->metrics() : std::vector<std::string>();
@@ -104,6 +129,7 @@ void check_flags(const TrainFlags& flags) {
   if (flags.out.empty() && !flags.plan)
     throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
   const JobKind* kind = kind_of_flags(flags);
+  if (kind != nullptr) check_options(*kind, flags.given);
   if (flags.resume) return;
   if (flags.config.empty() == flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");
   if (kind == nullptr) throw UsageError(fmt::format("train needs files: {}", options_of_kinds()));
@@ -124,7 +150,11 @@ void train(TrainFlags flags) {
     flags.settings.schedule = schedule_named(flags.schedule);
   }
   state.files = read_run_files(flags, state.files);
-  const TrainJob job = kind_of_files(state.files).make(flags, state.files, checkpoint);
+  const JobKind& kind = kind_of_files(state.files);
+  check_options(kind, flags.given);
+  if ((flags.average > 1) + (flags.settings.moving_average > 0) + (flags.average_best > 0) > 1)
+    throw UsageError("--average, --average-best and --moving-average exclude each other; this run has another one");
+  const TrainJob job = kind.make(flags, state.files, checkpoint);
   const Model& model = *job.model;
   if (flags.epochs > 0)
     flags.settings.iterations =

@@ -22,6 +22,14 @@ struct TrainJob {
   std::unique_ptr<JobScorer> scorer;                             ///< may be absent
 };
 
+/// What the model and the checkpoints of a job must know of its tokens.
+struct JobTokens {
+  int64_t count = 0;
+  int64_t source_count = 0;  ///< of an encoder with a vocabulary of its own; 0: it shares the other one
+  nlohmann::json ids = nlohmann::json::object();            ///< keys of a new model's config.json: special tokens
+  std::function<void(const std::filesystem::path&)> write;  ///< tokenizer.json and what belongs to it
+};
+
 /// The config.json that a new run begins with: the flags' own, or that of the folder they start from.
 std::string config_file(const TrainFlags& flags);
 
@@ -29,11 +37,13 @@ std::string config_file(const TrainFlags& flags);
 /// dropout; with a checkpoint its own.
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes);
 
+/// A job with nothing but its model, of these tokens, and what it writes of them. `changes`: keys of the config of
+/// every run that resumes none. Throws Error when there are more tokens than the model knows, or other vocabularies.
+TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& checkpoint, const JobTokens& tokens,
+                       nlohmann::json changes = nlohmann::json::object());
+
 /// Sets the most positions of a sequence where the flags have none: the model's. Throws Error for more than it has.
 void set_context(TrainFlags& flags, const Model& model);
-
-/// Throws Error when a tokenizer has more tokens than the model knows.
-void check_vocabulary(int64_t tokens, const Model& model);
 
 /// A causal model on one text, of characters or bytes. `checkpoint`: of a run that is resumed, or empty. Sets the
 /// flags' context where they have none.

@@ -55,8 +55,10 @@ TrainRun::TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Tra
       metrics_(flags.out, state_.iteration, facts_of(flags, job, backend, state_)),
       progress_(flags.settings.iterations, flags.common.quiet) {
   if (flags.resume) saved_ = first_;
-  if (!flags.keep_best.empty() || flags.early_stopping > 0)
-    best_ = std::make_unique<BestCheckpoint>(flags.out, flags.keep_best.empty() ? "loss" : flags.keep_best);
+  if (!flags.follows_best()) return;
+  const std::string metric = flags.keep_best.empty() ? "loss" : flags.keep_best;
+  best_ = std::make_unique<BestCheckpoint>(std::filesystem::path(flags.out) / "best", metric);
+  if (flags.average_best > 0) good_ = std::make_unique<BestCheckpoints>(flags.out, metric, flags.average_best);
 }
 
 void TrainRun::train() {
@@ -182,20 +184,23 @@ bool TrainRun::stops_early() const {
 
 void TrainRun::keep_if_best(const nlohmann::json& row) {
   const std::string key = best_->metric() == "loss" ? "validation_loss" : best_->metric();
-  best_->take(state_.iteration, row[key].get<double>(), [&](const std::filesystem::path& folder) {
+  const auto value = row[key].get<double>();
+  const auto write = [&](const std::filesystem::path& folder) {
     write_model(folder, job_);
     save_parameters(trainer_.store(), job_.model->parameters, folder / "model.safetensors");
-  });
+  };
+  best_->take(state_.iteration, value, write);
+  if (good_) good_->take(state_.iteration, value, write);
 }
 
 /// In the end the mean takes the place of the trained parameters.
 void TrainRun::average() {
   const bool moving = flags_.settings.moving_average > 0;
-  if (flags_.average == 1 && !moving) return;
+  if (flags_.average == 1 && !moving && !good_) return;
   CheckpointWriter writer(std::filesystem::path(flags_.out) / "average");
   if (writer.latest_step() == state_.iteration) return;  // the run was complete before
-  std::vector<std::filesystem::path> folders = kept_checkpoints(flags_.out);
-  folders.resize(std::min(folders.size(), static_cast<size_t>(flags_.average)));
+  std::vector<std::filesystem::path> folders = good_ ? good_->folders() : kept_checkpoints(flags_.out);
+  if (!good_) folders.resize(std::min(folders.size(), static_cast<size_t>(flags_.average)));
   const std::vector<ParameterSpec>& parameters = job_.model->parameters;
   if (moving) trainer_.use_moving_average();
   const auto folder = writer.commit(state_.iteration, [&](const std::filesystem::path& unfinished) {
@@ -206,7 +211,8 @@ void TrainRun::average() {
       average_weights(folders, parameters, unfinished / "model.safetensors");
   });
   if (!moving) load_parameters(trainer_.store(), parameters, folder);
-  const std::string what = moving ? "moving average" : fmt::format("mean of the last {} checkpoints", folders.size());
+  const std::string what =
+      moving ? "moving average" : fmt::format("mean of the {} {} checkpoints", good_ ? "best" : "last", folders.size());
   const Evaluation evaluation = evaluate(job_, backend_, trainer_, true, 0);
   show({{"average", what}}, fmt::format("the {}, {}", what, folder.string()), evaluation, true);
 }

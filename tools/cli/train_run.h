@@ -48,7 +48,8 @@ class TrainRun {
   std::optional<int64_t> saved_;  ///< iteration of the last checkpoint
   bool proven_ = false;           ///< a finite iteration has followed it
   CheckpointWriter writer_;
-  std::unique_ptr<BestCheckpoint> best_;  ///< with --keep-best or --early-stopping
+  std::unique_ptr<BestCheckpoint> best_;   ///< with --keep-best, --early-stopping or --average-best
+  std::unique_ptr<BestCheckpoints> good_;  ///< with --average-best
   Metrics metrics_;
   Progress progress_;
   double started_ = 0;

@@ -45,6 +45,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("keep_best", f.keep_best, 0);
   visit("early_stopping", f.early_stopping, 0);
   visit("average", f.average, 1);
+  visit("average_best", f.average_best, 0);
   visit("moving_average", s.moving_average, 0);
 }
 
@@ -86,8 +87,8 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
 }
 
 RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
-  for (const char* option : {"--dropout", "--bytes", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--from",
-                             "config", "--moving-average"})
+  for (const char* option : {"--dropout", "--bytes", "--tokenizer", "--target-tokenizer", "--apart", "--tokenizer-kind",
+                             "--vocabulary", "--from", "config", "--moving-average"})
     if (flags.given.contains(option))
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");

@@ -27,7 +27,7 @@ void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const s
                 const std::vector<Hypothesis>& best) {
   auto json = nlohmann::json{{"source", source}, {"hypotheses", nlohmann::json::array()}};
   for (const Hypothesis& hypothesis : best) {
-    const std::string text = on_one_line(tokenizer.decode(hypothesis.ids));
+    const std::string text = on_one_line(tokenizer.target().decode(hypothesis.ids));
     if (flags.common.json)
       json["hypotheses"].push_back({{"text", text}, {"score", hypothesis.score}});
     else if (flags.returned > 1)

@@ -25,7 +25,7 @@ void add_train_verb(CLI::App& app) {
     command
         ->add_option_function<std::vector<std::string>>(
             kind.option, [flags, &kind](const auto& files) { flags->files[kind.option] = files; }, kind.help)
-        ->expected(static_cast<int>(kind.roles.size()))
+        ->expected(kind.one_role.empty() ? static_cast<int>(kind.roles.size()) : 1, static_cast<int>(kind.roles.size()))
         ->type_name(kind.type_name);
   command
       ->add_option("--valid", flags->valid,
@@ -40,7 +40,15 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--tokenizer-kind", flags->tokenizer_kind, "of one that is made")
       ->check(CLI::IsMember({"bpe", "unigram"}))
       ->capture_default_str();
-  command->add_option("--vocabulary", flags->vocabulary, "tokens of one that is made (of pairs: for both sides)")
+  command->add_flag("--apart", flags->apart,
+                    "the sides of pairs get vocabularies of their own (the original Transformer, Marian)");
+  command
+      ->add_option("--target-tokenizer", flags->target_tokenizer,
+                   "of pairs: the targets' folder, beside the sources' --tokenizer")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--vocabulary", flags->vocabulary,
+                   "tokens of one that is made (of pairs: for both sides, or with --apart for each)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
       ->capture_default_str();
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
@@ -136,14 +144,16 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
       ->check(CLI::NonNegativeNumber);
-  CLI::Option* average =
-      command->add_option("--average", flags->average, "write the mean of the last so many checkpoints to RUN/average")
-          ->check(CLI::Range(1, 1000));
+  command->add_option("--average", flags->average, "write the mean of the last so many checkpoints to RUN/average")
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--average-best", flags->average_best,
+                   "write the mean of the models of the so many best evaluations (by --keep-best, else by loss) there")
+      ->check(CLI::Range(1, 1000));
   command
       ->add_option("--moving-average", s.moving_average,
-                   "write a moving average of the parameters with this decay, as 0.999, to RUN/average")
-      ->check(CLI::Range(0.0, 0.9999999))
-      ->excludes(average);
+                   "write a moving average of the parameters with this decay, as 0.999, there")
+      ->check(CLI::Range(0.0, 0.9999999));
   command->callback([flags, command] {
     remember_given(*command, flags->given);
     train(*flags);
