@@ -83,10 +83,10 @@ def marian(encoder, decoder, width, heads, inner, vocab, positions):
     return case
 
 
-def apart(recipe, source_vocab):
-    """An encoder with a vocabulary of its own."""
+def apart(recipe):
+    """Two embeddings; of one size, since the beam search of transformers takes the encoder's for the decoder's."""
     recipe["config"].update(share_encoder_decoder_embeddings=False)
-    return dict(recipe, source_vocab=source_vocab)
+    return recipe
 
 
 def t5(encoder, decoder, width, heads, inner, vocab, gated):
@@ -129,8 +129,8 @@ LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=4.0, low_freq_facto
 SMALL = {
     "bart": case("learned positions offset by 2, normed embeddings, post-norm, gelu; 2 encoder and 1 decoder layers",
                  31, 13, bart(2, 1, 15, 3, 19, 61, 24), target=9),
-    "marian_apart": case("vocabularies of their own for encoder and decoder", 45, 13,
-                         apart(marian(1, 1, 15, 3, 19, 61, 24), 67), target=9),
+    "marian_apart": case("embeddings of their own for encoder and decoder", 45, 13,
+                         apart(marian(1, 1, 15, 3, 19, 61, 24)), target=9),
     "roberta_mlm": case("positions count from pad id + 1, masked language model", 32, 13,
                         roberta("masked", 2, 15, 3, 19, 61, 17)),
     "roberta_cls": case("head of the first token: dense, tanh, projection", 33, 11,

@@ -130,7 +130,7 @@ def make(name, folder):
     case = CASES[name]
     folder.mkdir(parents=True, exist_ok=True)
     family, architecture, task = case["family"], case["architecture"], case["task"]
-    settings = dict(case["config"], vocab_size=case.get("source_vocab", case["vocab"]), **NO_DROPOUT[family])
+    settings = dict(case["config"], vocab_size=case["vocab"], **NO_DROPOUT[family])
     if task in CLASSES:
         settings["num_labels"] = CLASSES[task]
     config = settings if family == "vaswani" else getattr(transformers, architecture).config_class(**settings)

@@ -36,9 +36,8 @@ def random_weights(model, names, case, seed):
     return weights
 
 
-def random_ids(random, case, shape, source=False):
-    vocab = case.get("source_vocab", case["vocab"]) if source else case["vocab"]
-    last = vocab - (case.get("pad", 0) == vocab - 1)
+def random_ids(random, case, shape):
+    last = case["vocab"] - (case.get("pad", 0) == case["vocab"] - 1)
     return torch.randint(case["first_id"], last, shape, generator=random)
 
 
@@ -49,7 +48,7 @@ def random_inputs(case, seed):
     batch = 2 if seq >= 100 else 3
     lengths = [seq] * batch if case.get("full") else [seq, seq * 2 // 3, seq * 7 // 12][:batch]
     pad = case["config"].get("pad_token_id", 0)
-    ids = random_ids(random, case, (batch, seq), source=True)
+    ids = random_ids(random, case, (batch, seq))
     ids[0, 3] = ids[0, 4] = ids[0, 1]  # repeated tokens add up in the embedding's gradient
     mask = (torch.arange(seq)[None] < torch.tensor(lengths)[:, None]).long()
     draw = torch.rand(batch, seq, generator=random)
@@ -89,7 +88,7 @@ def random_inputs(case, seed):
 def random_prompts(case, seed):
     random = torch.Generator().manual_seed(seed)
     width, short = (9, 6) if case["task"] == "seq2seq" else (5, 3)
-    ids = random_ids(random, case, (2, width), source=True)
+    ids = random_ids(random, case, (2, width))
     ones = torch.ones_like(ids)
     if case["task"] == "seq2seq":
         mask = ones.clone()
