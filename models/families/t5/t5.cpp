@@ -144,7 +144,7 @@ class Builder {
   Layers layers_;
 };
 
-/// Start values as of Hugging Face's T5PreTrainedModel._init_weights.
+/// Start values as of Hugging Face's T5PreTrainedModel._init_weights, but for a head of its own.
 std::vector<ParameterSpec> parameters_of(const T5Config& c) {
   const auto root = [](int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); };
   const int64_t heads_width = c.heads * c.head_width;
@@ -180,7 +180,8 @@ std::vector<ParameterSpec> parameters_of(const T5Config& c) {
     }
     norm(stack_of(encoder) + ".final_layer_norm");
   }
-  if (!c.tied) list.normal("lm_head.weight", {c.vocabulary, c.width});
+  // transformers takes 1 instead of the root: the first loss is then many nats above chance.
+  if (!c.tied) list.normal("lm_head.weight", {c.vocabulary, c.width}, c.factor * root(c.width));
   return list.take();
 }
 
