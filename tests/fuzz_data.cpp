@@ -25,79 +25,69 @@ const std::string good_json_lines = R"({"text": "caf\u00e9 \ud83d\ude42", "label
 const std::string good_csv = "label,text,more\r\na,\"x, \"\"y\"\"\nz\",1\r\nb,caf\xC3\xA9,\n";
 const std::string good_tsv = "sentence1\tlabel\tsentence2\n\"a\t1\tb\n\tc\t\n";
 
+/// Files' names and contents.
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+/// Calls read(content, name) for each file, which must be good, then for damaged ones in turn, `count` in all.
+template <class Read>
+Tally read_damaged(const Files& files, uint64_t seed, size_t count, Read read) {
+  Mutator mutate(seed);
+  Tally tally;
+  for (const auto& [name, content] : files) attempt(tally, [&] { read(content, name); });
+  REQUIRE(tally.read == std::ssize(files));
+  for (size_t i = 0; i < count; ++i) {
+    const auto& [name, content] = files[i % files.size()];
+    const std::string damaged = mutate.bytes(content);
+    attempt(tally, [&] { read(damaged, name); });
+  }
+  return tally;
+}
+
 }  // namespace
 
 TEST_CASE("damaged labelled rows are read or refused", "[data][fuzz]") {
-  Mutator mutate(5);
-  Tally tally;
-  const std::vector<std::pair<std::string, std::string>> files{
-      {"rows.jsonl", good_json_lines}, {"rows.csv", good_csv}, {"rows.tsv", good_tsv}};
-  for (const auto& [name, content] : files) attempt(tally, [&] { read_labelled_rows(content, name); });
-  REQUIRE(tally.read == 3);
-  for (size_t i = 0; i < 6000; ++i) {
-    const auto& [name, content] = files[i % files.size()];
-    const std::string damaged = mutate.bytes(content);
-    attempt(tally, [&] {
-      const LabelledRows rows = read_labelled_rows(damaged, name);
-      for (const LabelledRow& row : rows.rows) REQUIRE((row.line > 0 && !row.label.empty()));
-      const auto names = label_names(rows);
-      REQUIRE(classes_of_rows(rows, names).size() == rows.rows.size());
-    });
-  }
+  const Files files{{"rows.jsonl", good_json_lines}, {"rows.csv", good_csv}, {"rows.tsv", good_tsv}};
+  const Tally tally = read_damaged(files, 5, 6000, [](const std::string& content, const std::string& name) {
+    const LabelledRows rows = read_labelled_rows(content, name);
+    for (const LabelledRow& row : rows.rows) REQUIRE((row.line > 0 && !row.label.empty()));
+    const auto names = label_names(rows);
+    REQUIRE(classes_of_rows(rows, names).size() == rows.rows.size());
+  });
   CHECK(tally.refused > 1000);
   CHECK(tally.read > 200);
 }
 
 TEST_CASE("damaged pairs are read or refused", "[data][fuzz]") {
-  Mutator mutate(6);
-  Tally tally;
-  const std::vector<std::pair<std::string, std::string>> files{
-      {"pairs.tsv", "one\teins\r\ncaf\xC3\xA9\t\tmore\n\t\n"},
-      {"pairs.jsonl", R"({"translation": {"en": "one", "de": "eins"}, "id": 7}
+  const Files files{{"pairs.tsv", "one\teins\r\ncaf\xC3\xA9\t\tmore\n\t\n"},
+                    {"pairs.jsonl", R"({"translation": {"en": "one", "de": "eins"}, "id": 7}
 {"translation": {"de": "zwei", "en": "two"}}
 )"},
-      {"plain.jsonl", "{\"source\": \"a\", \"target\": \"b\"}\n"}};
-  for (const auto& [name, content] : files) attempt(tally, [&] { read_pair_rows(content, name); });
-  REQUIRE(tally.read == 3);
+                    {"plain.jsonl", "{\"source\": \"a\", \"target\": \"b\"}\n"}};
   CHECK(read_pair_rows(files[0].second, "pairs.tsv").targets == std::vector<std::string>{"eins", "", ""});
   const PairRows nested = read_pair_rows(files[1].second, "pairs.jsonl");
   CHECK(nested.sources == std::vector<std::string>{"one", "two"});
   CHECK(nested.targets == std::vector<std::string>{"eins", "zwei"});
-  for (size_t i = 0; i < 3000; ++i) {
-    const auto& [name, content] = files[i % files.size()];
-    const std::string damaged = mutate.bytes(content);
-    attempt(tally, [&] {
-      const PairRows rows = read_pair_rows(damaged, name);
-      REQUIRE((rows.sources.size() == rows.targets.size() && !rows.sources.empty()));
-    });
-  }
+  const Tally tally = read_damaged(files, 6, 3000, [](const std::string& content, const std::string& name) {
+    const PairRows rows = read_pair_rows(content, name);
+    REQUIRE((rows.sources.size() == rows.targets.size() && !rows.sources.empty()));
+  });
   CHECK(tally.refused > 500);
   CHECK(tally.read > 200);
 }
 
 TEST_CASE("damaged tagged words are read or refused", "[data][fuzz]") {
-  Mutator mutate(8);
-  Tally tally;
-  const std::vector<std::pair<std::string, std::string>> files{
-      {"words.conll", "-DOCSTART- -X- O\n\nNew NNP B-LOC\nYork NNP I-LOC\n\ncaf\xC3\xA9\tO\r\n"},
-      {"words.jsonl", R"({"tokens": ["New", "York"], "ner_tags": ["B-LOC", "I-LOC"]}
+  const Files files{{"words.conll", "-DOCSTART- -X- O\n\nNew NNP B-LOC\nYork NNP I-LOC\n\ncaf\xC3\xA9\tO\r\n"},
+                    {"words.jsonl", R"({"tokens": ["New", "York"], "ner_tags": ["B-LOC", "I-LOC"]}
 {"words": ["a"], "labels": ["O"]}
 {"tokens": [], "tags": []}
 )"}};
-  for (const auto& [name, content] : files) attempt(tally, [&] { read_tagged_texts(content, name); });
-  REQUIRE(tally.read == 2);
-  for (size_t i = 0; i < 3000; ++i) {
-    const auto& [name, content] = files[i % files.size()];
-    const std::string damaged = mutate.bytes(content);
-    attempt(tally, [&] {
-      const TaggedTexts texts = read_tagged_texts(damaged, name);
-      for (const TaggedText& text : texts.texts)
-        REQUIRE(
-            (!text.words.empty() && text.words.size() == text.tags.size() && text.lines.size() == text.words.size()));
-      const auto names = tag_names(texts);
-      REQUIRE(classes_of_words(texts, names).size() == texts.texts.size());
-    });
-  }
+  const Tally tally = read_damaged(files, 8, 3000, [](const std::string& content, const std::string& name) {
+    const TaggedTexts texts = read_tagged_texts(content, name);
+    for (const TaggedText& text : texts.texts)
+      REQUIRE((!text.words.empty() && text.words.size() == text.tags.size() && text.lines.size() == text.words.size()));
+    const auto names = tag_names(texts);
+    REQUIRE(classes_of_words(texts, names).size() == texts.texts.size());
+  });
   CHECK(tally.refused > 500);
   CHECK(tally.read > 200);
 }
