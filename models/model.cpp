@@ -22,7 +22,7 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
       check(value >= 0 && value < limit, "{} holds {}; the model has {} {}", input, value, limit, what);
   };
   check_below("ids", "ids", model.vocabulary);
-  check_below("source", "ids", model.read_vocabulary());
+  check_below("source", "ids", model.input_vocabulary());
   check_below("segments", "token types", model.segments);
   for (int32_t position : values_of("predicted"))
     check(position >= -1 && position < shape.rows * shape.positions, "predicted holds {}; the batch has {} positions",

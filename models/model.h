@@ -110,7 +110,7 @@ struct Model {
   /// It writes text token by token.
   bool generates() const { return task == Task::causal || task == Task::seq2seq; }
   /// The vocabulary that an encoder, or a model without one, reads.
-  int64_t read_vocabulary() const { return source_vocabulary > 0 ? source_vocabulary : vocabulary; }
+  int64_t input_vocabulary() const { return source_vocabulary > 0 ? source_vocabulary : vocabulary; }
   int64_t parameter_count() const;
 };
 

@@ -27,7 +27,7 @@ int64_t fitting_tokens(const Model& model, const GenerationConfig& config, int64
 PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given,
                               int64_t source_positions) {
   check(model.generates(), "this {} model does not write text", model.family);
-  check_prompts(given, model.read_vocabulary());
+  check_prompts(given, model.input_vocabulary());
   PreparedSearch prepared;
   size_t longest = 0, shortest = SIZE_MAX;
   for (const auto& ids : given) {

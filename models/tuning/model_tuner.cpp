@@ -21,7 +21,7 @@ void fill_inputs(Program& program, const Model& model, int64_t position) {
       for (size_t i = 0; i < count; ++i) values[i] = static_cast<int32_t>(value(static_cast<int64_t>(i)));
     };
     if (info.name == "ids") fill([&](int64_t i) { return i * 7919 % model.vocabulary; });
-    if (info.name == "source") fill([&](int64_t i) { return i * 7919 % model.read_vocabulary(); });
+    if (info.name == "source") fill([&](int64_t i) { return i * 7919 % model.input_vocabulary(); });
     if (info.name.ends_with("mask")) fill([](int64_t) { return 1; });
     if (info.name == "position") fill([&](int64_t) { return position; });
     if (info.name == "last") {  // the last position of each row

@@ -71,7 +71,7 @@ TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& che
     check(count <= known, "the tokenizer has {} tokens, the model only {}; they don't belong together", count, known);
   };
   fits(tokens.count, model.vocabulary);
-  fits(tokens.source_count, model.read_vocabulary());
+  fits(tokens.source_count, model.input_vocabulary());
   return job;
 }
 

@@ -148,11 +148,12 @@ void add_train_verb(CLI::App& app) {
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--average-best", flags->average_best,
-                   "write the mean of the models of the so many best evaluations (by --keep-best, else by loss) there")
+                   "write the mean of the models of the so many best evaluations (by --keep-best, else by loss) to "
+                   "RUN/average")
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--moving-average", s.moving_average,
-                   "write a moving average of the parameters with this decay, as 0.999, there")
+                   "write a moving average of the parameters with this decay, as 0.999, to RUN/average")
       ->check(CLI::Range(0.0, 0.9999999));
   command->callback([flags, command] {
     remember_given(*command, flags->given);

@@ -62,8 +62,7 @@ class Builder {
 
  private:
   Value embed() {
-    const int64_t vocabulary =
-        encoder_ && config_.source_vocabulary > 0 ? config_.source_vocabulary : config_.vocabulary;
+    const int64_t vocabulary = encoder_ ? config_.encoder_vocabulary() : config_.vocabulary;
     const Value tokens = layers_.tensor(embedding_of(config_, encoder_), {vocabulary, config_.width});
     const bool learned = config_.positions == Positions::learned;
     const Value table = learned ? layers_.tensor(fmt::format("{}.embed_positions.weight", stack_name_),

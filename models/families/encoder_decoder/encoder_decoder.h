@@ -15,8 +15,7 @@ struct EncoderDecoderConfig {
   };
   std::string family = "vaswani";  ///< or "marian", "bart"
   int64_t vocabulary = 0;          ///< of the decoder
-  int64_t source_vocabulary =
-      0;  ///< of the encoder where its embedding is apart (Marian and our own); 0: they share one
+  int64_t source_vocabulary = 0;   ///< of an encoder with an embedding of its own; 0: it has the decoder's
   int64_t context = 1024;
   int64_t width = 512;  ///< C
   struct Stack {
@@ -38,6 +37,8 @@ struct EncoderDecoderConfig {
   double attention_dropout = 0;   ///< of attention weights
   double activation_dropout = 0;  ///< inside the feed-forward layers
   double deviation = 0.02;
+
+  int64_t encoder_vocabulary() const { return source_vocabulary > 0 ? source_vocabulary : vocabulary; }
 
   /// Throws Error naming file and key for values that can't be.
   static EncoderDecoderConfig from_json(const JsonObject& config);

@@ -96,7 +96,7 @@ EncoderDecoderConfig EncoderDecoderConfig::from_json(const JsonObject& json) {
 
 nlohmann::json EncoderDecoderConfig::to_json() const {
   nlohmann::json json = {{"model_type", family},
-                         {"vocab_size", source_vocabulary > 0 ? source_vocabulary : vocabulary},
+                         {"vocab_size", encoder_vocabulary()},
                          {"d_model", width},
                          {"max_position_embeddings", context},
                          {"encoder_layers", encoder.layers},
