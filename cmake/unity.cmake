@@ -1,6 +1,6 @@
 # With VKFORMER_UNITY_BUILD, sources of one folder are compiled together, and headers that most include are parsed once.
 # Names in unnamed namespaces then meet: two .cpp files of one folder must not use one for different things. A build
-# without it sees includes that are missing and names that hide others.
+# without it sees includes that are missing, and locals that hide names of the file: together, files hide each other's.
 option(VKFORMER_UNITY_BUILD "build several times faster from nothing; edits take longer, missing includes go unseen" OFF)
 if(VKFORMER_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Large units fit into memory without GCC's looking for garbage.
