@@ -111,6 +111,9 @@ struct BackendOptions {
   /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
   double segment_seconds = 0.1;
   bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)
+  /// For make_pipelines(), not for running: pipelines are made anew, with what the driver says of them in
+  /// pipeline_log(), and matrix cores are believed in untried.
+  bool inspect = false;
   /// Hears, a line each, what the user should know but is no error: that faulty matrix cores are left alone.
   std::function<void(const std::string&)> note = {};
 };
@@ -132,6 +135,9 @@ class Backend {
   /// it does not fit, naming the biggest items.
   virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options = {},
                                            std::shared_ptr<Workspace> workspace = nullptr) = 0;
+  /// Has the driver make the pipelines that compile() would use, and waits for them; allocates no memory. What became
+  /// of each, also of those it could not make, is in pipeline_log(). The reference has none.
+  virtual void make_pipelines(const Graph& /*graph*/, const StoreLayout& /*layout*/, const PlanOptions& = {}) {}
 
   /// Measured choices that plan() and compile() follow from now on; nullptr (at first): the heuristics alone decide.
   void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }

@@ -1,18 +1,35 @@
 #pragma once
 // What kernels may depend on: plain facts of one Vulkan device, without vulkan.h.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "runtime/tensor.h"
+
 namespace vkformer {
 
 enum class DeviceKind : uint8_t { cpu, integrated, discrete, other };
 
-/// The sizes of one product on matrix cores, computed by a subgroup together: c[m, n] += a[m, k] b[k, n].
+/// The sizes of one product on matrix cores, computed by a subgroup together: c[m, n] += a[m, k] b[k, n], summed in
+/// f32.
 struct MatrixShape {
   uint32_t m = 0, n = 0, k = 0;
+  DType type = DType::f16;  ///< of a and b
+};
+
+/// Products that a whole workgroup computes together (VK_NV_cooperative_matrix2).
+struct WorkgroupMatrices {
+  struct Granularity {
+    MatrixShape shape;  ///< sizes are multiples of these
+    uint32_t invocations = 0;
+  };
+  std::vector<Granularity> granularities;
+  bool tensor_addressing = false, reductions = false, conversions = false, per_element = false;
+  uint32_t max_dimension = 0;
+  uint32_t reserved_shared = 0;  ///< bytes of a workgroup that the driver takes
 };
 
 struct DeviceFacts {
@@ -28,7 +45,7 @@ struct DeviceFacts {
   uint32_t min_subgroup_size = 0;
   uint32_t max_subgroup_size = 0;
   bool subgroup_shuffle = false;    ///< shuffle and broadcast, from any lane, in compute shaders
-  bool full_subgroups = false;      ///< a subgroup size can be required, with full subgroups
+  bool full_subgroups = false;      ///< full subgroups can be had, of any size from the least to the largest
   uint32_t max_workgroup_size = 0;  ///< invocations
   uint32_t max_workgroups[3] = {};
   uint32_t shared_memory = 0;   ///< bytes a workgroup
@@ -41,9 +58,9 @@ struct DeviceFacts {
   bool bfloat16 = false;
   bool integer_dot = false;
   bool cooperative_matrix = false;
-  /// Products of f16 operands summed in f32 that the device offers on matrix cores, where this build has kernels for
-  /// them.
-  std::vector<MatrixShape> matrix_shapes;
+  std::vector<MatrixShape> matrix_shapes;  ///< what the device offers on matrix cores
+  WorkgroupMatrices workgroup_matrices;
+  uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown
   /// Whether they compute what they should: tried when first asked, since some drivers offer what they get wrong. Not
   /// set: they do.
   std::function<bool()> matrix_check;
@@ -58,7 +75,15 @@ struct DeviceFacts {
   bool matrix_kernels = false;  ///< those for matrix cores are part of this build
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
-  bool has_matrix_cores() const { return !matrix_shapes.empty() && (!matrix_check || matrix_check()); }
+  bool one_subgroup_size() const { return min_subgroup_size == max_subgroup_size; }
+  /// A GPU on which a subgroup's lanes divide the registers of a thread (Intel): wide subgroups have few each. Told by
+  /// sizes below 32 among several.
+  bool lanes_share_registers() const { return !is_cpu() && !one_subgroup_size() && min_subgroup_size < 32; }
+  /// Whether there are kernels and products for operands of that type, which compute what they should.
+  bool has_matrix_cores(DType type = DType::f16) const {
+    const auto offered = [type](const MatrixShape& shape) { return shape.type == type; };
+    return matrix_kernels && std::ranges::any_of(matrix_shapes, offered) && (!matrix_check || matrix_check());
+  }
 };
 
 }  // namespace vkformer

@@ -25,7 +25,10 @@ bool before(const PipelineRecord& a, const PipelineRecord& b) { return a.key() <
 
 }  // namespace
 
-std::string PipelineRecord::name() const { return fmt::format("{}/{}/{}", kernel, variant, fmt::join(constants, ",")); }
+std::string PipelineRecord::name() const {
+  const std::string how = subgroup_size ? fmt::format(" in subgroups of {}", subgroup_size) : "";
+  return fmt::format("{}/{}/{}{}", kernel, variant, fmt::join(constants, ","), how);
+}
 
 std::vector<PipelineRecord> pipeline_log() {
   const std::lock_guard lock(log().mutex);
@@ -41,10 +44,15 @@ void log_pipeline(PipelineRecord record) {
   const std::lock_guard lock(log().mutex);
   std::vector<PipelineRecord>& sorted = log().sorted;
   const auto place = std::lower_bound(sorted.begin(), sorted.end(), record, before);
-  if (place != sorted.end() && place->key() == record.key())
-    place->seconds = std::max(place->seconds, record.seconds);
-  else
+  if (place == sorted.end() || place->key() != record.key()) {
     sorted.insert(place, std::move(record));
+    return;
+  }
+  record.seconds = std::max(place->seconds, record.seconds);
+  record.thread_seconds = std::max(place->thread_seconds, record.thread_seconds);
+  if (record.code.empty()) record.code = std::move(place->code);
+  if (record.failure.empty()) record.failure = std::move(place->failure);
+  *place = std::move(record);
 }
 
 std::string pipeline_table() {

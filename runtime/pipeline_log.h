@@ -3,11 +3,19 @@
 // costs on drivers that compile for long is their number.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
 
 namespace vkformer {
+
+/// What a driver says of machine code that it made; some make several for one pipeline and choose among them at a
+/// dispatch.
+struct PipelineCode {
+  uint32_t subgroup_size = 0;
+  std::map<std::string, double> statistics;  ///< under the driver's own names: see runtime/pipeline_figures.h
+};
 
 /// One distinct pipeline, however often it was made.
 struct PipelineRecord {
@@ -15,8 +23,12 @@ struct PipelineRecord {
   std::vector<uint32_t> constants;
   uint32_t subgroup_size = 0;  ///< required; 0: any
   double seconds = 0;          ///< of the slowest time it was made; little where a cache had it
+  /// The same in computing by the thread that asked: nothing for others beside it, but for drivers that hand work on.
+  double thread_seconds = 0;
+  std::string failure = {};             ///< why the driver could not make it
+  std::vector<PipelineCode> code = {};  ///< with BackendOptions::inspect, where the driver tells
 
-  /// "matmul_tile/f32/0,64,32"
+  /// "matmul_tile/f32/0,64,32", "softmax/subgroup/32,768,1 in subgroups of 32": another name for every pipeline.
   std::string name() const;
   auto key() const { return std::tie(kernel, variant, constants, subgroup_size); }
 };

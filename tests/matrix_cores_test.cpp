@@ -5,6 +5,7 @@
 
 #include "runtime/check.h"
 #include "runtime/matrix_check.h"
+#include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
 
 using namespace vkformer;
@@ -20,7 +21,7 @@ DeviceFacts device_with_matrix_cores(DeviceKind kind = DeviceKind::discrete) {
   facts.max_workgroups[0] = facts.max_workgroups[1] = facts.max_workgroups[2] = 65535;
   facts.shared_memory = 32768;
   facts.max_allocation = uint64_t{1} << 30;
-  facts.cooperative_matrix = true;
+  facts.cooperative_matrix = facts.matrix_kernels = true;
   facts.matrix_shapes = {{16, 8, 8}, {16, 16, 16}};
   return facts;
 }
@@ -105,6 +106,23 @@ TEST_CASE("matrix cores are not for other operands, nor where their products don
   facts = device_with_matrix_cores();
   facts.shared_memory = 16384;  // enough for the smaller block alone
   CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
+}
+
+TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wait for a measurement",
+          "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.min_subgroup_size = 8;
+  facts.matrix_shapes = {{8, 8, 16}};
+  const auto layout = matrix_layout(matrix64, facts);
+  REQUIRE(layout);
+  CHECK(layout->subgroup_size == 8);
+  CHECK(layout->invocations() == 256);
+  const auto names = candidates(facts, 1024, 1024, 1024);
+  CHECK(offered(names));
+  CHECK_FALSE(names.front().starts_with("matrix"));
+  facts = device_with_matrix_cores();
+  facts.max_subgroup_size = 64;  // every lane has its own registers
+  CHECK(matrix_layout(matrix64, facts)->subgroup_size == 32);
 }
 
 TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {

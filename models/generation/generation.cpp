@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "models/generation/stored_weights.h"
 #include "models/parameters.h"
@@ -96,6 +97,20 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
   add_state(build_generation(model, plan.shape, 1));
   plan.cache_bytes = plan.layout.total_bytes() - model_bytes;
   return plan;
+}
+
+std::vector<GenerationProgram> generation_programs(const Model& model, const GenerationPlan& plan,
+                                                   std::span<const int64_t> prompts, const DeviceFacts& device) {
+  const GeneratorShape& shape = plan.shape;
+  std::vector<GenerationProgram> programs;
+  if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape)});
+  std::set<int64_t> lengths;
+  for (int64_t length : prompts) lengths.insert(padded_prompt(std::min(length, shape.capacity), shape.capacity));
+  for (int64_t length : lengths)
+    if (length > 1)
+      programs.push_back({fmt::format("prefill of {}", length), build_generation(model, shape, length, &device)});
+  programs.push_back({"decode", build_generation(model, shape, 1, &device), shape.capacity / 2});
+  return programs;
 }
 
 Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)

@@ -35,6 +35,16 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape);
 /// Positions of the program that runs a prompt of this length: powers of two keep the number of programs small.
 int64_t padded_prompt(int64_t length, int64_t capacity);
 
+/// A program that generating runs, and a position at which it typically does.
+struct GenerationProgram {
+  std::string name;
+  Graph graph;
+  int64_t position = 0;
+};
+/// The encoder if there is one, "prefill of 64" for prompts of these lengths, and "decode".
+std::vector<GenerationProgram> generation_programs(const Model& model, const GenerationPlan& plan,
+                                                   std::span<const int64_t> prompts, const DeviceFacts& device);
+
 /// Runs a model token by token. Prompts are rows x n ids, row after row; so are sources.
 class Generator {
  public:

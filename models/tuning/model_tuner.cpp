@@ -1,8 +1,6 @@
 #include "models/tuning/model_tuner.h"
 #include "models/parameters.h"
 
-#include <set>
-
 namespace vkformer {
 
 namespace {
@@ -60,16 +58,9 @@ void tune_generation(Backend& backend, const Model& model, const GeneratorShape&
                      std::span<const int64_t> prompts, Tuning& tuning, const TuneObserver& observer) {
   const auto blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
   const GenerationPlan plan = plan_generation(model, asked, blocks);
-  const GeneratorShape& shape = plan.shape;
   const auto store = random_store(backend, model, plan.layout);
-  if (model.has_encoder()) tune_one(backend, model, "encoder", build_encoder(model, shape), store, 0, tuning, observer);
-  const auto build = [&](int64_t positions) { return build_generation(model, shape, positions, &backend.facts()); };
-  std::set<int64_t> lengths;
-  for (int64_t length : prompts) lengths.insert(padded_prompt(std::min(length, shape.capacity), shape.capacity));
-  for (int64_t length : lengths)
-    if (length > 1)
-      tune_one(backend, model, fmt::format("prefill of {}", length), build(length), store, 0, tuning, observer);
-  tune_one(backend, model, "decode", build(1), store, shape.capacity / 2, tuning, observer);
+  for (const GenerationProgram& program : generation_programs(model, plan, prompts, backend.facts()))
+    tune_one(backend, model, program.name, program.graph, store, program.position, tuning, observer);
 }
 
 }  // namespace vkformer

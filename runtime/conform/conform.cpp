@@ -36,13 +36,17 @@ void guarded(ConformResult& result, const std::function<void()>& action) {
   }
 }
 
+Graph forward_graph(const Op& op, const Case& c) {
+  CaseGraph built = build(op, c);
+  for (size_t o = 0; o < built.outputs.size(); ++o)
+    built.graph.mark_output(built.outputs[o], fmt::format("output{}", o));
+  return std::move(built.graph);
+}
+
 Check forward_check(Backend& backend, const Op& op, const Case& c, std::string_view candidate, const Report& report) {
   Check check{.c = c, .result = result_of(op, c, "forward", candidate), .program = {}};
   guarded(check.result, [&] {
-    CaseGraph built = build(op, c);
-    for (size_t o = 0; o < built.outputs.size(); ++o)
-      built.graph.mark_output(built.outputs[o], fmt::format("output{}", o));
-    check.program = backend.compile(std::move(built.graph), backend.make_store({}),
+    check.program = backend.compile(forward_graph(op, c), backend.make_store({}),
                                     {.guard_bytes = 256, .candidate = std::string(candidate)});
   });
   check.finish = [&op, &report](Check& own) {
@@ -160,6 +164,14 @@ void conform(Backend& backend, const ConformOptions& options, const Report& repo
     if (options.gradients && op.gradient) begin([&] { return gradient_check(backend, op, c, report); });
   });
   finish_until(0);
+}
+
+void make_case_pipelines(Backend& backend, const ConformOptions& options) {
+  for_each_case(options, [&](const Op& op, const Case& c) {
+    for (std::string_view kernel : kernels_of(op, c, backend.facts(), options.all))
+      backend.make_pipelines(forward_graph(op, c), {}, {.candidate = std::string(kernel)});
+    if (options.gradients && op.gradient) backend.make_pipelines(build_gradient(op, c).graph, {});
+  });
 }
 
 }  // namespace vkformer

@@ -40,6 +40,10 @@ struct ConformOptions {
 /// unknown op or a bad pattern.
 void conform(Backend& backend, const ConformOptions& options, const std::function<void(const ConformResult&)>& report);
 
+/// Has the driver make the pipelines that those cases need, and runs nothing (Backend::make_pipelines). Throws
+/// UsageError as conform() does.
+void make_case_pipelines(Backend& backend, const ConformOptions& options);
+
 /// Uniform random values of one input, the same on every machine.
 HostTensor random_tensor(const CaseInput& input, uint64_t seed);
 

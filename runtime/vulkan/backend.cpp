@@ -12,6 +12,19 @@ namespace {
 
 constexpr uint64_t staging_bytes = uint64_t{4} << 20;
 
+/// Addresses as a program of this plan might have them: kernels are chosen by alignment, too.
+Placement imagined(const MemoryPlan& plan) {
+  const auto region = [](const Place& place) -> Region {
+    if (place.area == Place::Area::none) return {};
+    const uint64_t block = (static_cast<uint64_t>(place.area) << 8) + static_cast<uint64_t>(place.block);
+    return {(block << 40) + static_cast<uint64_t>(place.offset), static_cast<uint64_t>(place.bytes)};
+  };
+  Placement placement;
+  for (const Place& place : plan.values) placement.values.push_back(region(place));
+  for (const Place& place : plan.scratch) placement.scratch.push_back(region(place));
+  return placement;
+}
+
 class VulkanBackend : public Backend {
  public:
   explicit VulkanBackend(std::shared_ptr<VulkanContext> context) : context_(std::move(context)) {}
@@ -35,6 +48,14 @@ class VulkanBackend : public Backend {
     return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options,
                                std::static_pointer_cast<VulkanWorkspace>(workspace));
   }
+  void make_pipelines(const Graph& graph, const StoreLayout& layout, const PlanOptions& options) override {
+    const auto stay = context_->enter();
+    const MemoryPlan memory = plan_memory(graph, facts(), layout, options);
+    const Placement placement = imagined(memory);
+    Recorder recorder(graph, facts(), context_->pipeline_source(), placement);
+    for (int node : memory.live_nodes) recorder.record(node, memory.candidate[static_cast<size_t>(node)]);
+    context_->pipelines.wait();
+  }
 
  private:
   std::shared_ptr<VulkanContext> context_;
@@ -55,7 +76,9 @@ bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context) {
 }  // namespace
 
 VulkanContext::VulkanContext(const std::string& device_choice, const BackendOptions& backend_options)
-    : device(device_choice, backend_options.as_gpu), pipelines(device), options(backend_options) {
+    : device(device_choice, {.as_gpu = backend_options.as_gpu, .statistics = backend_options.inspect}),
+      pipelines(device),
+      options(backend_options) {
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                      .queueFamilyIndex = device.queue_family()};
@@ -73,6 +96,12 @@ std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory m
   auto buffer = std::make_unique<Buffer>(device, std::max<uint64_t>(bytes, 16), memory);
   ++allocations;
   return buffer;
+}
+
+PipelineSource VulkanContext::pipeline_source() {
+  return [this](const Launch& launch) -> const Pipeline& {
+    return pipelines.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
+  };
 }
 
 void VulkanContext::transfer(const std::function<void(VkCommandBuffer)>& record) {
@@ -162,7 +191,7 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOp
   if (device == "reference") return make_reference_backend();
   const auto context = std::make_shared<VulkanContext>(device, options);
   // What a CPU offers is emulated, tested with the driver, and slow to compile; no heuristic chooses it there.
-  if (!context->device.facts().is_cpu())
+  if (!context->device.facts().is_cpu() && !options.inspect)
     context->device.set_matrix_check([weak = std::weak_ptr(context)] {
       const auto alive = weak.lock();  // facts may be copied and outlive their device
       return alive && matrix_cores_right(alive);

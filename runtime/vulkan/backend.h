@@ -5,6 +5,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/one_thread.h"
+#include "runtime/recorder.h"
 #include "runtime/vulkan/buffer.h"
 #include "runtime/vulkan/pipeline.h"
 
@@ -33,6 +34,8 @@ struct VulkanContext {
   }
   /// Allocates and keeps count.
   std::unique_ptr<Buffer> allocate(uint64_t bytes, Buffer::Memory memory);
+  /// For recorders; the context must outlive it.
+  PipelineSource pipeline_source();
   /// Copies between a device buffer and the host through a staging buffer.
   void upload(const Buffer& target, uint64_t offset, std::span<const std::byte> data);
   void download(const Buffer& source, uint64_t offset, std::span<std::byte> data);

@@ -1,15 +1,16 @@
 #include "runtime/vulkan/device.h"
 
 #include "runtime/check.h"
+#include "runtime/vulkan/newer_vulkan.h"
 
 namespace vkformer {
 
-Device::Device(const std::string& choice, bool as_gpu) : instance_(std::make_shared<Instance>()) {
+Device::Device(const std::string& choice, const DeviceOptions& options) : instance_(std::make_shared<Instance>()) {
   index_ = instance_->choose(choice);
   const InspectedDevice& entry = instance_->devices()[static_cast<size_t>(index_)];
   physical_ = entry.handle;
   facts_ = entry.facts;
-  if (as_gpu) facts_.kind = DeviceKind::discrete;
+  if (options.as_gpu) facts_.kind = DeviceKind::discrete;
 
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &count, nullptr);
@@ -42,15 +43,22 @@ Device::Device(const std::string& choice, bool as_gpu) : instance_(std::make_sha
   if (has_extension(physical_, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME))
     extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (has_extension(physical_, "VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");
-#ifdef VK_KHR_cooperative_matrix
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, .cooperativeMatrix = VK_TRUE};
-  if (!facts_.matrix_shapes.empty()) {
+  if (facts_.matrix_kernels && !facts_.matrix_shapes.empty()) {
     extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     features.v13.pNext = &matrix;
     features.v12.shaderFloat16 = features.v12.vulkanMemoryModel = VK_TRUE;
   }
-#endif
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+      .pNext = features.v13.pNext,
+      .pipelineExecutableInfo = VK_TRUE};
+  statistics_ = options.statistics && has_extension(physical_, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  if (statistics_) {
+    extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+    features.v13.pNext = &executables;
+  }
   const float priority = 1;
   const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                       .queueFamilyIndex = family,

@@ -9,12 +9,16 @@
 
 namespace vkformer {
 
+struct DeviceOptions {
+  bool as_gpu = false;      ///< the facts call a software device a discrete GPU: kernels are chosen as on one
+  bool statistics = false;  ///< pipelines can tell what the driver made of them, where it says so
+};
+
 /// A logical device with one compute queue.
 class Device {
  public:
-  /// `choice` as in Instance::choose(), which throws Error. With `as_gpu` the facts call a software device a discrete
-  /// GPU, so that kernels are chosen and launched as on one.
-  explicit Device(const std::string& choice = {}, bool as_gpu = false);
+  /// `choice` as in Instance::choose(), which throws Error.
+  explicit Device(const std::string& choice = {}, const DeviceOptions& options = {});
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -23,6 +27,7 @@ class Device {
   /// See DeviceFacts::matrix_check.
   void set_matrix_check(std::function<bool()> check) { facts_.matrix_check = std::move(check); }
   int index() const { return index_; }
+  bool has_statistics() const { return statistics_; }
   VkDevice handle() const { return device_; }
   VkPhysicalDevice physical() const { return physical_; }
   VkQueue queue() const { return queue_; }
@@ -44,6 +49,7 @@ class Device {
   VkFence fence_ = nullptr;
   uint32_t queue_family_ = 0;
   int index_ = 0;
+  bool statistics_ = false;
   DeviceFacts facts_;
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/kernels.h"
 #include "runtime/quirks.h"
 #include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/vulkan/matrix_facts.h"
 
 namespace vkformer {
 
@@ -23,39 +24,6 @@ bool cpu_has_avx512() { return false; }
 uint32_t cpu_registers() { return 32; }
 #endif
 
-#ifdef VK_KHR_cooperative_matrix
-bool offers_matrices(VkPhysicalDevice handle) {
-  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
-  VkPhysicalDeviceFeatures2 features{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &matrix};
-  vkGetPhysicalDeviceFeatures2(handle, &features);
-  VkPhysicalDeviceCooperativeMatrixPropertiesKHR stages{
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
-  VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &stages};
-  vkGetPhysicalDeviceProperties2(handle, &properties);
-  return matrix.cooperativeMatrix && (stages.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
-}
-
-std::vector<MatrixShape> matrix_shapes(VkInstance instance, VkPhysicalDevice handle) {
-  std::vector<MatrixShape> shapes;
-  const auto enumerate = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
-      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
-  uint32_t count = 0;
-  if (!enumerate || !offers_matrices(handle) || enumerate(handle, &count, nullptr) != VK_SUCCESS) return shapes;
-  std::vector<VkCooperativeMatrixPropertiesKHR> all(count,
-                                                    {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
-  if (enumerate(handle, &count, all.data()) != VK_SUCCESS) return shapes;
-  for (const VkCooperativeMatrixPropertiesKHR& p : all)
-    if (p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
-        p.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && p.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
-        p.scope == VK_SCOPE_SUBGROUP_KHR)
-      shapes.push_back({p.MSize, p.NSize, p.KSize});
-  return shapes;
-}
-#else  // headers from before the extension
-std::vector<MatrixShape> matrix_shapes(VkInstance, VkPhysicalDevice) { return {}; }
-#endif
-
 DeviceKind kind_of(VkPhysicalDeviceType type) {
   switch (type) {
     case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::cpu;
@@ -63,6 +31,21 @@ DeviceKind kind_of(VkPhysicalDeviceType type) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::discrete;
     default: return DeviceKind::other;
   }
+}
+
+/// Multiprocessors or compute units, where the driver tells; otherwise 0.
+uint32_t cores_of(VkPhysicalDevice handle) {
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+  VkPhysicalDeviceShaderCoreProperties2AMD amd{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD};
+  VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM};
+  VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  if (has_extension(handle, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) properties.pNext = &nvidia;
+  if (has_extension(handle, VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME)) properties.pNext = &amd;
+  if (has_extension(handle, VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME)) properties.pNext = &arm;
+  vkGetPhysicalDeviceProperties2(handle, &properties);
+  return std::max({nvidia.shaderSMCount, amd.activeComputeUnitCount, arm.shaderCoreCount});
 }
 
 }  // namespace
@@ -113,8 +96,10 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   facts.subgroup_shuffle = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                            (v11.subgroupSupportedOperations & shuffles) == shuffles &&
                            features.v12.subgroupBroadcastDynamicId;
+  // Drivers with one size may say that none can be required.
+  const bool one_size = v13.minSubgroupSize == v13.maxSubgroupSize;
   facts.full_subgroups = features.v13.subgroupSizeControl && features.v13.computeFullSubgroups &&
-                         (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+                         (one_size || (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0);
   facts.max_workgroup_size = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
   std::copy_n(limits.maxComputeWorkGroupCount, 3, facts.max_workgroups);
   facts.shared_memory = limits.maxComputeSharedMemorySize;
@@ -130,9 +115,9 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   facts.kernels = kernels_fingerprint();
   facts.matrix_kernels = built_with("cooperative_matrix");
   // The kernels' SPIR-V is written for the Vulkan memory model.
-  if (facts.cooperative_matrix && facts.float16 && features.v12.vulkanMemoryModel && facts.matrix_kernels &&
-      !matrix_products_crash(facts))
-    facts.matrix_shapes = matrix_shapes(instance, handle);
+  if (facts.float16 && features.v12.vulkanMemoryModel && !matrix_products_crash(facts))
+    add_matrix_facts(instance, handle, facts);
+  facts.cores = cores_of(handle);
   facts.cpu_threads = std::max(1u, std::thread::hardware_concurrency());
   facts.cpu_registers = cpu_registers();
   facts.wider_vectors_pay = cpu_has_avx512() && wide_vectors_pay(facts);

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 
 #include "runtime/check.h"
 #include "runtime/files/user_cache.h"
 #include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/vulkan/pipeline_statistics.h"
 
 namespace vkformer {
 
@@ -20,6 +22,12 @@ const EmbeddedShader* find_shader(std::string_view kernel, std::string_view vari
   return nullptr;
 }
 
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 }  // namespace
 
 PipelineCache::PipelineCache(Device& device) : device_(device) {
@@ -29,7 +37,7 @@ PipelineCache::PipelineCache(Device& device) : device_(device) {
                                           .pPushConstantRanges = &range};
   vk_check(vkCreatePipelineLayout(device.handle(), &layout, nullptr, &layout_), "vkCreatePipelineLayout");
   std::string saved;
-  if (const auto directory = user_cache(); !directory.empty()) {
+  if (const auto directory = user_cache(); !directory.empty() && !device.has_statistics()) {
     const DeviceFacts& facts = device.facts();
     file_ = directory / fmt::format("pipelines-{:x}-{:x}-{:x}-{:x}.bin", facts.vendor_id, facts.device_id,
                                     facts.driver_id, facts.driver_version);
@@ -98,6 +106,10 @@ const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view var
   return added->second;
 }
 
+void PipelineCache::wait() const {
+  for (const auto& [key, pipeline] : pipelines_) pipeline.wait();
+}
+
 void PipelineCache::enqueue(std::packaged_task<VkPipeline()> task) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(task));
@@ -137,11 +149,13 @@ VkPipeline PipelineCache::make(PipelineRecord record, std::span<const uint32_t> 
       .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
       .requiredSubgroupSize = record.subgroup_size};
   // Dispatches that would run too long for the driver's watchdog are split by vkCmdDispatchBase.
+  VkPipelineCreateFlags flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
+  if (device_.has_statistics()) flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
   const VkComputePipelineCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
+      .flags = flags,
       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                .pNext = record.subgroup_size ? &required : nullptr,
+                .pNext = record.subgroup_size && !device_.facts().one_subgroup_size() ? &required : nullptr,
                 .flags =
                     record.subgroup_size
                         ? VkPipelineShaderStageCreateFlags{VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT}
@@ -152,12 +166,17 @@ VkPipeline PipelineCache::make(PipelineRecord record, std::span<const uint32_t> 
                 .pSpecializationInfo = &specialization},
       .layout = layout_};
   VkPipeline pipeline = nullptr;
+  const double thread_start = thread_seconds();
   const auto start = std::chrono::steady_clock::now();
   const VkResult result = vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline);
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  record.thread_seconds = thread_seconds() - thread_start;
   vkDestroyShaderModule(device_.handle(), module, nullptr);
-  vk_check(result, fmt::format("vkCreateComputePipelines of {}", record.name()).c_str());
+  const std::string what = fmt::format("vkCreateComputePipelines of {}", record.name());
+  if (result != VK_SUCCESS) record.failure = fmt::format("{}: {}", what, static_cast<int>(result));
+  if (result == VK_SUCCESS && device_.has_statistics()) record.code = code_of(device_.handle(), pipeline);
   log_pipeline(std::move(record));
+  vk_check(result, what.c_str());
   const std::lock_guard lock(mutex_);
   made_.push_back(pipeline);
   return pipeline;

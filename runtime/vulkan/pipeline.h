@@ -23,6 +23,7 @@ class Pipeline {
   explicit Pipeline(std::future<VkPipeline> made) : made_(made.share()) {}
   /// Waits for it. Throws Error when the driver could not make it.
   VkPipeline handle() const { return made_.get(); }
+  void wait() const { made_.wait(); }
 
  private:
   std::shared_future<VkPipeline> made_;
@@ -30,7 +31,8 @@ class Pipeline {
 
 class PipelineCache {
  public:
-  /// Loads the saved cache of this device and driver from the user's cache directory, if there is one.
+  /// Loads the saved cache of this device and driver from the user's cache directory, if there is one; with statistics
+  /// nothing is loaded or saved.
   explicit PipelineCache(Device& device);
   /// Saves it (atomically; a failure to save is not an error) when pipelines were added.
   ~PipelineCache();
@@ -41,6 +43,8 @@ class PipelineCache {
   /// built, or the device can't give full subgroups.
   const Pipeline& get(std::string_view kernel, std::string_view variant, std::span<const uint32_t> constants,
                       uint32_t subgroup_size);
+  /// Waits until the driver is done with all of them, made or not.
+  void wait() const;
   /// The layout every pipeline shares: 128 bytes of push constants, no descriptor sets.
   VkPipelineLayout layout() const { return layout_; }
   size_t size() const { return pipelines_.size(); }

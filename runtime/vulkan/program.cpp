@@ -171,10 +171,7 @@ class VulkanProgram : public Program {
     Placement placement;
     for (const Place& place : plan_.values) placement.values.push_back(resolve(place));
     for (const Place& place : plan_.scratch) placement.scratch.push_back(resolve(place));
-    const auto pipeline_of = [this](const Launch& launch) -> const Pipeline& {
-      return context_->pipelines.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
-    };
-    Recorder recorder(graph_, context_->device.facts(), pipeline_of, placement);
+    Recorder recorder(graph_, context_->device.facts(), context_->pipeline_source(), placement);
     for (int node : plan_.live_nodes) recorder.record(node, plan_.candidate[static_cast<size_t>(node)]);
     recorder.leave_nodes();
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {

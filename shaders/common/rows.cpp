@@ -9,8 +9,24 @@ namespace vkformer {
 
 namespace {
 
-/// Pairs of columns that an invocation may hold: a GPU has that many registers; on a CPU the code gets too long.
-uint32_t held_pairs(const DeviceFacts& facts) { return facts.is_cpu() ? 64 : 32; }
+/// Pairs of columns that an invocation of a CPU may hold: with more the code gets too long.
+constexpr uint32_t cpu_pairs = 64;
+
+/// Whether one subgroup can take a row whose lanes own `pairs` pairs of columns each. A GPU's lanes have registers to
+/// hold 16: at 17 compilers spill (Apple's, NVK). Where lanes share a thread's registers, rows of 128 columns spill
+/// already (Intel), and a required size takes away the driver's own way out, a narrower one.
+bool subgroup_legal(const DeviceFacts& facts, uint32_t pairs, RowUse use) {
+  if (use == RowUse::move || !facts.subgroup_shuffle || !facts.full_subgroups) return false;
+  if (facts.is_cpu()) return use == RowUse::stream || pairs <= cpu_pairs;
+  return !facts.lanes_share_registers() && pairs <= (use == RowUse::stream ? 32 : 16);
+}
+
+/// Whether it should. A CPU driver runs a workgroup's subgroups one after another, so more than one only costs
+/// barriers. A GPU hides its memory's latency with several subgroups a row once a row is long; and what a row holds
+/// takes registers from other subgroups: at 12 pairs NVIDIA's multiprocessors keep 12 instead of 48 (NVK).
+bool subgroup_pays(const DeviceFacts& facts, uint32_t pairs, RowUse use) {
+  return facts.is_cpu() || pairs <= (use == RowUse::hold ? 4 : 16);
+}
 
 Rows rows_of(int64_t rows, int64_t per_group) {
   check(rows < int64_t{1} << 31, "one tensor has {} rows; kernels address at most 2^31 - 1 elements", rows);
@@ -22,12 +38,7 @@ Rows rows_of(int64_t rows, int64_t per_group) {
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use) {
   const bool int64 = columns % 2 == 0 && facts.int64 && !packed_stores_abort(facts);
   const uint32_t pairs = row_pairs(columns, std::max(facts.subgroup_size, 1u));
-  const bool subgroup = use != RowUse::move && facts.subgroup_shuffle && facts.full_subgroups &&
-                        (use == RowUse::stream || pairs <= held_pairs(facts));
-  // A CPU driver runs a workgroup's subgroups one after another, so more than one only costs barriers. A GPU hides its
-  // memory's latency with several subgroups a row once a row is long.
-  const bool prefer_subgroup = facts.is_cpu() || pairs <= 16;
-
+  const bool subgroup = subgroup_legal(facts, pairs, use), prefer_subgroup = subgroup_pays(facts, pairs, use);
   std::vector<std::string_view> names;
   const auto add = [&](bool legal, std::string_view plain, std::string_view wide) {
     if (!legal) return;
@@ -51,7 +62,7 @@ uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::s
   if (!facts.is_cpu()) return std::clamp(std::bit_ceil(groups_for(columns, 4)), 64u, most);
   const uint32_t least = std::bit_ceil(std::max(facts.subgroup_size, 4u));
   if (use != RowUse::hold) return least;
-  return std::clamp(std::bit_ceil(groups_for(columns, 2 * held_pairs(facts))), least, most);
+  return std::clamp(std::bit_ceil(groups_for(columns, 2 * cpu_pairs)), least, most);
 }
 
 Rows share_rows(const DeviceFacts& facts, int64_t rows, int64_t columns) {

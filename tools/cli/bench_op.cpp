@@ -101,8 +101,14 @@ void bench_op(const BenchFlags& flags) {
   const Node node = graph.nodes().front();
   std::vector<std::string_view> candidates{""};
   if (op->candidates) candidates = op->candidates(node, backend->facts());
+  const std::string_view first = candidates.front();
   std::string only = flags.candidate;
-  if (only == "first") only = candidates.front();
+  if (only == "first") only = first;
+  // A GPU would take seconds for what was written for CPUs, and the other way round.
+  const KernelRoom elsewhere = backend->facts().is_cpu() ? KernelRoom::gpu : KernelRoom::cpu;
+  if (only.empty() && op->room)
+    std::erase_if(candidates, [&](std::string_view name) { return name != first && op->room(name) == elsewhere; });
+  if (only == "all") only.clear();
   if (!only.empty() && std::find(candidates.begin(), candidates.end(), only) == candidates.end())
     throw UsageError(fmt::format("kernel '{}' is not legal here; there are: {}", only, fmt::join(candidates, ", ")));
   print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");

@@ -199,6 +199,19 @@ struct TuneFlags {
   std::vector<int64_t> prompts{64};
 };
 
+struct PipelinesFlags {
+  CommonFlags common;
+  std::vector<std::string> models;
+  std::vector<std::string> dtypes{"f32"};
+  int64_t batch = 4, context = 0;
+  std::vector<int64_t> prompts{64};
+  bool all = false;                 ///< every legal kernel of every op, too
+  std::string report;               ///< file to be written
+  std::vector<std::string> judged;  ///< reports to be judged
+  std::string allowed;              ///< file of the spills that are no fault, see judge_pipelines()
+  double slow = 5;                  ///< seconds of a core that a pipeline may take
+};
+
 struct ScoreFlags {
   std::string reference, hypothesis = "-";  ///< text files; "-": standard input
   std::vector<std::string> metrics{"bleu", "chrf"};
@@ -234,6 +247,12 @@ void bench_op(const BenchFlags& flags);
 void bench_model(const BenchFlags& flags);
 void bench_roof(const BenchFlags& flags);
 void tune(const TuneFlags& flags);
+/// What the driver's compiler makes of kernels. Runs nothing.
+void pipelines(const PipelinesFlags& flags);
+/// Prints a table of what several devices' reports say of the kernels that models choose. Throws Error when a pipeline
+/// could not be made or took longer than `slow`, when a chosen one spills, and when more of the others spill than the
+/// file `allowed` has: {"report's name": {"kernel/variant": pipelines}}.
+void judge_pipelines(const PipelinesFlags& flags);
 void print_devices(bool json);
 void print_ops(const CommonFlags& flags);
 

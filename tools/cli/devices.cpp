@@ -1,5 +1,7 @@
 // `vkformer devices` and `vkformer ops`: what there is to run on, and what can run there.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +14,67 @@ namespace vkformer {
 
 namespace {
 
+std::string text_of(const MatrixShape& shape) {
+  return fmt::format("{} {}x{}x{}", name_of(shape.type), shape.m, shape.n, shape.k);
+}
+
+std::vector<std::string> matrices_of(const DeviceFacts& facts) {
+  std::vector<std::string> list;
+  for (const MatrixShape& shape : facts.matrix_shapes) list.push_back(text_of(shape));
+  return list;
+}
+
+std::vector<std::string> workgroup_matrices_of(const DeviceFacts& facts) {
+  std::vector<std::string> list;
+  for (const auto& [shape, invocations] : facts.workgroup_matrices.granularities)
+    list.push_back(fmt::format("{} by {} invocations", text_of(shape), invocations));
+  return list;
+}
+
+std::string api_of(const DeviceFacts& f) {
+  return fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff);
+}
+
 std::string gibibytes(uint64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / (1u << 30)); }
+
+nlohmann::json row_of(size_t index, const DeviceListing& listing) {
+  const DeviceFacts& f = listing.facts;
+  return {{"index", index},
+          {"name", f.name},
+          {"driver", f.driver},
+          {"api", api_of(f)},
+          {"memory_total", f.memory_total},
+          {"memory_free", f.memory_free},
+          {"cores", f.cores},
+          {"shared_memory", f.shared_memory},
+          {"subgroup_size", f.subgroup_size},
+          {"min_subgroup_size", f.min_subgroup_size},
+          {"max_subgroup_size", f.max_subgroup_size},
+          {"full_subgroups", f.full_subgroups},
+          {"float16", f.float16},
+          {"bfloat16", f.bfloat16},
+          {"int64", f.int64},
+          {"integer_dot", f.integer_dot},
+          {"cooperative_matrix", f.cooperative_matrix},
+          {"matrix_shapes", matrices_of(f)},
+          {"workgroup_matrices", workgroup_matrices_of(f)},
+          {"unusable", listing.unusable}};
+}
+
+void print_device(size_t index, const DeviceListing& listing) {
+  const DeviceFacts& f = listing.facts;
+  const auto yes = [](bool value) { return value ? "yes" : "-"; };
+  print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", index, f.name, f.driver, api_of(f),
+        gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16), yes(f.bfloat16),
+        yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
+        listing.unusable.empty() ? "   yes" : "no: " + listing.unusable);
+  const auto line = [](std::string_view what, const std::vector<std::string>& list) {
+    if (!list.empty()) print("   {}: {}\n", what, fmt::format("{}", fmt::join(list, ", ")));
+  };
+  if (f.cores > 0) print("   {} cores\n", f.cores);
+  line("matrix cores", matrices_of(f));
+  line("matrix cores, whole workgroups", workgroup_matrices_of(f));
+}
 
 }  // namespace
 
@@ -20,40 +82,15 @@ void print_devices(bool json) {
   auto listings = list_devices();
   if (std::any_of(listings.begin(), listings.end(), [](const auto& listing) { return widen_vectors(listing.facts); }))
     listings = list_devices();
-  auto rows = nlohmann::json::array();
-  if (!json)
-    print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver", "API",
-          "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
-  for (size_t i = 0; i < listings.size(); ++i) {
-    const DeviceFacts& f = listings[i].facts;
-    const auto yes = [](bool value) { return value ? "yes" : "-"; };
-    const std::string api =
-        fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff);
-    std::vector<std::string> shapes;
-    for (const MatrixShape& shape : f.matrix_shapes)
-      shapes.push_back(fmt::format("{}x{}x{}", shape.m, shape.n, shape.k));
-    if (json)
-      rows.push_back({{"index", i},
-                      {"name", f.name},
-                      {"driver", f.driver},
-                      {"api", api},
-                      {"memory_total", f.memory_total},
-                      {"memory_free", f.memory_free},
-                      {"subgroup_size", f.subgroup_size},
-                      {"float16", f.float16},
-                      {"bfloat16", f.bfloat16},
-                      {"int64", f.int64},
-                      {"integer_dot", f.integer_dot},
-                      {"cooperative_matrix", f.cooperative_matrix},
-                      {"matrix_shapes_f16", shapes},
-                      {"unusable", listings[i].unusable}});
-    else
-      print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", i, f.name, f.driver, api,
-            gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16),
-            yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
-            listings[i].unusable.empty() ? "   yes" : "no: " + listings[i].unusable);
+  if (json) {
+    auto rows = nlohmann::json::array();
+    for (size_t i = 0; i < listings.size(); ++i) rows.push_back(row_of(i, listings[i]));
+    print("{}\n", rows.dump(1));
+    return;
   }
-  if (json) print("{}\n", rows.dump(1));
+  print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver", "API",
+        "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
+  for (size_t i = 0; i < listings.size(); ++i) print_device(i, listings[i]);
 }
 
 void print_ops(const CommonFlags& flags) {

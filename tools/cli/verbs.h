@@ -23,7 +23,7 @@ void add_train_verb(CLI::App& app);
 void add_model_verbs(CLI::App& app);
 /// data, tokens, encode, score
 void add_data_verbs(CLI::App& app);
-/// devices, ops, conform, verify, bench, tune
+/// devices, ops, conform, verify, bench, tune, pipelines
 void add_device_verbs(CLI::App& app);
 
 }  // namespace vkformer

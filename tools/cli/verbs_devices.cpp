@@ -90,8 +90,10 @@ void add_bench(CLI::App& app) {
   command->add_option("--input", flags->inputs,
                       "with --op: shape of an input, e.g. 8x256x64, 8x256x64:bf16, 12x64:i32:0:64 or '-' (absent)");
   command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
-  command->add_option("--candidate", flags->candidate,
-                      "with --op: only this kernel, or first: what is chosen unmeasured (default: all that are legal)");
+  command->add_option(
+      "--candidate", flags->candidate,
+      "with --op: only this kernel; first: what is chosen unmeasured; all: every legal one (default: those "
+      "that were written for this kind of device)");
   command->add_flag("--roof", flags->roof,
                     "measure what the device can do at most, and keep it: profiles then show shares of it");
   command->callback([flags] {
@@ -124,6 +126,41 @@ void add_tune(CLI::App& app) {
   command->callback([flags] { tune(*flags); });
 }
 
+void add_pipelines(CLI::App& app) {
+  auto flags = std::make_shared<PipelinesFlags>();
+  CLI::App* command = app.add_subcommand(
+      "pipelines", "what the driver's compiler makes of the kernels (registers, spills, occupancy); runs nothing");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  command->add_flag("-q,--quiet", flags->common.quiet, "results only");
+  command->add_option("models", flags->models,
+                      "models whose kernels to compile: folder, config.json, or a GPT-2 shape as for bench");
+  command->add_option("--dtype", flags->dtypes, "as for generate and train; each model in each of them")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
+  command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths")->capture_default_str();
+  command->add_option("--context", flags->context, "positions (default: the model's)")->check(CLI::PositiveNumber);
+  command->add_flag("--all", flags->all,
+                    "also every legal kernel in the cases of `conform --grad` (default without models)");
+  command->add_option("--report", flags->report, "write all that the driver says to FILE as JSON")->type_name("FILE");
+  CLI::Option* judge = command
+                           ->add_option("--judge", flags->judged,
+                                        "compile nothing: compare these reports, and fail "
+                                        "where a pipeline failed, was slow, or a chosen one spilled")
+                           ->type_name("FILE");
+  command
+      ->add_option("--allowed", flags->allowed,
+                   "with --judge: JSON file with the number of other pipelines that may spill")
+      ->type_name("FILE")
+      ->needs(judge);
+  command->add_option("--slow", flags->slow, "with --judge: seconds of a core that a pipeline may take")
+      ->needs(judge)
+      ->capture_default_str();
+  command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
+}
+
 }  // namespace
 
 void add_device_verbs(CLI::App& app) {
@@ -133,6 +170,7 @@ void add_device_verbs(CLI::App& app) {
   add_verify(app);
   add_bench(app);
   add_tune(app);
+  add_pipelines(app);
 }
 
 }  // namespace vkformer

@@ -49,7 +49,7 @@ void main() {
       barrier();
     }
     [[unroll]] for (int i = 0; i < row_count; i++) {
-      const int t = min(first + y() + 8 * i, args.source.queries - 1);
+      const int t = min(first + y() + lines * i, args.source.queries - 1);
       const int row = (batch * args.source.heads + head) * args.source.queries + t;
       const int end = key_end(shift, t);
       const float log_sum_exp = args.terms.v[2 * row];
@@ -66,7 +66,7 @@ void main() {
 
   [[unroll]] for (int i = 0; i < row_count; i++)
     [[unroll]] for (int j = 0; j < column_count; j++) {
-      const int t = first + y() + 8 * i;
+      const int t = first + y() + lines * i;
       const int key = first_key + x() + 16 * j;
       const int row = (target_batch * args.source.heads + head) * args.source.queries + t;
       if (t < args.source.queries && key < args.source.keys) args.target.v[row * args.source.keys + key] = sum[i][j];

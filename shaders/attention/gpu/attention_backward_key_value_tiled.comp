@@ -52,12 +52,12 @@ void main() {
         const float log_sum_exp = args.terms.v[2 * row];
         const float delta = args.terms.v[2 * row + 1];
         [[unroll]] for (int i = 0; i < row_count; i++) {
-          const int key = first + y() + 8 * i;
+          const int key = first + y() + lines * i;
           const float value = score_of(score[i][j] * args.source.scale, batch, head, query, key);
           const float weight = visible(batch, query, key, shift, end) ? exp(value - log_sum_exp) : 0;
           const float keep = has_dropout ? kept_one(row, key) : 1;
           slope[i][j] = weight * (slope[i][j] * keep - delta) * score_slope(score[i][j] * args.source.scale);
-          weight_tile[y() + 8 * i][x() + 16 * j] = weight * keep;
+          weight_tile[y() + lines * i][x() + 16 * j] = weight * keep;
         }
       }
       [[unroll]] for (int n = 0; n < value_chunks; n++) {
@@ -67,7 +67,7 @@ void main() {
         barrier();
       }
       [[unroll]] for (int i = 0; i < row_count; i++)
-        [[unroll]] for (int j = 0; j < column_count; j++) weight_tile[y() + 8 * i][x() + 16 * j] = slope[i][j];
+        [[unroll]] for (int j = 0; j < column_count; j++) weight_tile[y() + lines * i][x() + 16 * j] = slope[i][j];
       [[unroll]] for (int n = 0; n < key_chunks; n++) {
         LOAD_TILE(column_tile, args.source.q, t, args.source.queries, q_base, args.source.q_stride, n, head_width)
         barrier();
@@ -78,7 +78,7 @@ void main() {
   }
 
   [[unroll]] for (int i = 0; i < row_count; i++) {
-    const int key = first + y() + 8 * i;
+    const int key = first + y() + lines * i;
     if (key >= args.source.keys) continue;
     [[unroll]] for (int j = 0; j < chunk_count; j++) {
       const int c = x() + 16 * j;

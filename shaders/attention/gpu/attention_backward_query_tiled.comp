@@ -43,7 +43,7 @@ void main() {
       barrier();
     }
     [[unroll]] for (int i = 0; i < row_count; i++) {
-      const int t = min(first + y() + 8 * i, args.source.queries - 1);
+      const int t = min(first + y() + lines * i, args.source.queries - 1);
       const int row = (batch * args.source.heads + head) * args.source.queries + t;
       const int end = key_end(shift, t);
       const float log_sum_exp = args.terms.v[2 * row];
@@ -53,7 +53,7 @@ void main() {
         const float value = score_of(score[i][j] * args.source.scale, batch, head, t, key);
         const float weight = visible(batch, t, key, shift, end) ? exp(value - log_sum_exp) : 0;
         const float up = has_dropout ? slope[i][j] * kept_one(row, key) : slope[i][j];
-        weight_tile[y() + 8 * i][x() + 16 * j] = weight * (up - delta) * score_slope(score[i][j] * args.source.scale);
+        weight_tile[y() + lines * i][x() + 16 * j] = weight * (up - delta) * score_slope(score[i][j] * args.source.scale);
       }
     }
     [[unroll]] for (int n = 0; n < key_chunks; n++) {
@@ -67,7 +67,7 @@ void main() {
   [[unroll]] for (int n = 0; n < key_chunks; n++)
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < chunk_count; j++) {
-        const int t = first + y() + 8 * i;
+        const int t = first + y() + lines * i;
         const int c = n * chunk + x() + 16 * j;
         if (t < args.source.queries && c < head_width)
           args.target.v[q_base + t * args.source.q_stride + c] = gradient[n][i][j] * args.source.scale;

@@ -4,8 +4,8 @@
 #define ATTENTION_PUSH AttentionArgs
 #include "shaders/attention/gpu/attention_tiled.glsl"
 
-// Softmax: four invocations a row, each with eight of the tile's keys.
-const int parts = 4;
+// Softmax: four or eight invocations a row share the tile's keys.
+const int parts = threads / tile;
 const int part_keys = tile / parts;
 shared float part_maximum[tile][parts];
 shared float part_sum[tile][parts];
@@ -47,13 +47,13 @@ void main() {
       barrier();
     }
     [[unroll]] for (int i = 0; i < row_count; i++) {
-      const int t = first + y() + 8 * i;
+      const int t = first + y() + lines * i;
       const int end = key_end(shift, t);
       [[unroll]] for (int j = 0; j < column_count; j++) {
         const int key = s + x() + 16 * j;
         const bool seen = visible(batch, t, key, shift, end);
         const float value = score_of(score[i][j] * args.source.scale, batch, head, t, key);
-        weight_tile[y() + 8 * i][x() + 16 * j] = seen ? value : lowest;
+        weight_tile[y() + lines * i][x() + 16 * j] = seen ? value : lowest;
       }
     }
     barrier();
@@ -84,7 +84,7 @@ void main() {
       LOAD_TILE(column_tile, args.source.v, s, block_end, v_base, args.source.v_stride, n, value_width)
       barrier();
       [[unroll]] for (int i = 0; i < row_count; i++)
-        [[unroll]] for (int j = 0; j < chunk_count; j++) result[n][i][j] *= row_factor[y() + 8 * i];
+        [[unroll]] for (int j = 0; j < chunk_count; j++) result[n][i][j] *= row_factor[y() + lines * i];
       add_weighted(result[n]);
       barrier();
     }
@@ -100,10 +100,10 @@ void main() {
   [[unroll]] for (int n = 0; n < value_chunks; n++)
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < chunk_count; j++) {
-        const int t = first + y() + 8 * i;
+        const int t = first + y() + lines * i;
         const int c = n * chunk + x() + 16 * j;
         if (t < args.source.queries && c < value_width)
           args.result.v[((batch * args.source.queries + t) * args.source.heads + head) * value_width + c] =
-              result[n][i][j] * row_factor[y() + 8 * i];
+              result[n][i][j] * row_factor[y() + lines * i];
       }
 }

@@ -1,11 +1,15 @@
-// For GPUs: products of 32 x 32 tiles from shared memory, without subgroup operations. The workgroup is 128 invocations
-// in 8 rows of 16; an invocation holds rows y + 8 i and columns x + 16 j of a tile. Heads are read in chunks of
-// columns, so shared memory does not grow with the head width.
+// For GPUs: products of 32 x 32 tiles from shared memory, without subgroup operations. The workgroup is 128 or, for wide
+// heads, 256 invocations in rows of 16; an invocation holds rows y + lines i and columns x + 16 j of a tile. Heads are
+// read in chunks of columns, so shared memory does not grow with the head width; the sums over keys are in registers.
 #include "shaders/attention/attention.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;  // 32 or 64, what shared memory allows
 
+layout(constant_id = 0) const uint workgroup = 128;  // the local size
+
 const int tile = 32;
-const int row_count = 4;
+const int threads = int(workgroup);
+const int lines = threads / 16;
+const int row_count = tile / lines;
 const int column_count = 2;
 const int chunk_count = chunk / 16;
 const int key_chunks = (head_width + chunk - 1) / chunk;
@@ -15,7 +19,6 @@ shared float row_tile[tile][chunk + 1];
 shared float column_tile[tile][chunk + 1];
 shared float weight_tile[tile][tile + 1];
 
-const int threads = 128;
 int x() { return int(gl_LocalInvocationIndex) % 16; }
 int y() { return int(gl_LocalInvocationIndex) / 16; }
 
@@ -35,7 +38,7 @@ void add_scores(inout float product[row_count][column_count]) {
   [[dont_unroll]] for (int first = 0; first < chunk; first += steps) {
     [[unroll]] for (int c = first; c < first + steps; c++) {
       float a[row_count];
-      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = row_tile[y() + 8 * i][c];
+      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = row_tile[y() + lines * i][c];
       [[unroll]] for (int j = 0; j < column_count; j++) {
         const float b = column_tile[x() + 16 * j][c];
         [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
@@ -49,7 +52,7 @@ void add_weighted(inout float product[row_count][chunk_count]) {
   [[dont_unroll]] for (int first = 0; first < tile; first += steps) {
     [[unroll]] for (int s = first; s < first + steps; s++) {
       float a[row_count];
-      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = weight_tile[y() + 8 * i][s];
+      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = weight_tile[y() + lines * i][s];
       [[unroll]] for (int j = 0; j < chunk_count; j++) {
         const float b = column_tile[s][x() + 16 * j];
         [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;

@@ -11,8 +11,8 @@ using namespace attention_launch;
 
 namespace {
 
-constexpr int64_t tile = 32;            ///< in queries and keys
-constexpr uint32_t tile_threads = 128;  ///< invocations of these kernels
+constexpr int64_t tile = 32;              ///< in queries and keys
+constexpr uint32_t decode_threads = 128;  ///< invocations of a workgroup
 
 bool always(const AttentionProblem&, const DeviceFacts&) { return true; }
 bool decode_legal(const AttentionProblem& problem, const DeviceFacts&) { return is_decode(problem); }
@@ -24,7 +24,7 @@ struct DecodeSplit {
   int64_t parts, part_keys;
 };
 DecodeSplit decode_split(const AttentionProblem& problem) {
-  constexpr int64_t wanted_groups = 256, step = tile_threads;
+  constexpr int64_t wanted_groups = 256, step = decode_threads;
   const int64_t most = (problem.keys + step - 1) / step;
   const int64_t parts = std::clamp<int64_t>(wanted_groups / problem.rows(), 1, most);
   const int64_t part_keys = (most + parts - 1) / parts * step;
@@ -40,8 +40,8 @@ void record_decode(Recorder& recorder, const Node& node, const AttentionProblem&
                    uint32_t wanted) {
   const DecodeSplit split = decode_split(problem);
   int64_t column_threads = 1;
-  while (column_threads < problem.value_width && column_threads < tile_threads) column_threads *= 2;
-  Launch launch = block_launch("attention_decode", constants(problem, tile_threads, wanted, {column_threads}),
+  while (column_threads < problem.value_width && column_threads < decode_threads) column_threads *= 2;
+  Launch launch = block_launch("attention_decode", constants(problem, decode_threads, wanted, {column_threads}),
                                split.parts, problem.heads * problem.queries, problem.batches);
   AttentionDecodeArgs args{.source = whole.source,
                            .result = whole.result,
@@ -74,32 +74,48 @@ void record_decode(Recorder& recorder, const Node& node, const AttentionProblem&
 
 // --- tiles ---
 
-/// Columns of a tile in shared memory: 64 needs 22 KiB, 32 needs 14.
-int64_t chunk_of(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return facts.shared_memory >= 32768 && std::max(problem.head_width, problem.value_width) > 32 ? 64 : 32;
+/// Columns of a tile in shared memory: 64 needs 22 KiB, 32 needs 14 and so leaves room for twice as many workgroups
+/// where shared memory is what bounds them (AMD, Adreno), for more barriers.
+constexpr int64_t wide_chunk = 64, narrow_chunk = 32;
+
+bool takes_wide_chunks(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return facts.shared_memory >= 32768 && std::max(problem.head_width, problem.value_width) > narrow_chunk;
 }
 
+/// Where lanes have few registers, and for wide heads, more of them share the sums.
+uint32_t tile_threads(const AttentionProblem& problem, const DeviceFacts& facts) {
+  const bool wide = std::max(problem.head_width, problem.value_width) > 128;
+  return (wide || facts.lanes_share_registers()) && facts.max_workgroup_size >= 256 ? 256 : 128;
+}
+
+template <bool narrow>
 std::vector<uint32_t> tile_constants(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return constants(problem, tile_threads, wanted, {chunk_of(problem, facts)});
+  const int64_t chunk = !narrow && takes_wide_chunks(problem, facts) ? wide_chunk : narrow_chunk;
+  return constants(problem, tile_threads(problem, facts), wanted, {chunk});
 }
 
+template <bool narrow>
 Launch forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return block_launch("attention_tiled", tile_constants(problem, facts, wanted), groups_for(problem.queries, tile),
-                      problem.heads, problem.batches);
-}
-
-Launch query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return block_launch("attention_backward_query_tiled", tile_constants(problem, facts, 1),
+  return block_launch("attention_tiled", tile_constants<narrow>(problem, facts, wanted),
                       groups_for(problem.queries, tile), problem.heads, problem.batches);
 }
 
+template <bool narrow>
+Launch query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return block_launch("attention_backward_query_tiled", tile_constants<narrow>(problem, facts, 1),
+                      groups_for(problem.queries, tile), problem.heads, problem.batches);
+}
+
+template <bool narrow>
 Launch key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return block_launch("attention_backward_key_value_tiled", tile_constants(problem, facts, wanted),
+  return block_launch("attention_backward_key_value_tiled", tile_constants<narrow>(problem, facts, wanted),
                       groups_for(problem.keys, tile), problem.kv_heads, problem.batches);
 }
 
+template <bool narrow>
 Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return bias_launch("attention_backward_bias_tiled", tile_constants(problem, facts, 1), problem, facts, tile, tile);
+  return bias_launch("attention_backward_bias_tiled", tile_constants<narrow>(problem, facts, 1), problem, facts, tile,
+                     tile);
 }
 
 constexpr AttentionKernel kernels[] = {
@@ -108,16 +124,23 @@ constexpr AttentionKernel kernels[] = {
      .legal = decode_legal,
      .record = record_decode,
      .scratch = decode_scratch},
-    {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .launch = forward_launch},
+    {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .launch = forward_launch<false>},
+    {.name = "tiled_narrow", .room = KernelRoom::gpu, .legal = takes_wide_chunks, .launch = forward_launch<true>},
 };
 
 constexpr AttentionBackwardKernel backward_kernels[] = {
     {.name = "tiled",
      .room = KernelRoom::gpu,
      .legal = always,
-     .query = query_launch,
-     .key_value = key_value_launch,
-     .bias = bias_tiles_launch},
+     .query = query_launch<false>,
+     .key_value = key_value_launch<false>,
+     .bias = bias_tiles_launch<false>},
+    {.name = "tiled_narrow",
+     .room = KernelRoom::gpu,
+     .legal = takes_wide_chunks,
+     .query = query_launch<true>,
+     .key_value = key_value_launch<true>,
+     .bias = bias_tiles_launch<true>},
 };
 
 }  // namespace

@@ -40,9 +40,10 @@ bool matrix_legal(const MatmulProblem& p, const DeviceFacts& facts) {
 
 /// Where they are not emulated, matrix cores multiply f16 several times as fast as plain cores, which win only where a
 /// block would be mostly padding. That is what they are made for, not what was measured: no GPU has run these kernels
-/// yet, and `vkformer tune` decides by measurement.
+/// yet, and `vkformer tune` decides by measurement. It alone where lanes share registers (Intel): others saw such units
+/// run from 0.0007 to 20 times as fast as plain cores.
 bool matrix_pays(const MatmulProblem& p, const DeviceFacts& facts) {
-  return !facts.is_cpu() && p.m >= 64 && p.n >= 64 && p.k >= 64;
+  return !facts.is_cpu() && !facts.lanes_share_registers() && p.m >= 64 && p.n >= 64 && p.k >= 64;
 }
 
 template <const MatrixTile& tile>
@@ -52,34 +53,46 @@ Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
   const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
   return {.kernel = "matmul_matrix",
           .variant = "f16",
-          .constants = {work.activation, tile.invocations, facts.subgroup_size, tile.side, layout.down, layout.across,
-                        layout.shape.m, layout.shape.n, layout.shape.k, p.transpose_a, p.transpose_b, work.a_aligned(4),
-                        work.b_aligned(4)},
+          .constants = {work.activation, layout.invocations(), layout.subgroup_size, tile.side, layout.down,
+                        layout.across, layout.shape.m, layout.shape.n, layout.shape.k, p.transpose_a, p.transpose_b,
+                        work.a_aligned(4), work.b_aligned(4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count)),
-          .subgroup_size = facts.subgroup_size};
+          .subgroup_size = layout.subgroup_size};
 }
 
 // --- plain cores ---
 
 struct Tile {
-  uint32_t side;   ///< outputs along each side of a workgroup's tile
-  uint32_t block;  ///< quads of outputs along each side of an invocation's share
-  uint32_t invocations() const { return (side / 4 / block) * (side / 4 / block); }
-  uint32_t shared_bytes() const { return 2 * 16 * (side / 4 + 1) * 16; }
+  uint32_t side;              ///< outputs along each side of a workgroup's tile
+  uint32_t rows, columns;     ///< quads of outputs along the sides of an invocation's share
+  uint32_t stages = 1;        ///< slices in shared memory
+  uint32_t usual_slice = 16;  ///< values of k staged at a time, where there is room
+  uint32_t invocations() const { return side / 4 / rows * (side / 4 / columns); }
+  uint32_t shared_bytes(uint32_t slice) const { return 2 * stages * slice * (side / 4 + 1) * 16; }
+  uint32_t slice(const DeviceFacts& facts) const {
+    return shared_bytes(usual_slice) <= facts.shared_memory ? usual_slice : usual_slice / 2;
+  }
 };
-constexpr Tile tile128{128, 2}, tile64{64, 1}, tile32{32, 1};
+/// A share of 4 x 4 takes twice as many clocks of an NVIDIA multiprocessor's shared memory as of its multiply-adds, one
+/// of 8 x 8 as many, one of 8 x 16 three quarters.
+constexpr Tile tile128_8x16{128, 2, 4, 2}, tile128{128, 2, 2}, tile64{64, 1, 1}, tile32{32, 1, 1};
 
 template <const Tile& tile>
 bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
-  return tile.invocations() <= facts.max_workgroup_size && tile.shared_bytes() <= facts.shared_memory;
+  // Shares larger than 4 x 4 spill where lanes share a thread's registers.
+  return (tile.rows == 1 || !facts.lanes_share_registers()) && tile.invocations() <= facts.max_workgroup_size &&
+         tile.shared_bytes(tile.slice(facts)) <= facts.shared_memory;
 }
 
-/// Measured on a GPU of 132 multiprocessors: 64 x 64 is the best or within a tenth of it from 1024^3 to 4096^3. The
-/// largest wins only with workgroups in plenty and both operands loaded four values at a time along the tile.
-bool tile128_pays(const MatmulProblem& p, const DeviceFacts&) {
-  return p.transpose_a && p.m % 4 == 0 && p.n % 4 == 0 && tile_count(p, 128, 128) >= 512;
+/// Where shared memory holds its usual slices (Apple's and Adreno's does not, and their compilers spill), and with two
+/// workgroups for each core.
+bool tile128_8x16_pays(const MatmulProblem& p, const DeviceFacts& facts) {
+  const int64_t cores = facts.cores > 0 ? facts.cores : 64;
+  return !facts.is_cpu() && tile128_8x16.slice(facts) == tile128_8x16.usual_slice &&
+         tile_count(p, 128, 128) >= 2 * cores;
 }
 bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
+bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
 
 /// Mostly padding is no use; the smallest must do for everything.
 template <const Tile& tile, auto pays>
@@ -94,8 +107,8 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
   const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
   return {.kernel = "matmul_tile",
           .variant = variant_of(p),
-          .constants = {work.activation, tile.invocations(), tile.side, tile.block, p.transpose_a, p.transpose_b,
-                        p.transpose_a && work.a_aligned(4), !p.transpose_b && work.b_aligned(4)},
+          .constants = {work.activation, tile.invocations(), tile.side, tile.rows, tile.columns, tile.slice(facts),
+                        tile.stages, p.transpose_a, p.transpose_b, work.a_aligned(4), work.b_aligned(4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count))};
 }
 
@@ -126,10 +139,15 @@ constexpr MatmulKernel kernels[] = {
      .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return !facts.is_cpu() && split_pays(p); },
      .launch = tile_launch<tile64>,
      .split = {split_side, split_side}},
+    {.name = "tile128_8x16",
+     .room = KernelRoom::gpu,
+     .legal = tile_legal<tile128_8x16, tile128_8x16_pays>,
+     .first = tile128_8x16_pays,
+     .launch = tile_launch<tile128_8x16>},
     {.name = "tile128",
      .room = KernelRoom::gpu,
-     .legal = tile_legal<tile128, tile128_pays>,
-     .first = tile128_pays,
+     .legal = tile_legal<tile128, never>,
+     .first = never,
      .launch = tile_launch<tile128>},
     {.name = "tile64",
      .room = KernelRoom::gpu,

@@ -19,15 +19,19 @@ bool fits(const MatrixTile& tile, const MatrixLayout& layout, const DeviceFacts&
 }  // namespace
 
 std::optional<MatrixLayout> matrix_layout(const MatrixTile& tile, const DeviceFacts& facts) {
-  if (!facts.full_subgroups || facts.subgroup_size < 8 || facts.subgroup_size > 64) return {};
-  if (tile.invocations > facts.max_workgroup_size) return {};
-  const uint32_t subgroups = tile.invocations / facts.subgroup_size;
-  uint32_t down = 1;
-  while (down * down < subgroups) down *= 2;
+  if (!facts.full_subgroups) return {};
   std::optional<MatrixLayout> best;
   const auto volume = [](const MatrixShape& shape) { return shape.m * shape.n * shape.k; };
   for (const MatrixShape& shape : facts.matrix_shapes) {
-    const MatrixLayout layout{down, subgroups / down, shape};
+    if (shape.type != DType::f16) continue;
+    const bool narrow = facts.lanes_share_registers() && shape.n >= facts.min_subgroup_size;
+    const uint32_t lanes = narrow ? shape.n : facts.subgroup_size;
+    const uint32_t invocations = narrow ? tile.side * tile.side / 16 : tile.invocations;
+    if (lanes < 8 || lanes > 64 || invocations > facts.max_workgroup_size) continue;
+    const uint32_t subgroups = invocations / lanes;
+    uint32_t down = 1;
+    while (down * down < subgroups) down *= 2;
+    const MatrixLayout layout{lanes, down, subgroups / down, shape};
     if (fits(tile, layout, facts) && (!best || volume(shape) > volume(best->shape))) best = layout;
   }
   return best;

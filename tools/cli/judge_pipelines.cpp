@@ -1,0 +1,133 @@
+// `vkformer pipelines --judge`: reports of several devices against each other and against what is allowed.
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "runtime/pipeline_figures.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/output.h"
+
+namespace vkformer {
+
+namespace {
+
+struct JudgedPipeline {
+  PipelineRecord record;
+  bool chosen = false;
+};
+
+struct Report {
+  std::string name;  ///< of the file: "intel-dg2"
+  std::vector<JudgedPipeline> pipelines;
+};
+
+Report load_report(const std::string& file) {
+  std::ifstream stream(file);
+  const auto json = nlohmann::json::parse(stream, nullptr, false);
+  check(json.is_object() && json.contains("pipelines"), "{} is no report of `vkformer pipelines --report`", file);
+  Report report{.name = std::filesystem::path(file).stem().string(), .pipelines = {}};
+  for (const auto& row : json["pipelines"]) {
+    JudgedPipeline& pipeline = report.pipelines.emplace_back();
+    pipeline.chosen = row.at("chosen");
+    pipeline.record = {.kernel = row.at("kernel"),
+                       .variant = row.at("variant"),
+                       .constants = row.at("constants"),
+                       .subgroup_size = row.at("subgroup_size"),
+                       .thread_seconds = row.at("thread_seconds"),
+                       .failure = row.at("failure")};
+    for (const auto& code : row.at("code"))
+      pipeline.record.code.push_back({code.at("subgroup_size"), code.at("statistics")});
+  }
+  return report;
+}
+
+/// "60 / 4": the most registers, the fewest resident subgroups; "-" where no model chooses the kernel.
+struct Cell {
+  double registers = 0, resident = 1e9;
+  int spilled = 0;
+  std::string text() const {
+    return (resident < 1e9 ? fmt::format("{:g} / {:g}", registers, resident) : fmt::format("{:g}", registers)) +
+           (spilled ? fmt::format(" **{} spill**", spilled) : "");
+  }
+};
+
+void print_chosen(const std::vector<Report>& reports) {
+  std::map<std::string, std::vector<std::optional<Cell>>> rows;
+  for (size_t i = 0; i < reports.size(); ++i)
+    for (const auto& [record, chosen] : reports[i].pipelines) {
+      if (!chosen) continue;
+      auto& row = rows[record.kernel + "/" + record.variant];
+      row.resize(reports.size());
+      if (!row[i]) row[i].emplace();
+      const PipelineFigures figures = figures_of(record);
+      row[i]->registers = std::max(row[i]->registers, figures.registers.value_or(0));
+      row[i]->resident = std::min(row[i]->resident, figures.resident.value_or(1e9));
+      row[i]->spilled += figures.spilled();
+    }
+  print("| kernel |");
+  for (const Report& report : reports) print(" {} |", report.name);
+  print("\n|---|");
+  for (size_t i = 0; i < reports.size(); ++i) print("---|");
+  print("\n");
+  for (const auto& [kernel, row] : rows) {
+    print("| {} |", kernel);
+    for (const auto& cell : row) print(" {} |", cell ? cell->text() : "");
+    print("\n");
+  }
+}
+
+/// Faults of one report, a line each; `allowed` are its spilling pipelines by kernel.
+std::vector<std::string> faults_of(const Report& report, const nlohmann::json& allowed, double slow) {
+  std::vector<std::string> faults;
+  std::map<std::string, int64_t> spilled;
+  for (const auto& [record, chosen] : report.pipelines) {
+    const auto fault = [&](const std::string& what) {
+      faults.push_back(fmt::format("{}: {}: {}", report.name, record.name(), what));
+    };
+    if (!record.failure.empty()) fault(record.failure);
+    if (record.thread_seconds > slow) fault(fmt::format("took {:.1f} s to compile", record.thread_seconds));
+    const PipelineFigures figures = figures_of(record);
+    if (!figures.spilled()) continue;
+    if (chosen)
+      fault(fmt::format("models choose it, and it spills ({:g}, {:g} bytes)", figures.spills.value_or(0),
+                        figures.scratch.value_or(0)));
+    else
+      ++spilled[record.kernel + "/" + record.variant];
+  }
+  for (const auto& [kernel, count] : spilled)
+    if (const int64_t most = allowed.value(kernel, int64_t{0}); count > most)
+      faults.push_back(fmt::format("{}: {}: {} pipelines spill, {} are allowed", report.name, kernel, count, most));
+  for (const auto& [kernel, most] : allowed.items())
+    if (const auto found = spilled.find(kernel); found == spilled.end() || found->second < most)
+      print("{}: {}: only {} of {} allowed pipelines spill: shorten the list\n", report.name, kernel,
+            found == spilled.end() ? 0 : found->second, most.get<int64_t>());
+  return faults;
+}
+
+}  // namespace
+
+void judge_pipelines(const PipelinesFlags& flags) {
+  nlohmann::json allowed = nlohmann::json::object();
+  if (!flags.allowed.empty()) {
+    std::ifstream stream(flags.allowed);
+    allowed = nlohmann::json::parse(stream, nullptr, false);
+    check(allowed.is_object(), "{} is no JSON object of devices", flags.allowed);
+  }
+  std::vector<Report> reports;
+  for (const std::string& file : flags.judged) reports.push_back(load_report(file));
+  print("Kernels that models choose: most registers / fewest resident subgroups.\n\n");
+  print_chosen(reports);
+  print("\n");
+  std::vector<std::string> faults;
+  for (const Report& report : reports) {
+    const auto own = faults_of(report, allowed.value(report.name, nlohmann::json::object()), flags.slow);
+    faults.insert(faults.end(), own.begin(), own.end());
+  }
+  for (const std::string& fault : faults) print("{}\n", fault);
+  flush_output();
+  check(faults.empty(), "{} faults in the pipelines of {} devices", faults.size(), reports.size());
+}
+
+}  // namespace vkformer

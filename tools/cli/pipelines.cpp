@@ -1,0 +1,125 @@
+// `vkformer pipelines`: what a driver's compiler makes of the kernels.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "models/generation/generation.h"
+#include "models/generation/stored_weights.h"
+#include "models/training/training_plan.h"
+#include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/pipeline_figures.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+
+namespace vkformer {
+
+namespace {
+
+/// The pipelines of everything that the model can be used for.
+void make_model_pipelines(Backend& backend, const Model& model, DType dtype, const PipelinesFlags& flags) {
+  if (flags.batch > 0) {
+    const TrainingPlan plan =
+        plan_training(model, {.products = dtype}, {usual_batch(model, flags.batch, flags.context)}, backend);
+    for (const TrainingPlan::PlannedProgram& program : plan.programs)
+      backend.make_pipelines(program.graph, plan.layout);
+  }
+  if (!model.generates()) return;
+  Model stored = model;
+  if (is_half(dtype)) store_weights_as(stored, dtype);
+  const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
+  const GenerationPlan plan = plan_generation(stored, {.capacity = flags.context}, blocks);
+  for (const GenerationProgram& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
+    backend.make_pipelines(program.graph, plan.layout);
+}
+
+/// The worst of a kernel's pipelines.
+struct KernelRow {
+  int pipelines = 0, spilled = 0, failed = 0;
+  double seconds = 0;
+  std::set<uint32_t> subgroups;
+  PipelineFigures worst;
+};
+
+void add_to(KernelRow& row, const PipelineRecord& record) {
+  const PipelineFigures figures = figures_of(record);
+  const auto worse = [](auto& worst, const auto& value, auto&& choose) {
+    if (value) worst = worst ? choose(*worst, *value) : *value;
+  };
+  const auto most = [](double a, double b) { return std::max(a, b); };
+  const auto least = [](double a, double b) { return std::min(a, b); };
+  ++row.pipelines;
+  row.spilled += figures.spilled();
+  row.failed += !record.failure.empty();
+  row.seconds = std::max(row.seconds, record.seconds);
+  row.subgroups.insert(figures.subgroup_size);
+  worse(row.worst.registers, figures.registers, most);
+  worse(row.worst.spills, figures.spills, most);
+  worse(row.worst.scratch, figures.scratch, most);
+  worse(row.worst.resident, figures.resident, least);
+  worse(row.worst.shared, figures.shared, most);
+  worse(row.worst.code, figures.code, most);
+}
+
+void print_table(const std::vector<PipelineRecord>& records) {
+  std::map<std::string, KernelRow> rows;
+  for (const PipelineRecord& record : records) add_to(rows[record.kernel + "/" + record.variant], record);
+  print("{:<48} {:>9} {:>8} {:>9} {:>7} {:>7} {:>8} {:>8} {:>7} {:>7} {:>7}\n", "worst of each kernel", "pipelines",
+        "subgroup", "registers", "spills", "scratch", "resident", "shared", "code", "seconds", "spilled");
+  const auto number = [](const std::optional<double>& value) { return value ? fmt::format("{:g}", *value) : "-"; };
+  for (const auto& [kernel, row] : rows) {
+    std::string subgroups;
+    for (uint32_t size : row.subgroups) subgroups += fmt::format("{}{}", subgroups.empty() ? "" : "/", size);
+    print("{:<48} {:>9} {:>8} {:>9} {:>7} {:>7} {:>8} {:>8} {:>7} {:>7.2f} {:>7}{}\n", kernel, row.pipelines, subgroups,
+          number(row.worst.registers), number(row.worst.spills), number(row.worst.scratch), number(row.worst.resident),
+          number(row.worst.shared), number(row.worst.code), row.seconds, row.spilled,
+          row.failed ? fmt::format("  {} FAILED", row.failed) : "");
+  }
+}
+
+nlohmann::json report_of(const Backend& backend, const std::vector<PipelineRecord>& records,
+                         const std::set<std::string>& chosen) {
+  auto rows = nlohmann::json::array();
+  for (const PipelineRecord& record : records) {
+    auto codes = nlohmann::json::array();
+    for (const PipelineCode& code : record.code)
+      codes.push_back({{"subgroup_size", code.subgroup_size}, {"statistics", code.statistics}});
+    rows.push_back({{"kernel", record.kernel},
+                    {"variant", record.variant},
+                    {"constants", record.constants},
+                    {"subgroup_size", record.subgroup_size},
+                    {"seconds", record.seconds},
+                    {"thread_seconds", record.thread_seconds},
+                    {"chosen", chosen.contains(record.name())},
+                    {"failure", record.failure},
+                    {"code", codes}});
+  }
+  return {{"device", backend.facts().name}, {"driver", backend.facts().driver}, {"pipelines", rows}};
+}
+
+}  // namespace
+
+void pipelines(const PipelinesFlags& flags) {
+  check(flags.common.device != "reference", "the reference has no pipelines; choose a Vulkan device");
+  const auto backend = open_backend(flags.common, {.inspect = true});
+  for (const std::string& text : flags.models) {
+    const Model model = model_or_shape(text);
+    for (const std::string& dtype : flags.dtypes) make_model_pipelines(*backend, model, float_type(dtype), flags);
+  }
+  std::set<std::string> chosen;
+  for (const PipelineRecord& record : pipeline_log()) chosen.insert(record.name());
+  if (flags.all || flags.models.empty()) make_case_pipelines(*backend, {.gradients = true, .all = true});
+  const std::vector<PipelineRecord> records = pipeline_log();
+  print_table(records);
+  const auto failed =
+      std::ranges::count_if(records, [](const PipelineRecord& record) { return !record.failure.empty(); });
+  const bool silent = std::ranges::all_of(records, [](const PipelineRecord& record) { return record.code.empty(); });
+  print("{} pipelines, {} of them chosen by models, {} failed\n", records.size(), chosen.size(), failed);
+  if (silent) say("this driver tells nothing of its code (it lacks VK_KHR_pipeline_executable_properties)");
+  if (!flags.report.empty()) write_file_atomically(flags.report, report_of(*backend, records, chosen).dump(1) + "\n");
+  check(failed == 0, "{} of {} pipelines could not be made", failed, records.size());
+}
+
+}  // namespace vkformer
