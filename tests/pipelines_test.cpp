@@ -83,6 +83,7 @@ TEST_CASE("large products take large shares where registers and shared memory ho
   facts.shared_memory = 32768;
   CHECK(first_for_product(facts, 4096) == "tile64");
   CHECK(first_for_product(gpu(8, 32, 32), 4096) == "tile64");
+  CHECK(first_for_product(gpu(32, 64, 64), 4096) == "tile64");
 }
 
 TEST_CASE("pipelines are made without memory and kept in the log", "[pipelines][device]") {

@@ -36,7 +36,9 @@ mirror() {
 
 # A server's copy may be older than its Release file says it is valid; nothing here needs the newest.
 fill_root() {
-  local server=$1 suite=$2 more=$3
+  local server=$1 suite=$2 more newer
+  read -ra newer <<<"$3"
+  more=${newer[0]:-}
   debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$server" &&
     printf "deb $server %s main\n" "$suite" ${more:+"$more"} >"$root/etc/apt/sources.list" &&
     echo 'Acquire::Check-Valid-Until "false"; Acquire::Retries "3"; APT::Install-Recommends "false";' \
@@ -44,11 +46,11 @@ fill_root() {
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/vkformer" &&
     in_root apt-get update &&
     in_root apt-get -y install "${@:4}" &&
-    { [[ -z $more ]] || in_root apt-get -y install --target-release "$more" mesa-vulkan-drivers; } &&
+    { [[ -z $more ]] || in_root apt-get -y install --target-release "${newer[@]}"; } &&
     in_root apt-get clean
 }
 
-# make_root SUITE MORE PACKAGE...: unless it is there already. MORE: a suite to take Mesa from, or "".
+# make_root SUITE NEWER PACKAGE...: unless it is there already. NEWER: "SUITE PACKAGE...", taken from that suite, or "".
 make_root() {
   local server
   # Written last: it says that the root is complete, and with what.
@@ -67,4 +69,21 @@ make_root() {
     fail "${0##*/}: can't make the root (all output: $logs/root.log)"
   }
   echo "$*" >"$root_home/packages"
+}
+
+# The root that checks share: what a build needs, and Mesa of the backports with its stand-ins for GPUs' kernel drivers.
+make_debian13() {
+  local packages
+  use_root debian13
+  mapfile -t packages < <(echo ccache && wanted_packages debian:13 build | cut -d ' ' -f 1 | grep -v mesa)
+  make_root trixie "trixie-backports mesa-vulkan-drivers mesa-drm-shim" "${packages[@]}"
+}
+
+# build_debian13 [TARGET]: in build/debian13, default all. With glslang 15, nothing is left out.
+build_debian13() {
+  in_root c++ --version
+  in_root cmake --preset release -B build/debian13 -DVKFORMER_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER_LAUNCHER=ccache |
+    tee "$logs/configure.txt"
+  if grep 'not built' "$logs/configure.txt"; then return 1; fi
+  in_root cmake --build build/debian13 --parallel "$(nproc)" ${1:+--target "$1"}
 }

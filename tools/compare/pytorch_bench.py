@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The work of `vkformer bench` in PyTorch: matrix products, and the training step and prompt of a GPT-2 shape.
 
-    pytorch_bench.py [--device cpu|cuda] [--type f32|bf16|f16] matmul MxNxK[:nn|nt|tn] ...
-    pytorch_bench.py [--device cpu|cuda] [--type f32|bf16] [--batch B] gpt LAYERSxWIDTHxHEADS:VOCABULARY:CONTEXT
+    pytorch_bench.py [--device cpu|cuda|xpu] [--type f32|bf16|f16] matmul MxNxK[:nn|nt|tn] ...
+    pytorch_bench.py [--device cpu|cuda|xpu] [--type f32|bf16|f16] attention BATCHxHEADSxPOSITIONSxWIDTH ...
+    pytorch_bench.py [--device cpu|cuda|xpu] [--type f32|bf16] [--batch B] gpt LAYERSxWIDTHxHEADS:VOCABULARY:CONTEXT
 
 Prints one JSON object a line: the test, the best and the median seconds, GFLOP/s or tokens/s. f32 means f32: TF32 stays
 off. A bf16 step keeps f32 weights and computes under autocast, as nanoGPT does; AdamW is the fused one on a GPU.
@@ -24,8 +25,8 @@ def seconds(work, device, repetitions):
     def once():
         start = time.perf_counter()
         work()
-        if device == "cuda":
-            torch.cuda.synchronize()
+        if device != "cpu":
+            getattr(torch, device).synchronize()
         return time.perf_counter() - start
 
     for _ in range(3):
@@ -41,7 +42,7 @@ def matmul(spec, args):
     make = lambda rows, columns: torch.randn(rows, columns, device=args.device).to(TYPES[args.type])
     a = make(k, m).t() if layout[0] == "t" else make(m, k)
     b = make(n, k).t() if layout[1] == "t" else make(k, n)
-    calls = max(1, int(2e10 / (2.0 * m * n * k))) if args.device == "cuda" else 1  # hides the launch
+    calls = max(1, int(2e10 / (2.0 * m * n * k))) if args.device != "cpu" else 1  # hides the launch
     y = torch.empty(m, n, device=args.device, dtype=TYPES[args.type])
 
     def work():
@@ -49,8 +50,24 @@ def matmul(spec, args):
             torch.matmul(a, b, out=y)
 
     best, median = (t / calls for t in seconds(work, args.device, args.repetitions))
-    return {"test": f"matmul {args.type} {spec}", "best_seconds": best, "median_seconds": median,
+    yield {"test": f"matmul {args.type} {spec}", "best_seconds": best, "median_seconds": median,
             "gflops": 2e-9 * m * n * k / best}
+
+
+def attention(spec, args):
+    """Causal attention, forward and backward alone; half of the scores are counted, as they are computed."""
+    batch, heads, positions, width = map(int, spec.split("x"))
+    q, k, v = (torch.randn(batch, heads, positions, width, device=args.device, dtype=TYPES[args.type], requires_grad=True)
+               for _ in range(3))
+    upstream = torch.randn_like(q)
+    forward = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    y = forward()
+    backward = lambda: torch.autograd.grad(y, (q, k, v), upstream, retain_graph=True)
+    pairs = batch * heads * positions * (positions + 1) / 2
+    for name, work, flops in (("forward", forward, 4), ("backward", backward, 10)):
+        best, median = seconds(work, args.device, args.repetitions)
+        yield {"test": f"attention {name} {args.type} {spec}", "best_seconds": best, "median_seconds": median,
+               "gflops": 1e-9 * flops * pairs * width / best}
 
 
 class Block(torch.nn.Module):
@@ -115,19 +132,19 @@ def gpt(spec, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "xpu"])
     parser.add_argument("--type", default="f32", choices=TYPES)
     parser.add_argument("--batch", type=int, default=12)
     parser.add_argument("--repetitions", type=int, default=10)
     parser.add_argument("--compile", action="store_true", help="through torch.compile")
-    parser.add_argument("work", choices=["matmul", "gpt"])
+    parser.add_argument("work", choices=["matmul", "attention", "gpt"])
     parser.add_argument("specs", nargs="+")
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.manual_seed(1)
     for spec in args.specs:
-        for row in [matmul(spec, args)] if args.work == "matmul" else gpt(spec, args):
-            name = torch.cuda.get_device_name() if args.device == "cuda" else f"cpu, {torch.get_num_threads()} threads"
+        for row in {"matmul": matmul, "attention": attention, "gpt": gpt}[args.work](spec, args):
+            name = f"cpu, {torch.get_num_threads()} threads" if args.device == "cpu" else getattr(torch, args.device).get_device_name()
             print(json.dumps({"torch": torch.__version__, "device": name, **row}), flush=True)
 
 

@@ -84,11 +84,12 @@ bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
          tile.shared_bytes(tile.slice(facts)) <= facts.shared_memory;
 }
 
-/// Where shared memory holds its usual slices (Apple's and Adreno's does not, and their compilers spill), and with two
-/// workgroups for each core.
+/// Where shared memory holds its usual slices (Apple's and Adreno's does not, and their compilers spill), where a
+/// workgroup is four subgroups (of 64 lanes, AMD's, too few stay resident: 2 of 32), and with two workgroups for each
+/// core.
 bool tile128_8x16_pays(const MatmulProblem& p, const DeviceFacts& facts) {
   const int64_t cores = facts.cores > 0 ? facts.cores : 64;
-  return !facts.is_cpu() && tile128_8x16.slice(facts) == tile128_8x16.usual_slice &&
+  return !facts.is_cpu() && facts.subgroup_size <= 32 && tile128_8x16.slice(facts) == tile128_8x16.usual_slice &&
          tile_count(p, 128, 128) >= 2 * cores;
 }
 bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
