@@ -57,10 +57,10 @@ pieces=$(for c in {a..z} ä ö ü ß; do echo "$c ##$c"; done; echo -)
 page=run/run.html
 browse $page
 has 1 'data-curves="loss validation_loss"'
-for curve in loss validation_loss bleu chrf exact_match learning_rate gradient_norm tokens_per_second; do
+for curve in loss validation_loss perplexity bleu chrf exact_match learning_rate gradient_norm tokens_per_second; do
   has 1 "class=\"curve\" data-name=\"$curve\""
 done
-has 6 '<line class="resumed"'
+has 7 '<line class="resumed"'
 has 3 '<tr class="\(right\|wrong\)"'
 has 1 '<dt>resumed at</dt><dd>8</dd>'
 has 1 '<dt>warmup</dt><dd>2</dd>'

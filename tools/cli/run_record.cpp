@@ -37,6 +37,7 @@ const Curve& RunRecord::curve(const std::string& name) const {
 std::string RunRecord::page(const nlohmann::json& facts) const {
   constexpr size_t most_points = 1500;  // of a curve: what a screen can show, and the file stays small
   auto curves = nlohmann::json::object();
+  int64_t iteration = 0;
   for (const auto& [name, curve] : curves_) {
     auto& shown = curves[name] = {{"iterations", nlohmann::json::array()}, {"values", nlohmann::json::array()}};
     for (const CurvePoint& point : smooth(curve, most_points)) {
@@ -44,9 +45,11 @@ std::string RunRecord::page(const nlohmann::json& facts) const {
       shown["values"].push_back(point.value);
     }
     shown["points"] = curve.size();
+    if (!curve.empty()) iteration = std::max(iteration, curve.back().iteration);
   }
   nlohmann::json data = facts;
   data["curves"] = std::move(curves);
+  data["iteration"] = iteration;
   data["resumed"] = resumed_;
   data["samples"] = samples_;
   return page_with("run", data);
