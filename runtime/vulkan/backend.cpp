@@ -43,14 +43,12 @@ class VulkanBackend : public Backend {
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& given,
                                    std::shared_ptr<Workspace> workspace) override {
     const auto stay = context_->enter();
-    PlanOptions options = given;
-    if (!options.tuning && options.candidate.empty()) options.tuning = tuning();
-    return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), options,
+    return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), tuned(given),
                                std::static_pointer_cast<VulkanWorkspace>(workspace));
   }
   void make_pipelines(const Graph& graph, const StoreLayout& layout, const PlanOptions& options) override {
     const auto stay = context_->enter();
-    const MemoryPlan memory = plan_memory(graph, facts(), layout, options);
+    const MemoryPlan memory = plan_memory(graph, facts(), layout, tuned(options));
     const Placement placement = imagined(memory);
     Recorder recorder(graph, facts(), context_->pipeline_source(), placement);
     for (int node : memory.live_nodes) recorder.record(node, memory.candidate[static_cast<size_t>(node)]);
@@ -58,6 +56,12 @@ class VulkanBackend : public Backend {
   }
 
  private:
+  /// With the backend's measured choices, unless the caller has its own or forces a kernel.
+  PlanOptions tuned(PlanOptions options) const {
+    if (!options.tuning && options.candidate.empty()) options.tuning = tuning();
+    return options;
+  }
+
   std::shared_ptr<VulkanContext> context_;
 };
 

@@ -97,9 +97,9 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
                            (v11.subgroupSupportedOperations & shuffles) == shuffles &&
                            features.v12.subgroupBroadcastDynamicId;
   // Drivers with one size may say that none can be required.
-  const bool one_size = v13.minSubgroupSize == v13.maxSubgroupSize;
-  facts.full_subgroups = features.v13.subgroupSizeControl && features.v13.computeFullSubgroups &&
-                         (one_size || (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0);
+  facts.full_subgroups =
+      features.v13.subgroupSizeControl && features.v13.computeFullSubgroups &&
+      (facts.one_subgroup_size() || (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0);
   facts.max_workgroup_size = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
   std::copy_n(limits.maxComputeWorkGroupCount, 3, facts.max_workgroups);
   facts.shared_memory = limits.maxComputeSharedMemorySize;

@@ -1,6 +1,7 @@
-// For GPUs: products of 32 x 32 tiles from shared memory, without subgroup operations. The workgroup is 128 or, for wide
-// heads, 256 invocations in rows of 16; an invocation holds rows y + lines i and columns x + 16 j of a tile. Heads are
-// read in chunks of columns, so shared memory does not grow with the head width; the sums over keys are in registers.
+// For GPUs: products of 32 x 32 tiles from shared memory, without subgroup operations. The workgroup is 128 or 256
+// invocations in rows of 16: 256 where the sums over keys, which are in registers, would be too many for 128. An
+// invocation holds rows y + lines i and columns x + 16 j of a tile. Heads are read in chunks of columns, so shared memory
+// does not grow with the head width.
 #include "shaders/attention/attention.glsl"
 layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;  // 32 or 64, what shared memory allows
 
