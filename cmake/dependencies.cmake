@@ -43,19 +43,3 @@ if(NOT Vulkan_FOUND)
   add_library(Vulkan::Vulkan INTERFACE IMPORTED GLOBAL)
   target_link_libraries(Vulkan::Vulkan INTERFACE vulkan Vulkan::Headers)
 endif()
-
-find_program(GLSLANG glslangValidator)
-if(NOT GLSLANG)
-  # It is asked what it can compile while CMake configures, so it is built then.
-  FetchContent_Declare(glslang GIT_REPOSITORY https://github.com/KhronosGroup/glslang.git GIT_TAG 15.1.0 GIT_SHALLOW ON
-                       SOURCE_SUBDIR not-part-of-this-build)
-  FetchContent_MakeAvailable(glslang)
-  set(glslang_build "${CMAKE_BINARY_DIR}/glslang")
-  message(STATUS "building glslang in ${glslang_build}")
-  execute_process(COMMAND "${CMAKE_COMMAND}" -S "${glslang_SOURCE_DIR}" -B "${glslang_build}" -G "${CMAKE_GENERATOR}"
-                          -DCMAKE_BUILD_TYPE=Release -DENABLE_OPT=OFF -DENABLE_HLSL=OFF -DGLSLANG_TESTS=OFF
-                  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND "${CMAKE_COMMAND}" --build "${glslang_build}" --target glslang-standalone --parallel
-                  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-  set(GLSLANG "${glslang_build}/StandAlone/glslang" CACHE FILEPATH "the GLSL compiler" FORCE)
-endif()

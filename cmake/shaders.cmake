@@ -4,24 +4,12 @@
 #
 #   // variant f32:
 #   // variant u64: -DPAIR=uint64_t
-#   // needs: cooperative_matrix        (all variants: what the installed glslang must be able to compile)
+#   // needs: cooperative_matrix        (all variants: what glslang must be able to compile, see glslang.cmake)
+#   // needs bf16: bfloat16             (this variant, in addition)
 #
 # A shader without a variant line has the one variant "f32". Adding an op folder touches no build file.
 
-find_program(GLSLANG glslangValidator REQUIRED)
-
-set(VKFORMER_GLSLANG_HAS "")
-function(vkformer_probe_glslang feature extension)
-  set(probe "${CMAKE_BINARY_DIR}/probe_${feature}.comp")
-  file(WRITE "${probe}" "#version 460\n#extension ${extension} : require\nvoid main() {}\n")
-  execute_process(COMMAND "${GLSLANG}" -V --target-env vulkan1.3 "${probe}" -o "${probe}.spv"
-                  RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
-  if(failed EQUAL 0)
-    list(APPEND VKFORMER_GLSLANG_HAS "${feature}")
-    set(VKFORMER_GLSLANG_HAS "${VKFORMER_GLSLANG_HAS}" PARENT_SCOPE)
-  endif()
-endfunction()
-vkformer_probe_glslang(cooperative_matrix GL_KHR_cooperative_matrix)
+include(glslang)
 
 # Modules do not depend on the kind of build, so a second build folder need not compile them again.
 set(VKFORMER_SHADERS_FROM "" CACHE PATH "build folder of these sources that compiles the shaders for this one, too")
@@ -42,22 +30,21 @@ function(vkformer_embed_shaders sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${shader}")
     get_filename_component(kernel "${shader}" NAME_WE)
     file(STRINGS "${shader}" variant_lines REGEX "^// variant [a-z0-9_]+:")
-    file(STRINGS "${shader}" needs_lines REGEX "^// needs: ")
+    file(STRINGS "${shader}" needs_lines REGEX "^// needs( [a-z0-9_]+)?: ")
     if(NOT variant_lines)
       set(variant_lines "// variant f32:")
     endif()
-    set(missing "")
-    foreach(line IN LISTS needs_lines)
-      string(REGEX REPLACE "^// needs: *" "" needs "${line}")
-      if(NOT needs IN_LIST VKFORMER_GLSLANG_HAS)
-        set(missing "${needs}")
-      endif()
-    endforeach()
     foreach(line IN LISTS variant_lines)
       string(REGEX REPLACE "^// variant ([a-z0-9_]+):.*$" "\\1" variant "${line}")
       string(REGEX REPLACE "^// variant [a-z0-9_]+: *" "" flags "${line}")
       separate_arguments(flags UNIX_COMMAND "${flags}")
       set(symbol "${kernel}_${variant}_spirv")
+      set(missing "")
+      foreach(needs_line IN LISTS needs_lines)
+        if(needs_line MATCHES "^// needs(: *| ${variant}: *)([a-z0-9_]+)" AND NOT CMAKE_MATCH_2 IN_LIST VKFORMER_GLSLANG_HAS)
+          set(missing "${CMAKE_MATCH_2}")
+        endif()
+      endforeach()
       if(missing)
         message(STATUS "shader ${kernel} (${variant}) not built: this glslang has no ${missing}")
         string(APPEND rows "    {\"${kernel}\", \"${variant}\", {}},\n")

@@ -36,25 +36,38 @@ mirror() {
 
 # A server's copy may be older than its Release file says it is valid; nothing here needs the newest.
 fill_root() {
-  local server=$1 suite=$2 more newer
-  read -ra newer <<<"$3"
-  more=${newer[0]:-}
+  local server=$1 suite=$2 newer
+  local -a lists suites
+  mapfile -t lists < <(tr ';' '\n' <<<"$3" | sed '/^ *$/d')
+  mapfile -t suites < <(tr ';' '\n' <<<"$3" | awk 'NF { print $1 }')
   debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$server" &&
-    printf "deb $server %s main\n" "$suite" ${more:+"$more"} >"$root/etc/apt/sources.list" &&
+    printf "deb $server %s main\n" "$suite" "${suites[@]}" >"$root/etc/apt/sources.list" &&
     echo 'Acquire::Check-Valid-Until "false"; Acquire::Retries "3"; APT::Install-Recommends "false";' \
       >"$root/etc/apt/apt.conf.d/vkformer" &&
+    # Nothing comes from a newer suite but what is asked of it, and what that needs.
+    printf 'Package: *\nPin: release n=%s\nPin-Priority: 900\n' "$suite" >"$root/etc/apt/preferences.d/vkformer" &&
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/vkformer" &&
     in_root apt-get update &&
-    in_root apt-get -y install "${@:4}" &&
-    { [[ -z $more ]] || in_root apt-get -y install --target-release "${newer[@]}"; } &&
-    in_root apt-get clean
+    in_root apt-get -y install "${@:4}" || return
+  for newer in "${lists[@]}"; do
+    # shellcheck disable=SC2086
+    in_root apt-get -y install --target-release $newer || return
+  done
+  in_root apt-get clean
 }
 
-# make_root SUITE NEWER PACKAGE...: unless it is there already. NEWER: "SUITE PACKAGE...", taken from that suite, or "".
+# make_root SUITE NEWER PACKAGE...: unless it is there already. NEWER: packages taken from other suites,
+# "SUITE PACKAGE...; SUITE PACKAGE...", or "".
 make_root() {
-  local server
+  local server lock
+  mkdir -p "$root_home"
+  exec {lock}>"$root_home.lock"
+  flock "$lock"  # others wait until it is made
   # Written last: it says that the root is complete, and with what.
-  if [[ $(cat "$root_home/packages" 2>/dev/null) == "$*" ]]; then return; fi
+  if [[ $(cat "$root_home/packages" 2>/dev/null) == "$*" ]]; then
+    exec {lock}>&-
+    return
+  fi
   echo "set-up: making a root of Debian's $1 in $root"
   server=$(mirror)
   [[ -n $server ]] || fail "${0##*/}: this machine's apt sources name no mirror of Debian"
@@ -69,17 +82,19 @@ make_root() {
     fail "${0##*/}: can't make the root (all output: $logs/root.log)"
   }
   echo "$*" >"$root_home/packages"
+  exec {lock}>&-
 }
 
-# The root that checks share: what a build needs, and Mesa of the backports with its stand-ins for GPUs' kernel drivers.
+# The root that checks share: what a build needs, Mesa of the backports with its stand-ins for GPUs' kernel drivers, and
+# of testing the compiler of shaders: matrices of bf16 need 15.3.
 make_debian13() {
   local packages
   use_root debian13
   mapfile -t packages < <(echo ccache && wanted_packages debian:13 build | cut -d ' ' -f 1 | grep -v mesa)
-  make_root trixie "trixie-backports mesa-vulkan-drivers mesa-drm-shim" "${packages[@]}"
+  make_root trixie "trixie-backports mesa-vulkan-drivers mesa-drm-shim; testing glslang-tools spirv-tools" "${packages[@]}"
 }
 
-# build_debian13 [TARGET]: in build/debian13, default all. With glslang 15, nothing is left out.
+# build_debian13 [TARGET]: in build/debian13, default all. Nothing is left out.
 build_debian13() {
   in_root c++ --version
   in_root cmake --preset release -B build/debian13 -DVKFORMER_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER_LAUNCHER=ccache |
