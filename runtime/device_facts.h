@@ -61,9 +61,9 @@ struct DeviceFacts {
   std::vector<MatrixShape> matrix_shapes;  ///< what the device offers on matrix cores
   WorkgroupMatrices workgroup_matrices;
   uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown
-  /// Whether they compute what they should: tried when first asked, since some drivers offer what they get wrong. Not
-  /// set: they do.
-  std::function<bool()> matrix_check;
+  /// Whether they compute what they should with operands of a type: tried when first asked, since some drivers offer
+  /// what they get wrong. Not set: they do.
+  std::function<bool(DType)> matrix_check;
   float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
   uint32_t cpu_threads = 1;     ///< cores of the host: what a CPU device computes with
@@ -72,17 +72,21 @@ struct DeviceFacts {
   /// says LP_NATIVE_VECTOR_WIDTH=512 before a device is opened while none is open (see runtime/quirks.h).
   bool wider_vectors_pay = false;
   std::string kernels;          ///< fingerprint of the kernels in this build: times belong to them, too
-  bool matrix_kernels = false;  ///< those for matrix cores are part of this build
+  std::vector<DType> matrix_kernels;  ///< types of operands for which this build has those for matrix cores
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
   bool one_subgroup_size() const { return min_subgroup_size == max_subgroup_size; }
   /// A GPU on which a subgroup's lanes divide the registers of a thread (Intel): wide subgroups have few each. Told by
   /// sizes below 32 among several.
   bool lanes_share_registers() const { return !is_cpu() && !one_subgroup_size() && min_subgroup_size < 32; }
-  /// Whether there are kernels and products for operands of that type, which compute what they should.
-  bool has_matrix_cores(DType type = DType::f16) const {
+  /// Whether this build has kernels, and the device products, for operands of that type.
+  bool runs_matrix_kernels(DType type) const {
     const auto offered = [type](const MatrixShape& shape) { return shape.type == type; };
-    return matrix_kernels && std::ranges::any_of(matrix_shapes, offered) && (!matrix_check || matrix_check());
+    return std::ranges::count(matrix_kernels, type) > 0 && std::ranges::any_of(matrix_shapes, offered);
+  }
+  /// The same, where they compute what they should.
+  bool has_matrix_cores(DType type) const {
+    return runs_matrix_kernels(type) && (!matrix_check || matrix_check(type));
   }
 };
 

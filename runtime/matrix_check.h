@@ -5,8 +5,9 @@
 
 namespace vkformer {
 
-/// Computes a small f16 product on matrix cores in each layout of its operands, and compares it with the reference.
-/// What is wrong, in one line; empty: nothing. Not to be asked of a device without matrix cores.
-std::string matrix_cores_fault(Backend& backend);
+/// Computes small products of 16-bit operands of this type on matrix cores, in each layout, with and without vectors, and
+/// compares them with the reference. What is wrong, in one line; empty: nothing. Not to be asked of a device without
+/// matrix cores.
+std::string matrix_cores_fault(Backend& backend, DType type);
 
 }  // namespace vkformer

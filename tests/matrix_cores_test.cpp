@@ -21,7 +21,8 @@ DeviceFacts device_with_matrix_cores(DeviceKind kind = DeviceKind::discrete) {
   facts.max_workgroups[0] = facts.max_workgroups[1] = facts.max_workgroups[2] = 65535;
   facts.shared_memory = 32768;
   facts.max_allocation = uint64_t{1} << 30;
-  facts.cooperative_matrix = facts.matrix_kernels = true;
+  facts.cooperative_matrix = true;
+  facts.matrix_kernels = {DType::f16, DType::bf16};
   facts.matrix_shapes = {{16, 8, 8}, {16, 16, 16}};
   return facts;
 }
@@ -58,11 +59,14 @@ class WrongBackend : public Backend {
     for (Value input : graph.inputs())
       inputs.push_back(
           scaled.input(graph.info(input).name, graph.info(input).type.shape, graph.info(input).type.dtype));
+    auto next = inputs.begin();
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
-      Attributes attributes = graph.nodes()[i].attributes;
+      const Node& node = graph.nodes()[i];
+      Attributes attributes = node.attributes;
       attributes.set("scale", scale_);
-      scaled.mark_output(scaled.add(*graph.nodes()[i].op, {inputs[2 * i], inputs[2 * i + 1]}, attributes)[0],
-                         graph.info(graph.outputs()[i]).name);
+      const auto end = next + static_cast<std::ptrdiff_t>(node.inputs.size());
+      scaled.mark_output(scaled.add(*node.op, Values(next, end), attributes)[0], graph.info(graph.outputs()[i]).name);
+      next = end;
     }
     return reference_->compile(scaled, store, options, workspace);
   }
@@ -75,12 +79,15 @@ class WrongBackend : public Backend {
 
 }  // namespace
 
-TEST_CASE("large products of f16 operands go to matrix cores", "[matrix_cores]") {
-  const DeviceFacts facts = device_with_matrix_cores();
-  CHECK(candidates(facts, 1024, 1024, 1024).front() == "matrix64");
-  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128");
+TEST_CASE("products of 16-bit operands go to matrix cores, in blocks that fill the device", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  CHECK(candidates(facts, 1024, 1024, 1024).front() == "matrix128");
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128x256");
+  CHECK(candidates(facts, 1024, 512, 256).front() == "matrix128x64");
   CHECK(candidates(facts, 256, 256, 4096).front() == "matrix64_split");
   CHECK(candidates(facts, 64, 64, 64).front() == "matrix64");
+  facts.matrix_shapes.push_back({16, 16, 16, DType::bf16});
+  CHECK(candidates(facts, 4096, 4096, 1024, DType::bf16, DType::bf16).front() == "matrix128x256");
 }
 
 TEST_CASE("small products and CPU devices only have the choice of matrix cores", "[matrix_cores]") {
@@ -104,8 +111,8 @@ TEST_CASE("matrix cores are not for other operands, nor where their products don
   facts.full_subgroups = false;
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
   facts = device_with_matrix_cores();
-  facts.shared_memory = 16384;  // enough for the smaller block alone
-  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
+  facts.shared_memory = 16384;  // too little for the largest blocks
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128");
 }
 
 TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wait for a measurement",
@@ -113,7 +120,7 @@ TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wa
   DeviceFacts facts = device_with_matrix_cores();
   facts.min_subgroup_size = 8;
   facts.matrix_shapes = {{8, 8, 16}};
-  const auto layout = matrix_layout(matrix64, facts);
+  const auto layout = matrix_layout(matrix64, facts, DType::f16);
   REQUIRE(layout);
   CHECK(layout->subgroup_size == 8);
   CHECK(layout->invocations() == 256);
@@ -122,13 +129,13 @@ TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wa
   CHECK_FALSE(names.front().starts_with("matrix"));
   facts = device_with_matrix_cores();
   facts.max_subgroup_size = 64;  // every lane has its own registers
-  CHECK(matrix_layout(matrix64, facts)->subgroup_size == 32);
+  CHECK(matrix_layout(matrix64, facts, DType::f16)->subgroup_size == 32);
 }
 
 TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {
   DeviceFacts facts = device_with_matrix_cores();
   int asked = 0;
-  facts.matrix_check = [&] { return ++asked, false; };
+  facts.matrix_check = [&](DType) { return ++asked, false; };
   candidates(facts, 1024, 1024, 1024, DType::f32, DType::f32);
   CHECK(asked == 0);
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
@@ -137,9 +144,9 @@ TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone
 
 TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") {
   WrongBackend right(1), wrong(1.01), failing(0);
-  CHECK(matrix_cores_fault(right).empty());
-  CHECK(matrix_cores_fault(wrong).starts_with("element 0 of a product a b is "));
-  CHECK(matrix_cores_fault(failing) == "vkCreateComputePipelines failed");
+  CHECK(matrix_cores_fault(right, DType::f16).empty());
+  CHECK(matrix_cores_fault(wrong, DType::bf16).starts_with("element 0 of a product a b is "));
+  CHECK(matrix_cores_fault(failing, DType::f16) == "vkCreateComputePipelines failed");
 }
 
 TEST_CASE("a device's matrix cores are tried on the device, for as long as it is open", "[matrix_cores][device]") {
@@ -147,9 +154,9 @@ TEST_CASE("a device's matrix cores are tried on the device, for as long as it is
   auto backend = make_backend("", {.as_gpu = true, .note = [&](const std::string& line) { notes.push_back(line); }});
   const DeviceFacts facts = backend->facts();
   REQUIRE(facts.matrix_check);
-  const bool right = facts.matrix_check();
-  CHECK(facts.matrix_check() == right);
+  const bool right = facts.matrix_check(DType::f16);
+  CHECK(facts.matrix_check(DType::f16) == right);
   CHECK(notes.size() == (right ? 0 : 1));
   backend.reset();
-  CHECK_FALSE(facts.matrix_check());
+  CHECK_FALSE(facts.matrix_check(DType::f16));
 }

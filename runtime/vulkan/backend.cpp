@@ -65,16 +65,18 @@ class VulkanBackend : public Backend {
   std::shared_ptr<VulkanContext> context_;
 };
 
-bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context) {
-  if (!context->matrix_cores_right) {
-    context->matrix_cores_right = true;  // the check compiles a program, which asks again
+bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type) {
+  auto& known = context->matrix_cores_right;
+  if (!known.contains(type)) {
+    known[type] = true;  // the check compiles a program, which asks again
     VulkanBackend backend(context);
-    const std::string fault = matrix_cores_fault(backend);
+    const std::string fault = matrix_cores_fault(backend, type);
     if (!fault.empty())
-      context->note(fmt::format("the matrix cores of {} are left alone: {}", backend.facts().name, fault));
-    context->matrix_cores_right = fault.empty();
+      context->note(fmt::format("the matrix cores of {} are left alone with {} operands: {}", backend.facts().name,
+                                name_of(type), fault));
+    known[type] = fault.empty();
   }
-  return *context->matrix_cores_right;
+  return known[type];
 }
 
 }  // namespace
@@ -196,9 +198,9 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOp
   const auto context = std::make_shared<VulkanContext>(device, options);
   // What a CPU offers is emulated, tested with the driver, and slow to compile; no heuristic chooses it there.
   if (!context->device.facts().is_cpu() && !options.inspect)
-    context->device.set_matrix_check([weak = std::weak_ptr(context)] {
+    context->device.set_matrix_check([weak = std::weak_ptr(context)](DType type) {
       const auto alive = weak.lock();  // facts may be copied and outlive their device
-      return alive && matrix_cores_right(alive);
+      return alive && matrix_cores_right(alive, type);
     });
   return std::make_unique<VulkanBackend>(context);
 }

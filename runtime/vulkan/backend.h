@@ -1,6 +1,7 @@
 #pragma once
 // The Vulkan side of runtime/backend.h: device, pipelines and transfers shared by stores and programs.
 
+#include <map>
 #include <optional>
 
 #include "runtime/backend.h"
@@ -25,7 +26,7 @@ struct VulkanContext {
   /// Seconds that a unit of estimated cost took in programs so far; starts as a guess for the kind of device.
   double seconds_per_estimate = 1;
   /// Whether matrix cores compute what they should, once that was tried.
-  std::optional<bool> matrix_cores_right;
+  std::map<DType, bool> matrix_cores_right;
 
   /// To be held in every call. Throws Error while another thread is inside one.
   [[nodiscard]] OneThread::Stay enter() { return threads_.enter(device.facts().name); }

@@ -45,10 +45,18 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   if (has_extension(physical_, "VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, .cooperativeMatrix = VK_TRUE};
-  if (facts_.matrix_kernels && !facts_.matrix_shapes.empty()) {
+  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
+      .shaderBFloat16Type = VK_TRUE,
+      .shaderBFloat16CooperativeMatrix = VK_TRUE};
+  if (facts_.runs_matrix_kernels(DType::f16) || facts_.runs_matrix_kernels(DType::bf16)) {
     extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     features.v13.pNext = &matrix;
     features.v12.shaderFloat16 = features.v12.vulkanMemoryModel = VK_TRUE;
+  }
+  if (facts_.runs_matrix_kernels(DType::bf16)) {
+    extensions.push_back(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
+    matrix.pNext = &bfloat16;
   }
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,

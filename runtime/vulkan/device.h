@@ -25,7 +25,7 @@ class Device {
 
   const DeviceFacts& facts() const { return facts_; }
   /// See DeviceFacts::matrix_check.
-  void set_matrix_check(std::function<bool()> check) { facts_.matrix_check = std::move(check); }
+  void set_matrix_check(std::function<bool(DType)> check) { facts_.matrix_check = std::move(check); }
   int index() const { return index_; }
   bool has_statistics() const { return statistics_; }
   VkDevice handle() const { return device_; }

@@ -113,7 +113,8 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   facts.bfloat16 = has_extension(handle, "VK_KHR_shader_bfloat16");
   facts.cooperative_matrix = has_extension(handle, "VK_KHR_cooperative_matrix");
   facts.kernels = kernels_fingerprint();
-  facts.matrix_kernels = built_with("cooperative_matrix");
+  if (built_with("cooperative_matrix")) facts.matrix_kernels.push_back(DType::f16);
+  if (built_with("cooperative_matrix") && built_with("bfloat16")) facts.matrix_kernels.push_back(DType::bf16);
   // The kernels' SPIR-V is written for the Vulkan memory model.
   if (facts.float16 && features.v12.vulkanMemoryModel && !matrix_products_crash(facts))
     add_matrix_facts(instance, handle, facts);

@@ -104,6 +104,10 @@ std::vector<Case> matmul_cases() {
   }
   add(make_case(nn, {}, false, 16, 96, 36, all_gelu), DType::f16, DType::f16);
   add(make_case(nt, {}, false, 5, 35, 2048), DType::f16, DType::f16);
+  // Whole vectors of 8, blocks that end within a tile, and more of them along the rows than are walked together.
+  add(make_case(nn, {}, false, 76, 136, 72, linear), DType::f16, DType::f16);
+  add(make_case(nt, {}, false, 580, 140, 72, linear), DType::f16, DType::f16);
+  add(make_case(tn, {}, false, 136, 72, 72, linear), DType::f16, DType::f16);
   // Several blocks of matrix cores, of several products, the second of which begins in the middle of a word.
   for (Layout layout : {nn, nt, tn})
     add(make_case(layout, {2}, true, layout == nn ? 67 : 13, 131, 67, bias), DType::f16, DType::f16);

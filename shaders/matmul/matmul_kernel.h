@@ -34,6 +34,8 @@ struct MatmulWork {
   /// Whether every stored row of an operand starts at a multiple of `elements` elements.
   bool a_aligned(int64_t elements) const;
   bool b_aligned(int64_t elements) const;
+  /// The same of y and, where there is one, of the residual.
+  bool y_aligned(int64_t elements) const;
   bool has(uint flag) const { return (args.flags & flag) != 0; }  ///< MATMUL_*
   /// A residual that needs no activation before it: the first value of a sum.
   bool adds_residual_only() const { return activation == 0 && has(MATMUL_RESIDUAL); }

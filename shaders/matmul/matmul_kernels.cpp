@@ -112,6 +112,11 @@ bool MatmulWork::b_aligned(int64_t elements) const {
   return aligned(args.b, (p.transpose_b ? p.k : p.n) * size, elements * size);
 }
 
+bool MatmulWork::y_aligned(int64_t elements) const {
+  return aligned(args.y, p.n * float_bytes, elements * float_bytes) &&
+         aligned(args.residual, p.n * float_bytes, elements * float_bytes);
+}
+
 std::string_view variant_of(const MatmulProblem& p) {
   if (is_half(p.a_type)) return name_of(p.a_type);
   return p.b_type == DType::f16 ? "f32_f16" : p.b_type == DType::bf16 ? "f32_bf16" : "f32";

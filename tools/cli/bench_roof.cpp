@@ -68,12 +68,13 @@ double multiply_add_rate(Backend& backend, int repetitions) {
   }
 }
 
-/// Of f16 products summed in f32, by the best of the matmul kernels for matrix cores: what they reach, not a bound.
-double matrix_rate(Backend& backend, int repetitions) {
+/// Of products of 16-bit operands summed in f32, by the best of the matmul kernels for matrix cores: what they reach,
+/// not a bound.
+double matrix_rate(Backend& backend, DType dtype, int repetitions) {
   const DeviceFacts& facts = backend.facts();
   constexpr double enough = 0.02;
   for (int64_t side = 512;; side *= 2) {
-    const TensorType type{Shape{side, side}, DType::f16};
+    const TensorType type{Shape{side, side}, dtype};
     StoreLayout layout;
     layout.add_block("operands", std::vector<StoreLayout::Part>{{"a", type}, {"b", type}});
     const auto store = backend.make_store(layout);
@@ -97,10 +98,10 @@ double matrix_rate(Backend& backend, int repetitions) {
 }
 
 /// Why there is no such rate; empty: there is.
-std::string no_matrix_rate(const DeviceFacts& facts) {
+std::string no_matrix_rate(const DeviceFacts& facts, DType type) {
   if (!facts.cooperative_matrix) return "the device has none";
-  if (!facts.matrix_kernels) return "no matrix-core kernels in this build";
-  return facts.has_matrix_cores() ? "" : "the device offers no f16 products that these kernels can use";
+  if (std::ranges::count(facts.matrix_kernels, type) == 0) return "no such kernels in this build";
+  return facts.has_matrix_cores(type) ? "" : "the device offers no such products that kernels can use";
 }
 
 }  // namespace
@@ -122,13 +123,16 @@ void bench_roof(const BenchFlags& flags) {
   if (!json)
     print("{:<40} {:>12.2f} GFLOP/s\n{:<40} not measured: no kernel computes in f16\n", "multiply-add, f32",
           roof.flops_per_second * 1e-9, "multiply-add, f16");
-  const std::string reason = no_matrix_rate(backend->facts());
-  if (reason.empty()) {
-    const double rate = matrix_rate(*backend, flags.repetitions);
-    if (json) out["matrix_cores_f16"] = rate;
-    if (!json) print("{:<40} {:>12.2f} GFLOP/s\n", "matrix cores, product of f16 operands", rate * 1e-9);
-  } else if (!json) {
-    print("{:<40} not measured: {}\n", "matrix cores", reason);
+  for (DType type : {DType::f16, DType::bf16}) {
+    const std::string what = fmt::format("matrix cores, product of {} operands", name_of(type));
+    const std::string reason = no_matrix_rate(backend->facts(), type);
+    if (!reason.empty()) {
+      if (!json) print("{:<40} not measured: {}\n", what, reason);
+      continue;
+    }
+    const double rate = matrix_rate(*backend, type, flags.repetitions);
+    if (json) out[fmt::format("matrix_cores_{}", name_of(type))] = rate;
+    if (!json) print("{:<40} {:>12.2f} GFLOP/s\n", what, rate * 1e-9);
   }
   if (json) print("{}\n", out.dump(1));
   if (flags.common.tuning == "none") return;

@@ -34,11 +34,11 @@ bool split_pays(const MatmulProblem& p) { return p.k >= 512 && tile_count(p, spl
 
 template <const MatrixTile& tile>
 bool matrix_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return p.a_type == DType::f16 && p.b_type == DType::f16 && matrix_layout(matrix64, facts) &&
-         matrix_layout(tile, facts) && facts.has_matrix_cores();
+  return is_half(p.a_type) && matrix_layout(matrix64, facts, p.a_type) && matrix_layout(tile, facts, p.a_type) &&
+         facts.has_matrix_cores(p.a_type);
 }
 
-/// Where they are not emulated, matrix cores multiply f16 several times as fast as plain cores, which win only where a
+/// Where they are not emulated, matrix cores multiply several times as fast as plain cores, which win only where a
 /// block would be mostly padding. That is what they are made for, not what was measured: no GPU has run these kernels
 /// yet, and `vkformer tune` decides by measurement. It alone where lanes share registers (Intel): others saw such units
 /// run from 0.0007 to 20 times as fast as plain cores.
@@ -46,18 +46,50 @@ bool matrix_pays(const MatmulProblem& p, const DeviceFacts& facts) {
   return !facts.is_cpu() && !facts.lanes_share_registers() && p.m >= 64 && p.n >= 64 && p.k >= 64;
 }
 
+/// Time of a product in blocks of this tile, in clocks of a core that multiplies 1 x 1 x 1: blocks run in waves of one
+/// a core, at the rate that shared memory and the L2 cache leave (of an H200, in TFLOP/s; others are alike in
+/// proportion).
+double matrix_time(const MatmulProblem& p, const DeviceFacts& facts, const MatrixTile& tile, double rate) {
+  const int64_t cores = facts.cores > 0 ? facts.cores : 64;
+  const int64_t waves = (tile_count(p, tile.rows, tile.columns) + cores - 1) / cores;
+  return static_cast<double>(waves * tile.rows * tile.columns) / rate;
+}
+
+/// Whether no other tile promises to be faster.
+template <const MatrixTile& tile>
+bool matrix_first(const MatmulProblem& p, const DeviceFacts& facts) {
+  if (!matrix_pays(p, facts)) return false;
+  const std::pair<const MatrixTile*, double> rates[] = {
+      {&matrix128x256, 612}, {&matrix256x128, 612}, {&matrix128, 518}, {&matrix128x64, 346}, {&matrix64, 259}};
+  const MatrixTile* best = nullptr;
+  double least = 0;
+  for (const auto& [other, rate] : rates) {
+    const double time = matrix_time(p, facts, *other, rate);
+    if (matrix_layout(*other, facts, p.a_type) && (!best || time < least)) best = other, least = time;
+  }
+  return best == &tile;
+}
+
+/// How many values of 8, 4 or 1 stored rows start at multiples of.
+template <class Aligned>
+uint32_t whole(Aligned aligned) {
+  return aligned(8) ? 8 : aligned(4) ? 4 : 1;
+}
+
 template <const MatrixTile& tile>
 Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
   const MatmulProblem& p = work.p;
-  const MatrixLayout layout = *matrix_layout(tile, facts);
-  const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
-  return {.kernel = "matmul_matrix",
-          .variant = "f16",
-          .constants = {work.activation, layout.invocations(), layout.subgroup_size, tile.side, layout.down,
-                        layout.across, layout.shape.m, layout.shape.n, layout.shape.k, p.transpose_a, p.transpose_b,
-                        work.a_aligned(4), work.b_aligned(4)},
-          .groups = spread_groups(facts, static_cast<uint64_t>(count)),
-          .subgroup_size = layout.subgroup_size};
+  const MatrixLayout layout = *matrix_layout(tile, facts, p.a_type);
+  const int64_t count = tile_count(p, tile.rows, tile.columns) * work.args.splits;
+  return {
+      .kernel = "matmul_matrix",
+      .variant = name_of(p.a_type),
+      .constants = {work.activation, layout.invocations(), layout.subgroup_size, tile.rows, tile.columns, layout.down,
+                    layout.across, layout.shape.m, layout.shape.n, layout.shape.k, layout.slice, layout.stages,
+                    p.transpose_a, p.transpose_b, whole([&](int64_t elements) { return work.a_aligned(elements); }),
+                    whole([&](int64_t elements) { return work.b_aligned(elements); }), work.y_aligned(4)},
+      .groups = spread_groups(facts, static_cast<uint64_t>(count)),
+      .subgroup_size = layout.subgroup_size};
 }
 
 // --- plain cores ---
@@ -122,16 +154,30 @@ constexpr MatmulKernel kernels[] = {
      .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_pays(p, facts) && split_pays(p); },
      .launch = matrix_launch<matrix64>,
      .split = {split_side, split_side}},
+    {.name = "matrix128x256",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal<matrix128x256>,
+     .first = matrix_first<matrix128x256>,
+     .launch = matrix_launch<matrix128x256>},
+    {.name = "matrix256x128",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal<matrix256x128>,
+     .first = matrix_first<matrix256x128>,
+     .launch = matrix_launch<matrix256x128>},
     {.name = "matrix128",
      .room = KernelRoom::gpu,
      .legal = matrix_legal<matrix128>,
-     .first = [](const MatmulProblem& p,
-                 const DeviceFacts& facts) { return matrix_pays(p, facts) && tile_count(p, 128, 128) >= 256; },
+     .first = matrix_first<matrix128>,
      .launch = matrix_launch<matrix128>},
+    {.name = "matrix128x64",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal<matrix128x64>,
+     .first = matrix_first<matrix128x64>,
+     .launch = matrix_launch<matrix128x64>},
     {.name = "matrix64",
      .room = KernelRoom::gpu,
      .legal = matrix_legal<matrix64>,
-     .first = matrix_pays,
+     .first = matrix_first<matrix64>,
      .launch = matrix_launch<matrix64>},
     {.name = "tile64_split",
      .room = KernelRoom::gpu,

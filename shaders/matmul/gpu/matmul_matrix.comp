@@ -1,12 +1,17 @@
 #version 460
 // needs: cooperative_matrix
-// variant f16: -DA_HALF -DB_HALF
-// Product of 16-bit operands on matrix cores, summed in f32. A workgroup owns a TILE x TILE block of outputs and walks
+// needs bf16: bfloat16
+// variant f16: -DA_HALF -DB_HALF -DELEMENT=float16_t
+// variant bf16: -DA_HALF -DB_HALF -DELEMENT=bfloat16_t -DMATRIX_BF16
+// Product of 16-bit operands on matrix cores, summed in f32. A workgroup owns TILE_ROWS x TILE_COLUMNS outputs and walks
 // K in slices staged through shared memory as they lie in memory, with zeros past the edges. Each subgroup owns a share
-// of the block, in tiles of ROWS x COLUMNS, the size that the device multiplies at once. Results go through shared
-// memory, too: only there does an invocation know which element it holds.
+// of the block, in tiles of ROWS x COLUMNS, the size that the device multiplies at once; the larger the share, the fewer
+// bytes of shared memory a product needs. While a slice is multiplied the next one is on its way into registers.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#ifdef MATRIX_BF16
+#extension GL_EXT_bfloat16 : require
+#endif
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -16,37 +21,47 @@ layout(constant_id = 0) const uint ACTIVATION = 0;
 layout(local_size_x_id = 1) in;
 layout(constant_id = 1) const uint INVOCATIONS = 128;
 layout(constant_id = 2) const uint SUBGROUP = 32;
-layout(constant_id = 3) const uint TILE = 64;
-layout(constant_id = 4) const uint DOWN = 2;    // subgroups along the rows of the block
-layout(constant_id = 5) const uint ACROSS = 2;  // and along its columns; DOWN * ACROSS * SUBGROUP = INVOCATIONS
-layout(constant_id = 6) const uint ROWS = 16;
-layout(constant_id = 7) const uint COLUMNS = 16;
-layout(constant_id = 8) const uint DEPTH = 16;
-layout(constant_id = 9) const bool TRANSPOSE_A = false;
-layout(constant_id = 10) const bool TRANSPOSE_B = false;
-layout(constant_id = 11) const bool ALIGNED_A = false;  // stored rows of A start at whole quads and are made of them
-layout(constant_id = 12) const bool ALIGNED_B = false;  // the same of B
+layout(constant_id = 3) const uint TILE_ROWS = 64;
+layout(constant_id = 4) const uint TILE_COLUMNS = 64;
+layout(constant_id = 5) const uint DOWN = 2;    // subgroups along the rows of the block
+layout(constant_id = 6) const uint ACROSS = 2;  // and along its columns; DOWN * ACROSS * SUBGROUP = INVOCATIONS
+layout(constant_id = 7) const uint ROWS = 16;
+layout(constant_id = 8) const uint COLUMNS = 16;
+layout(constant_id = 9) const uint DEPTH = 16;
+layout(constant_id = 10) const uint SLICE = 32;  // values of k staged at a time
+layout(constant_id = 11) const uint STAGES = 1;  // slices in shared memory; two need one barrier a slice
+layout(constant_id = 12) const bool TRANSPOSE_A = false;
+layout(constant_id = 13) const bool TRANSPOSE_B = false;
+// How many values a load brings at most, 8, 4 or 1: stored rows start at multiples of that and are made of them.
+layout(constant_id = 14) const uint WHOLE_A = 1;
+layout(constant_id = 15) const uint WHOLE_B = 1;
+layout(constant_id = 16) const bool WHOLE_Y = false;  // rows of y and of the residual start at whole quads
 
 PUSH(MatmulArgs);
 #include "shaders/matmul/epilogue.glsl"
 
-const uint SLICE = 32;  // values of k staged at a time
-const uint LOADS = SLICE * TILE / 4 / INVOCATIONS;
-// Quads in a stored row of a staged slice; in shared memory two more, which keep rows in different banks.
-const uint QUADS_A = (TRANSPOSE_A ? TILE : SLICE) / 4, STRIDE_A = QUADS_A + 2;
-const uint QUADS_B = (TRANSPOSE_B ? SLICE : TILE) / 4, STRIDE_B = QUADS_B + 2;
+// Staged slices lie in packs of 8 values, in rows as they are stored. One more pack a row keeps rows in other banks.
+const uint ROWS_A = TRANSPOSE_A ? SLICE : TILE_ROWS, PACKS_A = (TRANSPOSE_A ? TILE_ROWS : SLICE) / 8;
+const uint ROWS_B = TRANSPOSE_B ? TILE_COLUMNS : SLICE, PACKS_B = (TRANSPOSE_B ? SLICE : TILE_COLUMNS) / 8;
+const uint STRIDE_A = PACKS_A + 1, STRIDE_B = PACKS_B + 1;
+const uint LOADS_A = ROWS_A * PACKS_A / INVOCATIONS, LOADS_B = ROWS_B * PACKS_B / INVOCATIONS;
 // Values of k in straight code. The small products are those of a software driver, which would compile for seconds.
 const uint STRAIGHT = DEPTH < 16 ? DEPTH : SLICE;
-const uint TILES_DOWN = TILE / DOWN / ROWS, TILES_ACROSS = TILE / ACROSS / COLUMNS;
-const uint TILES = TILES_DOWN * TILES_ACROSS;
+const uint TILES_DOWN = TILE_ROWS / DOWN / ROWS, TILES_ACROSS = TILE_COLUMNS / ACROSS / COLUMNS;
+// Rows of blocks that are walked together, column by column: blocks that run at the same time read the same operands.
+const uint GROUP = 8;
 
 #define Sums coopmat<float, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
-#define FactorA coopmat<float16_t, gl_ScopeSubgroup, ROWS, DEPTH, gl_MatrixUseA>
-#define FactorB coopmat<float16_t, gl_ScopeSubgroup, DEPTH, COLUMNS, gl_MatrixUseB>
+#define FactorA coopmat<ELEMENT, gl_ScopeSubgroup, ROWS, DEPTH, gl_MatrixUseA>
+#define FactorB coopmat<ELEMENT, gl_ScopeSubgroup, DEPTH, COLUMNS, gl_MatrixUseB>
+const int by_rows = gl_CooperativeMatrixLayoutRowMajor, by_columns = gl_CooperativeMatrixLayoutColumnMajor;
 
-shared f16vec4 slice_a[(TRANSPOSE_A ? SLICE : TILE) * STRIDE_A];
-shared f16vec4 slice_b[(TRANSPOSE_B ? TILE : SLICE) * STRIDE_B];
-shared float results[DOWN * ACROSS * ROWS * COLUMNS];  // one tile of each subgroup
+const uint SLICE_A = ROWS_A * STRIDE_A, SLICE_B = ROWS_B * STRIDE_B, SLICES = STAGES * (SLICE_A + SLICE_B);
+// After the sums, each subgroup has a strip of ROWS rows of its share there, where lanes know which element they see: in
+// quads of f32, again with one more a row.
+const uint SHARE_COLUMNS = TILE_COLUMNS / ACROSS, STRIP_STRIDE = SHARE_COLUMNS / 4 + 1;
+const uint STRIPS = DOWN * ACROSS * ROWS * STRIP_STRIDE;
+shared uvec4 staged[SLICES > STRIPS ? SLICES : STRIPS];
 
 uint bits_at(Halves data, uint base, uvec2 at, uvec2 end, uint stride) {
   const bool inside = at.x < end.x && at.y < end.y;
@@ -55,121 +70,196 @@ uint bits_at(Halves data, uint base, uvec2 at, uvec2 end, uint stride) {
   return inside ? word >> 16 * (index % 2) & 0xffff : 0;
 }
 
-// Four neighbours of a stored matrix from (column, row) `at` on, as bits; zeros from (column, row) `end` on.
-uvec2 load_quad(Halves ones, HalfQuads quads, const bool aligned, uint base, uvec2 at, uvec2 end, uint stride) {
-  if (aligned) {
-    const bool inside = at.x < end.x && at.y < end.y;
-    const uvec2 words = quads.v[inside ? (base + at.y * stride + at.x) / 4 : 0];
-    return inside ? words : uvec2(0);
-  }
+// Eight neighbours of a stored matrix from (column, row) `at` on, as bits; zeros from (column, row) `end` on.
+uvec4 load_pack(Halves data, const uint whole, uint base, uvec2 at, uvec2 end, uint stride) {
   uvec4 bits;
-  [[unroll]] for (uint i = 0; i < 4; i++) bits[i] = bits_at(ones, base, uvec2(at.x + i, at.y), end, stride);
-  return bits.xz | bits.yw << 16;
+  const uint index = base + at.y * stride + at.x;
+  if (whole == 8) {
+    const bool inside = at.x < end.x && at.y < end.y;
+    bits = HalfPacks(data).v[inside ? index / 8 : 0];
+    return inside ? bits : uvec4(0);
+  }
+  [[unroll]] for (uint i = 0; i < 2; i++) {
+    if (whole == 4) {
+      const bool inside = at.x + 4 * i < end.x && at.y < end.y;
+      const uvec2 words = HalfQuads(data).v[inside ? index / 4 + i : 0];
+      bits[2 * i] = inside ? words.x : 0;
+      bits[2 * i + 1] = inside ? words.y : 0;
+    } else {
+      [[unroll]] for (uint j = 2 * i; j < 2 * i + 2; j++)
+        bits[j] = bits_at(data, base, uvec2(at.x + 2 * j, at.y), end, stride) |
+                  bits_at(data, base, uvec2(at.x + 2 * j + 1, at.y), end, stride) << 16;
+    }
+  }
+  return bits;
 }
 
-// Which quad, (column, row), of a staged slice load `i` of this invocation brings: neighbours read neighbours.
-uvec2 slot(uint i, const uint quads) {
+// Which pack, (column, row), of a staged slice load `i` of this invocation brings: neighbours read neighbours.
+uvec2 slot(uint i, const uint packs) {
   const uint id = i * INVOCATIONS + gl_LocalInvocationIndex;
-  return uvec2(id % quads, id / quads);
+  return uvec2(id % packs, id / packs);
 }
 
-uvec2 load_a(uint i, uint base, uint row, uint k, uint end) {
-  const uvec2 at = (TRANSPOSE_A ? uvec2(row, k) : uvec2(k, row)) + slot(i, QUADS_A) * uvec2(4, 1);
+uvec4 load_a(uint i, uint base, uint row, uint k, uint end) {
+  const uvec2 at = (TRANSPOSE_A ? uvec2(row, k) : uvec2(k, row)) + slot(i, PACKS_A) * uvec2(8, 1);
   const uvec2 edge = TRANSPOSE_A ? uvec2(args.m, end) : uvec2(end, args.m);
-  return load_quad(args.a, args.a_quads, ALIGNED_A, base, at, edge, TRANSPOSE_A ? args.m : args.k);
+  return load_pack(args.a, WHOLE_A, base, at, edge, TRANSPOSE_A ? args.m : args.k);
 }
 
-uvec2 load_b(uint i, uint base, uint column, uint k, uint end) {
-  const uvec2 at = (TRANSPOSE_B ? uvec2(k, column) : uvec2(column, k)) + slot(i, QUADS_B) * uvec2(4, 1);
+uvec4 load_b(uint i, uint base, uint column, uint k, uint end) {
+  const uvec2 at = (TRANSPOSE_B ? uvec2(k, column) : uvec2(column, k)) + slot(i, PACKS_B) * uvec2(8, 1);
   const uvec2 edge = TRANSPOSE_B ? uvec2(end, args.n) : uvec2(args.n, end);
-  return load_quad(args.b, args.b_quads, ALIGNED_B, base, at, edge, TRANSPOSE_B ? args.k : args.n);
+  return load_pack(args.b, WHOLE_B, base, at, edge, TRANSPOSE_B ? args.k : args.n);
 }
 
-f16vec4 halves(uvec2 bits) { return f16vec4(unpackFloat2x16(bits.x), unpackFloat2x16(bits.y)); }
+// Up to four neighbours in a row of y, of the value before the activation or of the residual.
+void store_quad(Floats to, uint index, vec4 quad, uint count) {
+  if (WHOLE_Y)
+    FloatQuads(to).v[index / 4] = quad;
+  else
+    [[unroll]] for (uint i = 0; i < 4; i++)
+      if (i < count) to.v[index + i] = quad[i];
+}
 
-// (column, row) in a subgroup's share of element `e` of tile `t`.
-uvec2 element(uint t, uint e) {
-  return uvec2(t % TILES_ACROSS * COLUMNS + e % COLUMNS, t / TILES_ACROSS * ROWS + e / COLUMNS);
+vec4 load_residual(uint index, uint count) {
+  if (WHOLE_Y) return FloatQuads(args.residual).v[index / 4];
+  vec4 quad = vec4(0);
+  [[unroll]] for (uint i = 0; i < 4; i++)
+    if (i < count) quad[i] = args.residual.v[index + i];
+  return quad;
+}
+
+// Four neighbours' sums from (column, row) `at` of y on, which begins at element `base`.
+void finish_quad(vec4 quad, uint base, uvec2 at) {
+  if (at.x >= args.n || at.y >= args.m) return;
+  const uint index = base + at.y * args.n + at.x, count = args.n - at.x;
+  quad *= args.scale;
+  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] += bias_of(min(at.x + i, args.n - 1));
+  if ((args.flags & MATMUL_PRE_ACTIVATION) != 0) store_quad(args.pre_activation, index, quad, count);
+  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = activate(ACTIVATION, quad[i]);
+  if ((args.flags & MATMUL_RESIDUAL) != 0) quad += load_residual(index, count);
+  store_quad(args.y, index, quad, count);
 }
 
 void main() {
-  const uint row_tiles = (args.m + TILE - 1) / TILE, column_tiles = (args.n + TILE - 1) / TILE;
-  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-  if (group >= row_tiles * column_tiles * args.batch * args.splits) return;
-  const uint first_row = group % row_tiles * TILE;
-  group /= row_tiles;
-  const uint first_column = group % column_tiles * TILE;
-  group /= column_tiles;
-  const uint a_base = group % args.batch * args.m * args.k, b_base = group % args.batch * args.k * args.n;
-  const uint begin = group / args.batch * args.k_per_split, end = min(begin + args.k_per_split, args.k);
+  const uint row_tiles = (args.m + TILE_ROWS - 1) / TILE_ROWS;
+  const uint column_tiles = (args.n + TILE_COLUMNS - 1) / TILE_COLUMNS;
+  const uint id = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+  const uint product = id / (row_tiles * column_tiles);  // of all batches, in each range of K
+  if (product >= args.batch * args.splits) return;
+  const uint block = id % (row_tiles * column_tiles);
+  const uint group_row = block / (GROUP * column_tiles) * GROUP, group_rows = min(row_tiles - group_row, GROUP);
+  const uint in_group = block % (GROUP * column_tiles);
+  const uint first_row = (group_row + in_group % group_rows) * TILE_ROWS;
+  const uint first_column = in_group / group_rows * TILE_COLUMNS;
+  const uint a_base = product % args.batch * args.m * args.k, b_base = product % args.batch * args.k * args.n;
+  const uint begin = product / args.batch * args.k_per_split, end = min(begin + args.k_per_split, args.k);
 
   // The subgroup's share of the block.
-  const uint down = gl_SubgroupID / ACROSS * (TILE / DOWN), across = gl_SubgroupID % ACROSS * (TILE / ACROSS);
-  Sums c[TILES];
-  [[unroll]] for (uint t = 0; t < TILES; t++) c[t] = Sums(0.0);
-  uvec2 next_a[LOADS], next_b[LOADS];
-  [[unroll]] for (uint i = 0; i < LOADS; i++) {
-    next_a[i] = load_a(i, a_base, first_row, begin, end);
-    next_b[i] = load_b(i, b_base, first_column, begin, end);
-  }
-  for (uint k = begin; k < end; k += SLICE) {
-    barrier();
-    [[unroll]] for (uint i = 0; i < LOADS; i++) {
-      const uvec2 slot_a = slot(i, QUADS_A), slot_b = slot(i, QUADS_B);
-      slice_a[slot_a.y * STRIDE_A + slot_a.x] = halves(next_a[i]);
-      slice_b[slot_b.y * STRIDE_B + slot_b.x] = halves(next_b[i]);
+  const uint down = gl_SubgroupID / ACROSS * (TILE_ROWS / DOWN);
+  const uint across = gl_SubgroupID % ACROSS * (TILE_COLUMNS / ACROSS);
+  Sums c[TILES_DOWN * TILES_ACROSS];
+  [[unroll]] for (uint t = 0; t < TILES_DOWN * TILES_ACROSS; t++) c[t] = Sums(0.0);
+
+  // Slice t is loaded, t - 1 is multiplied, then t is staged.
+  const uint slices = (end - begin + SLICE - 1) / SLICE;
+  for (uint t = 0; t <= slices; t++) {
+    uvec4 next_a[LOADS_A], next_b[LOADS_B];
+    if (t < slices) {
+      const uint k = begin + t * SLICE;
+      [[unroll]] for (uint i = 0; i < LOADS_A; i++) next_a[i] = load_a(i, a_base, first_row, k, end);
+      [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = load_b(i, b_base, first_column, k, end);
     }
-    barrier();
-    if (k + SLICE < end) {
-      [[unroll]] for (uint i = 0; i < LOADS; i++) {
-        next_a[i] = load_a(i, a_base, first_row, k + SLICE, end);
-        next_b[i] = load_b(i, b_base, first_column, k + SLICE, end);
-      }
-    }
-    [[dont_unroll]] for (uint part = 0; part < SLICE; part += STRAIGHT) {
-      [[unroll]] for (uint step = 0; step < STRAIGHT; step += DEPTH) {
-        const uint s = part + step;
-        FactorB b[TILES_ACROSS];
-        [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++) {
-          const uint column = across + j * COLUMNS;
-          if (TRANSPOSE_B)
-            coopMatLoad(b[j], slice_b, column * STRIDE_B + s / 4, STRIDE_B, gl_CooperativeMatrixLayoutColumnMajor);
-          else
-            coopMatLoad(b[j], slice_b, s * STRIDE_B + column / 4, STRIDE_B, gl_CooperativeMatrixLayoutRowMajor);
-        }
-        [[unroll]] for (uint i = 0; i < TILES_DOWN; i++) {
-          const uint row = down + i * ROWS;
-          FactorA a;
-          if (TRANSPOSE_A)
-            coopMatLoad(a, slice_a, s * STRIDE_A + row / 4, STRIDE_A, gl_CooperativeMatrixLayoutColumnMajor);
-          else
-            coopMatLoad(a, slice_a, row * STRIDE_A + s / 4, STRIDE_A, gl_CooperativeMatrixLayoutRowMajor);
+    if (t > 0) {
+      const uint at_a = (t + 1) % STAGES * SLICE_A, at_b = STAGES * SLICE_A + (t + 1) % STAGES * SLICE_B;
+      [[dont_unroll]] for (uint part = 0; part < SLICE; part += STRAIGHT) {
+        [[unroll]] for (uint step = 0; step < STRAIGHT; step += DEPTH) {
+          const uint s = part + step;
+          FactorA a[TILES_DOWN];
+          [[unroll]] for (uint i = 0; i < TILES_DOWN; i++) {
+            const uint row = down + i * ROWS;
+            if (TRANSPOSE_A)
+              coopMatLoad(a[i], staged, at_a + s * STRIDE_A + row / 8, STRIDE_A, by_columns);
+            else
+              coopMatLoad(a[i], staged, at_a + row * STRIDE_A + s / 8, STRIDE_A, by_rows);
+          }
           [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++) {
-            c[i * TILES_ACROSS + j] = coopMatMulAdd(a, b[j], c[i * TILES_ACROSS + j]);
+            const uint column = across + j * COLUMNS;
+            FactorB b;
+            if (TRANSPOSE_B)
+              coopMatLoad(b, staged, at_b + column * STRIDE_B + s / 8, STRIDE_B, by_columns);
+            else
+              coopMatLoad(b, staged, at_b + s * STRIDE_B + column / 8, STRIDE_B, by_rows);
+            [[unroll]] for (uint i = 0; i < TILES_DOWN; i++)
+              c[i * TILES_ACROSS + j] = coopMatMulAdd(a[i], b, c[i * TILES_ACROSS + j]);
           }
         }
       }
     }
+    if (STAGES == 1) barrier();
+    if (t < slices) {
+      [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
+        const uvec2 to = slot(i, PACKS_A);
+        staged[t % STAGES * SLICE_A + to.y * STRIDE_A + to.x] = next_a[i];
+      }
+      [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
+        const uvec2 to = slot(i, PACKS_B);
+        staged[STAGES * SLICE_A + t % STAGES * SLICE_B + to.y * STRIDE_B + to.x] = next_b[i];
+      }
+    }
+    barrier();
   }
 
-  const uint base = group * args.m * args.n, own = gl_SubgroupID * ROWS * COLUMNS;
+  // Blocks inside y without an activation are finished where they are summed, others by lanes, strip by strip. All
+  // subgroups of a workgroup meet as many barriers: there are drivers on which those of subgroups are its own.
+  const uint base = product * args.m * args.n, own = gl_SubgroupID * ROWS * STRIP_STRIDE;
   const uvec2 first = uvec2(first_column + across, first_row + down);
-  [[unroll]] for (uint t = 0; t < TILES; t++) {
-    subgroupBarrier();
-    coopMatStore(c[t], results, own, COLUMNS, gl_CooperativeMatrixLayoutRowMajor);
-    subgroupBarrier();
-    for (uint e = gl_SubgroupInvocationID; e < ROWS * COLUMNS; e += SUBGROUP) {
-      const uvec2 at = first + element(t, e);
-      if (at.x < args.n && at.y < args.m)
-        args.y.v[base + at.y * args.n + at.x] = args.scale * results[own + e] + bias_of(at.x);
+  const bool inside = first_row + TILE_ROWS <= args.m && first_column + TILE_COLUMNS <= args.n;
+  if (WHOLE_Y && ACTIVATION == activation_none && inside) {
+    const bool has_bias = (args.flags & MATMUL_BIAS) != 0;
+    if (has_bias) {
+      for (uint e = gl_SubgroupInvocationID; e < ROWS * SHARE_COLUMNS / 4; e += SUBGROUP) {
+        const uint quad = e % (SHARE_COLUMNS / 4), column = first.x + 4 * quad;
+        staged[own + e / (SHARE_COLUMNS / 4) * STRIP_STRIDE + quad] = floatBitsToUint(
+            vec4(bias_of(column), bias_of(column + 1), bias_of(column + 2), bias_of(column + 3)));
+      }
+      subgroupBarrier();
     }
-  }
-  if (!needs_finish()) return;
-  for (uint t = 0; t < TILES; t++) {
-    for (uint e = gl_SubgroupInvocationID; e < ROWS * COLUMNS; e += SUBGROUP) {
-      const uvec2 at = first + element(t, e);
-      const uint index = base + at.y * args.n + at.x;
-      if (at.x < args.n && at.y < args.m) store_finished(index, args.y.v[index]);
+    [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++) {
+      Sums bias = Sums(0.0);
+      if (has_bias) coopMatLoad(bias, staged, own + j * COLUMNS / 4, STRIP_STRIDE, by_rows);
+      [[unroll]] for (uint i = 0; i < TILES_DOWN; i++) {
+        const uint index = (base + (first.y + i * ROWS) * args.n + first.x + j * COLUMNS) / 4, stride = args.n / 4;
+        Sums result = args.scale * c[i * TILES_ACROSS + j] + bias;
+        if ((args.flags & MATMUL_RESIDUAL) != 0) {
+          Sums residual;
+          coopMatLoad(residual, FloatQuads(args.residual).v, index, stride, by_rows);
+          result += residual;
+        }
+        coopMatStore(result, FloatQuads(args.y).v, index, stride, by_rows);
+      }
     }
+    return;
   }
+  // Not a loop over strips: compilers that do not unroll loops around loops would put all sums into memory.
+#define FINISH_STRIP(i)                                                                                        \
+  if (i < TILES_DOWN) {                                                                                        \
+    subgroupBarrier();                                                                                         \
+    [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++)                                                         \
+      coopMatStore(c[i * TILES_ACROSS + j], staged, own + j * COLUMNS / 4, STRIP_STRIDE, by_rows);             \
+    subgroupBarrier();                                                                                         \
+    [[dont_unroll]] for (uint e = gl_SubgroupInvocationID; e < ROWS * SHARE_COLUMNS / 4; e += SUBGROUP) {      \
+      const uvec2 quad = uvec2(e % (SHARE_COLUMNS / 4), e / (SHARE_COLUMNS / 4));                              \
+      finish_quad(uintBitsToFloat(staged[own + quad.y * STRIP_STRIDE + quad.x]), base,                         \
+                  first + uvec2(4 * quad.x, i * ROWS + quad.y));                                               \
+    }                                                                                                          \
+  }
+  FINISH_STRIP(0)
+  FINISH_STRIP(1)
+  FINISH_STRIP(2)
+  FINISH_STRIP(3)
+  FINISH_STRIP(4)
+  FINISH_STRIP(5)
+  FINISH_STRIP(6)
+  FINISH_STRIP(7)
 }

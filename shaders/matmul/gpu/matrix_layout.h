@@ -7,26 +7,34 @@
 
 namespace vkformer {
 
+/// A workgroup's block of outputs and a subgroup's share of it, as they are where nothing keeps them from it.
 struct MatrixTile {
-  uint32_t side;         ///< outputs along each side of a workgroup's block
-  uint32_t invocations;  ///< in subgroups of 32 and more
+  uint32_t rows, columns;
+  uint32_t share_rows, share_columns;
+  uint32_t slice;   ///< values of k staged at a time
+  uint32_t stages;  ///< slices in shared memory
 };
-inline constexpr MatrixTile matrix128{128, 256}, matrix64{64, 128};
+/// Shares of 64 x 64 read 3 bytes of shared memory for 64 operations, those of 32 x 32 twice as many: on an NVIDIA H200
+/// at most 690 TFLOP/s then come out of shared memory, or 316. The L2 cache asks for large blocks in the same way.
+inline constexpr MatrixTile matrix128x256{128, 256, 64, 64, 16, 2}, matrix256x128{256, 128, 64, 64, 16, 2},
+    matrix128{128, 128, 64, 64, 32, 2}, matrix128x64{128, 64, 64, 32, 32, 2}, matrix64{64, 64, 32, 32, 32, 2};
 
 /// How a workgroup's subgroups share a block, and the products they compute at once.
 struct MatrixLayout {
   uint32_t subgroup_size;
   uint32_t down, across;  ///< subgroups along the rows and along the columns of the block
   MatrixShape shape;
+  uint32_t slice, stages;
   uint32_t invocations() const { return subgroup_size * down * across; }
 };
 
-/// Of the products offered, the largest that divides a subgroup's share of the block and fits into shared memory. None:
-/// the kernel is not legal with this tile. Does not ask whether the device computes right.
+/// Of the products of `type` offered, the largest that divides a subgroup's share of the block. None: the kernel is not
+/// legal with this tile. Does not ask whether the device computes right.
 ///
-/// Where lanes share a thread's registers, subgroups are as narrow as a product has columns: such units hold a column a
-/// lane, and wider subgroups spill hundreds of registers (Intel's Xe-HPG and Xe2, by their compiler). For the same
-/// reason a lane then holds 16 sums instead of 32 or 64.
-std::optional<MatrixLayout> matrix_layout(const MatrixTile& tile, const DeviceFacts& facts);
+/// Shares are halved until a lane holds no more sums than registers bear: 128 in subgroups of 32 and more. Where lanes
+/// share a thread's registers (Intel), subgroups are as narrow as a product has columns, since such units hold a column
+/// a lane and wider subgroups spill hundreds of registers, and a lane holds 16. Slices and stages are halved until they
+/// fit into shared memory.
+std::optional<MatrixLayout> matrix_layout(const MatrixTile& tile, const DeviceFacts& facts, DType type);
 
 }  // namespace vkformer
