@@ -72,6 +72,8 @@ const Op cast_op = {.name = "cast",
 
 }  // namespace
 
+bool is_cast(const Node& node) { return node.op == &cast_op; }
+
 Value cast(Graph& graph, Value x, DType dtype) {
   if (graph.info(x).type.dtype == dtype) return x;
   return graph.add(cast_op, {x}, {{"dtype", static_cast<double>(dtype)}})[0];

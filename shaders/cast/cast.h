@@ -9,5 +9,6 @@ namespace vkformer {
 /// that type. Gradients pass as they are, in f32. Throws "[cast] ..." for integers and from one 16-bit type to the
 /// other.
 Value cast(Graph& graph, Value x, DType dtype);
+bool is_cast(const Node& node);
 
 }  // namespace vkformer

@@ -3,7 +3,7 @@
 #include "shaders/common/shared.h"
 
 #ifndef __cplusplus
-// In GLSL a kernel's variant says which operands are 16-bit floats; see operands.glsl.
+// In GLSL a kernel's variant says which operands are 16-bit floats (see operands.glsl), and whether results are.
 #ifdef A_HALF
 #define A_ELEMENTS Halves
 #define A_PAIRS Halves
@@ -22,6 +22,11 @@
 #define B_PAIRS FloatPairs
 #define B_QUADS FloatQuads
 #endif
+#ifdef Y_HALF
+#define Y_ELEMENTS Halves
+#else
+#define Y_ELEMENTS Floats
+#endif
 #endif
 
 VKFORMER_SHARED_BEGIN
@@ -33,6 +38,7 @@ using A_QUADS = uint64_t;
 using B_ELEMENTS = uint64_t;
 using B_PAIRS = uint64_t;
 using B_QUADS = uint64_t;
+using Y_ELEMENTS = uint64_t;
 #endif
 
 const uint MATMUL_BIAS = 1;
@@ -49,10 +55,10 @@ struct MatmulArgs {
   B_PAIRS b_pairs;
   A_QUADS a_quads;
   B_QUADS b_quads;
-  Floats y;               ///< [batch, M, N]
-  Floats pre_activation;  ///< [batch, M, N]
-  Floats bias;            ///< [N]
-  Floats residual;        ///< [batch, M, N]
+  Y_ELEMENTS y;               ///< [batch, M, N]
+  Y_ELEMENTS pre_activation;  ///< [batch, M, N]
+  Floats bias;                ///< [N]
+  Y_ELEMENTS residual;        ///< [batch, M, N]
   uint m, n, k;
   uint batch;
   uint splits;

@@ -56,10 +56,15 @@ Types infer(const Node& node) {
   check(p.a_type != DType::i32 && p.b_type != DType::i32 && (!is_half(p.a_type) || p.a_type == p.b_type),
         "[matmul] a is {}, b is {}; both must be floats, and b what a is when that has 16 bits", name_of(p.a_type),
         name_of(p.b_type));
-  for (size_t i : {2, 3})
-    if (node.has_input(i))
-      check(node.input_types[i].dtype == DType::f32, "[matmul] {} is {}, it must be f32", i == 2 ? "bias" : "residual",
-            name_of(node.input_types[i].dtype));
+  check(p.y_type == DType::f32 || (is_half(p.y_type) && p.a_type == p.y_type && p.n % 2 == 0),
+        "[matmul] y is to be {} with {} columns, a is {}; it is f32, or of a's type with an even number of columns",
+        name_of(p.y_type), p.n, name_of(p.a_type));
+  if (node.has_input(2))
+    check(node.input_types[2].dtype == DType::f32, "[matmul] bias is {}, it must be f32",
+          name_of(node.input_types[2].dtype));
+  if (node.has_input(3))
+    check(node.input_types[3].dtype == p.y_type, "[matmul] residual is {}, it must be {} like y",
+          name_of(node.input_types[3].dtype), name_of(p.y_type));
   const int64_t k_of_b = join_rows ? b.rows() : transpose_b ? b.columns() : b[-2];
   check(p.k == k_of_b, "[matmul] a is {} and sums over {}, b is {} and sums over {}", a.to_string(), p.k, b.to_string(),
         k_of_b);
@@ -73,8 +78,15 @@ Types infer(const Node& node) {
     check(node.in(2) == Shape{p.n}, "[matmul] bias is {}, y has {} columns", node.in(2).to_string(), p.n);
   if (node.has_input(3))
     check(node.in(3) == y, "[matmul] residual is {}, y is {}", node.in(3).to_string(), y.to_string());
-  if (p.activation == Activation::none) return {{y}};
-  return {{y}, {y}};
+  if (p.activation == Activation::none) return {{y, p.y_type}};
+  return {{y, p.y_type}, {y, p.y_type}};
+}
+
+/// Of an operand's gradient: its own where that is a 16-bit value, f32 where it was rounded from one.
+DType gradient_type(const Graph& graph, Value operand) {
+  const ValueInfo& info = graph.info(operand);
+  const bool rounded = info.producer >= 0 && is_cast(graph.nodes()[static_cast<size_t>(info.producer)]);
+  return rounded || info.type.shape.columns() % 2 ? DType::f32 : info.type.dtype;
 }
 
 Values gradient(Graph& graph, const Node& original, std::span<const Value> upstream) {
@@ -84,26 +96,32 @@ Values gradient(Graph& graph, const Node& original, std::span<const Value> upstr
   if (p.activation == Activation::none) {
     sums = upstream[0];
   } else {
-    if (upstream[0]) sums = activation_gradient(graph, p.activation, node.outputs[1], upstream[0]);
+    if (upstream[0])
+      sums = activation_gradient(graph, p.activation, node.outputs[1], cast(graph, upstream[0], p.y_type));
     if (upstream[1]) sums = sums ? add(graph, sums, upstream[1]) : upstream[1];
   }
   if (!sums) return Values(node.inputs.size());
 
   const Value a = node.inputs[0], b = node.inputs[1];
   const bool join = !is_batched(node);
-  const MatmulOptions nn{.scale = p.scale}, nt{.transpose_b = true, .scale = p.scale};
-  const MatmulOptions tn{.transpose_a = true, .join_rows = join, .scale = p.scale};
+  const DType of_a = gradient_type(graph, a), of_b = join ? DType::f32 : gradient_type(graph, b);
+  const auto product = [&](Value left, Value right, MatmulOptions options, DType type) {
+    options.scale = p.scale;
+    options.result = type;
+    return matmul(graph, left, right, options);
+  };
+  const MatmulOptions nn{}, nt{.transpose_b = true}, tn{.transpose_a = true, .join_rows = join};
   Values gradients(node.inputs.size());
   const Value factor = cast(graph, sums, p.a_type);  // products of 16-bit operands have 16-bit ones in their gradients
   if (p.transpose_a) {
-    gradients[0] = matmul(graph, b, factor, nt);
-    gradients[1] = matmul(graph, a, factor, nn);
+    gradients[0] = product(b, factor, nt, of_a);
+    gradients[1] = product(a, factor, nn, of_b);
   } else if (p.transpose_b) {
-    gradients[0] = matmul(graph, factor, b, nn);
-    gradients[1] = matmul(graph, factor, a, tn);
+    gradients[0] = product(factor, b, nn, of_a);
+    gradients[1] = product(factor, a, tn, of_b);
   } else {
-    gradients[0] = matmul(graph, factor, b, nt);
-    gradients[1] = matmul(graph, a, factor, tn);
+    gradients[0] = product(factor, b, nt, of_a);
+    gradients[1] = product(a, factor, tn, of_b);
   }
   if (node.has_input(2)) gradients[2] = column_sum(graph, sums);
   if (node.has_input(3)) gradients[3] = upstream[0];
@@ -134,7 +152,7 @@ Cost cost(const Node& node) {
   const auto batch = static_cast<double>(p.batch), m = static_cast<double>(p.m), n = static_cast<double>(p.n),
              k = static_cast<double>(p.k);
   const double moved = m * k * static_cast<double>(size_of(p.a_type)) + k * n * static_cast<double>(size_of(p.b_type)) +
-                       m * n * (node.has_input(3) ? 2 : 1) * static_cast<double>(size_of(DType::f32));
+                       m * n * (node.has_input(3) ? 2 : 1) * static_cast<double>(size_of(p.y_type));
   return {.bytes = batch * moved, .flops = 2 * batch * m * n * k};
 }
 
@@ -148,7 +166,7 @@ const Op matmul_op = {.name = "matmul",
                       .candidates = matmul_candidates,
                       .room = matmul_room,
                       .scratch = matmul_scratch,
-                      .half_inputs = 0b11,
+                      .half_inputs = 0b1011,
                       .addend = 3};
 
 }  // namespace
@@ -161,6 +179,7 @@ MatmulProblem matmul_problem(const Node& node) {
                   .transpose_b = flag(node, "transpose_b"),
                   .a_type = node.input_types[0].dtype,
                   .b_type = node.input_types[1].dtype,
+                  .y_type = static_cast<DType>(attribute(node, "result", 0)),
                   .scale = static_cast<float>(attribute(node, "scale", 1)),
                   .activation = static_cast<Activation>(attribute(node, "activation", 0))};
   const bool batched = is_batched(node);
@@ -173,12 +192,13 @@ MatmulProblem matmul_problem(const Node& node) {
 }
 
 Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options) {
-  return graph.apply(matmul_op, {a, b, options.bias, options.residual},
-                     {{"transpose_a", options.transpose_a},
-                      {"transpose_b", options.transpose_b},
-                      {"join_rows", options.join_rows},
-                      {"scale", static_cast<double>(options.scale)},
-                      {"activation", static_cast<double>(options.activation)}});
+  Attributes attributes{{"transpose_a", options.transpose_a},
+                        {"transpose_b", options.transpose_b},
+                        {"join_rows", options.join_rows},
+                        {"scale", static_cast<double>(options.scale)},
+                        {"activation", static_cast<double>(options.activation)}};
+  if (options.result != DType::f32) attributes.set("result", static_cast<double>(options.result));
+  return graph.apply(matmul_op, {a, b, options.bias, options.residual}, attributes);
 }
 
 }  // namespace vkformer

@@ -14,7 +14,10 @@ struct MatmulOptions {
   float scale = 1;
   Value bias = {};  ///< [N]
   Activation activation = Activation::none;
-  Value residual = {};  ///< of the result's shape
+  Value residual = {};  ///< of the result's shape and type
+  /// Type of the result and of the value before the activation: f32, or what both operands are when that has 16 bits.
+  /// Then rows have an even number of columns.
+  DType result = DType::f32;
 };
 
 /// y = activation(scale * op(a) op(b) + bias) + residual, sums in f32.
@@ -23,8 +26,10 @@ struct MatmulOptions {
 ///   b [.., K, N]   one product for each index of the leading dimensions, which a [.., M, K] must share: y [.., M, N].
 ///   join_rows      a [.., M], b [.., N] of equal leading dimensions: y [M, N].
 ///
-/// b, or a and b, may be f16 or bf16 tensors (one type for both); sums, bias, residual and y are f32 all the same.
-/// Their gradients are products of 16-bit operands, too: the upstream gradient is rounded to a's type.
+/// b, or a and b, may be f16 or bf16 tensors (one type for both); sums and bias are f32 all the same, and y and the
+/// residual unless `result` says otherwise. Their gradients are products of 16-bit operands, too: the upstream gradient
+/// is rounded to a's type. The gradient of a 16-bit value is of its type, that of what was rounded from f32 (a cast)
+/// and of a b of rank 2 is f32.
 ///
 /// Throws "[matmul] ..." on shapes and types that do not fit.
 Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options = {});

@@ -108,6 +108,18 @@ std::vector<Case> matmul_cases() {
   add(make_case(nn, {}, false, 76, 136, 72, linear), DType::f16, DType::f16);
   add(make_case(nt, {}, false, 580, 140, 72, linear), DType::f16, DType::f16);
   add(make_case(tn, {}, false, 136, 72, 72, linear), DType::f16, DType::f16);
+  // 16-bit results: whole vectors, whole pairs alone, and K in ranges.
+  const auto add_half = [&](Case c, DType half) {
+    c.inputs[3].type.dtype = half;
+    c.inputs[2].constant = true;  // its gradient is a sum of what was rounded
+    c.attributes.set("result", static_cast<double>(half));
+    add(std::move(c), half, half);
+  };
+  add_half(make_case(nn, {}, false, 16, 96, 36, all_gelu), DType::f16);
+  add_half(make_case(nt, {}, false, 76, 136, 72, linear), DType::f16);
+  add_half(make_case(tn, {}, false, 136, 72, 72, linear), DType::f16);
+  add_half(make_case(nn, {}, false, 67, 42, 131, linear), DType::f16);
+  add_half(make_case(nn, {}, false, 67, 42, 131, all_gelu), DType::bf16);
   // Several blocks of matrix cores, of several products, the second of which begins in the middle of a word.
   for (Layout layout : {nn, nt, tn})
     add(make_case(layout, {2}, true, layout == nn ? 67 : 13, 131, 67, bias), DType::f16, DType::f16);

@@ -14,7 +14,7 @@ namespace vkformer {
 struct MatmulProblem {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
-  DType a_type = DType::f32, b_type = DType::f32;
+  DType a_type = DType::f32, b_type = DType::f32, y_type = DType::f32;
   float scale = 1;
   Activation activation = Activation::none;
 };
@@ -41,7 +41,7 @@ struct MatmulWork {
   bool adds_residual_only() const { return activation == 0 && has(MATMUL_RESIDUAL); }
 };
 
-/// The variant that reads these operands: "f32", "f32_f16", "f32_bf16", "f16" or "bf16".
+/// The variant for these types: "f32", "f32_f16", "f32_bf16", "f16", "bf16", or with 16-bit results "f16_y", "bf16_y".
 std::string_view variant_of(const MatmulProblem& p);
 
 /// Outputs of a workgroup among which split_count() counts.
@@ -56,6 +56,7 @@ struct MatmulKernel {
   /// Whether it goes before all that are merely legal; asked only where it is legal. Of several, the first row wins:
   /// rows go from the most special to the most general, and what is merely legal is tried from the last row up.
   bool (*first)(const MatmulProblem&, const DeviceFacts&);
+  bool half_results = false;  ///< whether it can store 16-bit results
 
   // Either one dispatch,
   Launch (*launch)(const DeviceFacts&, const MatmulWork&) = nullptr;

@@ -1,6 +1,7 @@
 #include "shaders/matmul/matmul_kernels.h"
 
 #include <algorithm>
+#include <array>
 
 namespace vkformer {
 
@@ -76,7 +77,9 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
   const DeviceFacts& facts = recorder.device();
   const int64_t elements = p.batch * p.m * p.n;
   const Region partial = recorder.scratch_region(0, static_cast<uint64_t>(splits * elements * float_bytes));
-  MatmulWork ranges{p, work.args, static_cast<uint32_t>(Activation::none)};
+  MatmulProblem sums = p;
+  sums.y_type = DType::f32;
+  MatmulWork ranges{sums, work.args, static_cast<uint32_t>(Activation::none)};
   ranges.args.y = partial.address;
   ranges.args.splits = static_cast<uint>(splits);
   ranges.args.k_per_split = static_cast<uint>(range_length(p, splits));
@@ -89,8 +92,9 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
   sum.a = partial.address;
   sum.splits = static_cast<uint>(splits);
   recorder.dispatch({.kernel = "matmul_reduce",
+                     .variant = is_half(p.y_type) ? variant_of(p) : "f32",
                      .constants = {work.activation},
-                     .groups = spread_groups(facts, groups_for(elements, 64)),
+                     .groups = spread_groups(facts, groups_for(elements, is_half(p.y_type) ? 128 : 64)),
                      .cost = Cost{.bytes = static_cast<double>((splits + 1) * elements * float_bytes),
                                   .flops = static_cast<double>(splits * elements)}},
                     sum);
@@ -113,11 +117,13 @@ bool MatmulWork::b_aligned(int64_t elements) const {
 }
 
 bool MatmulWork::y_aligned(int64_t elements) const {
-  return aligned(args.y, p.n * float_bytes, elements * float_bytes) &&
-         aligned(args.residual, p.n * float_bytes, elements * float_bytes);
+  const int64_t size = size_of(p.y_type);
+  return std::ranges::all_of(std::array{args.y, args.pre_activation, args.residual},
+                             [&](uint64_t address) { return aligned(address, p.n * size, elements * size); });
 }
 
 std::string_view variant_of(const MatmulProblem& p) {
+  if (is_half(p.y_type)) return p.y_type == DType::f16 ? "f16_y" : "bf16_y";
   if (is_half(p.a_type)) return name_of(p.a_type);
   return p.b_type == DType::f16 ? "f32_f16" : p.b_type == DType::bf16 ? "f32_bf16" : "f32";
 }
@@ -126,7 +132,8 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   const MatmulProblem p = matmul_problem(node);
   std::vector<std::string_view> preferred, others;
   for (const MatmulKernel* kernel : all_kernels())
-    if (kernel->legal(p, facts)) (kernel->first(p, facts) ? preferred : others).push_back(kernel->name);
+    if ((kernel->half_results || !is_half(p.y_type)) && kernel->legal(p, facts))
+      (kernel->first(p, facts) ? preferred : others).push_back(kernel->name);
   preferred.insert(preferred.end(), others.rbegin(), others.rend());
   return preferred;
 }

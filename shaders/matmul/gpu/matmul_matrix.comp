@@ -1,16 +1,22 @@
 #version 460
 // needs: cooperative_matrix
 // needs bf16: bfloat16
-// variant f16: -DA_HALF -DB_HALF -DELEMENT=float16_t
-// variant bf16: -DA_HALF -DB_HALF -DELEMENT=bfloat16_t -DMATRIX_BF16
+// needs bf16_y: bfloat16
+// variant f16: -DHALF=1 -DA_HALF -DB_HALF
+// variant bf16: -DHALF=2 -DA_HALF -DB_HALF
+// variant f16_y: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF
+// variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF
 // Product of 16-bit operands on matrix cores, summed in f32. A workgroup owns TILE_ROWS x TILE_COLUMNS outputs and walks
 // K in slices staged through shared memory as they lie in memory, with zeros past the edges. Each subgroup owns a share
 // of the block, in tiles of ROWS x COLUMNS, the size that the device multiplies at once; the larger the share, the fewer
 // bytes of shared memory a product needs. While a slice is multiplied the next one is on its way into registers.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#ifdef MATRIX_BF16
+#if HALF == 2
 #extension GL_EXT_bfloat16 : require
+#define ELEMENT bfloat16_t
+#else
+#define ELEMENT float16_t
 #endif
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require
@@ -35,7 +41,7 @@ layout(constant_id = 13) const bool TRANSPOSE_B = false;
 // How many values a load brings at most, 8, 4 or 1: stored rows start at multiples of that and are made of them.
 layout(constant_id = 14) const uint WHOLE_A = 1;
 layout(constant_id = 15) const uint WHOLE_B = 1;
-layout(constant_id = 16) const bool WHOLE_Y = false;  // rows of y and of the residual start at whole quads
+layout(constant_id = 16) const uint WHOLE_Y = 1;  // the same of y and of the residual
 
 PUSH(MatmulArgs);
 #include "shaders/matmul/epilogue.glsl"
@@ -52,6 +58,15 @@ const uint TILES_DOWN = TILE_ROWS / DOWN / ROWS, TILES_ACROSS = TILE_COLUMNS / A
 const uint GROUP = 8;
 
 #define Sums coopmat<float, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
+#ifdef Y_HALF
+#define Results coopmat<ELEMENT, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
+#define ResultVectors HalfPacks
+const uint VECTOR = 8;  // results in 16 bytes
+#else
+#define Results Sums
+#define ResultVectors FloatQuads
+const uint VECTOR = 4;
+#endif
 #define FactorA coopmat<ELEMENT, gl_ScopeSubgroup, ROWS, DEPTH, gl_MatrixUseA>
 #define FactorB coopmat<ELEMENT, gl_ScopeSubgroup, DEPTH, COLUMNS, gl_MatrixUseB>
 const int by_rows = gl_CooperativeMatrixLayoutRowMajor, by_columns = gl_CooperativeMatrixLayoutColumnMajor;
@@ -112,33 +127,11 @@ uvec4 load_b(uint i, uint base, uint column, uint k, uint end) {
   return load_pack(args.b, WHOLE_B, base, at, edge, TRANSPOSE_B ? args.k : args.n);
 }
 
-// Up to four neighbours in a row of y, of the value before the activation or of the residual.
-void store_quad(Floats to, uint index, vec4 quad, uint count) {
-  if (WHOLE_Y)
-    FloatQuads(to).v[index / 4] = quad;
-  else
-    [[unroll]] for (uint i = 0; i < 4; i++)
-      if (i < count) to.v[index + i] = quad[i];
-}
-
-vec4 load_residual(uint index, uint count) {
-  if (WHOLE_Y) return FloatQuads(args.residual).v[index / 4];
-  vec4 quad = vec4(0);
-  [[unroll]] for (uint i = 0; i < 4; i++)
-    if (i < count) quad[i] = args.residual.v[index + i];
-  return quad;
-}
-
 // Four neighbours' sums from (column, row) `at` of y on, which begins at element `base`.
 void finish_quad(vec4 quad, uint base, uvec2 at) {
   if (at.x >= args.n || at.y >= args.m) return;
-  const uint index = base + at.y * args.n + at.x, count = args.n - at.x;
-  quad *= args.scale;
-  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] += bias_of(min(at.x + i, args.n - 1));
-  if ((args.flags & MATMUL_PRE_ACTIVATION) != 0) store_quad(args.pre_activation, index, quad, count);
-  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = activate(ACTIVATION, quad[i]);
-  if ((args.flags & MATMUL_RESIDUAL) != 0) quad += load_residual(index, count);
-  store_quad(args.y, index, quad, count);
+  const uint index = base + at.y * args.n + at.x;
+  store_finished_quad(index, args.scale * quad + bias_quad(at.x), args.n - at.x, WHOLE_Y >= 4);
 }
 
 void main() {
@@ -215,13 +208,12 @@ void main() {
   const uint base = product * args.m * args.n, own = gl_SubgroupID * ROWS * STRIP_STRIDE;
   const uvec2 first = uvec2(first_column + across, first_row + down);
   const bool inside = first_row + TILE_ROWS <= args.m && first_column + TILE_COLUMNS <= args.n;
-  if (WHOLE_Y && ACTIVATION == activation_none && inside) {
+  if (WHOLE_Y % VECTOR == 0 && ACTIVATION == activation_none && inside) {
     const bool has_bias = (args.flags & MATMUL_BIAS) != 0;
     if (has_bias) {
       for (uint e = gl_SubgroupInvocationID; e < ROWS * SHARE_COLUMNS / 4; e += SUBGROUP) {
-        const uint quad = e % (SHARE_COLUMNS / 4), column = first.x + 4 * quad;
-        staged[own + e / (SHARE_COLUMNS / 4) * STRIP_STRIDE + quad] = floatBitsToUint(
-            vec4(bias_of(column), bias_of(column + 1), bias_of(column + 2), bias_of(column + 3)));
+        const uint quad = e % (SHARE_COLUMNS / 4);
+        staged[own + e / (SHARE_COLUMNS / 4) * STRIP_STRIDE + quad] = floatBitsToUint(bias_quad(first.x + 4 * quad));
       }
       subgroupBarrier();
     }
@@ -229,14 +221,14 @@ void main() {
       Sums bias = Sums(0.0);
       if (has_bias) coopMatLoad(bias, staged, own + j * COLUMNS / 4, STRIP_STRIDE, by_rows);
       [[unroll]] for (uint i = 0; i < TILES_DOWN; i++) {
-        const uint index = (base + (first.y + i * ROWS) * args.n + first.x + j * COLUMNS) / 4, stride = args.n / 4;
+        const uint index = (base + (first.y + i * ROWS) * args.n + first.x + j * COLUMNS) / VECTOR;
         Sums result = args.scale * c[i * TILES_ACROSS + j] + bias;
         if ((args.flags & MATMUL_RESIDUAL) != 0) {
-          Sums residual;
-          coopMatLoad(residual, FloatQuads(args.residual).v, index, stride, by_rows);
-          result += residual;
+          Results residual;
+          coopMatLoad(residual, ResultVectors(args.residual).v, index, args.n / VECTOR, by_rows);
+          result += Sums(residual);
         }
-        coopMatStore(result, FloatQuads(args.y).v, index, stride, by_rows);
+        coopMatStore(Results(result), ResultVectors(args.y).v, index, args.n / VECTOR, by_rows);
       }
     }
     return;

@@ -4,6 +4,8 @@
 // variant f32_bf16: -DHALF=2 -DB_HALF
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
+// variant f16_y: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF
+// variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF
 // Matrix product for GPUs: a workgroup owns a TILE x TILE block of outputs, walks K in slices staged through shared
 // memory, and each invocation keeps 4 BLOCK_ROWS x 4 BLOCK_COLUMNS outputs in registers: the larger its share, the fewer
 // loads from shared memory for a multiply-add. The next slice is loaded into registers while the current one is
@@ -158,22 +160,23 @@ void main() {
   }
 
   const uint base = group * args.m * args.n;
-  [[unroll]] for (uint j = 0; j < 4 * BLOCK_COLUMNS; j++) {
-    const uint column = first_column + 4 * (j / 4 * ACROSS + across) + j % 4;
+  [[unroll]] for (uint j = 0; j < BLOCK_COLUMNS; j++) {
+    const uint column = first_column + 4 * (j * ACROSS + across);
     if (column >= args.n) break;
-    const float bias = bias_of(column);
+    const vec4 bias = bias_quad(column);
     [[unroll]] for (uint i = 0; i < 4 * BLOCK_ROWS; i++) {
-      const uint row = first_row + 4 * (i / 4 * DOWN + down) + i % 4;
-      if (row < args.m)
-        args.y.v[base + row * args.n + column] = args.scale * c[i * BLOCK_COLUMNS + j / 4][j % 4] + bias;
+      const uint row = first_row + 4 * (i / 4 * DOWN + down) + i % 4, index = base + row * args.n + column;
+      const vec4 quad = args.scale * c[i * BLOCK_COLUMNS + j] + bias;
+      if (row < args.m) store_first_quad(index, quad, args.n - column);
     }
   }
   if (!needs_finish()) return;
-  for (uint i = 0; i < 16 * BLOCK_ROWS * BLOCK_COLUMNS; i++) {
-    const uint i_row = i / (4 * BLOCK_COLUMNS), i_column = i % (4 * BLOCK_COLUMNS);
+  for (uint i = 0; i < 4 * BLOCK_ROWS * BLOCK_COLUMNS; i++) {
+    const uint i_row = i / BLOCK_COLUMNS;
     const uint row = first_row + 4 * (i_row / 4 * DOWN + down) + i_row % 4;
-    const uint column = first_column + 4 * (i_column / 4 * ACROSS + across) + i_column % 4;
-    const uint index = base + row * args.n + column;
-    if (row < args.m && column < args.n) store_finished(index, args.y.v[index]);
+    const uint column = first_column + 4 * (i % BLOCK_COLUMNS * ACROSS + across);
+    const uint index = base + row * args.n + column, count = args.n - column;
+    if (row < args.m && column < args.n)
+      store_finished_quad(index, load_quad(args.y, index, count, false), count, false);
   }
 }
