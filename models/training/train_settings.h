@@ -37,8 +37,8 @@ struct TrainSettings {
   uint32_t seed = 1337;
   /// Activations inside layers are computed again in the backward pass instead of kept. Results have the same bits.
   bool checkpoint_activations = false;
-  /// f16 or bf16: operands of matrix products are rounded to it (mixed precision); parameters, sums, gradients and
-  /// AdamW stay f32.
+  /// f16 or bf16: operands of matrix products are rounded to it (mixed precision), on GPUs values between ops, too, and
+  /// their gradients; parameters, the residual stream, sums, gradients of parameters and AdamW stay f32.
   DType products = DType::f32;
   /// With f16 products the loss is scaled so that small gradients do not vanish. It starts with this scale, doubles
   /// every 2000 iterations, and halves when a gradient overflows; that iteration is then repeated.
@@ -46,6 +46,10 @@ struct TrainSettings {
 
   /// Gradients are those of a scaled loss.
   bool scales_loss() const { return products == DType::f16; }
+  /// Values are 16-bit where memory is what bounds the ops between products. (CPUs have no fast kernels for them.)
+  MixedPrecision precision(const DeviceFacts& facts) const {
+    return {.products = products, .values = is_half(products) && !facts.is_cpu()};
+  }
   bool operator==(const TrainSettings&) const = default;
 };
 

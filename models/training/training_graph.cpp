@@ -2,7 +2,6 @@
 
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
-#include "runtime/passes/precision.h"
 #include "shaders/accumulate/accumulate.h"
 #include "shaders/adamw/adamw.h"
 #include "shaders/cross_entropy/cross_entropy.h"
@@ -43,7 +42,7 @@ Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_s
 }  // namespace
 
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
-                                       DType products) {
+                                       const MixedPrecision& precision) {
   TrainingGraph built;
   Graph& graph = built.graph;
   Pass pass = add_inputs(graph, model, shape);
@@ -52,8 +51,8 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   const Loss added = add_loss(graph, model, pass, model.label_smoothing);
   built.loss = added.loss;
   built.classes = added.classes;
-  if (is_half(products)) {
-    Rewritten rewritten = with_half_products(graph, products);
+  if (is_half(precision.products)) {
+    Rewritten rewritten = with_mixed_precision(graph, precision);
     upstream = rewritten.of(upstream);
     built.loss = rewritten.of(built.loss);
     graph = std::move(rewritten.graph);
@@ -86,10 +85,10 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   return built;
 }
 
-Graph build_evaluation(const Model& model, const BatchShape& shape, DType products) {
+Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision) {
   Graph graph;
   add_loss(graph, model, add_inputs(graph, model, shape), 0);
-  return is_half(products) ? with_half_products(graph, products).graph : graph;
+  return is_half(precision.products) ? with_mixed_precision(graph, precision).graph : graph;
 }
 
 std::vector<std::string_view> state_names(const TrainSettings& settings) {

@@ -6,6 +6,7 @@
 #include "models/model.h"
 #include "models/parameters.h"
 #include "models/training/train_settings.h"
+#include "runtime/passes/precision.h"
 
 namespace vkformer {
 
@@ -22,9 +23,9 @@ struct TrainingGraph {
 /// "seed" i32 [2], "loss_gradient" [1]: what this batch's mean counts for in the loss that is differentiated (1 if it
 /// is all of it).
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations = false,
-                                       DType products = DType::f32);
+                                       const MixedPrecision& precision = {});
 /// Output "loss" [1], without dropout and label smoothing. Inputs: those of add_inputs(), and "targets".
-Graph build_evaluation(const Model& model, const BatchShape& shape, DType products = DType::f32);
+Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision = {});
 
 /// Name of the moving average of the parameters, see add_parameter_blocks().
 inline constexpr std::string_view average_name = "average";

@@ -47,7 +47,8 @@ void add_program(TrainingPlan& plan, const std::string& name, Graph graph, const
 
 void TrainingPlan::add_batch(const BatchShape& shape, const Backend& backend) {
   const bool first = batches.empty(), accumulates = settings.accumulate > 1;
-  TrainingGraph training = build_loss_and_gradients(*model, shape, settings.checkpoint_activations, settings.products);
+  const MixedPrecision precision = settings.precision(backend.facts());
+  TrainingGraph training = build_loss_and_gradients(*model, shape, settings.checkpoint_activations, precision);
   std::vector<ParameterBlock> trained = training_blocks(*model, training.gradients, backend.facts().max_allocation);
   if (first) {
     blocks = std::move(trained);
@@ -69,7 +70,7 @@ void TrainingPlan::add_batch(const BatchShape& shape, const Backend& backend) {
   if (accumulates && first)
     add_program(*this, "update", build_update(blocks, trained_elements(*this), settings), backend);
   batch.evaluation = programs.size();
-  add_program(*this, "evaluation" + suffix, build_evaluation(*model, shape, settings.products), backend);
+  add_program(*this, "evaluation" + suffix, build_evaluation(*model, shape, precision), backend);
   batches.push_back(batch);
 }
 

@@ -7,10 +7,20 @@
 
 namespace vkformer {
 
-/// Every product of f32 matrices gets operands rounded to `dtype` (f16 or bf16) and still sums in f32; all else stays
-/// f32. To be applied before differentiate(): then the backward products are of that type, too, and the gradients of
-/// the f32 parameters are f32 (mixed precision, as PyTorch's autocast does it).
-Rewritten with_half_products(const Graph& graph, DType dtype);
+/// How a loss is computed and differentiated.
+struct MixedPrecision {
+  DType products = DType::f32;  ///< of their operands: f32, or with mixed precision f16 or bf16
+  bool values = false;          ///< with it: values between ops are of that type, too, where all that read them take it
+};
+
+/// Every product of f32 matrices gets operands rounded to `precision.products` and still sums in f32; nothing changes
+/// where that is f32. To be applied before differentiate(): then the backward products are of that type, too, and the
+/// gradients of the f32 parameters are f32 (mixed precision, as PyTorch's autocast does it).
+///
+/// With `precision.values` what norms, products and attention give is of that type already, unless somebody reads it
+/// who takes f32 alone: a residual stream, a loss without a kernel for it. Ops between follow their input. The gradient
+/// of a 16-bit value is one, too. Rows of an odd number of columns stay f32.
+Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precision);
 
 /// The same graph, reading the persistent tensors of these names in these types.
 Graph with_types(Graph graph, const std::map<std::string, DType>& types);

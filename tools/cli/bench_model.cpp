@@ -78,7 +78,7 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
   report(
       measure("forward " + size, static_cast<double>(tokens), flags.repetitions, [&] { trainer.evaluate(ids, ids); }));
   {
-    TrainingGraph training = build_loss_and_gradients(model, shape, false, settings.products);
+    TrainingGraph training = build_loss_and_gradients(model, shape, false, settings.precision(backend.facts()));
     const auto blocks = training_blocks(model, training.gradients, backend.facts().max_allocation);
     const Values joined = join_gradients(training, model, blocks);
     training.graph.mark_output(global_norm(training.graph, joined), "norm");  // keeps all gradients in the program
