@@ -42,7 +42,7 @@ int row_of(int i) { return y() + lines * i; }
 int column_of(int j) { return x() + across * j; }
 
 // Loads of an invocation that are under way together.
-const int batch = threads > 64 ? 4 : 8;
+const int batch = tile > 32 ? 8 : 512 / threads;
 
 // Copies rows `first` .. of a matrix, `width` of its columns from `column` on, to `place`; zeros where there is none.
 // Loads are unconditional, so that they need not wait for each other.

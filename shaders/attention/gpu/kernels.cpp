@@ -96,9 +96,12 @@ uint32_t invocations_of(const Tile& tile, const AttentionProblem& problem, const
   return many && facts.max_workgroup_size >= 256 ? 256 : 128;
 }
 
-/// Whether tile32's chunks are wider than those of tile32_narrow.
+/// Whether tile32's chunks are wider than those of tile32_narrow. Of heads over 128 they spill where lanes share a
+/// thread's registers.
 bool wide_chunks(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return facts.shared_memory >= 32768 && widest_head(problem) > tile32_narrow.chunk;
+  const int64_t width = widest_head(problem);
+  return facts.shared_memory >= 32768 && width > tile32_narrow.chunk &&
+         (width <= 128 || !facts.lanes_share_registers());
 }
 
 /// Where there is room and lanes have registers of their own. Half a tile is no use.
@@ -121,11 +124,23 @@ bool backward_fills(const AttentionProblem& problem, const DeviceFacts& facts) {
   return forward_fills(problem, facts) && enough_groups(problem.keys, problem.kv_heads, problem, facts);
 }
 
-/// Where four subgroups are a workgroup of 128, and lanes have registers for large shares. Vulkan does not say how many
-/// they have: where shared memory is scarce (Apple, Adreno: 32 KiB), they are, too, and these shares spill.
-bool large_shares_pay(const DeviceFacts& facts) { return facts.subgroup_size <= 32 && facts.shared_memory >= 49152; }
-/// With subgroups of 64 a workgroup of 256 is four, and as many stay resident as of 128.
-bool small_shares_pay(const DeviceFacts& facts) { return facts.subgroup_size > 32; }
+/// Vulkan does not say how many registers a lane has. Where shared memory is scarce (Apple, Adreno: 32 KiB) they are,
+/// too: shares of 8 x 4 spill there, those of 4 x 4 with heads over 128.
+bool has_many_registers(const DeviceFacts& facts) { return facts.shared_memory >= 49152; }
+
+/// Subgroups of 32 that have the registers for large shares.
+bool large_shares_pay(const AttentionProblem&, const DeviceFacts& facts) {
+  return facts.subgroup_size <= 32 && has_many_registers(facts);
+}
+/// Of subgroups of 64 a workgroup of 128 is only two, and no more of them stay resident than of 256.
+bool small_shares_pay(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return facts.subgroup_size > 32 && (widest_head(problem) <= 128 || has_many_registers(facts));
+}
+
+template <auto pays, auto fills>
+bool tile64_first(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return pays(problem, facts) && fills(problem, facts);
+}
 
 template <const Tile& tile>
 std::vector<uint32_t> tile_constants(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
@@ -167,20 +182,17 @@ constexpr AttentionKernel kernels[] = {
     {.name = "tiled64_8x8",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x8, 33, 64>,
-     .first = [](const AttentionProblem& p,
-                 const DeviceFacts& facts) { return large_shares_pay(facts) && forward_fills(p, facts); },
+     .first = tile64_first<large_shares_pay, forward_fills>,
      .launch = forward_launch<tile64_8x8>},
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x4, 1, 128>,
-     .first = [](const AttentionProblem& p,
-                 const DeviceFacts& facts) { return large_shares_pay(facts) && forward_fills(p, facts); },
+     .first = tile64_first<large_shares_pay, forward_fills>,
      .launch = forward_launch<tile64_8x4>},
     {.name = "tiled64_4x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_4x4, 33, 256>,
-     .first = [](const AttentionProblem& p,
-                 const DeviceFacts& facts) { return small_shares_pay(facts) && forward_fills(p, facts); },
+     .first = tile64_first<small_shares_pay, forward_fills>,
      .launch = forward_launch<tile64_4x4>},
     {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .launch = forward_launch<tile32>},
     {.name = "tiled_narrow", .room = KernelRoom::gpu, .legal = wide_chunks, .launch = forward_launch<tile32_narrow>},
@@ -190,16 +202,14 @@ constexpr AttentionBackwardKernel backward_kernels[] = {
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x4, 1, 128>,
-     .first = [](const AttentionProblem& p,
-                 const DeviceFacts& facts) { return large_shares_pay(facts) && backward_fills(p, facts); },
+     .first = tile64_first<large_shares_pay, backward_fills>,
      .query = query_launch<tile64_8x4>,
      .key_value = key_value_launch<tile64_8x4>,
      .bias = bias_tiles_launch<tile64_8x4>},
     {.name = "tiled64_4x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_4x4, 33, 256>,
-     .first = [](const AttentionProblem& p,
-                 const DeviceFacts& facts) { return small_shares_pay(facts) && backward_fills(p, facts); },
+     .first = tile64_first<small_shares_pay, backward_fills>,
      .query = query_launch<tile64_4x4>,
      .key_value = key_value_launch<tile64_4x4>,
      .bias = bias_tiles_launch<tile64_4x4>},
