@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/tensor.h"
+#include "runtime/device_facts.h"
+#include "runtime/passes/precision.h"
 
 namespace vkformer {
 

@@ -56,6 +56,7 @@ Family plain() {
               {.sizes = {2, 9, 70, 6, 2}, .with_position = true, .low_position = 31, .high_position = 68},
               {.sizes = {1, 11, 9, 1, 1}, .with_position = true, .low_position = -4, .high_position = -2},
               {.sizes = {1, 10, 9, 1, 1}, .with_position = true, .low_position = 60, .high_position = 70},
+              {.sizes = {1, 139, 139, 2, 1}, .size = 2},  // several blocks of every kernel
               {.sizes = {1, 1, 300, 2, 2}, .size = 3},
               {.sizes = {1, 1, 131, 2, 2}, .causal = false, .scale = 1},
               {.sizes = {1, 23, 23, 1, 1}, .window = 23},  // hides nothing
@@ -173,6 +174,7 @@ Family windowed_dropout() {
               {.sizes = {1, 9, 13, 2, 1}, .causal = false, .dropout = 0.6, .size = 2, .biases = 1, .window = 11},
               {.sizes = {2, 41, 53, 2, 2}, .dropout = 0.4, .biases = 2, .window = 37},
               {.sizes = {2, 43, 43, 2, 1}, .layout = Layout::packed, .dropout = 0.25, .biases = 1, .window = 12},
+              {.sizes = {1, 131, 150, 2, 1}, .dropout = 0.25, .biases = 1, .window = 70},
               {.sizes = {2, 11, 40, 2, 1},
                .with_position = true,
                .low_position = 5,

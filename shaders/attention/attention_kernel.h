@@ -12,6 +12,8 @@ struct AttentionKernel {
   std::string_view name;
   KernelRoom room;
   bool (*legal)(const AttentionProblem&, const DeviceFacts&);
+  /// Whether it keeps its row's place, where it is legal; otherwise it comes behind all that do. None: always.
+  bool (*first)(const AttentionProblem&, const DeviceFacts&) = nullptr;
 
   // Either one dispatch,
   Launch (*launch)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted) = nullptr;
@@ -27,6 +29,7 @@ struct AttentionBackwardKernel {
   std::string_view name;
   KernelRoom room;
   bool (*legal)(const AttentionProblem&, const DeviceFacts&);
+  bool (*first)(const AttentionProblem&, const DeviceFacts&) = nullptr;  ///< see AttentionKernel::first
   Launch (*query)(const AttentionProblem&, const DeviceFacts&);
   Launch (*key_value)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted);
   Launch (*bias)(const AttentionProblem&, const DeviceFacts&);

@@ -24,12 +24,14 @@ bool grid_fits(const AttentionProblem& problem, const DeviceFacts& facts) {
 template <class Kernel>
 std::vector<std::string_view> legal_names(const Rooms<Kernel>& rooms, const Node& node, const DeviceFacts& facts) {
   const AttentionProblem problem(node);
-  std::vector<std::string_view> names;
-  if (!grid_fits(problem, facts)) return names;
+  std::vector<std::string_view> preferred, others;
+  if (!grid_fits(problem, facts)) return preferred;
   for (const auto& room : rooms)
     for (const Kernel& kernel : room)
-      if (kernel.legal(problem, facts)) names.push_back(kernel.name);
-  return names;
+      if (kernel.legal(problem, facts))
+        (!kernel.first || kernel.first(problem, facts) ? preferred : others).push_back(kernel.name);
+  preferred.insert(preferred.end(), others.begin(), others.end());
+  return preferred;
 }
 
 template <class Kernel>

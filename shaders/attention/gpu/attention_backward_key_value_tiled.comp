@@ -1,9 +1,9 @@
 #version 460
-// Gradients of keys and values for GPUs: one workgroup computes 32 keys of one key head, walking over the queries of
-// all heads that share it, 32 at a time and in order.
+// Gradients of keys and values for GPUs: one workgroup computes a tile's keys of one key head, walking over the queries
+// of all heads that share it, a tile's at a time and in order.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionBackwardArgs
-#include "shaders/attention/gpu/attention_tiled.glsl"
+#include "shaders/attention/gpu/attention_backward_tiled.glsl"
 
 void main() {
   const int first = int(gl_WorkGroupID.x) * tile;
@@ -26,62 +26,73 @@ void main() {
   for (int head = key_head * group(); head < (key_head + 1) * group(); head++) {
     const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
     const int up_base = batch * args.source.queries * up_stride + head * value_width;
+    const int row_base = (batch * args.source.heads + head) * args.source.queries;
     for (int t = first_query(shift, first); t < to_query; t += tile) {
       float score[row_count][column_count];  // [key][query]
       float slope[row_count][column_count];
       [[unroll]] for (int i = 0; i < row_count; i++)
         [[unroll]] for (int j = 0; j < column_count; j++) score[i][j] = slope[i][j] = 0;
-      for (int n = 0; n < key_chunks; n++) {
-        LOAD_TILE(row_tile, args.source.k, first, args.source.keys, k_base, args.source.k_stride, n, head_width)
-        LOAD_TILE(column_tile, args.source.q, t, args.source.queries, q_base, args.source.q_stride, n, head_width)
+      for (int n = 0; n < key_slices; n++) {
+        stage_rows(args.source.k, k_base, args.source.k_stride, first, args.source.keys, n, head_width);
+        stage_columns(args.source.q, q_base, args.source.q_stride, t, args.source.queries, n, head_width);
         barrier();
         add_scores(score);
         barrier();
       }
-      for (int n = 0; n < value_chunks; n++) {
-        LOAD_TILE(row_tile, args.source.v, first, args.source.keys, v_base, args.source.v_stride, n, value_width)
-        LOAD_TILE(column_tile, args.upstream, t, args.source.queries, up_base, up_stride, n, value_width)
+      for (int n = 0; n < value_slices; n++) {
+        stage_rows(args.source.v, v_base, args.source.v_stride, first, args.source.keys, n, value_width);
+        stage_columns(args.upstream, up_base, up_stride, t, args.source.queries, n, value_width);
         barrier();
         add_scores(slope);
         barrier();
       }
+      put_scores(score);
+      int row[column_count];
+      [[unroll]] for (int j = 0; j < column_count; j++)
+        row[j] = row_base + min(t + column_of(j), args.source.queries - 1);
+      [[dont_unroll]] for (int first_row = 0; first_row < row_count; first_row += rows_together)
+        [[unroll]] for (int i = first_row; i < first_row + rows_together; i++) {
+          const int key = first + row_of(i);
+          [[unroll]] for (int j = 0; j < column_count; j++) {
+            const int at = weight_at(row_of(i), column_of(j));
+            const int query = t + column_of(j);
+            const int end = query < args.source.queries ? key_end(shift, query) : 0;
+            tiles[at] = signed_weight(tiles[at], args.terms.v[2 * row[j]], batch, head, query, key, row[j], shift, end);
+          }
+        }
       [[unroll]] for (int j = 0; j < column_count; j++) {
-        const int query = t + x() + 16 * j;
-        const int row = (batch * args.source.heads + head) * args.source.queries + min(query, args.source.queries - 1);
-        const int end = query < args.source.queries ? key_end(shift, query) : 0;
-        const float log_sum_exp = args.terms.v[2 * row];
-        const float delta = args.terms.v[2 * row + 1];
+        const float delta = args.terms.v[2 * row[j] + 1];
         [[unroll]] for (int i = 0; i < row_count; i++) {
-          const int key = first + y() + lines * i;
-          const float value = score_of(score[i][j] * args.source.scale, batch, head, query, key);
-          const float weight = visible(batch, query, key, shift, end) ? exp(value - log_sum_exp) : 0;
-          const float keep = has_dropout ? kept_one(row, key) : 1;
+          const int at = weight_at(row_of(i), column_of(j));
+          const float weight = abs(tiles[at]), keep = kept_of(tiles[at]);
           slope[i][j] = weight * (slope[i][j] * keep - delta) * score_slope(score[i][j] * args.source.scale);
-          weight_tile[y() + lines * i][x() + 16 * j] = weight * keep;
+          tiles[at] = weight * keep;
         }
       }
-      [[unroll]] for (int n = 0; n < value_chunks; n++) {
-        LOAD_TILE(column_tile, args.upstream, t, args.source.queries, up_base, up_stride, n, value_width)
-        barrier();
-        add_weighted(gradient_v[n]);
-        barrier();
-      }
+      [[unroll]] for (int n = 0; n < value_chunks; n++)
+        for (int begin = 0; begin < tile; begin += strip) {
+          stage_strip(args.upstream, up_base, up_stride, t + begin, args.source.queries, n, value_width);
+          barrier();
+          add_weighted(gradient_v[n], begin);
+          barrier();
+        }
       [[unroll]] for (int i = 0; i < row_count; i++)
-        [[unroll]] for (int j = 0; j < column_count; j++) weight_tile[y() + lines * i][x() + 16 * j] = slope[i][j];
-      [[unroll]] for (int n = 0; n < key_chunks; n++) {
-        LOAD_TILE(column_tile, args.source.q, t, args.source.queries, q_base, args.source.q_stride, n, head_width)
-        barrier();
-        add_weighted(gradient_k[n]);
-        barrier();
-      }
+        [[unroll]] for (int j = 0; j < column_count; j++) tiles[weight_at(row_of(i), column_of(j))] = slope[i][j];
+      [[unroll]] for (int n = 0; n < key_chunks; n++)
+        for (int begin = 0; begin < tile; begin += strip) {
+          stage_strip(args.source.q, q_base, args.source.q_stride, t + begin, args.source.queries, n, head_width);
+          barrier();
+          add_weighted(gradient_k[n], begin);
+          barrier();
+        }
     }
   }
 
   [[unroll]] for (int i = 0; i < row_count; i++) {
-    const int key = first + y() + lines * i;
+    const int key = first + row_of(i);
     if (key >= args.source.keys) continue;
     [[unroll]] for (int j = 0; j < chunk_count; j++) {
-      const int c = x() + 16 * j;
+      const int c = column_of(j);
       if ((wanted & 1u) != 0)
         [[unroll]] for (int n = 0; n < key_chunks; n++)
           if (n * chunk + c < head_width)

@@ -1,14 +1,16 @@
 #version 460
-// Attention forward for GPUs: one workgroup computes 32 queries of one head, 32 keys at a time.
+// Attention forward for GPUs: one workgroup computes a tile's queries of one head, a tile's keys at a time.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionArgs
+#define ROWS_STAY (tile == 32 && head_width <= chunk)  // queries; in tiles of 64 there is no room
 #include "shaders/attention/gpu/attention_tiled.glsl"
 
-// Softmax: four or eight invocations a row share the tile's keys.
+// Softmax: up to eight invocations share a row's keys. Neighbours have neighbouring rows, which lie in different banks.
 const int parts = threads / tile;
 const int part_keys = tile / parts;
-shared float part_maximum[tile][parts];
-shared float part_sum[tile][parts];
+const int part_steps = part_keys < 8 ? part_keys : 8;  // unrolled
+shared float part_maximum[parts][tile];
+shared float part_sum[parts][tile];
 shared float row_factor[tile];
 
 void main() {
@@ -21,8 +23,8 @@ void main() {
   const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
   const int shift = visible_shift();
   const int block_end = key_end(shift, min(first + tile, args.source.queries) - 1);
-  const int softmax_row = int(gl_LocalInvocationIndex) / parts;
-  const int part = int(gl_LocalInvocationIndex) % parts;
+  const int softmax_row = int(gl_LocalInvocationIndex) % tile;
+  const int part = int(gl_LocalInvocationIndex) / tile;
   const int softmax_query = min(first + softmax_row, args.source.queries - 1);
   const int row = (batch * args.source.heads + head) * args.source.queries + softmax_query;
 
@@ -38,56 +40,65 @@ void main() {
     float score[row_count][column_count];
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < column_count; j++) score[i][j] = 0;
-    for (int n = 0; n < key_chunks; n++) {
-      if (key_chunks > 1 || s == block_begin)
-        LOAD_TILE(row_tile, args.source.q, first, args.source.queries, q_base, args.source.q_stride, n, head_width)
-      LOAD_TILE(column_tile, args.source.k, s, block_end, k_base, args.source.k_stride, n, head_width)
+    for (int n = 0; n < key_slices; n++) {
+      if (!ROWS_STAY || s == block_begin)
+        stage_rows(args.source.q, q_base, args.source.q_stride, first, args.source.queries, n, head_width);
+      stage_columns(args.source.k, k_base, args.source.k_stride, s, block_end, n, head_width);
       barrier();
       add_scores(score);
       barrier();
     }
-    [[unroll]] for (int i = 0; i < row_count; i++) {
-      const int t = first + y() + lines * i;
-      const int end = key_end(shift, t);
-      [[unroll]] for (int j = 0; j < column_count; j++) {
-        const int key = s + x() + 16 * j;
-        const bool seen = visible(batch, t, key, shift, end);
-        const float value = score_of(score[i][j] * args.source.scale, batch, head, t, key);
-        weight_tile[y() + lines * i][x() + 16 * j] = seen ? value : lowest;
+    put_scores(score);
+    [[dont_unroll]] for (int first_row = 0; first_row < row_count; first_row += rows_together)
+      [[unroll]] for (int i = first_row; i < first_row + rows_together; i++) {
+        const int t = first + row_of(i);
+        const int end = key_end(shift, t);
+        [[unroll]] for (int j = 0; j < column_count; j++) {
+          const int at = weight_at(row_of(i), column_of(j));
+          const int key = s + column_of(j);
+          const bool seen = visible(batch, t, key, shift, end);
+          const float value = score_of(tiles[at], batch, head, t, key);
+          tiles[at] = seen ? value : lowest;
+        }
       }
-    }
     barrier();
 
+    const int part_at = weight_at(softmax_row, part * part_keys);
     float larger = lowest;
-    [[unroll]] for (int i = 0; i < part_keys; i++) larger = max(larger, weight_tile[softmax_row][part * part_keys + i]);
-    part_maximum[softmax_row][part] = larger;
+    [[dont_unroll]] for (int first_key = 0; first_key < part_keys; first_key += part_steps)
+      [[unroll]] for (int key = first_key; key < first_key + part_steps; key++) larger = max(larger, tiles[part_at + key]);
+    part_maximum[part][softmax_row] = larger;
     barrier();
     larger = maximum;
-    [[unroll]] for (int i = 0; i < parts; i++) larger = max(larger, part_maximum[softmax_row][i]);
+    [[unroll]] for (int i = 0; i < parts; i++) larger = max(larger, part_maximum[i][softmax_row]);
     const float rescale = exp(maximum - larger);
     maximum = larger;
     float partial = 0;
-    [[unroll]] for (int i = 0; i < part_keys; i++) {
-      const int key = part * part_keys + i;
-      const float value = weight_tile[softmax_row][key];
-      const float weight = value == lowest ? 0 : exp(value - larger);  // NaN stays
-      partial += weight;
-      weight_tile[softmax_row][key] = has_dropout ? weight * kept_one(row, s + key) : weight;
-    }
-    part_sum[softmax_row][part] = partial;
+    [[dont_unroll]] for (int first_key = 0; first_key < part_keys; first_key += part_steps)
+      [[unroll]] for (int key = first_key; key < first_key + part_steps; key++) {
+        const float value = tiles[part_at + key];
+        const float weight = value == lowest ? 0 : exp(value - larger);  // NaN stays
+        partial += weight;
+        tiles[part_at + key] = has_dropout ? weight * kept_one(row, s + part * part_keys + key) : weight;
+      }
+    part_sum[part][softmax_row] = partial;
     if (part == 0) row_factor[softmax_row] = rescale;
     barrier();
     sum *= rescale;
-    [[unroll]] for (int i = 0; i < parts; i++) sum += part_sum[softmax_row][i];
+    [[unroll]] for (int i = 0; i < parts; i++) sum += part_sum[i][softmax_row];
 
-    [[unroll]] for (int n = 0; n < value_chunks; n++) {
-      LOAD_TILE(column_tile, args.source.v, s, block_end, v_base, args.source.v_stride, n, value_width)
-      barrier();
-      [[unroll]] for (int i = 0; i < row_count; i++)
-        [[unroll]] for (int j = 0; j < chunk_count; j++) result[n][i][j] *= row_factor[y() + lines * i];
-      add_weighted(result[n]);
-      barrier();
+    [[unroll]] for (int i = 0; i < row_count; i++) {
+      const float factor = row_factor[row_of(i)];
+      [[unroll]] for (int n = 0; n < value_chunks; n++)
+        [[unroll]] for (int j = 0; j < chunk_count; j++) result[n][i][j] *= factor;
     }
+    [[unroll]] for (int n = 0; n < value_chunks; n++)
+      for (int begin = 0; begin < tile; begin += strip) {
+        stage_strip(args.source.v, v_base, args.source.v_stride, s + begin, block_end, n, value_width);
+        barrier();
+        add_weighted(result[n], begin);
+        barrier();
+      }
   }
 
   if (part == 0) {
@@ -100,10 +111,10 @@ void main() {
   [[unroll]] for (int n = 0; n < value_chunks; n++)
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < chunk_count; j++) {
-        const int t = first + y() + lines * i;
-        const int c = n * chunk + x() + 16 * j;
+        const int t = first + row_of(i);
+        const int c = n * chunk + column_of(j);
         if (t < args.source.queries && c < value_width)
           args.result.v[((batch * args.source.queries + t) * args.source.heads + head) * value_width + c] =
-              result[n][i][j] * row_factor[y() + lines * i];
+              result[n][i][j] * row_factor[row_of(i)];
       }
 }

@@ -1,61 +1,115 @@
-// For GPUs: products of 32 x 32 tiles from shared memory, without subgroup operations. The workgroup is 128 or 256
-// invocations in rows of 16: 256 where the sums over keys, which are in registers, would be too many for 128. An
-// invocation holds rows y + lines i and columns x + 16 j of a tile. Heads are read in chunks of columns, so shared memory
-// does not grow with the head width.
+// For GPUs: products of tiles of 32 x 32 or 64 x 64 from shared memory, without subgroup operations. An invocation holds
+// rows y + lines i and columns x + across j of a tile, its share: r x c sums are r + c loads from shared memory for r c
+// multiply-adds. Heads are staged in slices and chunks of columns, so shared memory does not grow with the head width.
 #include "shaders/attention/attention.glsl"
-layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;  // 32 or 64, what shared memory allows
+layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;     // columns of a head that are summed together, 32 or 64
+layout(constant_id = ATTENTION_EXTRA + 1) const int tile = 32;  // queries and keys, 32 or 64
 
 layout(constant_id = 0) const uint workgroup = 128;  // the local size
 
-const int tile = 32;
 const int threads = int(workgroup);
-const int lines = threads / 16;
+const int across = threads > 64 ? 16 : 8;  // invocations along a row
+const int lines = threads / across;
 const int row_count = tile / lines;
-const int column_count = 2;
-const int chunk_count = chunk / 16;
+const int column_count = tile / across;
+const int chunk_count = chunk / across;
 const int key_chunks = (head_width + chunk - 1) / chunk;
 const int value_chunks = (value_width + chunk - 1) / chunk;
 
-shared float row_tile[tile][chunk + 1];
-shared float column_tile[tile][chunk + 1];
-shared float weight_tile[tile][tile + 1];
+// Scores are sums over slices of the heads' columns; sums over a tile's keys (or queries) come in strips of these. Both
+// are as many floats.
+const int slice = tile > 32 ? 32 : chunk;
+const int key_slices = (head_width + slice - 1) / slice;
+const int value_slices = (value_width + slice - 1) / slice;
+const int strip = tile * slice / chunk;
+const int staged = tile * slice;
 
-int x() { return int(gl_LocalInvocationIndex) % 16; }
-int y() { return int(gl_LocalInvocationIndex) / 16; }
+const int slice_floats = tile * (slice + 1), strip_floats = strip * (chunk + 1), weight_floats = tile * (tile + 1);
+const int columns_at = 0;
+const int rows_at = slice_floats > strip_floats ? slice_floats : strip_floats;
+// Weights lie where the rows of scores were, which are staged again for the next tile, unless the kernel keeps those.
+#ifndef ROWS_STAY
+#define ROWS_STAY false
+#endif
+const int weights_at = rows_at + (ROWS_STAY ? slice_floats : 0);
+const int larger_floats = weight_floats > slice_floats ? weight_floats : slice_floats;
+const int shared_floats = rows_at + (ROWS_STAY ? slice_floats + weight_floats : larger_floats);
+shared float tiles[shared_floats];
 
-// Fills a tile with chunk `n` of rows `first` .. of a matrix; zeros where there is none.
-#define LOAD_TILE(target, from, first, end, base, stride, n, width)                                 \
-  for (int i = int(gl_LocalInvocationIndex); i < tile * chunk; i += threads) {                      \
-    const int r = (first) + i / chunk;                                                              \
-    const int c = (n)*chunk + i % chunk;                                                            \
-    target[i / chunk][i % chunk] = r < (end) && c < (width) ? (from).v[(base) + r * (stride) + c] : 0; \
+int x() { return int(gl_LocalInvocationIndex) % across; }
+int y() { return int(gl_LocalInvocationIndex) / across; }
+int row_of(int i) { return y() + lines * i; }
+int column_of(int j) { return x() + across * j; }
+
+// Loads of an invocation that are under way together.
+const int batch = tile > 32 ? 8 : 512 / threads;
+
+// Copies rows `first` .. of a matrix, `width` of its columns from `column` on, to `place`; zeros where there is none.
+// Loads are unconditional, so that they need not wait for each other.
+void stage(int place, const int width, Floats from, int base, int stride, int first, int end, int column, int columns) {
+  const int c = int(gl_LocalInvocationIndex) % width, step = threads / width;
+  const bool in_row = column + c < columns;
+  for (int r = int(gl_LocalInvocationIndex) / width; r < staged / width; r += batch * step) {
+    float values[batch];
+    [[unroll]] for (int i = 0; i < batch; i++) {
+      const int row = first + r + step * i;
+      const bool inside = in_row && row < end;
+      const float value = from.v[inside ? base + row * stride + column + c : 0];
+      values[i] = inside ? value : 0;
+    }
+    [[unroll]] for (int i = 0; i < batch; i++) tiles[place + (r + step * i) * (width + 1) + c] = values[i];
   }
+}
+
+// Slice `n` of the columns of rows `first` .. as the rows or the columns of a tile of scores.
+void stage_rows(Floats from, int base, int stride, int first, int end, int n, int columns) {
+  stage(rows_at, slice, from, base, stride, first, end, n * slice, columns);
+}
+void stage_columns(Floats from, int base, int stride, int first, int end, int n, int columns) {
+  stage(columns_at, slice, from, base, stride, first, end, n * slice, columns);
+}
+// Chunk `n` of the columns of rows `first` .., which weights multiply.
+void stage_strip(Floats from, int base, int stride, int first, int end, int n, int columns) {
+  stage(columns_at, chunk, from, base, stride, first, end, n * chunk, columns);
+}
 
 // The loops below are unrolled by this much and no more: some drivers take a minute to compile 32 steps.
 const int steps = 4;
 
-// product += row_tile * transpose(column_tile)
+// product += rows * transpose(columns), of a slice
 void add_scores(inout float product[row_count][column_count]) {
-  [[dont_unroll]] for (int first = 0; first < chunk; first += steps) {
+  [[dont_unroll]] for (int first = 0; first < slice; first += steps) {
     [[unroll]] for (int c = first; c < first + steps; c++) {
       float a[row_count];
-      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = row_tile[y() + lines * i][c];
+      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = tiles[rows_at + row_of(i) * (slice + 1) + c];
       [[unroll]] for (int j = 0; j < column_count; j++) {
-        const float b = column_tile[x() + 16 * j][c];
+        const float b = tiles[columns_at + column_of(j) * (slice + 1) + c];
         [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
       }
     }
   }
 }
 
-// product += weight_tile * column_tile
-void add_weighted(inout float product[row_count][chunk_count]) {
-  [[dont_unroll]] for (int first = 0; first < tile; first += steps) {
+// Where a weight of the tile lies.
+int weight_at(int row, int column) { return weights_at + row * (tile + 1) + column; }
+
+// Puts scores where weights will be. From there every invocation takes its own, `rows_together` rows of its share at a
+// time: unrolled for a whole share, the rules of scores would be more code than instruction caches hold.
+void put_scores(float product[row_count][column_count]) {
+  [[unroll]] for (int i = 0; i < row_count; i++)
+    [[unroll]] for (int j = 0; j < column_count; j++)
+      tiles[weight_at(row_of(i), column_of(j))] = product[i][j] * args.source.scale;
+}
+const int rows_together = 2;
+
+// product += the weights of a strip that begins at column `begin` of the tile * the strip
+void add_weighted(inout float product[row_count][chunk_count], int begin) {
+  [[dont_unroll]] for (int first = 0; first < strip; first += steps) {
     [[unroll]] for (int s = first; s < first + steps; s++) {
       float a[row_count];
-      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = weight_tile[y() + lines * i][s];
+      [[unroll]] for (int i = 0; i < row_count; i++) a[i] = tiles[weight_at(row_of(i), begin + s)];
       [[unroll]] for (int j = 0; j < chunk_count; j++) {
-        const float b = column_tile[s][x() + 16 * j];
+        const float b = tiles[columns_at + s * (chunk + 1) + column_of(j)];
         [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
       }
     }

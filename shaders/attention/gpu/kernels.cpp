@@ -11,7 +11,6 @@ using namespace attention_launch;
 
 namespace {
 
-constexpr int64_t tile = 32;              ///< in queries and keys
 constexpr uint32_t decode_threads = 128;  ///< invocations of a workgroup
 
 bool always(const AttentionProblem&, const DeviceFacts&) { return true; }
@@ -74,48 +73,104 @@ void record_decode(Recorder& recorder, const Node& node, const AttentionProblem&
 
 // --- tiles ---
 
-/// Columns of a tile in shared memory: 64 needs 22 KiB, 32 needs 14 and so leaves room for twice as many workgroups
+struct Tile {
+  int64_t side;              ///< in queries and keys
+  int64_t chunk;             ///< columns of a head that are summed together; wide heads take several
+  uint32_t invocations = 0;  ///< 0: what wide heads and the device's registers need
+};
+/// With a side of 32, chunks of 64 columns need 22 KiB of shared memory, of 32 columns 13: room for more workgroups
 /// where shared memory is what bounds them (AMD, Adreno), for more barriers.
-constexpr int64_t wide_chunk = 64, narrow_chunk = 32;
+constexpr Tile tile32{32, 64}, tile32_narrow{32, 32};
+/// With a side of 64, staged 32 columns at a time, 27 KiB. They are named after the sums an invocation has: r x c sums
+/// take r + c values from shared memory for r c multiply-adds. A warp's load takes a clock of an NVIDIA
+/// multiprocessor's shared memory, its multiply-add a quarter. So heads of 64 columns load, for every 32 x 32 weights,
+/// with 4 x 2 scores and 4 x 4 sums over keys (tile32) 2560 clocks where they multiply for 1024, with 4 x 4 for 2048,
+/// with 8 x 4 for 1536, with 8 x 8 for 1024.
+constexpr Tile tile64_8x8{64, 64, 64}, tile64_8x4{64, 64, 128}, tile64_4x4{64, 64, 256};
 
-bool takes_wide_chunks(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return facts.shared_memory >= 32768 && std::max(problem.head_width, problem.value_width) > narrow_chunk;
+int64_t widest_head(const AttentionProblem& problem) { return std::max(problem.head_width, problem.value_width); }
+
+uint32_t invocations_of(const Tile& tile, const AttentionProblem& problem, const DeviceFacts& facts) {
+  if (tile.invocations > 0) return tile.invocations;
+  const bool many = widest_head(problem) > 128 || facts.lanes_share_registers();
+  return many && facts.max_workgroup_size >= 256 ? 256 : 128;
 }
 
-/// Where lanes have few registers, and for wide heads, more of them share the sums.
-uint32_t tile_threads(const AttentionProblem& problem, const DeviceFacts& facts) {
-  const bool wide = std::max(problem.head_width, problem.value_width) > 128;
-  return (wide || facts.lanes_share_registers()) && facts.max_workgroup_size >= 256 ? 256 : 128;
+/// Whether tile32's chunks are wider than those of tile32_narrow. Of heads over 128 they spill where lanes share a
+/// thread's registers.
+bool wide_chunks(const AttentionProblem& problem, const DeviceFacts& facts) {
+  const int64_t width = widest_head(problem);
+  return facts.shared_memory >= 32768 && width > tile32_narrow.chunk &&
+         (width <= 128 || !facts.lanes_share_registers());
 }
 
-template <bool narrow>
+/// Where there is room and lanes have registers of their own. Half a tile is no use.
+template <const Tile& tile, int64_t narrowest, int64_t widest>
+bool tile64_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
+  const int64_t width = widest_head(problem);
+  return problem.queries > tile.side / 2 && problem.keys > tile.side / 2 && width >= narrowest && width <= widest &&
+         facts.shared_memory >= 32768 && !facts.lanes_share_registers() && tile.invocations <= facts.max_workgroup_size;
+}
+
+/// Two workgroups for each core.
+bool enough_groups(int64_t items, int64_t heads, const AttentionProblem& problem, const DeviceFacts& facts) {
+  const int64_t cores = facts.cores > 0 ? facts.cores : 64;
+  return !facts.is_cpu() && (items + tile64_8x4.side - 1) / tile64_8x4.side * heads * problem.batches >= 2 * cores;
+}
+bool forward_fills(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return enough_groups(problem.queries, problem.heads, problem, facts);
+}
+bool backward_fills(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return forward_fills(problem, facts) && enough_groups(problem.keys, problem.kv_heads, problem, facts);
+}
+
+/// Vulkan does not say how many registers a lane has. Where shared memory is scarce (Apple, Adreno: 32 KiB) they are,
+/// too: shares of 8 x 4 spill there, those of 4 x 4 with heads over 128.
+bool has_many_registers(const DeviceFacts& facts) { return facts.shared_memory >= 49152; }
+
+/// Subgroups of 32 that have the registers for large shares.
+bool large_shares_pay(const AttentionProblem&, const DeviceFacts& facts) {
+  return facts.subgroup_size <= 32 && has_many_registers(facts);
+}
+/// Of subgroups of 64 a workgroup of 128 is only two, and no more of them stay resident than of 256.
+bool small_shares_pay(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return facts.subgroup_size > 32 && (widest_head(problem) <= 128 || has_many_registers(facts));
+}
+
+template <auto pays, auto fills>
+bool tile64_first(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return pays(problem, facts) && fills(problem, facts);
+}
+
+template <const Tile& tile>
 std::vector<uint32_t> tile_constants(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  const int64_t chunk = !narrow && takes_wide_chunks(problem, facts) ? wide_chunk : narrow_chunk;
-  return constants(problem, tile_threads(problem, facts), wanted, {chunk});
+  const bool wide = tile.chunk > tile32_narrow.chunk && wide_chunks(problem, facts);
+  return constants(problem, invocations_of(tile, problem, facts), wanted,
+                   {wide ? tile.chunk : tile32_narrow.chunk, tile.side});
 }
 
-template <bool narrow>
+template <const Tile& tile>
 Launch forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return block_launch("attention_tiled", tile_constants<narrow>(problem, facts, wanted),
-                      groups_for(problem.queries, tile), problem.heads, problem.batches);
+  return block_launch("attention_tiled", tile_constants<tile>(problem, facts, wanted),
+                      groups_for(problem.queries, tile.side), problem.heads, problem.batches);
 }
 
-template <bool narrow>
+template <const Tile& tile>
 Launch query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return block_launch("attention_backward_query_tiled", tile_constants<narrow>(problem, facts, 1),
-                      groups_for(problem.queries, tile), problem.heads, problem.batches);
+  return block_launch("attention_backward_query_tiled", tile_constants<tile>(problem, facts, 1),
+                      groups_for(problem.queries, tile.side), problem.heads, problem.batches);
 }
 
-template <bool narrow>
+template <const Tile& tile>
 Launch key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return block_launch("attention_backward_key_value_tiled", tile_constants<narrow>(problem, facts, wanted),
-                      groups_for(problem.keys, tile), problem.kv_heads, problem.batches);
+  return block_launch("attention_backward_key_value_tiled", tile_constants<tile>(problem, facts, wanted),
+                      groups_for(problem.keys, tile.side), problem.kv_heads, problem.batches);
 }
 
-template <bool narrow>
+template <const Tile& tile>
 Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return bias_launch("attention_backward_bias_tiled", tile_constants<narrow>(problem, facts, 1), problem, facts, tile,
-                     tile);
+  return bias_launch("attention_backward_bias_tiled", tile_constants<tile>(problem, facts, 1), problem, facts,
+                     tile.side, tile.side);
 }
 
 constexpr AttentionKernel kernels[] = {
@@ -124,23 +179,52 @@ constexpr AttentionKernel kernels[] = {
      .legal = decode_legal,
      .record = record_decode,
      .scratch = decode_scratch},
-    {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .launch = forward_launch<false>},
-    {.name = "tiled_narrow", .room = KernelRoom::gpu, .legal = takes_wide_chunks, .launch = forward_launch<true>},
+    {.name = "tiled64_8x8",
+     .room = KernelRoom::gpu,
+     .legal = tile64_legal<tile64_8x8, 33, 64>,
+     .first = tile64_first<large_shares_pay, forward_fills>,
+     .launch = forward_launch<tile64_8x8>},
+    {.name = "tiled64_8x4",
+     .room = KernelRoom::gpu,
+     .legal = tile64_legal<tile64_8x4, 1, 128>,
+     .first = tile64_first<large_shares_pay, forward_fills>,
+     .launch = forward_launch<tile64_8x4>},
+    {.name = "tiled64_4x4",
+     .room = KernelRoom::gpu,
+     .legal = tile64_legal<tile64_4x4, 33, 256>,
+     .first = tile64_first<small_shares_pay, forward_fills>,
+     .launch = forward_launch<tile64_4x4>},
+    {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .launch = forward_launch<tile32>},
+    {.name = "tiled_narrow", .room = KernelRoom::gpu, .legal = wide_chunks, .launch = forward_launch<tile32_narrow>},
 };
 
 constexpr AttentionBackwardKernel backward_kernels[] = {
+    {.name = "tiled64_8x4",
+     .room = KernelRoom::gpu,
+     .legal = tile64_legal<tile64_8x4, 1, 128>,
+     .first = tile64_first<large_shares_pay, backward_fills>,
+     .query = query_launch<tile64_8x4>,
+     .key_value = key_value_launch<tile64_8x4>,
+     .bias = bias_tiles_launch<tile64_8x4>},
+    {.name = "tiled64_4x4",
+     .room = KernelRoom::gpu,
+     .legal = tile64_legal<tile64_4x4, 33, 256>,
+     .first = tile64_first<small_shares_pay, backward_fills>,
+     .query = query_launch<tile64_4x4>,
+     .key_value = key_value_launch<tile64_4x4>,
+     .bias = bias_tiles_launch<tile64_4x4>},
     {.name = "tiled",
      .room = KernelRoom::gpu,
      .legal = always,
-     .query = query_launch<false>,
-     .key_value = key_value_launch<false>,
-     .bias = bias_tiles_launch<false>},
+     .query = query_launch<tile32>,
+     .key_value = key_value_launch<tile32>,
+     .bias = bias_tiles_launch<tile32>},
     {.name = "tiled_narrow",
      .room = KernelRoom::gpu,
-     .legal = takes_wide_chunks,
-     .query = query_launch<true>,
-     .key_value = key_value_launch<true>,
-     .bias = bias_tiles_launch<true>},
+     .legal = wide_chunks,
+     .query = query_launch<tile32_narrow>,
+     .key_value = key_value_launch<tile32_narrow>,
+     .bias = bias_tiles_launch<tile32_narrow>},
 };
 
 }  // namespace
