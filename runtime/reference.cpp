@@ -124,6 +124,10 @@ class ReferenceProgram : public Program {
       if (source >= 0) outputs.back().data = inputs[static_cast<size_t>(source)]->data;
     }
     if (current.op->reference) current.op->reference(current, inputs, outputs);
+    // What lies in 16 bits between two nodes is rounded, here as on a device.
+    for (HostTensor& output : outputs)
+      if (is_half(output.type.dtype))
+        for (double& value : output.data) value = round_to(output.type.dtype, value);
     for (size_t o = 0; o < current.outputs.size(); ++o) {
       // Changes in place go back to the Store, through any number of aliases.
       if (const Value root = persistent_root(current.outputs[o])) {

@@ -33,8 +33,9 @@ GradientGraph build_gradient(const Op& op, const Case& c) {
   GradientGraph built;
   CaseGraph forward = build(op, c);
   built.extended = c;
-  built.extended.inputs.push_back({{forward.graph.shape(forward.outputs[0])}});
-  const Value upstream = forward.graph.input(input_name(c.inputs.size()), forward.graph.shape(forward.outputs[0]));
+  const TensorType upstream_type = forward.graph.info(forward.outputs[0]).type;
+  built.extended.inputs.push_back({upstream_type});
+  const Value upstream = forward.graph.input(input_name(c.inputs.size()), upstream_type.shape, upstream_type.dtype);
   Values wanted;
   const auto differentiated = [](const CaseInput& input) {
     return !input.absent && !input.constant && input.type.dtype == DType::f32;

@@ -20,8 +20,8 @@ struct CaseGraph {
 CaseGraph build(const Op& op, const Case& c);
 
 /// The case's graph with the gradients of all f32 inputs but data as outputs gradient0, ...; the upstream gradient of
-/// output 0 is a further input. `wanted` are the inputs that have a gradient, `constant` those for which the rule says
-/// there is none.
+/// output 0 is a further input, of its type. `wanted` are the inputs that have a gradient, `constant` those for which
+/// the rule says there is none.
 struct GradientGraph {
   Graph graph;
   Case extended;  ///< with the upstream gradient as its last input

@@ -3,6 +3,10 @@
 // variant workgroup_int64: -DINT64
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
+// variant subgroup_f16: -DSUBGROUP -DHALF=1
+// variant subgroup_bf16: -DSUBGROUP -DHALF=2
 // log_sum_exp and loss = log_sum_exp - logits[target] of each row, in one pass over the logits: an invocation keeps the
 // maximum of what it has seen and the sum of exponentials relative to it, rescaled when the maximum grows. With label
 // smoothing s, (1 - s) logits[target] + s mean(logits) stands for logits[target].

@@ -5,16 +5,10 @@
 // the batch has its own position.
 #include "shaders/common/rows.args.h"
 
-#ifdef HALF
-#define TABLE_ELEMENTS Halves
-#else
-#define TABLE_ELEMENTS Floats
-#endif
-
 VKFORMER_SHARED_BEGIN
 
 struct EmbeddingArgs {
-  TABLE_ELEMENTS table;   // [table_rows, C]
+  Reals table;            // [table_rows, C]
   Ints ids;               // [tokens]
   Floats position_table;  // [position_rows, C]
   Ints position;          // [offsets]; anything readable if offsets is 0

@@ -10,7 +10,7 @@ struct LayerNormArgs {
   Floats x;               // [rows, C]
   Floats gain;            // [C]
   Floats bias;            // [C]
-  Floats y;               // [rows, C], bit 0
+  Reals y;                // [rows, C], bit 0
   Floats mean;            // [rows], bit 1
   Floats reciprocal_std;  // [rows], bit 2
   Rows rows;
@@ -19,7 +19,7 @@ struct LayerNormArgs {
 };
 
 struct LayerNormBackwardArgs {
-  Floats upstream;        // [rows, C]
+  Reals upstream;         // [rows, C]
   Floats x;               // [rows, C]
   Floats gain;            // [C]
   Floats mean;            // [rows]

@@ -9,7 +9,7 @@ VKFORMER_SHARED_BEGIN
 struct RmsNormArgs {
   Floats x;               // [rows, C]
   Floats gain;            // [C]
-  Floats y;               // [rows, C], bit 0
+  Reals y;                // [rows, C], bit 0
   Floats reciprocal_rms;  // [rows], bit 1
   Rows rows;
   float epsilon;
@@ -17,7 +17,7 @@ struct RmsNormArgs {
 };
 
 struct RmsNormBackwardArgs {
-  Floats upstream;        // [rows, C]
+  Reals upstream;         // [rows, C]
   Floats x;               // [rows, C]
   Floats gain;            // [C]
   Floats reciprocal_rms;  // [rows]
