@@ -30,11 +30,11 @@ void take(uint first, bool inside) {
     // Divided one by one: their sum could overflow.
     vec2 means = vec2(0);
     [[unroll]] for (uint k = 0; k < STEP; ++k)
-      means += load2(args.logits, start, first + k, inside, 0) * (1.0 / float(COLUMNS));
+      means += load_reals2(args.logits, start, first + k, inside, 0) * (1.0 / float(COLUMNS));
     mean += means.x + means.y;
   }
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
-    x[k] = load2(args.logits, start, first + k, inside, lowest);
+    x[k] = load_reals2(args.logits, start, first + k, inside, lowest);
     top = max(top, x[k]);
   }
   const float new_peak = max(peak, max(top.x, top.y));
@@ -55,7 +55,7 @@ void take_row(uint row) {
 
   const int target = args.targets.v[row];
   const bool counted = counts(target, int(COLUMNS), args.ignore_index);
-  float logit = args.logits.v[start + (counted ? uint(target) : 0)];
+  float logit = real_at(args.logits, start + (counted ? uint(target) : 0));
   if (SMOOTHED) logit = mix(logit, lanes_sum(mean), args.label_smoothing);
   if (lane() == 0) {
     if (args.has_log_sum_exp != 0) args.log_sum_exp.v[row] = row_peak + log_sum;
