@@ -6,9 +6,9 @@
 VKFORMER_SHARED_BEGIN
 
 struct AddBiasArgs {
-  Reals x;      // [rows, C]
-  Floats bias;  // [C]
-  Reals y;      // [rows, C]
+  Reals x;         // [rows, C]
+  RowFloats bias;  // [C]
+  Reals y;         // [rows, C]
   Rows rows;
 };
 

@@ -27,6 +27,15 @@ layout(constant_id = 2) const bool PAIRED = false;  // COLUMNS is even and every
 const bool PAIRED = false;
 #endif
 
+// Of RowFloats: one, and the aligned pair that starts at an even index.
+#ifdef HALF
+float float_at(FloatPairs data, uint i) { return data.v[i / 2][i % 2]; }
+void put_float(FloatPairs data, uint i, float value) { data.v[i / 2][i % 2] = value; }
+vec2 load_pair(FloatPairs data, uint first) { return data.v[first / 2]; }
+void store_pair(FloatPairs data, uint first, vec2 value) { data.v[first / 2] = value; }
+#else
+float float_at(Floats data, uint i) { return data.v[i]; }
+void put_float(Floats data, uint i, float value) { data.v[i] = value; }
 #ifdef INT64
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer LongWords { uint64_t v[]; };
@@ -37,11 +46,9 @@ void store_pair(Floats data, uint first, vec2 value) {
   LongWords(data).v[first / 2] = packUint2x32(floatBitsToUint(value));
 }
 #else
-vec2 load_pair(Floats data, uint first) { return vec2(data.v[first], data.v[first + 1]); }
-void store_pair(Floats data, uint first, vec2 value) {
-  data.v[first] = value.x;
-  data.v[first + 1] = value.y;
-}
+vec2 load_pair(Floats data, uint first) { return vec2(0); }
+void store_pair(Floats data, uint first, vec2 value) {}
+#endif
 #endif
 
 uint lane() { return gl_LocalInvocationID.x; }
@@ -57,21 +64,21 @@ uvec2 columns_of(uint n) {
 bool whole(uint n) { return 2 * (n + 1) * LANES <= COLUMNS; }
 
 // The n-th pair of the row that starts at element `start`; `fill` for columns past the end, unless all are `inside`.
-vec2 load2(Floats data, uint start, uint n, bool inside, float fill) {
+vec2 load2(RowFloats data, uint start, uint n, bool inside, float fill) {
   const uvec2 column = columns_of(n);
   const uvec2 safe = inside ? column : min(column, uvec2(COLUMNS - 1));
   const vec2 value = PAIRED ? load_pair(data, start + safe.x)
-                            : vec2(data.v[start + safe.x], data.v[start + safe.y]);
+                            : vec2(float_at(data, start + safe.x), float_at(data, start + safe.y));
   return inside ? value : mix(vec2(fill), value, lessThan(column, uvec2(COLUMNS)));
 }
 
-void store2(Floats data, uint start, uint n, bool inside, vec2 value) {
+void store2(RowFloats data, uint start, uint n, bool inside, vec2 value) {
   const uvec2 column = columns_of(n);
   if (PAIRED) {
     if (inside || column.x < COLUMNS) store_pair(data, start + column.x, value);
   } else {
-    if (inside || column.x < COLUMNS) data.v[start + column.x] = value.x;
-    if (inside || column.y < COLUMNS) data.v[start + column.y] = value.y;
+    if (inside || column.x < COLUMNS) put_float(data, start + column.x, value.x);
+    if (inside || column.y < COLUMNS) put_float(data, start + column.y, value.y);
   }
 }
 
@@ -99,7 +106,7 @@ void store_reals2(Halves data, uint start, uint n, bool inside, vec2 value) {
 #define store_real_pair store_pair
 #define load_reals2 load2
 #define store_reals2 store2
-float real_at(Floats data, uint i) { return data.v[i]; }
+#define real_at float_at
 #endif
 
 // Loops test at their end: CPU drivers run the rest of a body, masked, once more after a test at its start has failed.

@@ -15,6 +15,7 @@ using Halves = uint64_t;      ///< address of 16-bit floats, read as words of tw
 using HalfQuads = uint64_t;   ///< address of 16-bit floats read four at a time; must be 8-byte aligned
 using Reals = uint64_t;       ///< Halves in variants compiled with HALF, Floats in the others
 using RealQuads = uint64_t;   ///< HalfQuads or FloatQuads, likewise
+using RowFloats = uint64_t;   ///< of f32 beside Reals in rows.glsl: FloatPairs or Floats, likewise
 }  // namespace vkformer
 #define VKFORMER_SHARED_BEGIN namespace vkformer {
 #define VKFORMER_SHARED_END }
@@ -34,9 +35,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks {
 #ifdef HALF
 #define Reals Halves
 #define RealQuads HalfQuads
+#define RowFloats FloatPairs
 #else
 #define Reals Floats
 #define RealQuads FloatQuads
+#define RowFloats Floats
 #endif
 #define VKFORMER_SHARED_BEGIN
 #define VKFORMER_SHARED_END

@@ -19,7 +19,7 @@ PUSH(RopeArgs);
 const uint WIDTH = PAIRED ? 2 : 1;
 const uint STEPS = HALF_WIDTH / WIDTH;  // in a head
 
-vec2 load_angles(uint at) { return PAIRED ? load_pair(args.table, at) : vec2(args.table.v[at], 0); }
+vec2 load_angles(uint at) { return PAIRED ? load_pair(args.table, at) : vec2(float_at(args.table, at), 0); }
 
 #ifdef HALF
 vec2 load_some(uint at) { return load_real_pair(args.x, at); }
