@@ -9,6 +9,7 @@
 #include "shaders/embedding/embedding.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/softmax/softmax.h"
 #include "tests/file_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
@@ -42,7 +43,8 @@ TEST_CASE("an op takes 16-bit floats only where it says so, input by input", "[g
   CHECK_NOTHROW(matmul(graph, x, w));
   CHECK_NOTHROW(embedding(graph, half, ids));
   const Graph::Scope scope(graph, "h.0");
-  CHECK_THROWS_MATCHES(scale(graph, half, 2), Error, Message("h.0: [scale] input 0 can't be f16; cast it to f32"));
+  CHECK_NOTHROW(scale(graph, half, 2));
+  CHECK_THROWS_MATCHES(softmax(graph, half), Error, Message("h.0: [softmax] input 0 can't be f16; cast it to f32"));
   CHECK_THROWS_MATCHES(layer_norm(graph, x, {graph.input("gain", {5}, DType::bf16)}, {}, 1e-5f), Error,
                        Message("h.0: [layer_norm] input 1 can't be bf16; cast it to f32"));
   CHECK_THROWS_MATCHES(matmul(graph, x, w, {.bias = graph.input("bias", {7}, DType::f16)}), Error,

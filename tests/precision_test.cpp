@@ -4,7 +4,9 @@
 #include "models/generation/stored_weights.h"
 #include "models/parameters.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,10 +15,22 @@
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/half.h"
+#include "shaders/add_bias/add_bias.h"
 #include "shaders/cast/cast.h"
-#include "shaders/elementwise/elementwise.h"
+#include "shaders/column_sum/column_sum.h"
+#include "shaders/cross_entropy/cross_entropy.h"
+#include "shaders/dropout/dropout.h"
+#include "shaders/gated_unit/gated_unit.h"
+#include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/reshape/reshape.h"
+#include "shaders/rms_norm/rms_norm.h"
+#include "shaders/rope/rope.h"
+#include "shaders/slice/slice.h"
+#include "shaders/softmax/softmax.h"
+#include "shaders/swap_axes/swap_axes.h"
 #include "tests/model_helpers.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;
@@ -82,11 +96,13 @@ TEST_CASE("floats round to the nearest 16-bit float, ties to even", "[precision]
         CHECK(to_half(dtype, value) == bits);
 }
 
-TEST_CASE("gradients pass a cast as they are", "[precision]") {
+TEST_CASE("what was f32 before a cast has an f32 gradient", "[precision]") {
   Graph graph;
   const Value x = graph.input("x", {5}), upstream = graph.input("upstream", {5});
   const Value y = cast(graph, cast(graph, x, DType::bf16), DType::f32);
-  CHECK(differentiate(graph, scale(graph, y, 3), upstream, Values{x})[0]);
+  CHECK(graph.info(differentiate(graph, scale(graph, y, 3), upstream, Values{x})[0]).type.dtype == DType::f32);
+  const Value rounded = cast(graph, x, DType::bf16), given = graph.input("given", {5}, DType::bf16);
+  CHECK(graph.info(differentiate(graph, rounded, given, Values{x})[0]).type.dtype == DType::f32);
   CHECK(cast(graph, x, DType::f32) == x);
   CHECK_THROWS_AS(cast(graph, cast(graph, x, DType::bf16), DType::f16), Error);
 }
@@ -94,9 +110,72 @@ TEST_CASE("gradients pass a cast as they are", "[precision]") {
 TEST_CASE("ops that do not take 16-bit floats say so", "[precision]") {
   Graph graph;
   const Value half = graph.input("x", {4, 4}, DType::f16), other = graph.input("y", {4, 4}, DType::bf16);
-  CHECK_THROWS_AS(scale(graph, half, 2), Error);
+  CHECK_THROWS_AS(softmax(graph, half), Error);
   CHECK_THROWS_AS(matmul(graph, half, other), Error);
   CHECK_THROWS_AS(matmul(graph, half, graph.input("z", {4, 4})), Error);
+  CHECK_THROWS_AS(add(graph, half, other), Error);
+  CHECK_THROWS_AS(add(graph, half, graph.input("z2", {4, 4})), Error);
+}
+
+TEST_CASE("kernels that write 16-bit floats by rows want whole words", "[precision]") {
+  Graph graph;
+  const Value gain = graph.input("gain", {5});
+  const Value half = graph.input("half", {2, 3, 10}, DType::f16), table = graph.input("table", {3, 6});
+  const Value odd = graph.input("odd", {3, 5}, DType::f16), narrow = graph.input("narrow", {3, 5});
+  CHECK_THROWS_MATCHES(
+      layer_norm(graph, narrow, gain, {}, 1e-5f, DType::f16), Error,
+      Catch::Matchers::Message("[layer_norm] y is f16 [3, 5]; rows of 16-bit floats are written as words "
+                               "of two and need an even number of columns"));
+  CHECK_THROWS_AS(rms_norm(graph, narrow, gain, 1e-5f, DType::bf16), Error);
+  CHECK_THROWS_AS(rms_norm(graph, narrow, gain, 1e-5f, DType::i32), Error);
+  CHECK_THROWS_AS(gated_unit(graph, Gate::silu, half), Error);  // 5 columns each
+  CHECK_THROWS_AS(add_bias(graph, odd, gain), Error);
+  CHECK_THROWS_AS(slice(graph, half, 1, 2), Error);
+  CHECK_THROWS_AS(slice(graph, half, 2, 3), Error);
+  CHECK_THROWS_AS(swap_axes(graph, half, 1), Error);
+  CHECK_THROWS_AS(rope(graph, half, table, {.heads = 1, .head_width = 8, .rotary_width = 6}), Error);
+  // In order of memory, or only read.
+  CHECK_NOTHROW(activate(graph, Activation::gelu, odd));
+  CHECK_NOTHROW(cross_entropy(graph, odd, graph.input("targets", {3}, DType::i32)));
+  CHECK_NOTHROW(column_sum(graph, odd));
+}
+
+TEST_CASE("values of 16 bits have gradients of 16 bits, and f32 ones f32", "[precision][device][one_driver]") {
+  for (const DType half : {DType::f16, DType::bf16}) {
+    std::vector<std::vector<float>> results;
+    for (const char* device : {"reference", ""}) {
+      Graph graph;
+      const Value x = graph.input("x", {2, 3, 8}), gain = graph.input("gain", {8});
+      const Value seed = graph.input("seed", {2}, DType::i32), table = graph.input("table", {3, 4});
+      const Value scales = graph.input("scales", {4}), upstream = graph.input("upstream", {1});
+      const Value normed = layer_norm(graph, rms_norm(graph, x, gain, 1e-5f), gain, {}, 1e-5f, half);
+      Value y = swap_axes(graph, rope(graph, normed, table, {.heads = 2, .head_width = 4, .rotary_width = 4}), 0);
+      y = dropout(graph, gated_unit(graph, Gate::silu, y), 0.1, seed, 3, slice(graph, y, 2, 4));
+      y = add_bias(graph, activate(graph, Activation::gelu_tanh, add(graph, y, scale(graph, y, 2))), scales);
+      const Value logits = reshape(graph, y, {8, 3});  // odd rows
+      const Value loss = cross_entropy(graph, logits, graph.input("targets", {8}, DType::i32));
+      const Values wanted{x, gain, scales, normed, logits};
+      const Values gradients = differentiate(graph, loss, upstream, wanted);
+      for (size_t i = 0; i < wanted.size(); ++i) CHECK(graph.info(gradients[i]).type == graph.info(wanted[i]).type);
+      graph.mark_output(loss, "loss");
+      for (size_t i = 0; i < 3; ++i) graph.mark_output(gradients[i], fmt::format("gradient{}", i));
+
+      auto backend = make_backend(device);
+      const auto program = backend->compile(graph, backend->make_store({}));
+      fill_with_ramps(*program, {{"x", 48}, {"gain", 8}, {"table", 12}, {"scales", 4}});
+      program->write("upstream", std::vector<float>{1});
+      program->write("seed", std::vector<int32_t>{7, 1});
+      program->write("targets", std::vector<int32_t>{0, 2, 1, 1, 0, 2, 2, 1});
+      program->run();
+      for (const char* name : {"loss", "gradient0", "gradient1", "gradient2"}) results.push_back(program->read(name));
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      double largest = 0;
+      for (float value : results[i]) largest = std::max(largest, static_cast<double>(std::abs(value)));
+      CHECK(largest > 0);
+      CHECK(largest_difference(results[i], results[i + 4]) <= (half == DType::f16 ? 0x1p-9 : 0x1p-6) * largest);
+    }
+  }
 }
 
 TEST_CASE("weights stored in 16 bits compute what the same numbers in f32 do", "[precision][device][one_driver]") {

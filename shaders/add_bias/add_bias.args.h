@@ -6,9 +6,9 @@
 VKFORMER_SHARED_BEGIN
 
 struct AddBiasArgs {
-  Floats x;     // [rows, C]
-  Floats bias;  // [C]
-  Floats y;     // [rows, C]
+  Reals x;         // [rows, C]
+  RowFloats bias;  // [C]
+  Reals y;         // [rows, C]
   Rows rows;
 };
 

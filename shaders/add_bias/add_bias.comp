@@ -1,6 +1,8 @@
 #version 460
 // variant workgroup:
 // variant workgroup_int64: -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
 // y[row, :] = x[row, :] + bias. y may be x: each invocation writes only what it has read.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
@@ -12,8 +14,8 @@ uint start;
 
 void take(uint first, bool inside) {
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
-    const vec2 x = load2(args.x, start, first + k, inside, 0);
-    store2(args.y, start, first + k, inside, x + load2(args.bias, 0, first + k, inside, 0));
+    const vec2 x = load_reals2(args.x, start, first + k, inside, 0);
+    store_reals2(args.y, start, first + k, inside, x + load2(args.bias, 0, first + k, inside, 0));
   }
 }
 

@@ -9,17 +9,18 @@ namespace {
 
 Types infer(const Node& node) {
   const Shape &x = node.in(0), &bias = node.in(1);
-  check(node.input_types[0].dtype == DType::f32 && node.input_types[1].dtype == DType::f32,
-        "[add_bias] x is {} and bias {}, both must be f32", name_of(node.input_types[0].dtype),
+  check(node.input_types[0].dtype != DType::i32 && node.input_types[1].dtype == DType::f32,
+        "[add_bias] x is {} and bias {}, needs floats and f32", name_of(node.input_types[0].dtype),
         name_of(node.input_types[1].dtype));
   check(x.rank() >= 1, "[add_bias] x has no columns");
   check(bias.rank() == 1 && bias[0] == x.columns(), "[add_bias] bias is {}, x {} needs [{}]", bias.to_string(),
         x.to_string(), x.columns());
+  check_whole_words(node, "x", node.input_types[0]);
   return {node.input_types[0]};
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  return row_candidates(facts, node.in(0).columns(), RowUse::move);
+  return row_candidates(facts, node.in(0).columns(), RowUse::move, node.input_types[0].dtype);
 }
 
 void record(Recorder& recorder, const Node& node) {
@@ -47,12 +48,15 @@ std::vector<Case> cases() {
   for (const Shape& x : {Shape{1}, Shape{5, 1}, Shape{3, 7}, Shape{2, 5, 3, 7}, Shape{1031, 7}, Shape{11, 130},
                          Shape{67, 130}, Shape{3, 1031}})
     list.push_back({.inputs = {{.type = {x}}, {.type = {Shape{x.columns()}}}}, .attributes = {}});
+  for (const DType half : {DType::f16, DType::bf16})
+    list.push_back({.inputs = {{.type = {{67, 130}, half}}, {.type = {Shape{130}}}}, .attributes = {}});
   return list;
 }
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.out(0).elements());
-  return {.bytes = 8 * elements + 4 * static_cast<double>(node.in(1).elements()), .flops = elements};
+  const int64_t moved = 2 * node.output_types[0].bytes() + node.input_types[1].bytes();
+  return {.bytes = static_cast<double>(moved), .flops = elements};
 }
 
 const Op add_bias_op = {.name = "add_bias",
@@ -64,6 +68,7 @@ const Op add_bias_op = {.name = "add_bias",
                         .cost = cost,
                         .candidates = candidates,
                         .room = row_room,
+                        .half_inputs = 0b1,
                         .in_place = true};
 
 }  // namespace

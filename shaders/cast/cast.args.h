@@ -7,8 +7,7 @@ VKFORMER_SHARED_BEGIN
 
 struct CastArgs {
   FloatQuads wide;
-  Halves half_words;
-  HalfQuads half_quads;  // the same address
+  RealQuads narrow;
   Stream stream;
 };
 

@@ -5,7 +5,6 @@
 // variant bf16_words: -DHALF=2 -DWORDS
 // 16-bit floats from f32, or f32 from them.
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/common/half.glsl"
 #include "shaders/common/stream.glsl"
 #include "shaders/cast/cast.args.h"
 
@@ -13,18 +12,15 @@ layout(constant_id = 1) const bool TO_HALF = true;
 PUSH(CastArgs);
 
 void process(uint i, bool whole) {
+  const bool second = !whole && i + 1 < args.stream.elements;  // of a word: is it there?
   if (TO_HALF) {
-    const vec4 x = load(args.wide, i, whole);
-    if (whole) {
-      args.half_quads.v[i] = uvec2(pack_halves(x.xy), pack_halves(x.zw));
-    } else if (i % 2 == 0) {  // the word's other half, too, which the next invocation leaves to this one
-      const float next = i + 1 < args.stream.elements ? load(args.wide, i + 1, false).x : 0.0;
-      args.half_words.v[i / 2] = pack_halves(vec2(x.x, next));
-    }
-  } else if (whole) {
-    store(args.wide, i, true, half_quad(args.half_quads.v[i]));
+    vec4 x = load(args.wide, i, whole);
+    if (!whole) x.y = second ? load(args.wide, i + 1, false).x : 0.0;
+    store_reals(args.narrow, i, whole, x);
   } else {
-    store(args.wide, i, false, vec4(half_at(args.half_words, i)));
+    const vec4 x = load_reals(args.narrow, i, whole);
+    store(args.wide, i, whole, x);
+    if (second) store(args.wide, i + 1, false, x.yyyy);
   }
 }
 

@@ -30,15 +30,16 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
 void record(Recorder& r, const Node& node) {
   const bool to_half = is_half(target_of(node));
   const uint64_t x = r.address(node.inputs[0]), y = r.address(node.outputs[0]);
-  const CastArgs args{.wide = to_half ? x : y,
-                      .half_words = to_half ? y : x,
-                      .half_quads = to_half ? y : x,
-                      .stream = stream_over(r.device(), node.out(0).elements())};
+  const CastArgs args{
+      .wide = to_half ? x : y, .narrow = to_half ? y : x, .stream = stream_over(r.device(), node.out(0).elements())};
   r.dispatch(stream_launch(r, "cast", args.stream, {to_half}), args);
 }
 
-// The rounding counts as the identity (the straight-through estimator).
-Values gradient(Graph&, const Node&, std::span<const Value> upstream) { return {upstream[0]}; }
+// The rounding counts as the identity (the straight-through estimator). What was f32 gets an f32 gradient.
+Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  const bool from_float = node.input_types[0].dtype == DType::f32;
+  return {upstream[0] && from_float ? cast(graph, upstream[0], DType::f32) : upstream[0]};
+}
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
   for (int64_t i = 0; i < node.out(0).elements(); ++i) outputs[0][i] = round_to(target_of(node), (*inputs[0])[i]);

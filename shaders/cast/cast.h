@@ -6,8 +6,9 @@
 namespace vkformer {
 
 /// x in another type: f32 to f16 or bf16 (rounded to nearest), or one of those to f32 (exact). x itself when it has
-/// that type. Gradients pass as they are, in f32. Throws "[cast] ..." for integers and from one 16-bit type to the
-/// other.
+/// that type. The gradient of an f32 x is f32, whatever the upstream; that of a 16-bit x is the upstream as it is.
+/// Throws
+/// "[cast] ..." for integers and from one 16-bit type to the other.
 Value cast(Graph& graph, Value x, DType dtype);
 bool is_cast(const Node& node);
 

@@ -1,10 +1,15 @@
 #version 460
 // variant f32:
 // variant f32_int64: -DINT64
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // Sums over the rows of a matrix, column by column, in a fixed order. gl_WorkGroupID.x selects the columns, y the block
 // of rows; the slices of a workgroup take every SLICES-th row of the block.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/column_sum/column_sum.args.h"
+#ifdef HALF
+#include "shaders/common/half.glsl"
+#endif
 
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 layout(constant_id = 0) const uint LANES = 8;
@@ -13,6 +18,8 @@ layout(constant_id = 2) const uint PAIRS = 4;
 #ifdef INT64
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer LongWords { uint64_t v[]; };
+#endif
+#if defined(INT64) || defined(HALF)
 layout(constant_id = 3) const bool PAIRED = false;
 #else
 const bool PAIRED = false;
@@ -32,10 +39,15 @@ uvec2 columns_of(uint k) {
 // Columns past the end read the last one; their sums are never stored.
 vec2 load2(uint start, uint k) {
   const uvec2 column = min(columns_of(k), uvec2(args.columns - 1));
+#if defined(HALF)
+  if (PAIRED) return unpack_halves(args.x.v[(start + column.x) / 2]);
+  return vec2(half_at(args.x, start + column.x), half_at(args.x, start + column.y));
+#else
 #ifdef INT64
   if (PAIRED) return uintBitsToFloat(unpackUint2x32(LongWords(args.x).v[(start + column.x) / 2]));
 #endif
   return vec2(args.x.v[start + column.x], args.x.v[start + column.y]);
+#endif
 }
 
 void store(uint column, float value) {

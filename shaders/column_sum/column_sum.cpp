@@ -52,7 +52,8 @@ void dispatch(Recorder& recorder, std::string_view variant, const ColumnSum& sum
               const std::optional<Cost>& own_cost = {}) {
   check(sum.rows * sum.stride < int64_t{1} << 31,
         "[column_sum] {} rows of {} columns; kernels address at most 2^31 - 1", sum.rows, sum.stride);
-  const bool paired = sum.stride % 2 == 0 && sum.columns % 2 == 0 && sum.x.address % 8 == 0;
+  const uint64_t word = variant.ends_with("f16") ? 4 : 8;
+  const bool paired = sum.stride % 2 == 0 && sum.columns % 2 == 0 && sum.x.address % word == 0;
   recorder.dispatch(Launch{.kernel = "column_sum",
                            .variant = variant,
                            .constants = {p.lanes, p.slices, p.pairs, paired},
@@ -71,12 +72,15 @@ void dispatch(Recorder& recorder, std::string_view variant, const ColumnSum& sum
 }
 
 Types infer(const Node& node) {
-  check(node.in(0).rank() >= 1 && node.input_types[0].dtype == DType::f32, "[column_sum] x is {}, needs f32 [.., C]",
-        node.in(0).to_string());
+  check(node.in(0).rank() >= 1 && node.input_types[0].dtype != DType::i32,
+        "[column_sum] x is {} {}, needs floats [.., C]", name_of(node.input_types[0].dtype), node.in(0).to_string());
   return {{Shape{node.in(0).columns()}}};
 }
 
-std::vector<std::string_view> candidates(const Node&, const DeviceFacts& facts) { return variants(facts); }
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  if (const DType x = node.input_types[0].dtype; is_half(x)) return {name_of(x)};
+  return variants(facts);
+}
 
 int64_t scratch(const Node& node, const DeviceFacts& facts, std::string_view) {
   const Plan p = plan(facts, node.in(0).rows(), node.in(0).columns());
@@ -99,16 +103,30 @@ void reference(const Node& node, Inputs in, Outputs out) {
 }
 
 std::vector<Case> cases() {
-  const auto of = [](Shape shape) {
-    return Case{.inputs = {{.type = {shape}}}, .attributes = {}, .reduction = shape.rows()};
+  const auto of = [](Shape shape, DType x = DType::f32) {
+    return Case{.inputs = {{.type = {shape, x}}}, .attributes = {}, .reduction = shape.rows()};
   };
-  return {of({1, 1}),     of({1, 37}),    of({67, 1}),    of({5, 2}),    of({3, 5, 7}),  of({13, 64}),   of({31, 130}),
-          of({101, 511}), of({1031, 17}), of({2053, 16}), of({8191, 3}), of({4099, 34}), of({257, 1024})};
+  return {of({1, 1}),
+          of({1, 37}),
+          of({67, 1}),
+          of({5, 2}),
+          of({3, 5, 7}),
+          of({13, 64}),
+          of({31, 130}),
+          of({101, 511}),
+          of({1031, 17}),
+          of({2053, 16}),
+          of({8191, 3}),
+          of({4099, 34}),
+          of({257, 1024}),
+          of({101, 511}, DType::f16),
+          of({4099, 34}, DType::f16),
+          of({4099, 34}, DType::bf16)};
 }
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 4 * elements + 4 * static_cast<double>(node.out(0).elements()), .flops = elements};
+  return {.bytes = static_cast<double>(node.input_types[0].bytes() + node.output_types[0].bytes()), .flops = elements};
 }
 
 const Op column_sum_op = {.name = "column_sum",
@@ -119,7 +137,8 @@ const Op column_sum_op = {.name = "column_sum",
                           .cost = cost,
                           .candidates = candidates,
                           .room = row_room,
-                          .scratch = scratch};
+                          .scratch = scratch,
+                          .half_inputs = 0b1};
 
 }  // namespace
 

@@ -35,8 +35,9 @@ Rows rows_of(int64_t rows, int64_t per_group) {
 
 }  // namespace
 
-std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use) {
-  const bool int64 = columns % 2 == 0 && facts.int64 && !packed_stores_abort(facts);
+std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use, DType type) {
+  const bool half = is_half(type), f16 = type == DType::f16;
+  const bool int64 = !half && columns % 2 == 0 && facts.int64 && !packed_stores_abort(facts);
   const uint32_t pairs = row_pairs(columns, std::max(facts.subgroup_size, 1u));
   const bool subgroup = subgroup_legal(facts, pairs, use), prefer_subgroup = subgroup_pays(facts, pairs, use);
   std::vector<std::string_view> names;
@@ -46,9 +47,10 @@ std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t c
     names.push_back(plain);
     if (int64 && !facts.is_cpu()) names.push_back(wide);
   };
-  if (prefer_subgroup) add(subgroup, "subgroup", "subgroup_int64");
-  add(true, "workgroup", "workgroup_int64");
-  if (!prefer_subgroup) add(subgroup, "subgroup", "subgroup_int64");
+  const std::string_view by_subgroup = !half ? "subgroup" : f16 ? "subgroup_f16" : "subgroup_bf16";
+  if (prefer_subgroup) add(subgroup, by_subgroup, "subgroup_int64");
+  add(true, !half ? "workgroup" : f16 ? "workgroup_f16" : "workgroup_bf16", "workgroup_int64");
+  if (!prefer_subgroup) add(subgroup, by_subgroup, "subgroup_int64");
   return names;
 }
 
@@ -73,6 +75,12 @@ Rows share_rows_in_parts(const DeviceFacts& facts, int64_t rows) {
   return rows_of(rows, groups_for(rows, facts.is_cpu() ? 16 : 512));
 }
 
+void check_whole_words(const Node& node, std::string_view name, const TensorType& type) {
+  check(!is_half(type.dtype) || type.shape.columns() % 2 == 0,
+        "[{}] {} is {} {}; rows of 16-bit floats are written as words of two and need an even number of columns",
+        node.op->name, name, name_of(type.dtype), type.shape.to_string());
+}
+
 void check_rows(std::string_view kernel, int64_t rows, int64_t columns) {
   check(rows * columns < int64_t{1} << 31, "[{}] {} rows of {} columns; kernels address at most 2^31 - 1 elements",
         kernel, rows, columns);
@@ -85,8 +93,10 @@ Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use,
   const uint32_t lanes = row_lanes(recorder.device(), columns, use, variant);
   // As few pairs past the end as possible.
   const uint32_t pairs = row_pairs(columns, lanes), steps = groups_for(pairs, 8);
-  const bool paired = variant.ends_with("_int64") && columns % 2 == 0 &&
-                      std::all_of(matrices.begin(), matrices.end(), [](uint64_t at) { return at % 8 == 0; });
+  // Words of two floats or of two halves.
+  const uint64_t word = variant.ends_with("_int64") ? 8 : variant.ends_with("f16") ? 4 : 0;
+  const bool paired = word != 0 && columns % 2 == 0 &&
+                      std::all_of(matrices.begin(), matrices.end(), [&](uint64_t at) { return at % word == 0; });
   Launch launch{.kernel = kernel,
                 .variant = variant,
                 .constants = {lanes, static_cast<uint32_t>(columns), paired, groups_for(pairs, steps)},

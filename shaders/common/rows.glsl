@@ -7,8 +7,12 @@
 // An invocation owns the same COUNT pairs of columns in every row. Every sum runs in a fixed order. Compiled with
 //   -DSUBGROUP  the workgroup is exactly one full subgroup and reductions are shuffles; otherwise shared memory
 //   -DINT64     aligned pairs travel as 64-bit words, half the price on drivers that load lane by lane
+//   -DHALF=...  `Reals` are 16-bit floats (half.glsl), two to a word; rows of an odd number can only be read
 // (A pointer cast to FloatPairs would do without 64-bit integers, but SwiftShader cannot compile the cast.)
 #include "shaders/common/rows.args.h"
+#ifdef HALF
+#include "shaders/common/half.glsl"
+#endif
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;        // a power of two
@@ -17,9 +21,23 @@ layout(constant_id = 3) const uint STEP = 1;         // pairs of columns taken a
 
 const uint COUNT = (COLUMNS + 2 * LANES - 1) / (2 * LANES);
 
+#if defined(INT64) || defined(HALF)
+layout(constant_id = 2) const bool PAIRED = false;  // COLUMNS is even and every matrix starts at a whole word of two
+#else
+const bool PAIRED = false;
+#endif
+
+// Of RowFloats: one, and the aligned pair that starts at an even index.
+#ifdef HALF
+float float_at(FloatPairs data, uint i) { return data.v[i / 2][i % 2]; }
+void put_float(FloatPairs data, uint i, float value) { data.v[i / 2][i % 2] = value; }
+vec2 load_pair(FloatPairs data, uint first) { return data.v[first / 2]; }
+void store_pair(FloatPairs data, uint first, vec2 value) { data.v[first / 2] = value; }
+#else
+float float_at(Floats data, uint i) { return data.v[i]; }
+void put_float(Floats data, uint i, float value) { data.v[i] = value; }
 #ifdef INT64
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-layout(constant_id = 2) const bool PAIRED = false;  // COLUMNS is even and every matrix starts 8-byte aligned
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer LongWords { uint64_t v[]; };
 vec2 load_pair(Floats data, uint first) {
   return uintBitsToFloat(unpackUint2x32(LongWords(data).v[first / 2]));
@@ -28,9 +46,9 @@ void store_pair(Floats data, uint first, vec2 value) {
   LongWords(data).v[first / 2] = packUint2x32(floatBitsToUint(value));
 }
 #else
-const bool PAIRED = false;
 vec2 load_pair(Floats data, uint first) { return vec2(0); }
 void store_pair(Floats data, uint first, vec2 value) {}
+#endif
 #endif
 
 uint lane() { return gl_LocalInvocationID.x; }
@@ -46,23 +64,50 @@ uvec2 columns_of(uint n) {
 bool whole(uint n) { return 2 * (n + 1) * LANES <= COLUMNS; }
 
 // The n-th pair of the row that starts at element `start`; `fill` for columns past the end, unless all are `inside`.
-vec2 load2(Floats data, uint start, uint n, bool inside, float fill) {
+vec2 load2(RowFloats data, uint start, uint n, bool inside, float fill) {
   const uvec2 column = columns_of(n);
   const uvec2 safe = inside ? column : min(column, uvec2(COLUMNS - 1));
   const vec2 value = PAIRED ? load_pair(data, start + safe.x)
-                            : vec2(data.v[start + safe.x], data.v[start + safe.y]);
+                            : vec2(float_at(data, start + safe.x), float_at(data, start + safe.y));
   return inside ? value : mix(vec2(fill), value, lessThan(column, uvec2(COLUMNS)));
 }
 
-void store2(Floats data, uint start, uint n, bool inside, vec2 value) {
+void store2(RowFloats data, uint start, uint n, bool inside, vec2 value) {
   const uvec2 column = columns_of(n);
   if (PAIRED) {
     if (inside || column.x < COLUMNS) store_pair(data, start + column.x, value);
   } else {
-    if (inside || column.x < COLUMNS) data.v[start + column.x] = value.x;
-    if (inside || column.y < COLUMNS) data.v[start + column.y] = value.y;
+    if (inside || column.x < COLUMNS) put_float(data, start + column.x, value.x);
+    if (inside || column.y < COLUMNS) put_float(data, start + column.y, value.y);
   }
 }
+
+// The same for Reals. (glslang 12 can't overload by kind of reference.)
+#ifdef HALF
+vec2 load_real_pair(Halves data, uint first) { return unpack_halves(data.v[first / 2]); }
+void store_real_pair(Halves data, uint first, vec2 value) { data.v[first / 2] = pack_halves(value); }
+float real_at(Halves data, uint i) { return half_at(data, i); }
+
+vec2 load_reals2(Halves data, uint start, uint n, bool inside, float fill) {
+  const uvec2 column = columns_of(n);
+  const uvec2 safe = inside ? column : min(column, uvec2(COLUMNS - 1));
+  const vec2 value = PAIRED ? load_real_pair(data, start + safe.x)
+                            : vec2(half_at(data, start + safe.x), half_at(data, start + safe.y));
+  return inside ? value : mix(vec2(fill), value, lessThan(column, uvec2(COLUMNS)));
+}
+
+// Of PAIRED rows alone: in others two invocations would share a word.
+void store_reals2(Halves data, uint start, uint n, bool inside, vec2 value) {
+  const uint column = columns_of(n).x;
+  if (inside || column < COLUMNS) store_real_pair(data, start + column, value);
+}
+#else
+#define load_real_pair load_pair
+#define store_real_pair store_pair
+#define load_reals2 load2
+#define store_reals2 store2
+#define real_at float_at
+#endif
 
 // Loops test at their end: CPU drivers run the rest of a body, masked, once more after a test at its start has failed.
 

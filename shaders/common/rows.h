@@ -14,8 +14,10 @@ enum class RowUse : uint8_t {
 };
 
 /// The kernel variants legal on this device, best first: "subgroup", "workgroup" and both with "_int64", which moves
-/// pairs of columns: of an odd number of columns none starts aligned in every row.
-std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use);
+/// pairs of columns: of an odd number of columns none starts aligned in every row. Where the kernel's `Reals` are of
+/// a 16-bit type, the first two in their variants for it: "subgroup_f16", "workgroup_bf16", ...
+std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use,
+                                             DType type = DType::f32);
 
 /// As Op::room: "_int64" pays where a driver loads lane by lane, on CPUs.
 KernelRoom row_room(std::string_view candidate);
@@ -35,6 +37,9 @@ Rows share_rows_in_parts(const DeviceFacts& facts, int64_t rows);
 
 /// Number of workgroups that take them.
 constexpr uint32_t row_groups(const Rows& rows) { return groups_for(rows.count, rows.per_group); }
+
+/// Throws Error when `type` is of 16 bits and its rows are not whole words: kernels that write by rows need those.
+void check_whole_words(const Node& node, std::string_view name, const TensorType& type);
 
 /// Throws Error when a matrix [rows, columns] is too large for the 32-bit element index of kernels.
 void check_rows(std::string_view kernel, int64_t rows, int64_t columns);

@@ -13,6 +13,9 @@ using FloatQuads = uint64_t;  ///< address of f32 read four at a time; must be 1
 using Ints = uint64_t;        ///< address of i32
 using Halves = uint64_t;      ///< address of 16-bit floats, read as words of two; must be 4-byte aligned
 using HalfQuads = uint64_t;   ///< address of 16-bit floats read four at a time; must be 8-byte aligned
+using Reals = uint64_t;       ///< Halves in variants compiled with HALF, Floats in the others
+using RealQuads = uint64_t;   ///< HalfQuads or FloatQuads, likewise
+using RowFloats = uint64_t;   ///< of f32 beside Reals in rows.glsl: FloatPairs or Floats, likewise
 }  // namespace vkformer
 #define VKFORMER_SHARED_BEGIN namespace vkformer {
 #define VKFORMER_SHARED_END }
@@ -26,10 +29,21 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer FloatQuads 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Ints { int v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Halves { uint v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer HalfQuads { uvec2 v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks { uvec4 v[]; };  // eight at a time
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks {
+  uvec4 v[];
+};  // eight at a time
+#ifdef HALF
+#define Reals Halves
+#define RealQuads HalfQuads
+#define RowFloats FloatPairs
+#else
+#define Reals Floats
+#define RealQuads FloatQuads
+#define RowFloats Floats
+#endif
 #define VKFORMER_SHARED_BEGIN
 #define VKFORMER_SHARED_END
-// Push constants: PUSH(LayerNormArgs) makes the fields available as `args.x`.
+    // Push constants: PUSH(LayerNormArgs) makes the fields available as `args.x`.
 #define PUSH(Args) \
   layout(push_constant, scalar) uniform Push { Args args; }
 #endif

@@ -13,6 +13,12 @@ std::vector<std::string_view> stream_candidates(const Node&, const DeviceFacts& 
   return {"words", "quads"};
 }
 
+std::vector<std::string_view> typed_stream_candidates(const Node& node, const DeviceFacts& facts) {
+  const DType type = node.input_types[0].dtype;
+  if (is_half(type)) return {name_of(type)};
+  return stream_candidates(node, facts);
+}
+
 KernelRoom stream_room(std::string_view candidate) {
   return candidate.ends_with("words") ? KernelRoom::cpu : KernelRoom::any;
 }

@@ -6,8 +6,14 @@
 // which handles elements 4 i .. 4 i + 3 if `whole`, otherwise the one element i, through load() and store(), and calls
 // STREAM(process) once in main. Every element belongs to one invocation, so a kernel may write where it reads.
 //
+// Compiled with -DHALF=... `RealQuads` are 16-bit floats (half.glsl), for load_reals() and store_reals(), and if not `whole` elements i and i + 1, one
+// word, are handled together: x and y of what is loaded and stored. The second one may be past the end.
+//
 // Two forms of access: vec4, and (WORDS defined) pairs of 64-bit words, cheaper on drivers that load lane by lane.
 #include "shaders/common/stream.args.h"
+#ifdef HALF
+#include "shaders/common/half.glsl"
+#endif
 
 #ifdef WORDS
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
@@ -40,6 +46,25 @@ void store(FloatQuads a, uint i, bool whole, vec4 value) {
 #endif
 }
 
+#ifdef HALF
+const uint LEFT_OVER = 2;  // elements at a time, of those that make no quad
+
+// Of RealQuads. (glslang 12 can't overload by kind of reference.)
+vec4 load_reals(HalfQuads a, uint i, bool whole) {
+  if (!whole) return vec4(unpack_halves(a.v[i / 4][i / 2 % 2]), 0, 0);
+  return half_quad(a.v[i]);
+}
+
+void store_reals(HalfQuads a, uint i, bool whole, vec4 value) {
+  if (whole) a.v[i] = uvec2(pack_halves(value.xy), pack_halves(value.zw));
+  else a.v[i / 4][i / 2 % 2] = pack_halves(value.xy);
+}
+#else
+const uint LEFT_OVER = 1;
+#define load_reals load
+#define store_reals store
+#endif
+
 uint stream_group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 
 // The first workgroup also takes the up to three elements left over.
@@ -49,7 +74,7 @@ uint stream_group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGrou
     uint first = stream_group() * args.stream.span;                                                    \
     uint end = min(first + args.stream.span, quads);                                                   \
     for (uint i = first + gl_LocalInvocationID.x; i < end; i += gl_WorkGroupSize.x) process(i, true);  \
-    uint rest = quads * 4 + gl_LocalInvocationID.x;                                                    \
+    uint rest = quads * 4 + LEFT_OVER * gl_LocalInvocationID.x;                                        \
     if (stream_group() == 0 && rest < args.stream.elements) process(rest, false);                      \
   }
 

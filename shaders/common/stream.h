@@ -10,6 +10,10 @@ namespace vkformer {
 /// Op::candidates.
 std::vector<std::string_view> stream_candidates(const Node& node, const DeviceFacts& facts);
 
+/// The same for kernels whose `RealQuads` have the type of the node's first input: where that is of 16 bits, the
+/// variant of its name.
+std::vector<std::string_view> typed_stream_candidates(const Node& node, const DeviceFacts& facts);
+
 /// As Op::room: "words" pay where a driver loads lane by lane, on CPUs.
 KernelRoom stream_room(std::string_view candidate);
 

@@ -2,11 +2,12 @@
 #define VKFORMER_CROSS_ENTROPY_ARGS_H
 // Specialization constants 0-3: shaders/common/rows.glsl, COLUMNS is V. cross_entropy, 4: label_smoothing is not 0.
 #include "shaders/common/rows.args.h"
+#include "shaders/common/stream.args.h"
 
 VKFORMER_SHARED_BEGIN
 
 struct CrossEntropyArgs {
-  Floats logits;       // [rows, V]
+  Reals logits;        // [rows, V]
   Ints targets;        // [rows]
   Floats log_sum_exp;  // [rows], written if has_log_sum_exp
   Floats row_loss;     // [rows], 0 for ignored rows
@@ -36,6 +37,19 @@ struct CrossEntropyBackwardArgs {
   Floats upstream;     // [1]
   Floats dlogits;      // [rows, V]
   Rows rows;
+  int ignore_index;
+  float label_smoothing;
+};
+
+// cross_entropy_backward_flat. Specialization constant 1: V.
+struct CrossEntropyBackwardFlatArgs {
+  RealQuads logits;    // [rows, V]
+  Ints targets;        // [rows]
+  Floats log_sum_exp;  // [rows]
+  Floats count;        // [1]
+  Floats upstream;     // [1]
+  RealQuads dlogits;   // [rows, V]
+  Stream stream;
   int ignore_index;
   float label_smoothing;
 };

@@ -3,6 +3,10 @@
 // variant workgroup_int64: -DINT64
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
+// variant subgroup_f16: -DSUBGROUP -DHALF=1
+// variant subgroup_bf16: -DSUBGROUP -DHALF=2
 // log_sum_exp and loss = log_sum_exp - logits[target] of each row, in one pass over the logits: an invocation keeps the
 // maximum of what it has seen and the sum of exponentials relative to it, rescaled when the maximum grows. With label
 // smoothing s, (1 - s) logits[target] + s mean(logits) stands for logits[target].
@@ -26,11 +30,11 @@ void take(uint first, bool inside) {
     // Divided one by one: their sum could overflow.
     vec2 means = vec2(0);
     [[unroll]] for (uint k = 0; k < STEP; ++k)
-      means += load2(args.logits, start, first + k, inside, 0) * (1.0 / float(COLUMNS));
+      means += load_reals2(args.logits, start, first + k, inside, 0) * (1.0 / float(COLUMNS));
     mean += means.x + means.y;
   }
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
-    x[k] = load2(args.logits, start, first + k, inside, lowest);
+    x[k] = load_reals2(args.logits, start, first + k, inside, lowest);
     top = max(top, x[k]);
   }
   const float new_peak = max(peak, max(top.x, top.y));
@@ -51,7 +55,7 @@ void take_row(uint row) {
 
   const int target = args.targets.v[row];
   const bool counted = counts(target, int(COLUMNS), args.ignore_index);
-  float logit = args.logits.v[start + (counted ? uint(target) : 0)];
+  float logit = real_at(args.logits, start + (counted ? uint(target) : 0));
   if (SMOOTHED) logit = mix(logit, lanes_sum(mean), args.label_smoothing);
   if (lane() == 0) {
     if (args.has_log_sum_exp != 0) args.log_sum_exp.v[row] = row_peak + log_sum;

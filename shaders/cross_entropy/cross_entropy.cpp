@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shaders/common/rows.h"
+#include "shaders/common/stream.h"
 #include "shaders/cross_entropy/cross_entropy.args.h"
 
 namespace vkformer {
@@ -16,6 +17,7 @@ void check_inputs(const Node& node) {
   const Shape &logits = node.in(0), &targets = node.in(1);
   check(logits.rank() >= 1 && logits.columns() >= 1, "[{}] logits is {}, needs [.., V]", node.op->name,
         logits.to_string());
+  check(node.input_types[0].dtype != DType::i32, "[{}] logits is i32, it must have floats", node.op->name);
   const auto leading = logits.dimensions().first(static_cast<size_t>(logits.rank() - 1));
   check(std::ranges::equal(leading, targets.dimensions()), "[{}] targets is {}, logits is {}", node.op->name,
         targets.to_string(), logits.to_string());
@@ -42,7 +44,7 @@ Types infer(const Node& node) {
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  return row_candidates(facts, node.in(0).columns(), RowUse::stream);
+  return row_candidates(facts, node.in(0).columns(), RowUse::stream, node.input_types[0].dtype);
 }
 
 int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) {
@@ -114,9 +116,9 @@ void reference(const Node& node, Inputs in, Outputs out) {
 }
 
 Case case_of(Shape logits, double bound, double lowest_target, double highest_target, double ignored,
-             double label_smoothing = 0) {
+             double label_smoothing = 0, DType dtype = DType::f32) {
   const Shape targets(logits.dimensions().first(static_cast<size_t>(logits.rank() - 1)));
-  return {.inputs = {{.type = {logits}, .low = -bound, .high = bound},
+  return {.inputs = {{.type = {logits, dtype}, .low = -bound, .high = bound},
                      {.type = {targets, DType::i32}, .low = lowest_target, .high = highest_target}},
           .attributes = {{"label_smoothing", label_smoothing}, {"ignore_index", ignored}},
           .reduction = std::max(logits.rows(), logits.columns())};
@@ -124,18 +126,28 @@ Case case_of(Shape logits, double bound, double lowest_target, double highest_ta
 
 std::vector<Case> cases() {
   return {
-      case_of({1, 1}, 1, 0, 0, -100),         case_of({3, 64}, 3, 0, 63, -100),
-      case_of({67, 64}, 3, 0, 63, 0),         case_of({3, 64}, 3, -100, -100, -100),  // all ignored
-      case_of({7, 64}, 1e4, 0, 63, -100),     case_of({2, 5, 64}, 3, -1, 64, -1),     // both ends out of range
-      case_of({2, 5, 7}, 3, -1, 7, -1, 0.9),                                          // likewise
-      case_of({1031, 7}, 3, 0, 6, 3, 0.1),    case_of({67, 130}, 3, 0, 129, 0, 0.1),
-      case_of({7, 7}, 1e4, 0, 6, -100, 0.25), case_of({2, 5003}, 3, 0, 5002, -100, 1),
+      case_of({1, 1}, 1, 0, 0, -100),
+      case_of({3, 64}, 3, 0, 63, -100),
+      case_of({67, 64}, 3, 0, 63, 0),
+      case_of({3, 64}, 3, -100, -100, -100),  // all ignored
+      case_of({7, 64}, 1e4, 0, 63, -100),
+      case_of({2, 5, 64}, 3, -1, 64, -1),     // both ends out of range
+      case_of({2, 5, 7}, 3, -1, 7, -1, 0.9),  // likewise
+      case_of({1031, 7}, 3, 0, 6, 3, 0.1),
+      case_of({67, 130}, 3, 0, 129, 0, 0.1),
+      case_of({7, 7}, 1e4, 0, 6, -100, 0.25),
+      case_of({2, 5003}, 3, 0, 5002, -100, 1),
+      // Even rows, odd ones, and such as end more than once within a quad.
+      case_of({67, 130}, 3, 0, 129, 0, 0.1, DType::f16),
+      case_of({67, 130}, 3, 0, 129, 0, 0, DType::bf16),
+      case_of({1031, 7}, 3, -1, 7, 3, 0.1, DType::f16),
+      case_of({1031, 1}, 3, -1, 1, 3, 0, DType::f16),
   };
 }
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements()), rows = static_cast<double>(node.in(0).rows());
-  return {.bytes = 4 * (elements + 4 * rows), .flops = 4 * elements};
+  return {.bytes = static_cast<double>(node.input_types[0].bytes()) + 16 * rows, .flops = 4 * elements};
 }
 
 // --- cross_entropy_backward: logits, targets, log_sum_exp, count, upstream -> dlogits ---
@@ -147,10 +159,11 @@ Types infer_backward(const Node& node) {
   check(node.in(3).elements() == 1 && node.in(4).elements() == 1,
         "[cross_entropy_backward] count is {} and upstream {}, both need [1]", node.in(3).to_string(),
         node.in(4).to_string());
-  return {{node.in(0)}};
+  return {node.input_types[0]};
 }
 
 std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
+  if (is_half(node.input_types[0].dtype)) return typed_stream_candidates(node, facts);
   return row_candidates(facts, node.in(0).columns(), RowUse::move);
 }
 
@@ -158,6 +171,20 @@ void record_backward(Recorder& recorder, const Node& node) {
   const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
   const uint64_t dlogits = recorder.address(node.outputs[0]);
+  if (is_half(node.input_types[0].dtype)) {
+    const Stream stream = stream_over(recorder.device(), rows * classes);
+    recorder.dispatch(stream_launch(recorder, "cross_entropy_backward_flat", stream, {static_cast<uint32_t>(classes)}),
+                      CrossEntropyBackwardFlatArgs{.logits = in(0),
+                                                   .targets = in(1),
+                                                   .log_sum_exp = in(2),
+                                                   .count = in(3),
+                                                   .upstream = in(4),
+                                                   .dlogits = dlogits,
+                                                   .stream = stream,
+                                                   .ignore_index = ignore_index(node),
+                                                   .label_smoothing = label_smoothing(node)});
+    return;
+  }
   const Rows shared = share_rows(recorder.device(), rows, classes);
   recorder.dispatch(row_launch(recorder, "cross_entropy_backward", RowUse::move, shared, classes, {in(0), dlogits}),
                     CrossEntropyBackwardArgs{.logits = in(0),
@@ -202,7 +229,8 @@ std::vector<Case> cases_backward() {
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 4 * (2 * elements + 2 * static_cast<double>(node.in(0).rows())), .flops = 4 * elements};
+  const auto rows = static_cast<double>(node.in(0).rows());
+  return {.bytes = 2 * static_cast<double>(node.input_types[0].bytes()) + 8 * rows, .flops = 4 * elements};
 }
 
 const Op cross_entropy_op = {.name = "cross_entropy",
@@ -214,7 +242,8 @@ const Op cross_entropy_op = {.name = "cross_entropy",
                              .cost = cost,
                              .candidates = candidates,
                              .room = row_room,
-                             .scratch = scratch};
+                             .scratch = scratch,
+                             .half_inputs = 0b1};
 
 const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
                                       .infer = infer_backward,
@@ -224,6 +253,7 @@ const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
                                       .cost = cost_backward,
                                       .candidates = candidates_backward,
                                       .room = row_room,
+                                      .half_inputs = 0b1,
                                       .in_place = true};
 
 }  // namespace

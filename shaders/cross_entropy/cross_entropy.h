@@ -6,7 +6,8 @@
 namespace vkformer {
 
 /// loss [1] = mean of log(sum of exp(logits)) - logits[target] over the targets that are not `ignore_index`; 0 when all
-/// are. logits [.., V], targets i32 [..]. Finite for any finite logits. Throws Error when the shapes disagree.
+/// are. logits [.., V] of f32, f16 or bf16, as is their gradient; targets i32 [..]; the loss is f32. Finite for any
+/// finite logits. Throws Error when the shapes disagree.
 ///
 /// With label_smoothing s, from 0 to 1 (Szegedy et al. 2016, in PyTorch's form), each of those terms is (1 - s) times
 /// -log p[target] plus s times the mean over all V classes of -log p, where log p[v] = logits[v] - log(sum of

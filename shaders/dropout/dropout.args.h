@@ -6,9 +6,9 @@
 VKFORMER_SHARED_BEGIN
 
 struct DropoutArgs {
-  FloatQuads x;
-  FloatQuads y;
-  FloatQuads residual;
+  RealQuads x;
+  RealQuads y;
+  RealQuads residual;
   Ints seed;  // seed, step
   Stream stream;
   uint key;        // the second half of the generator's key

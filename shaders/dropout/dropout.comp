@@ -1,6 +1,8 @@
 #version 460
 // variant quads:
 // variant words: -DWORDS
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // y = x * scale where a uniform number is at least p, otherwise 0, plus the residual. One Philox call serves four elements.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/stream.glsl"
@@ -15,11 +17,11 @@ uint seed, step_number;
 
 void process(uint i, bool whole) {
   uvec4 words = philox4x32_10(uvec4(whole ? i : i / 4, 0, step_number, 0), uvec2(seed, args.key)) >> 8;
-  vec4 x = load(args.x, i, whole);
-  if (!whole) words.x = words[i % 4];
+  vec4 x = load_reals(args.x, i, whole);
+  if (!whole) words.xy = uvec2(words[i % 4], words[(i + 1) % 4]);
   vec4 y = mix(vec4(0.0), x * args.scale, greaterThanEqual(words, uvec4(args.threshold)));
-  if (ADD) y += load(args.residual, i, whole);
-  store(args.y, i, whole, y);
+  if (ADD) y += load_reals(args.residual, i, whole);
+  store_reals(args.y, i, whole, y);
 }
 
 void main() {

@@ -12,7 +12,7 @@ namespace {
 
 Types infer(const Node& node) {
   check(node.inputs.size() <= 3 && node.has_input(0) && node.has_input(1), "[dropout] takes x, seed and a residual");
-  check(node.input_types[0].dtype == DType::f32, "[dropout] x is {}, not f32", name_of(node.input_types[0].dtype));
+  check(node.input_types[0].dtype != DType::i32, "[dropout] x is i32, it must have floats");
   check(node.input_types[1] == TensorType{{2}, DType::i32}, "[dropout] seed is {} {}, not i32 [2]",
         name_of(node.input_types[1].dtype), node.in(1).to_string());
   if (node.has_input(2))
@@ -62,9 +62,9 @@ void reference(const Node& node, Inputs inputs, Outputs outputs) {
 std::vector<Case> cases() {
   const CaseInput seed{{{2}, DType::i32}, -1e9, 1e9};
   std::vector<Case> cases;
-  const auto add = [&](const Shape& shape, double p, double stream) {
+  const auto add = [&](const Shape& shape, double p, double stream, DType dtype = DType::f32) {
     for (const bool adds : {false, true})
-      cases.push_back({.inputs = {{{shape}}, seed, {.type = {shape}, .absent = !adds}},
+      cases.push_back({.inputs = {{{shape, dtype}}, seed, {.type = {shape, dtype}, .absent = !adds}},
                        .attributes = {{"p", p}, {"stream", stream}}});
   };
   for (const Shape& shape : {Shape{1}, Shape{2}, Shape{7}, Shape{2, 4}, Shape{7, 149}, Shape{3, 4271}})
@@ -72,12 +72,15 @@ std::vector<Case> cases() {
   add({13, 17}, 0.5, 4294967295);
   add({7, 149}, 0.99, 0);
   add({13, 17}, 0, 1);
+  for (const Shape& shape : {Shape{1}, Shape{2}, Shape{7}, Shape{3, 4271}}) add(shape, 0.1, 3, DType::f16);
+  add({3, 4271}, 0.5, 3, DType::bf16);
   return cases;
 }
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.out(0).elements());
-  return {.bytes = (node.has_input(2) ? 12 : 8) * elements, .flops = elements};
+  const auto tensor = static_cast<double>(node.output_types[0].bytes());
+  return {.bytes = (node.has_input(2) ? 3 : 2) * tensor, .flops = elements};
 }
 
 const Op dropout_op = {.name = "dropout",
@@ -87,8 +90,9 @@ const Op dropout_op = {.name = "dropout",
                        .reference = reference,
                        .cases = cases,
                        .cost = cost,
-                       .candidates = stream_candidates,
+                       .candidates = typed_stream_candidates,
                        .room = stream_room,
+                       .half_inputs = 0b101,
                        .in_place = true,
                        .addend = 2};
 

@@ -10,9 +10,9 @@ const uint elementwise_add = 32;
 const uint elementwise_scale = 33;
 
 struct ElementwiseArgs {
-  FloatQuads x;
-  FloatQuads second;  // the addend or the pre-activation
-  FloatQuads y;
+  RealQuads x;
+  RealQuads second;  // the addend or the pre-activation
+  RealQuads y;
   Stream stream;
   float factor;
 };

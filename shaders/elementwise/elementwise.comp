@@ -1,6 +1,8 @@
 #version 460
 // variant quads:
 // variant words: -DWORDS
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // y = function(x) or function(x, second), each element alone.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/stream.glsl"
@@ -20,12 +22,12 @@ float value(float x, float second) {
 }
 
 void process(uint i, bool whole) {
-  vec4 x = load(args.x, i, whole);
+  vec4 x = load_reals(args.x, i, whole);
   vec4 second = vec4(0.0);
-  if (binary) second = load(args.second, i, whole);
+  if (binary) second = load_reals(args.second, i, whole);
   vec4 y;
   [[unroll]] for (int k = 0; k < 4; k++) y[k] = value(x[k], second[k]);
-  store(args.y, i, whole, y);
+  store_reals(args.y, i, whole, y);
 }
 
 void main() { STREAM(process) }

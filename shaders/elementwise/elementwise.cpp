@@ -63,7 +63,8 @@ Types infer(const Node& node) {
   check(node.inputs.size() == function.inputs && node.has_input(0) && node.has_input(function.inputs - 1),
         "[{}] takes {} inputs, got {}", function.name, function.inputs, node.inputs.size());
   for (const TensorType& type : node.input_types)
-    check(type.dtype == DType::f32, "[{}] takes f32, got {}", function.name, name_of(type.dtype));
+    check(type.dtype != DType::i32 && type.dtype == node.input_types[0].dtype, "[{}] takes floats of one type, got {}",
+          function.name, name_of(type.dtype));
   if (function.number == elementwise_add)
     check(node.in(0) == node.in(1), "[add] shapes {} and {} differ", node.in(0).to_string(), node.in(1).to_string());
   else if (function.inputs == 2)
@@ -95,7 +96,8 @@ void reference(const Node& node, Inputs inputs, Outputs outputs) {
 Cost cost(const Node& node) {
   const Function& function = function_of(*node.op);
   const auto elements = static_cast<double>(node.out(0).elements());
-  return {.bytes = 4 * elements * static_cast<double>(function.inputs + 1), .flops = function.flops * elements};
+  const auto tensor = static_cast<double>(node.output_types[0].bytes());
+  return {.bytes = tensor * static_cast<double>(function.inputs + 1), .flops = function.flops * elements};
 }
 
 // Less than a quad, no whole quad too many, odd tails, several workgroups on every device.
@@ -112,7 +114,16 @@ std::vector<Case> cases_between(double low, double high, size_t inputs = 1, cons
   return cases;
 }
 
-std::vector<Case> add_cases() { return cases_between(-2, 2, 2); }
+// How 16-bit floats are read and written is the same for all functions: a tail of each length, in both types.
+std::vector<Case> with_halves(std::vector<Case> cases, std::initializer_list<DType> types = {DType::f16, DType::bf16}) {
+  const size_t inputs = cases.front().inputs.size();
+  for (const DType type : types)
+    for (const Shape& shape : {Shape{1}, Shape{2, 5}, Shape{7, 149}, Shape{4096}})
+      cases.push_back(case_of(std::vector<CaseInput>(inputs, {{shape, type}, -2, 2}), cases.front().attributes));
+  return cases;
+}
+
+std::vector<Case> add_cases() { return with_halves(cases_between(-2, 2, 2)); }
 std::vector<Case> scale_cases() { return cases_between(-2, 2, 1, {{"factor", -0.37}}); }
 
 // Away from the kink at 0, on both sides of it.
@@ -135,6 +146,9 @@ std::vector<Case> backward_cases() {
     cases.push_back(case_of({{{{13, 17}}, -1, 1}, {{{13, 17}}, -limit, limit}}));
   return cases;
 }
+
+std::vector<Case> smooth_half_cases() { return with_halves(smooth_cases(), {DType::bf16}); }
+std::vector<Case> backward_half_cases() { return with_halves(backward_cases(), {DType::f16}); }
 
 Values add_gradient(Graph&, const Node&, std::span<const Value> upstream) { return {upstream[0], upstream[0]}; }
 
@@ -160,8 +174,9 @@ Op elementwise_op(std::string_view name, Gradient gradient, Cases cases) {
           .reference = reference,
           .cases = cases,
           .cost = cost,
-          .candidates = stream_candidates,
+          .candidates = typed_stream_candidates,
           .room = stream_room,
+          .half_inputs = 0b11,
           .in_place = true};
 }
 
@@ -173,13 +188,13 @@ Op backward_op(std::string_view name) { return elementwise_op(name, nullptr, bac
 
 const Op relu_op = elementwise_op("relu", activation_gradient_rule<Activation::relu>, relu_cases);
 const Op gelu_op = forward_op("gelu", activation_gradient_rule<Activation::gelu>);
-const Op gelu_tanh_op = forward_op("gelu_tanh", activation_gradient_rule<Activation::gelu_tanh>);
+const Op gelu_tanh_op = elementwise_op("gelu_tanh", activation_gradient_rule<Activation::gelu_tanh>, smooth_half_cases);
 const Op silu_op = forward_op("silu", activation_gradient_rule<Activation::silu>);
 const Op tanh_op = forward_op("tanh", activation_gradient_rule<Activation::tanh>);
 const Op quick_gelu_op = forward_op("quick_gelu", activation_gradient_rule<Activation::quick_gelu>);
 const Op relu_backward_op = backward_op("relu_backward");
 const Op gelu_backward_op = backward_op("gelu_backward");
-const Op gelu_tanh_backward_op = backward_op("gelu_tanh_backward");
+const Op gelu_tanh_backward_op = elementwise_op("gelu_tanh_backward", nullptr, backward_half_cases);
 const Op silu_backward_op = backward_op("silu_backward");
 const Op tanh_backward_op = backward_op("tanh_backward");
 const Op quick_gelu_backward_op = backward_op("quick_gelu_backward");

@@ -1,5 +1,5 @@
 #pragma once
-// Functions of each element alone.
+// Functions of each element alone, of f32, f16 or bf16: all inputs and the result are of one type.
 
 #include "runtime/graph.h"
 

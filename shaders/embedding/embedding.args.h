@@ -5,22 +5,16 @@
 // the batch has its own position.
 #include "shaders/common/rows.args.h"
 
-#ifdef HALF
-#define TABLE_ELEMENTS Halves
-#else
-#define TABLE_ELEMENTS Floats
-#endif
-
 VKFORMER_SHARED_BEGIN
 
 struct EmbeddingArgs {
-  TABLE_ELEMENTS table;   // [table_rows, C]
-  Ints ids;               // [tokens]
-  Floats position_table;  // [position_rows, C]
-  Ints position;          // [offsets]; anything readable if offsets is 0
-  Floats y;               // [tokens, C]
-  Rows rows;              // the tokens
-  uint positions;         // T: tokens n and n + T are at the same place of their row
+  Reals table;               // [table_rows, C]
+  Ints ids;                  // [tokens]
+  RowFloats position_table;  // [position_rows, C]
+  Ints position;             // [offsets]; anything readable if offsets is 0
+  RowFloats y;               // [tokens, C]
+  Rows rows;                 // the tokens
+  uint positions;            // T: tokens n and n + T are at the same place of their row
   int table_rows;
   int position_rows;
   uint offsets;  // none, one, or one for each row of T tokens

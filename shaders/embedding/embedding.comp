@@ -1,16 +1,13 @@
 #version 460
 // variant workgroup:
 // variant workgroup_int64: -DINT64
-// variant f16: -DHALF=1
-// variant bf16: -DHALF=2
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
 // y[n] = scale table[ids[n]] + position_table[first + position + n mod T]. A row that its table does not have counts as
 // zeros.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/embedding/embedding.args.h"
-#ifdef HALF
-#include "shaders/common/half.glsl"
-#endif
 
 layout(constant_id = 4) const bool POSITIONS = false;
 
@@ -19,19 +16,9 @@ PUSH(EmbeddingArgs);
 uint source, place, target;
 bool known, placed;
 
-// The n-th pair of the table's row, like load2().
-vec2 load_row(uint n, bool inside) {
-#ifdef HALF
-  const uvec2 at = source + min(columns_of(n), uvec2(COLUMNS - 1));
-  return vec2(half_at(args.table, at.x), half_at(args.table, at.y));
-#else
-  return load2(args.table, source, n, inside, 0);
-#endif
-}
-
 void take(uint first, bool inside) {
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
-    const vec2 row = load_row(first + k, inside);
+    const vec2 row = load_reals2(args.table, source, first + k, inside, 0);
     vec2 y = known ? row * args.scale : vec2(0);
     if (POSITIONS) {
       const vec2 added = load2(args.position_table, place, first + k, inside, 0);

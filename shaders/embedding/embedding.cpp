@@ -15,8 +15,7 @@ const double* row_of(const HostTensor& data, int64_t index, int64_t columns) {
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  if (const DType table = node.input_types[0].dtype; is_half(table)) return {name_of(table)};
-  return row_candidates(facts, node.out(0).columns(), RowUse::move);
+  return row_candidates(facts, node.out(0).columns(), RowUse::move, node.input_types[0].dtype);
 }
 
 // --- embedding: table, ids, position_table?, position? -> y ---

@@ -7,21 +7,21 @@
 VKFORMER_SHARED_BEGIN
 
 struct GatedUnitArgs {
-  Floats gate;
-  Floats up;
-  Floats y;
+  Reals gate;
+  Reals up;
+  Reals y;
   Rows rows;
-  uint stride;  ///< floats from row to row of gate and of up
+  uint stride;  ///< elements from row to row of gate and of up
 };
 
 struct GatedUnitBackwardArgs {
-  Floats upstream;
-  Floats gate;
-  Floats up;
-  Floats dgate;
-  Floats dup;
+  Reals upstream;
+  Reals gate;
+  Reals up;
+  Reals dgate;
+  Reals dup;
   Rows rows;
-  uint stride;  ///< floats from row to row of gate, up, dgate and dup
+  uint stride;  ///< elements from row to row of gate, up, dgate and dup
 };
 
 VKFORMER_SHARED_END

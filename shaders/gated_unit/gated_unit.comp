@@ -1,6 +1,8 @@
 #version 460
 // variant workgroup:
 // variant workgroup_int64: -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
 // y = act(gate) * up, each element alone. y may overwrite gate where their rows are equally long.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
@@ -15,9 +17,9 @@ uint from, to;  // where the row starts
 
 void take(uint first, bool inside) {
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
-    const vec2 gate = load2(args.gate, from, first + k, inside, 0);
-    const vec2 up = load2(args.up, from, first + k, inside, 0);
-    store2(args.y, to, first + k, inside, up * vec2(activate(ACTIVATION, gate.x), activate(ACTIVATION, gate.y)));
+    const vec2 gate = load_reals2(args.gate, from, first + k, inside, 0);
+    const vec2 up = load_reals2(args.up, from, first + k, inside, 0);
+    store_reals2(args.y, to, first + k, inside, up * vec2(activate(ACTIVATION, gate.x), activate(ACTIVATION, gate.y)));
   }
 }
 

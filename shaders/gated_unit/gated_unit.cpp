@@ -44,16 +44,20 @@ struct Gated {
   size_t up;              ///< the input that holds up
   int64_t rows, columns;  ///< of each
   int64_t stride;         ///< from row to row of both
+  DType dtype;            ///< of all inputs and outputs
 
   Gated(const Node& node, size_t gate)
       : joint(!node.has_input(gate + 1)),
         up(joint ? gate : gate + 1),
         rows(node.in(gate).rows()),
         columns(node.in(gate).columns() / (joint ? 2 : 1)),
-        stride(node.in(gate).columns()) {}
+        stride(node.in(gate).columns()),
+        dtype(node.input_types[gate].dtype) {}
 
   /// From a row's gate to its up in one tensor.
   int64_t distance() const { return joint ? columns : 0; }
+  /// The same in bytes.
+  uint64_t offset() const { return static_cast<uint64_t>(distance() * size_of(dtype)); }
   /// Where element k of the gate is in the tensor that holds it.
   int64_t at(int64_t k) const { return k / columns * stride + k % columns; }
 
@@ -64,12 +68,11 @@ struct Gated {
   }
 };
 
-uint64_t bytes(int64_t floats) { return static_cast<uint64_t>(floats * size_of(DType::f32)); }
-
 void check_types(const Node& node, size_t gate) {
   for (size_t i = 0; i < node.inputs.size(); ++i)
-    check(!node.has_input(i) || node.input_types[i].dtype == DType::f32, "[{}] takes f32, got {}", node.op->name,
-          name_of(node.input_types[i].dtype));
+    check(!node.has_input(i) ||
+              (node.input_types[i].dtype != DType::i32 && node.input_types[i].dtype == node.input_types[0].dtype),
+          "[{}] takes floats of one type, got {}", node.op->name, name_of(node.input_types[i].dtype));
   const Shape& x = node.in(gate);
   check(x.rank() >= 1, "[{}] gate is {}, needs [.., C]", node.op->name, x.to_string());
   if (node.has_input(gate + 1))
@@ -92,27 +95,32 @@ std::vector<Shape> shapes_for(Gate gate) {
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  return row_candidates(facts, std::min(node.in(0).columns(), node.out(0).columns()), RowUse::move);
+  return row_candidates(facts, std::min(node.in(0).columns(), node.out(0).columns()), RowUse::move,
+                        node.input_types[0].dtype);
 }
 
 /// Inputs gate and up of a case, gate drawn from [low, high].
-void add_inputs(Case& next, const Shape& shape, double low, double high, bool joint) {
-  next.inputs.push_back({{joint ? shape.with_columns(2 * shape.columns()) : shape}, low, high});
-  next.inputs.push_back({.type = {shape}, .absent = joint});
+void add_inputs(Case& next, const Shape& shape, double low, double high, bool joint, DType dtype) {
+  next.inputs.push_back({{joint ? shape.with_columns(2 * shape.columns()) : shape, dtype}, low, high});
+  next.inputs.push_back({.type = {shape, dtype}, .absent = joint});
 }
+
+const Shape half_shape{13, 64};
 
 // --- gated_unit: gate, up -> y ---
 
 Types infer(const Node& node) {
   check(node.inputs.size() == 2 && node.has_input(0), "[gated_unit] takes gate and up");
   check_types(node, 0);
-  return {{node.in(0).with_columns(Gated(node, 0).columns)}};
+  const TensorType y{node.in(0).with_columns(Gated(node, 0).columns), node.input_types[0].dtype};
+  check_whole_words(node, "y", y);
+  return {y};
 }
 
 void record(Recorder& r, const Node& node) {
   const Gated gated(node, 0);
   const GatedUnitArgs args{.gate = r.address(node.inputs[0]),
-                           .up = r.address(node.inputs[gated.up]) + bytes(gated.distance()),
+                           .up = r.address(node.inputs[gated.up]) + gated.offset(),
                            .y = r.address(node.outputs[0]),
                            .rows = share_rows(r.device(), gated.rows, gated.columns),
                            .stride = static_cast<uint>(gated.stride)};
@@ -137,10 +145,10 @@ void reference(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const auto add = [&](const GateRow& row, const Shape& shape, double low, double high) {
+  const auto add = [&](const GateRow& row, const Shape& shape, double low, double high, DType dtype = DType::f32) {
     for (const bool joint : {false, true}) {
       Case next{.inputs = {}, .attributes = attributes_of(row.gate)};
-      add_inputs(next, shape, low, high, joint);
+      add_inputs(next, shape, low, high, joint, dtype);
       list.push_back(next);
     }
   };
@@ -153,12 +161,13 @@ std::vector<Case> cases() {
     if (!kink) add(row, gate_shape, -20, 20);
     if (!kink) add(row, gate_shape, -1e4, 1e4);
   }
+  for (const DType half : {DType::f16, DType::bf16}) add(gates[0], half_shape, -4, 4, half);
   return list;
 }
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.out(0).elements());
-  return {.bytes = 12 * elements, .flops = gate_of(node).flops * elements};
+  return {.bytes = 3 * static_cast<double>(node.output_types[0].bytes()), .flops = gate_of(node).flops * elements};
 }
 
 // --- gated_unit_backward: upstream, gate, up -> dgate, dup ---
@@ -170,6 +179,7 @@ Types infer_backward(const Node& node) {
   const Gated gated(node, 1);
   check(node.in(0) == node.in(1).with_columns(gated.columns), "[gated_unit_backward] upstream is {}, gate {}",
         node.in(0).to_string(), node.in(1).to_string());
+  check_whole_words(node, "upstream", node.input_types[0]);
   return Types(gated.joint ? 1 : 2, node.input_types[1]);
 }
 
@@ -177,9 +187,9 @@ void record_backward(Recorder& r, const Node& node) {
   const Gated gated(node, 1);
   const GatedUnitBackwardArgs args{.upstream = r.address(node.inputs[0]),
                                    .gate = r.address(node.inputs[1]),
-                                   .up = r.address(node.inputs[gated.up]) + bytes(gated.distance()),
+                                   .up = r.address(node.inputs[gated.up]) + gated.offset(),
                                    .dgate = r.address(node.outputs[0]),
-                                   .dup = r.address(node.outputs[gated.up - 1]) + bytes(gated.distance()),
+                                   .dup = r.address(node.outputs[gated.up - 1]) + gated.offset(),
                                    .rows = share_rows(r.device(), gated.rows, gated.columns),
                                    .stride = static_cast<uint>(gated.stride)};
   r.dispatch(
@@ -201,10 +211,10 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
-  const auto add = [&](const GateRow& row, const Shape& shape, double limit) {
+  const auto add = [&](const GateRow& row, const Shape& shape, double limit, DType dtype = DType::f32) {
     for (const bool joint : {false, true}) {
-      Case next{.inputs = {{{shape}}}, .attributes = attributes_of(row.gate)};
-      add_inputs(next, shape, -limit, limit, joint);
+      Case next{.inputs = {{{shape, dtype}}}, .attributes = attributes_of(row.gate)};
+      add_inputs(next, shape, -limit, limit, joint, dtype);
       list.push_back(next);
     }
   };
@@ -212,12 +222,14 @@ std::vector<Case> cases_backward() {
     for (const Shape& shape : shapes_for(row.gate)) add(row, shape, 4);
     for (const double limit : {20.0, 1e4}) add(row, gate_shape, limit);
   }
+  for (const DType half : {DType::f16, DType::bf16}) add(gates[0], half_shape, 4, half);
   return list;
 }
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 20 * elements, .flops = gate_of(node).backward_flops * elements};
+  return {.bytes = 5 * static_cast<double>(node.input_types[0].bytes()),
+          .flops = gate_of(node).backward_flops * elements};
 }
 
 const Op gated_unit_op = {.name = "gated_unit",
@@ -229,6 +241,7 @@ const Op gated_unit_op = {.name = "gated_unit",
                           .cost = cost,
                           .candidates = candidates,
                           .room = row_room,
+                          .half_inputs = 0b11,
                           .in_place = true};
 
 const Op gated_unit_backward_op = {.name = "gated_unit_backward",
@@ -239,6 +252,7 @@ const Op gated_unit_backward_op = {.name = "gated_unit_backward",
                                    .cost = cost_backward,
                                    .candidates = candidates,
                                    .room = row_room,
+                                   .half_inputs = 0b111,
                                    .in_place = true};
 
 }  // namespace

@@ -1,6 +1,8 @@
 #version 460
 // variant workgroup:
 // variant workgroup_int64: -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
 // dgate = upstream * up * act'(gate) and dup = upstream * act(gate), each element alone. dgate may overwrite upstream
 // where their rows are equally long.
 #extension GL_GOOGLE_include_directive : require
@@ -17,14 +19,14 @@ uint from, to;  // where the row starts, in upstream and in the others
 
 void take(uint first, bool inside) {
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
-    const vec2 upstream = load2(args.upstream, from, first + k, inside, 0);
-    const vec2 gate = load2(args.gate, to, first + k, inside, 0);
-    const vec2 up = load2(args.up, to, first + k, inside, 0);
+    const vec2 upstream = load_reals2(args.upstream, from, first + k, inside, 0);
+    const vec2 gate = load_reals2(args.gate, to, first + k, inside, 0);
+    const vec2 up = load_reals2(args.up, to, first + k, inside, 0);
     const vec2 slope = vec2(activation_derivative(ACTIVATION, gate.x), activation_derivative(ACTIVATION, gate.y));
-    store2(args.dgate, to, first + k, inside, upstream * up * slope);
+    store_reals2(args.dgate, to, first + k, inside, upstream * up * slope);
     if (WITH_DUP) {
       const vec2 value = vec2(activate(ACTIVATION, gate.x), activate(ACTIVATION, gate.y));
-      store2(args.dup, to, first + k, inside, upstream * value);
+      store_reals2(args.dup, to, first + k, inside, upstream * value);
     }
   }
 }

@@ -7,10 +7,10 @@ VKFORMER_SHARED_BEGIN
 
 // Bits of `outputs`: which outputs are wanted. The others have no storage.
 struct LayerNormArgs {
-  Floats x;               // [rows, C]
-  Floats gain;            // [C]
-  Floats bias;            // [C]
-  Floats y;               // [rows, C], bit 0
+  RowFloats x;            // [rows, C]
+  RowFloats gain;         // [C]
+  RowFloats bias;         // [C]
+  Reals y;                // [rows, C], bit 0
   Floats mean;            // [rows], bit 1
   Floats reciprocal_std;  // [rows], bit 2
   Rows rows;
@@ -19,14 +19,14 @@ struct LayerNormArgs {
 };
 
 struct LayerNormBackwardArgs {
-  Floats upstream;        // [rows, C]
-  Floats x;               // [rows, C]
-  Floats gain;            // [C]
-  Floats mean;            // [rows]
-  Floats reciprocal_std;  // [rows]
-  Floats addend;          // [rows, C]
-  Floats dx;              // [rows, C], bit 0
-  Floats partial_sums;    // [groups, 2, C]: one workgroup's part of dgain, then of dbias; bit 1
+  Reals upstream;          // [rows, C]
+  RowFloats x;             // [rows, C]
+  RowFloats gain;          // [C]
+  Floats mean;             // [rows]
+  Floats reciprocal_std;   // [rows]
+  RowFloats addend;        // [rows, C]
+  RowFloats dx;            // [rows, C], bit 0
+  RowFloats partial_sums;  // [groups, 2, C]: one workgroup's part of dgain, then of dbias; bit 1
   Rows rows;
   uint outputs;
 };

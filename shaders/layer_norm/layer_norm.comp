@@ -3,6 +3,10 @@
 // variant workgroup_int64: -DINT64
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
+// variant subgroup_f16: -DSUBGROUP -DHALF=1
+// variant subgroup_bf16: -DSUBGROUP -DHALF=2
 // y = (x - mean) * reciprocal_std * gain + bias for each row. The variance is summed from deviations in a second pass,
 // so a large mean costs no accuracy. May run in place.
 #extension GL_GOOGLE_include_directive : require
@@ -36,7 +40,7 @@ void take_row(uint row) {
     [[unroll]] for (uint n = 0; n < COUNT; ++n) {
       vec2 y = x[n] * reciprocal_std * gain[n];
       if (BIAS) y += bias[n];
-      store2(args.y, start, n, whole(n), y);
+      store_reals2(args.y, start, n, whole(n), y);
     }
   }
   if (lane() == 0) {

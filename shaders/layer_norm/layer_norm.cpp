@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shaders/column_sum/column_sum.h"
+#include "shaders/common/result_type.h"
 #include "shaders/common/rows.h"
 #include "shaders/layer_norm/layer_norm.args.h"
 
@@ -18,10 +19,6 @@ void check_vector(const Node& node, size_t input, std::string_view name, int64_t
         of, size);
 }
 
-std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  return row_candidates(facts, node.in(0).columns(), RowUse::hold);
-}
-
 // --- layer_norm: x, gain, bias? -> y, mean, reciprocal_std ---
 
 Types infer(const Node& node) {
@@ -29,7 +26,13 @@ Types infer(const Node& node) {
   check(x.rank() >= 1, "[layer_norm] x needs at least one dimension");
   check_vector(node, 1, "gain", x.columns(), "x");
   if (node.has_input(2)) check_vector(node, 2, "bias", x.columns(), "x");
-  return {{x}, {Shape{x.rows()}}, {Shape{x.rows()}}};
+  const TensorType y{x, result_type(node)};
+  check_whole_words(node, "y", y);
+  return {y, {Shape{x.rows()}}, {Shape{x.rows()}}};
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::hold, node.output_types[0].dtype);
 }
 
 void record(Recorder& recorder, const Node& node) {
@@ -80,13 +83,14 @@ void reference(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const auto add = [&](Shape x, double low, double high, bool bias, double epsilon) {
+  const auto add = [&](Shape x, double low, double high, bool bias, double epsilon, DType result = DType::f32) {
     const Shape c{x.columns()};
     list.push_back({.inputs = {{.type = {x}, .low = low, .high = high},
                                {.type = {c}, .low = 0.5, .high = 1.5},
                                {.type = {c}, .absent = !bias}},
                     .attributes = {{"epsilon", epsilon}},
                     .reduction = x.columns()});
+    set_result_type(list.back().attributes, result);
   };
   add({1, 1}, -1, 1, true, 0.5);  // one column: y is the bias
   add({2, 3, 7}, -1, 1, false, 1e-5);
@@ -95,12 +99,15 @@ std::vector<Case> cases() {
   add({5, 130}, 9, 11, true, 1e-5);  // a mean that dwarfs the deviations
   add({67, 130}, -3, 3, true, 1e-2);
   add({3, 1031}, -1, 1, true, 1e-5);  // more than a subgroup's lanes hold in registers
+  add({67, 130}, -3, 3, true, 1e-2, DType::f16);
+  add({13, 130}, -3, 3, true, 1e-2, DType::bf16);
   return list;
 }
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 4 * (2 * elements + 2 * static_cast<double>(node.in(0).columns())), .flops = 8 * elements};
+  const auto matrices = static_cast<double>(node.input_types[0].bytes() + node.output_types[0].bytes());
+  return {.bytes = matrices + 8 * static_cast<double>(node.in(0).columns()), .flops = 8 * elements};
 }
 
 // --- layer_norm_backward: upstream, x, gain, mean, reciprocal_std, addend? -> dx, dgain, dbias ---
@@ -115,6 +122,10 @@ Types infer_backward(const Node& node) {
   if (node.has_input(5))
     check(node.in(5) == x, "[layer_norm_backward] addend is {}, x is {}", node.in(5).to_string(), x.to_string());
   return {{x}, {Shape{x.columns()}}, {Shape{x.columns()}}};
+}
+
+std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::hold, node.input_types[0].dtype);
 }
 
 int64_t scratch_backward(const Node& node, const DeviceFacts& facts, std::string_view) {
@@ -180,8 +191,8 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
-  const auto add = [&](const Shape& x, bool adds) {
-    list.push_back({.inputs = {{.type = {x}},
+  const auto add = [&](const Shape& x, bool adds, DType upstream = DType::f32) {
+    list.push_back({.inputs = {{.type = {x, upstream}},
                                {.type = {x}, .low = -2, .high = 2},
                                {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
                                {.type = {Shape{x.rows()}}, .low = -0.3, .high = 0.3},
@@ -195,13 +206,17 @@ std::vector<Case> cases_backward() {
   add({1031, 7}, true);
   add({211, 130}, true);
   add({3, 1031}, false);  // more than a subgroup's lanes hold in registers
+  add({211, 130}, true, DType::f16);
+  add({1031, 7}, true, DType::f16);
+  add({67, 130}, true, DType::bf16);
   return list;
 }
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(1).elements());
-  const double matrices = node.has_input(5) ? 4 : 3;
-  return {.bytes = 4 * (matrices * elements + 3 * static_cast<double>(node.in(1).columns())), .flops = 14 * elements};
+  const auto upstream = static_cast<double>(node.input_types[0].bytes());
+  const double matrices = upstream + (node.has_input(5) ? 12 : 8) * elements;
+  return {.bytes = matrices + 12 * static_cast<double>(node.in(1).columns()), .flops = 14 * elements};
 }
 
 const Op layer_norm_op = {.name = "layer_norm",
@@ -221,16 +236,19 @@ const Op layer_norm_backward_op = {.name = "layer_norm_backward",
                                    .reference = reference_backward,
                                    .cases = cases_backward,
                                    .cost = cost_backward,
-                                   .candidates = candidates,
+                                   .candidates = candidates_backward,
                                    .room = row_room,
                                    .scratch = scratch_backward,
+                                   .half_inputs = 0b1,
                                    .in_place = true,
                                    .addend = 5};
 
 }  // namespace
 
-Value layer_norm(Graph& graph, Value x, Value gain, Value bias, float epsilon) {
-  return graph.apply(layer_norm_op, {x, gain, bias}, {{"epsilon", static_cast<double>(epsilon)}});
+Value layer_norm(Graph& graph, Value x, Value gain, Value bias, float epsilon, DType result) {
+  Attributes attributes{{"epsilon", static_cast<double>(epsilon)}};
+  set_result_type(attributes, result);
+  return graph.apply(layer_norm_op, {x, gain, bias}, attributes);
 }
 
 }  // namespace vkformer

@@ -3,6 +3,10 @@
 // variant workgroup_int64: -DINT64
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
+// variant subgroup_f16: -DSUBGROUP -DHALF=1
+// variant subgroup_bf16: -DSUBGROUP -DHALF=2
 // With x^ = (x - mean) * reciprocal_std and g = upstream * gain, for each row
 //   dx = reciprocal_std * (g - mean of g - x^ * mean of (g x^)) + addend
 // and over the workgroup's rows the sums of upstream * x^ (gain) and of upstream (bias), which column_sum adds up.
@@ -23,7 +27,7 @@ void take_row(uint row) {
   const float reciprocal_std = args.reciprocal_std.v[row];
   vec2 x[COUNT], g[COUNT], g_sum = vec2(0), gx_sum = vec2(0);
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
-    const vec2 upstream = load2(args.upstream, start, n, whole(n), 0);
+    const vec2 upstream = load_reals2(args.upstream, start, n, whole(n), 0);
     x[n] = (load2(args.x, start, n, whole(n), mean) - mean) * reciprocal_std;
     g[n] = upstream * gain[n];
     gain_sums[n] += upstream * x[n];

@@ -125,7 +125,7 @@ const Op normed_product_op = {.name = "normed_product",
 }  // namespace
 
 Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const DeviceFacts& facts) {
-  const bool can = product.in(1).rank() == 2 && !product.has_input(3);
+  const bool can = norm.output_types[0].dtype == DType::f32 && product.in(1).rank() == 2 && !product.has_input(3);
   if (!can || matmul_candidates(product, facts).front() != "dot") return {};
   const MatmulProblem p = matmul_problem(product);
   return graph.apply(normed_product_op,

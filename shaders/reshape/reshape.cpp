@@ -33,7 +33,8 @@ void reference(const Node&, Inputs, Outputs) {}
 
 std::vector<Case> cases() {
   return {{.inputs = {{.type = {{2, 3, 5}}}}, .attributes = attributes_of({6, 5})},
-          {.inputs = {{.type = {{7}}}}, .attributes = attributes_of({1, 7, 1})}};
+          {.inputs = {{.type = {{7}}}}, .attributes = attributes_of({1, 7, 1})},
+          {.inputs = {{.type = {{3, 2, 5}, DType::f16}}}, .attributes = attributes_of({6, 5})}};
 }
 
 Cost cost(const Node&) { return {}; }
@@ -44,7 +45,8 @@ const Op reshape_op{.name = "reshape",
                     .reference = reference,
                     .cases = cases,
                     .cost = cost,
-                    .aliases = {0}};
+                    .aliases = {0},
+                    .half_inputs = 0b1};
 
 }  // namespace
 

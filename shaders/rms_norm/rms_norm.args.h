@@ -7,9 +7,9 @@ VKFORMER_SHARED_BEGIN
 
 // Bits of `outputs`: which outputs are wanted. The others have no storage.
 struct RmsNormArgs {
-  Floats x;               // [rows, C]
-  Floats gain;            // [C]
-  Floats y;               // [rows, C], bit 0
+  RowFloats x;            // [rows, C]
+  RowFloats gain;         // [C]
+  Reals y;                // [rows, C], bit 0
   Floats reciprocal_rms;  // [rows], bit 1
   Rows rows;
   float epsilon;
@@ -17,13 +17,13 @@ struct RmsNormArgs {
 };
 
 struct RmsNormBackwardArgs {
-  Floats upstream;        // [rows, C]
-  Floats x;               // [rows, C]
-  Floats gain;            // [C]
-  Floats reciprocal_rms;  // [rows]
-  Floats addend;          // [rows, C]
-  Floats dx;              // [rows, C], bit 0
-  Floats partial_sums;    // [groups, C]: one workgroup's part of dgain, bit 1
+  Reals upstream;          // [rows, C]
+  RowFloats x;             // [rows, C]
+  RowFloats gain;          // [C]
+  Floats reciprocal_rms;   // [rows]
+  RowFloats addend;        // [rows, C]
+  RowFloats dx;            // [rows, C], bit 0
+  RowFloats partial_sums;  // [groups, C]: one workgroup's part of dgain, bit 1
   Rows rows;
   uint outputs;
 };

@@ -3,6 +3,10 @@
 // variant workgroup_int64: -DINT64
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
+// variant subgroup_f16: -DSUBGROUP -DHALF=1
+// variant subgroup_bf16: -DSUBGROUP -DHALF=2
 // y = x * reciprocal_rms * gain for each row, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
@@ -23,7 +27,7 @@ void take_row(uint row) {
 
   if ((args.outputs & 1) != 0) {
     [[unroll]] for (uint n = 0; n < COUNT; ++n)
-      store2(args.y, start, n, whole(n), x[n] * reciprocal_rms * gain[n]);
+      store_reals2(args.y, start, n, whole(n), x[n] * reciprocal_rms * gain[n]);
   }
   if (lane() == 0 && (args.outputs & 2) != 0) args.reciprocal_rms.v[row] = reciprocal_rms;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shaders/column_sum/column_sum.h"
+#include "shaders/common/result_type.h"
 #include "shaders/common/rows.h"
 #include "shaders/rms_norm/rms_norm.args.h"
 
@@ -25,17 +26,19 @@ void check_input(const Node& node, size_t input, std::string_view name, size_t x
         name_of(node.input_types[input].dtype), node.in(input).to_string(), node.in(x).to_string(), wanted.to_string());
 }
 
-std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  return row_candidates(facts, node.in(0).columns(), RowUse::hold);
-}
-
 // --- rms_norm: x, gain -> y, reciprocal_rms ---
 
 Types infer(const Node& node) {
   check_matrix(node, 0);
   const Shape& x = node.in(0);
   check_input(node, 1, "gain", 0, Shape{x.columns()});
-  return {{x}, {Shape{x.rows()}}};
+  const TensorType y{x, result_type(node)};
+  check_whole_words(node, "y", y);
+  return {y, {Shape{x.rows()}}};
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::hold, node.output_types[0].dtype);
 }
 
 void record(Recorder& recorder, const Node& node) {
@@ -74,11 +77,12 @@ void reference(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const auto add = [&](Shape x, double low, double high, double epsilon) {
+  const auto add = [&](Shape x, double low, double high, double epsilon, DType result = DType::f32) {
     list.push_back(
         {.inputs = {{.type = {x}, .low = low, .high = high}, {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5}},
          .attributes = {{"epsilon", epsilon}},
          .reduction = x.columns()});
+    set_result_type(list.back().attributes, result);
   };
   add({1, 1}, -1, 1, 0.5);
   add({7}, -1, 1, 1e-5);
@@ -89,12 +93,15 @@ std::vector<Case> cases() {
   add({67, 130}, -3, 3, 1e-2);
   add({17, 130}, -0.5, 0.5, 1);  // epsilon outweighs the squares
   add({3, 1031}, -1, 1, 1e-5);   // more than a subgroup's lanes hold in registers
+  add({67, 130}, -3, 3, 1e-2, DType::f16);
+  add({13, 130}, -3, 3, 1e-2, DType::bf16);
   return list;
 }
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
-  return {.bytes = 4 * (2 * elements + static_cast<double>(node.in(0).columns())), .flops = 4 * elements};
+  const auto matrices = static_cast<double>(node.input_types[0].bytes() + node.output_types[0].bytes());
+  return {.bytes = matrices + 4 * static_cast<double>(node.in(0).columns()), .flops = 4 * elements};
 }
 
 // --- rms_norm_backward: upstream, x, gain, reciprocal_rms, addend? -> dx, dgain ---
@@ -102,11 +109,16 @@ Cost cost(const Node& node) {
 Types infer_backward(const Node& node) {
   check_matrix(node, 1);
   const Shape& x = node.in(1);
-  check_input(node, 0, "upstream", 1, x);
+  check(node.in(0) == x && node.input_types[0].dtype != DType::i32, "[rms_norm_backward] upstream is {} {}, x is {}",
+        name_of(node.input_types[0].dtype), node.in(0).to_string(), x.to_string());
   check_input(node, 2, "gain", 1, Shape{x.columns()});
   check_input(node, 3, "reciprocal_rms", 1, Shape{x.rows()});
   if (node.has_input(4)) check_input(node, 4, "addend", 1, x);
   return {{x}, {Shape{x.columns()}}};
+}
+
+std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
+  return row_candidates(facts, node.in(0).columns(), RowUse::hold, node.input_types[0].dtype);
 }
 
 int64_t scratch_backward(const Node& node, const DeviceFacts& facts, std::string_view) {
@@ -157,8 +169,8 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
-  const auto add = [&](const Shape& x, bool adds) {
-    list.push_back({.inputs = {{.type = {x}},
+  const auto add = [&](const Shape& x, bool adds, DType upstream = DType::f32) {
+    list.push_back({.inputs = {{.type = {x, upstream}},
                                {.type = {x}, .low = -2, .high = 2},
                                {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
                                {.type = {Shape{x.rows()}}, .low = 0.5, .high = 1.5},
@@ -173,13 +185,17 @@ std::vector<Case> cases_backward() {
   add({211, 64}, false);
   add({67, 130}, true);
   add({3, 1031}, false);  // more than a subgroup's lanes hold in registers
+  add({67, 130}, true, DType::f16);
+  add({1031, 7}, true, DType::f16);
+  add({211, 64}, false, DType::bf16);
   return list;
 }
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(1).elements());
   const auto vectors = static_cast<double>(2 * node.in(1).columns() + node.in(1).rows());
-  return {.bytes = 4 * ((node.has_input(4) ? 4 : 3) * elements + vectors), .flops = 9 * elements};
+  const auto upstream = static_cast<double>(node.input_types[0].bytes());
+  return {.bytes = upstream + (node.has_input(4) ? 12 : 8) * elements + 4 * vectors, .flops = 9 * elements};
 }
 
 const Op rms_norm_op = {.name = "rms_norm",
@@ -199,16 +215,19 @@ const Op rms_norm_backward_op = {.name = "rms_norm_backward",
                                  .reference = reference_backward,
                                  .cases = cases_backward,
                                  .cost = cost_backward,
-                                 .candidates = candidates,
+                                 .candidates = candidates_backward,
                                  .room = row_room,
                                  .scratch = scratch_backward,
+                                 .half_inputs = 0b1,
                                  .in_place = true,
                                  .addend = 4};
 
 }  // namespace
 
-Value rms_norm(Graph& graph, Value x, Value gain, float epsilon) {
-  return graph.apply(rms_norm_op, {x, gain}, {{"epsilon", static_cast<double>(epsilon)}});
+Value rms_norm(Graph& graph, Value x, Value gain, float epsilon, DType result) {
+  Attributes attributes{{"epsilon", static_cast<double>(epsilon)}};
+  set_result_type(attributes, result);
+  return graph.apply(rms_norm_op, {x, gain}, attributes);
 }
 
 bool is_rms_norm(const Node& node) { return node.op == &rms_norm_op; }

@@ -3,6 +3,10 @@
 // variant workgroup_int64: -DINT64
 // variant subgroup: -DSUBGROUP
 // variant subgroup_int64: -DSUBGROUP -DINT64
+// variant workgroup_f16: -DHALF=1
+// variant workgroup_bf16: -DHALF=2
+// variant subgroup_f16: -DSUBGROUP -DHALF=1
+// variant subgroup_bf16: -DSUBGROUP -DHALF=2
 // With x^ = x * reciprocal_rms and g = upstream * gain, for each row
 //   dx = reciprocal_rms * (g - x^ * mean of (g x^)) + addend
 // and over the workgroup's rows the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.
@@ -21,7 +25,7 @@ void take_row(uint row) {
   const float reciprocal_rms = args.reciprocal_rms.v[row];
   vec2 x[COUNT], g[COUNT], gx_sum = vec2(0);
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
-    const vec2 upstream = load2(args.upstream, start, n, whole(n), 0);
+    const vec2 upstream = load_reals2(args.upstream, start, n, whole(n), 0);
     x[n] = load2(args.x, start, n, whole(n), 0) * reciprocal_rms;
     g[n] = upstream * gain[n];
     gain_sums[n] += upstream * x[n];

@@ -6,10 +6,10 @@
 VKFORMER_SHARED_BEGIN
 
 struct RopeArgs {
-  Floats x;       // [rows, columns]
-  Floats table;   // [table_rows, rotary width]
-  Ints position;  // [offsets]; anything readable if offsets is 0
-  Floats y;       // [rows, columns]
+  Reals x;          // [rows, columns]
+  RowFloats table;  // [table_rows, rotary width]
+  Ints position;    // [offsets]; anything readable if offsets is 0
+  Reals y;          // [rows, columns]
   Rows rows;
   int positions;  // T: rows n and n + T are at the same place of their sequence
   int table_rows;

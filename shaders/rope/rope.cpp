@@ -20,12 +20,17 @@ struct Layout {
         half(node.integer("rotary_width") / 2),
         interleaved(node.flag("interleaved")),
         inverse(node.flag("inverse")) {}
+
+  /// Whether pairs of neighbours start at even columns everywhere.
+  bool paired(int64_t columns) const {
+    return columns % 2 == 0 && column % 2 == 0 && head_width % 2 == 0 && half % 2 == 0;
+  }
 };
 
 Types infer(const Node& node) {
   check(node.inputs.size() == 3 && node.has_input(0) && node.has_input(1), "[rope] takes x, table and a position");
-  check(node.input_types[0].dtype == DType::f32 && node.input_types[1].dtype == DType::f32,
-        "[rope] x is {} and table {}, both must be f32", name_of(node.input_types[0].dtype),
+  check(node.input_types[0].dtype != DType::i32 && node.input_types[1].dtype == DType::f32,
+        "[rope] x is {} and table {}, needs floats and f32", name_of(node.input_types[0].dtype),
         name_of(node.input_types[1].dtype));
   const Shape &x = node.in(0), &table = node.in(1);
   const int64_t column = node.integer("column"), heads = node.integer("heads");
@@ -43,11 +48,15 @@ Types infer(const Node& node) {
     check(node.input_types[2].dtype == DType::i32 && (node.in(2) == Shape{1} || node.in(2) == Shape{x[0]}),
           "[rope] position is {} {}, needs i32 [1] or [{}]", name_of(node.input_types[2].dtype), node.in(2).to_string(),
           x[0]);
+  check(!is_half(node.input_types[0].dtype) || Layout(node).paired(x.columns()),
+        "[rope] x is {}, whose words hold two columns: its columns {}, the head width {}, the first column {} and half "
+        "the rotary width {} must be even",
+        name_of(node.input_types[0].dtype), x.columns(), head_width, column, rotary_width / 2);
   return {node.input_types[0]};
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  return row_candidates(facts, node.in(0).columns(), RowUse::move);
+  return row_candidates(facts, node.in(0).columns(), RowUse::move, node.input_types[0].dtype);
 }
 
 void record(Recorder& recorder, const Node& node) {
@@ -71,9 +80,8 @@ void record(Recorder& recorder, const Node& node) {
   Launch launch =
       row_launch(recorder, "rope", RowUse::move, args.rows, columns, {args.x, args.table, args.y},
                  {static_cast<uint32_t>(layout.head_width), static_cast<uint32_t>(layout.half), layout.interleaved});
-  // Pairs of neighbours must start at even columns everywhere.
   uint32_t& paired = launch.constants[2];
-  paired = paired && layout.column % 2 == 0 && layout.head_width % 2 == 0 && layout.half % 2 == 0;
+  paired = paired && layout.paired(columns);
   recorder.dispatch(launch, args);
 }
 
@@ -156,6 +164,10 @@ std::vector<Case> cases() {
   add({2, 5, 8}, 2, 4, 4, 0, 3, {-3, -2}, {false, true});  // the first rows are before it
   add({1, 3, 40}, 1, 14, 12, 0, 3, {2147483647, 2147483647}, {false, true});
   add({1, 3, 40}, 1, 14, 12, 0, 3, {-2147483648.0, -2147483648.0}, {false, true});
+  // 16 bits, with columns on both sides that are copied.
+  const size_t wide = list.size();
+  add({3, 5, 40}, 2, 14, 12, 6, 13, {0, 8}, {false, true}, true);
+  for (size_t i = wide; i < list.size(); ++i) list[i].inputs[0].type.dtype = i == wide ? DType::f16 : DType::bf16;
   return list;
 }
 
@@ -164,7 +176,8 @@ Cost cost(const Node& node) {
   const Layout layout(node);
   const auto turned = static_cast<double>(node.in(0).rows() * layout.heads * 2 * layout.half);
   const auto angles = static_cast<double>(std::min(node.in(0)[1], node.in(1)[0]) * 2 * layout.half);
-  return {.bytes = 8 * turned + 4 * angles, .flops = 3 * turned};
+  const auto moved = 2 * static_cast<double>(size_of(node.input_types[0].dtype)) * turned;
+  return {.bytes = moved + 4 * angles, .flops = 3 * turned};
 }
 
 const Op rope_op = {.name = "rope",
@@ -176,6 +189,7 @@ const Op rope_op = {.name = "rope",
                     .cost = cost,
                     .candidates = candidates,
                     .room = row_room,
+                    .half_inputs = 0b1,
                     .in_place = true};
 
 }  // namespace

@@ -6,10 +6,10 @@
 VKFORMER_SHARED_BEGIN
 
 struct SliceArgs {
-  Floats source;  // the first column taken of the first row
+  Floats source;  // f32, or words of two 16-bit floats: the first column taken of the first row
   Floats target;  // where it goes
   Rows rows;
-  uint source_stride;  // floats from row to row
+  uint source_stride;  // words from row to row
   uint target_stride;
 };
 

@@ -14,9 +14,27 @@ struct Columns {
   int64_t stride;
 };
 
-uint64_t offset(int64_t columns) { return static_cast<uint64_t>(columns * size_of(DType::f32)); }
+/// Columns in 32-bit words: a float, or two floats of 16 bits, which are only moved.
+int64_t words(DType dtype, int64_t columns) { return is_half(dtype) ? columns / 2 : columns; }
 
-void copy(Recorder& recorder, int64_t rows, int64_t count, Columns source, Columns target) {
+uint64_t offset(DType dtype, int64_t columns) { return static_cast<uint64_t>(columns * size_of(dtype)); }
+
+/// Part of the columns: of 16-bit floats whole words everywhere.
+void check_type(const Node& node, std::initializer_list<int64_t> columns) {
+  const DType dtype = node.input_types[0].dtype;
+  check(dtype != DType::i32 && node.in(0).rank() >= 1, "[{}] takes floats [.., C], got {} {}", node.op->name,
+        name_of(dtype), node.in(0).to_string());
+  for (const int64_t count : columns)
+    check(!is_half(dtype) || count % 2 == 0,
+          "[{}] of {} {}, which moves in words of two: the first column and all numbers of columns must be even, not "
+          "{}",
+          node.op->name, name_of(dtype), node.in(0).to_string(), count);
+}
+
+void copy(Recorder& recorder, DType dtype, int64_t rows, int64_t columns, Columns source, Columns target) {
+  const int64_t count = words(dtype, columns);
+  source.stride = words(dtype, source.stride);
+  target.stride = words(dtype, target.stride);
   check_rows("slice", rows, std::max(source.stride, target.stride));
   const Rows shared = share_rows(recorder.device(), rows, count);
   Launch launch = row_launch(recorder, "slice", RowUse::move, shared, count, {source.first, target.first});
@@ -33,7 +51,7 @@ void copy(Recorder& recorder, int64_t rows, int64_t count, Columns source, Colum
 const Shape& narrow(const Node& node) { return node.op->name == "slice" ? node.out(0) : node.in(0); }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
-  return row_candidates(facts, narrow(node).columns(), RowUse::move);
+  return row_candidates(facts, words(node.input_types[0].dtype, narrow(node).columns()), RowUse::move);
 }
 
 /// Every case forward, and turned around for the backward kernel. Pairs of neighbours start aligned in all rows, in
@@ -41,11 +59,22 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
 struct Problem {
   Shape x;
   int64_t first, count;
+  DType dtype = DType::f32;
 };
 const Problem problems[] = {
-    {{1}, 0, 1},         {{1031, 3}, 2, 1},       {{2, 3, 37}, 36, 1},     {{3, 7}, 0, 7},
-    {{67, 137}, 130, 7}, {{2, 5, 260}, 130, 130}, {{67, 132}, 2, 130},     {{7, 131}, 0, 130},
-    {{3, 132}, 1, 130},  {{5, 1031}, 0, 1031},    {{2, 2664}, 1633, 1031},
+    {{1}, 0, 1},
+    {{1031, 3}, 2, 1},
+    {{2, 3, 37}, 36, 1},
+    {{3, 7}, 0, 7},
+    {{67, 137}, 130, 7},
+    {{2, 5, 260}, 130, 130},
+    {{67, 132}, 2, 130},
+    {{7, 131}, 0, 130},
+    {{3, 132}, 1, 130},
+    {{5, 1031}, 0, 1031},
+    {{2, 2664}, 1633, 1031},
+    {{2, 5, 520}, 260, 260, DType::f16},
+    {{67, 24}, 6, 14, DType::bf16},
 };
 
 // --- slice: x -> y ---
@@ -53,16 +82,17 @@ const Problem problems[] = {
 Types infer(const Node& node) {
   const Shape& x = node.in(0);
   const int64_t first = node.integer("first"), count = node.integer("count");
-  check(node.input_types[0].dtype == DType::f32 && x.rank() >= 1, "[slice] x is {} {}, it must be f32 [.., C]",
-        name_of(node.input_types[0].dtype), x.to_string());
+  check_type(node, {first, count, x.columns()});
   check(first >= 0 && count >= 1 && count <= x.columns() && first <= x.columns() - count,
         "[slice] {} columns from column {} on are not all in x {}", count, first, x.to_string());
-  return {{x.with_columns(count)}};
+  return {{x.with_columns(count), node.input_types[0].dtype}};
 }
 
 void record(Recorder& recorder, const Node& node) {
   const Shape &x = node.in(0), &y = node.out(0);
-  copy(recorder, x.rows(), y.columns(), {recorder.address(node.inputs[0]) + offset(node.integer("first")), x.columns()},
+  const DType dtype = node.input_types[0].dtype;
+  copy(recorder, dtype, x.rows(), y.columns(),
+       {recorder.address(node.inputs[0]) + offset(dtype, node.integer("first")), x.columns()},
        {recorder.address(node.outputs[0]), y.columns()});
 }
 
@@ -74,34 +104,33 @@ void reference(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  for (const auto& [x, first, count] : problems)
-    list.push_back({.inputs = {{.type = {x}}},
+  for (const auto& [x, first, count, dtype] : problems)
+    list.push_back({.inputs = {{.type = {x, dtype}}},
                     .attributes = {{"first", static_cast<double>(first)}, {"count", static_cast<double>(count)}}});
   return list;
 }
 
-Cost cost(const Node& node) { return {.bytes = 8 * static_cast<double>(node.out(0).elements()), .flops = 0}; }
+Cost cost(const Node& node) { return {.bytes = 2 * static_cast<double>(node.output_types[0].bytes()), .flops = 0}; }
 
 // --- slice_backward: upstream -> dx ---
 
 Types backward_infer(const Node& node) {
   const Shape& upstream = node.in(0);
   const int64_t first = node.integer("first"), columns = node.integer("columns");
-  check(node.input_types[0].dtype == DType::f32 && upstream.rank() >= 1,
-        "[slice_backward] upstream is {} {}, it must be f32 [.., count]", name_of(node.input_types[0].dtype),
-        upstream.to_string());
+  check_type(node, {first, upstream.columns(), columns});
   check(first >= 0 && upstream.columns() <= columns && first <= columns - upstream.columns(),
         "[slice_backward] upstream {} from column {} on is wider than {} columns", upstream.to_string(), first,
         columns);
-  return {{upstream.with_columns(columns)}};
+  return {{upstream.with_columns(columns), node.input_types[0].dtype}};
 }
 
 void backward_record(Recorder& recorder, const Node& node) {
   const Shape &upstream = node.in(0), &dx = node.out(0);
   const Region target = recorder.region(node.outputs[0]);
   if (upstream.columns() < dx.columns()) recorder.fill(target, 0);
-  copy(recorder, dx.rows(), upstream.columns(), {recorder.address(node.inputs[0]), upstream.columns()},
-       {target.address + offset(node.integer("first")), dx.columns()});
+  const DType dtype = node.input_types[0].dtype;
+  copy(recorder, dtype, dx.rows(), upstream.columns(), {recorder.address(node.inputs[0]), upstream.columns()},
+       {target.address + offset(dtype, node.integer("first")), dx.columns()});
 }
 
 void backward_reference(const Node& node, Inputs in, Outputs out) {
@@ -113,15 +142,15 @@ void backward_reference(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> backward_cases() {
   std::vector<Case> list;
-  for (const auto& [x, first, count] : problems)
+  for (const auto& [x, first, count, dtype] : problems)
     list.push_back(
-        {.inputs = {{.type = {x.with_columns(count)}}},
+        {.inputs = {{.type = {x.with_columns(count), dtype}}},
          .attributes = {{"first", static_cast<double>(first)}, {"columns", static_cast<double>(x.columns())}}});
   return list;
 }
 
 Cost backward_cost(const Node& node) {
-  return {.bytes = 4 * static_cast<double>(node.in(0).elements() + node.out(0).elements()), .flops = 0};
+  return {.bytes = static_cast<double>(node.input_types[0].bytes() + node.output_types[0].bytes()), .flops = 0};
 }
 
 const Op slice_backward_op = {.name = "slice_backward",
@@ -131,7 +160,8 @@ const Op slice_backward_op = {.name = "slice_backward",
                               .cases = backward_cases,
                               .cost = backward_cost,
                               .candidates = candidates,
-                              .room = row_room};
+                              .room = row_room,
+                              .half_inputs = 0b1};
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   if (!upstream[0]) return {{}};
@@ -147,7 +177,8 @@ const Op slice_op = {.name = "slice",
                      .cases = cases,
                      .cost = cost,
                      .candidates = candidates,
-                     .room = row_room};
+                     .room = row_room,
+                     .half_inputs = 0b1};
 
 }  // namespace
 

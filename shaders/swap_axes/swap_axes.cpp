@@ -8,7 +8,7 @@
 namespace vkformer {
 namespace {
 
-/// x as [N, A, B, D].
+/// x as [N, A, B, D], D in 32-bit words: a float, or two floats of 16 bits, which are only moved.
 struct Layout {
   int64_t n = 1, a, b, d = 1;
 
@@ -19,6 +19,7 @@ struct Layout {
     b = x[axis + 1];
     for (int i = 0; i < axis; ++i) n *= x[i];
     for (int i = axis + 2; i < x.rank(); ++i) d *= x[i];
+    if (is_half(node.input_types[0].dtype)) d /= 2;
   }
   int64_t rows() const { return n * a * b; }
 };
@@ -32,9 +33,16 @@ Shape swapped(const Shape& x, int64_t first_axis) {
 }
 
 Types infer(const Node& node) {
-  check(node.input_types[0].dtype == DType::f32, "[swap_axes] x is {}, it must be f32",
-        name_of(node.input_types[0].dtype));
-  return {{swapped(node.in(0), node.integer("first_axis"))}};
+  const auto& [x, dtype] = node.input_types[0];
+  const int64_t first_axis = node.integer("first_axis");
+  check(dtype != DType::i32, "[swap_axes] x is i32, it must have floats");
+  const Shape y = swapped(x, first_axis);
+  int64_t row = 1;
+  for (int i = static_cast<int>(first_axis) + 2; i < x.rank(); ++i) row *= x[i];
+  check(!is_half(dtype) || row % 2 == 0,
+        "[swap_axes] x is {} {}, which moves in words of two: behind the swapped axes there must be an even number",
+        name_of(dtype), x.to_string());
+  return {{y, dtype}};
 }
 
 // A CPU driver computes a row's place once for all its columns; that pays unless rows are short.
@@ -81,7 +89,8 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
-  const Layout l(node);
+  Layout l(node);
+  l.d = node.in(0).elements() / l.rows();
   for (int64_t n = 0; n < l.n; ++n)
     for (int64_t i = 0; i < l.a; ++i)
       for (int64_t j = 0; j < l.b; ++j)
@@ -90,8 +99,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
 }
 
 std::vector<Case> cases() {
-  const auto of = [](const Shape& x, double first_axis) {
-    return Case{.inputs = {{.type = {x}}}, .attributes = {{"first_axis", first_axis}}};
+  const auto of = [](const Shape& x, double first_axis, DType dtype = DType::f32) {
+    return Case{.inputs = {{.type = {x, dtype}}}, .attributes = {{"first_axis", first_axis}}};
   };
   return {of({1, 1}, 0),
           of({3, 7}, 0),
@@ -105,10 +114,12 @@ std::vector<Case> cases() {
           of({2, 13, 3, 3, 64}, 2),  // GPT-NeoX: [B, T, H, 3, D] -> [B, T, 3, H, D]
           of({62, 3, 64}, 0),        // XLNet: [B T, H, D] -> [H, B T, D]
           of({2, 3, 4, 8, 2, 1}, 0),
-          of({2, 3, 5, 1031}, 1)};
+          of({2, 3, 5, 1031}, 1),
+          of({2, 11, 5, 14}, 1, DType::f16),
+          of({2, 13, 3, 128}, 1, DType::bf16)};
 }
 
-Cost cost(const Node& node) { return {.bytes = 8 * static_cast<double>(node.out(0).elements()), .flops = 0}; }
+Cost cost(const Node& node) { return {.bytes = 2 * static_cast<double>(node.output_types[0].bytes()), .flops = 0}; }
 
 const Op swap_axes_op = {.name = "swap_axes",
                          .infer = infer,
@@ -118,7 +129,8 @@ const Op swap_axes_op = {.name = "swap_axes",
                          .cases = cases,
                          .cost = cost,
                          .candidates = candidates,
-                         .room = row_room};
+                         .room = row_room,
+                         .half_inputs = 0b1};
 
 }  // namespace
 
