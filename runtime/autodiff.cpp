@@ -5,6 +5,7 @@
 
 #include "runtime/op.h"
 #include "runtime/passes/recompute.h"
+#include "shaders/cast/cast.h"
 
 namespace vkformer {
 
@@ -18,6 +19,7 @@ bool adds_itself(const Graph& graph, Value total, Value part) {
   const Node& node = nodes[static_cast<size_t>(producer)];
   const int addend = node.op->addend;
   if (addend < 0 || node.has_input(static_cast<size_t>(addend)) || node.outputs[0] != part) return false;
+  if (graph.info(total).type.dtype != graph.info(part).type.dtype) return false;
   return std::none_of(nodes.begin() + producer + 1, nodes.end(), [&](const Node& later) {
     return std::find(later.inputs.begin(), later.inputs.end(), part) != later.inputs.end();
   });
@@ -68,14 +70,20 @@ Values differentiate(Graph& graph, Value loss, Value seed, std::span<const Value
       check(graph.shape(contributions[i]) == node.in(i), "[{}] gradient {} has shape {}, the input {}", node.op->name,
             i, graph.shape(contributions[i]).to_string(), node.in(i).to_string());
       Value& total = gradient_of[static_cast<size_t>(node.inputs[i].id)];
-      const Value part = contributions[i];
+      Value part = contributions[i];
       const int producer = graph.info(part).producer;
       const bool own = producer >= first_of_rule && std::count(contributions.begin(), contributions.end(), part) == 1;
       if (total && own && adds_itself(graph, total, part)) {
         graph.supply(producer, static_cast<size_t>(graph.nodes()[static_cast<size_t>(producer)].op->addend), total);
         total = part;
+      } else if (!total) {
+        total = part;
       } else {
-        total = total ? graph.apply(*add_op, {total, part}) : part;
+        if (graph.info(total).type.dtype != graph.info(part).type.dtype) {
+          total = cast(graph, total, DType::f32);
+          part = cast(graph, part, DType::f32);
+        }
+        total = graph.apply(*add_op, {total, part});
       }
     }
   }

@@ -221,6 +221,42 @@ TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[pre
   }
 }
 
+TEST_CASE("on GPUs values between ops and their gradients have 16 bits, too, and models learn the same",
+          "[precision][device][one_driver]") {
+  const nlohmann::json even = [] {
+    nlohmann::json config = llama;
+    config["intermediate_size"] = 36;
+    config["vocab_size"] = 24;
+    return config;
+  }();
+  for (const nlohmann::json& config : {gpt2, even}) {
+    const Model model = model_of(config);
+    const auto losses = [&](DType products) {
+      auto backend = make_backend("", {.as_gpu = true});
+      Trainer trainer(*backend, model, {.learning_rate = 3e-3, .warmup = 0, .products = products},
+                      {.rows = 2, .positions = 4});
+      initialize(trainer.store(), model.parameters, 7);
+      std::vector<float> all;
+      for (int64_t i = 1; i <= 12; ++i) all.push_back(static_cast<float>(trainer.step(i, ids, ids)));
+      all.push_back(static_cast<float>(trainer.evaluate(ids, ids)));
+      return all;
+    };
+    const auto full = losses(DType::f32);
+    for (DType products : {DType::f16, DType::bf16}) {
+      const auto mixed = losses(products);
+      CHECK(mixed.back() < 0.9f * mixed.front());
+      CHECK(largest_difference(full, mixed) > 0);
+      CHECK(largest_difference(full, mixed) < (products == DType::f16 ? 0.01 : 0.05));
+      // Nothing is made f32 again but gradients on their way to the residual stream.
+      const Graph graph = build_loss_and_gradients(model, {.rows = 2, .positions = 4}, false, {products, true}).graph;
+      // What has 16 bits is never made f32 again in between.
+      CHECK(std::ranges::none_of(graph.nodes(), [](const Node& node) {
+        return node.op->name == "cast" && is_half(node.input_types[0].dtype);
+      }));
+    }
+  }
+}
+
 TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale", "[precision][device][one_driver]") {
   const Model model = model_of(gpt2);
   for (const char* device : {"reference", ""})

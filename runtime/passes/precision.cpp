@@ -1,6 +1,7 @@
 #include "runtime/passes/precision.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -77,27 +78,23 @@ class HalfWriter {
         dtype_(precision.products) {}
 
   Values add(Rewritten& copy, const Node& node, Values inputs) {
-    Graph& graph = copy.graph;
-    Values rounded = inputs, operands_alone = inputs, none = inputs;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i]) continue;
-      const bool operand = rounds(node, i);
-      if (operand) rounded[i] = operands_alone[i] = as(graph, inputs[i], dtype_);
-      if (is_half(graph.info(inputs[i]).type.dtype)) none[i] = as(graph, inputs[i], DType::f32);
-      if (!operand) operands_alone[i] = none[i];
-    }
     Attributes narrow = node.attributes;
     narrow.set("result", static_cast<double>(dtype_));
-    const bool taken =
-        values_ && std::ranges::all_of(node.outputs, [&](Value value) { return values_->taken(value); });
-    // In 16 bits what it takes; then what it must; then nothing.
-    for (const Values& tried : {rounded, operands_alone, none}) {
-      const std::optional<Types> usual = types_of(node_of(graph, node, tried, node.attributes));
-      const std::optional<Types> result = taken ? types_of(node_of(graph, node, tried, narrow)) : std::nullopt;
-      if (result && result != usual) return graph.add(*node.op, tried, narrow);
-      if (usual) return graph.add(*node.op, tried, node.attributes);
+    const bool taken = values_ && std::ranges::all_of(node.outputs, [&](Value value) { return values_->taken(value); });
+    // In 16 bits what it takes; then what is rounded for it alone; then nothing.
+    const auto as_it_is = [](size_t, DType dtype) { return dtype; };
+    const auto f32 = [](size_t, DType dtype) { return is_half(dtype) ? DType::f32 : dtype; };
+    for (const auto& others :
+         {std::function<DType(size_t, DType)>(as_it_is), std::function<DType(size_t, DType)>(f32)}) {
+      const auto rounded = [&](size_t i, DType dtype) { return rounds(node, i) ? dtype_ : others(i, dtype); };
+      const Node usual = typed(copy.graph, node, inputs, rounded);
+      Node result = usual;
+      result.attributes = narrow;
+      const std::optional<Types> usual_types = types_of(usual), result_types = types_of(result);
+      if (taken && result_types && result_types != usual_types) return add_as(copy.graph, result, inputs);
+      if (usual_types) return add_as(copy.graph, usual, inputs);
     }
-    return graph.add(*node.op, none, node.attributes);  // says what is wrong
+    return add_as(copy.graph, typed(copy.graph, node, inputs, f32), inputs);
   }
 
  private:
@@ -105,18 +102,24 @@ class HalfWriter {
     return values_ ? HalfValues::rounds(node, input) : is_matmul(node) && input < 2;
   }
 
-  static Node node_of(const Graph& graph, const Node& node, const Values& inputs, const Attributes& attributes) {
-    Node changed = node;
-    changed.attributes = attributes;
+  /// The node with other types of its inputs.
+  static Node typed(const Graph& graph, Node node, const Values& inputs,
+                    const std::function<DType(size_t, DType)>& type) {
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i]) changed.input_types[i] = graph.info(inputs[i]).type;
-    return changed;
+      if (inputs[i]) node.input_types[i].dtype = type(i, graph.info(inputs[i]).type.dtype);
+    return node;
+  }
+
+  /// Of these values, cast to the node's types.
+  Values add_as(Graph& graph, const Node& node, Values inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i]) inputs[i] = as(graph, inputs[i], node.input_types[i].dtype);
+    return graph.add(*node.op, std::move(inputs), node.attributes);
   }
 
   /// The value in another type; what several nodes read is rounded once.
   Value as(Graph& graph, Value value, DType dtype) {
-    const DType from = graph.info(value).type.dtype;
-    if (from == dtype || from == DType::i32 || (is_half(from) && dtype != DType::f32)) return value;
+    if (graph.info(value).type.dtype == dtype) return value;
     Value& known = casts_[value.id];
     if (!known) known = cast(graph, value, dtype);
     return known;
