@@ -3,6 +3,7 @@
 #include "runtime/op.h"
 #include "runtime/passes/rewrite.h"
 #include "shaders/gated_unit/gated_unit.h"
+#include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/normed_product/normed_product.h"
 #include "shaders/rms_norm/rms_norm.h"
@@ -41,12 +42,13 @@ Graph fused(const Graph& graph, const DeviceFacts& facts) {
       if (const Node* found = source_of(copy.graph, inputs[0])) {
         const Node source = *found;  // adding nodes moves the graph's
         Value y;
-        if (is_product && is_rms_norm(source) && (node.outputs.size() == 1 || unused(node.outputs[1]))) {
+        if (is_product && (is_rms_norm(source) || is_layer_norm(source)) &&
+            (node.outputs.size() == 1 || unused(node.outputs[1]))) {
           Node product = node;
           product.inputs = inputs;
           y = fuse_norm(copy.graph, source, product, facts);
         }
-        if (is_gate && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node);
+        if (is_gate && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node, facts);
         if (y) return {y};
       }
     return copy.graph.add(*node.op, std::move(inputs), node.attributes);

@@ -11,5 +11,6 @@ namespace vkformer {
 /// The node also gives the mean and the reciprocal standard deviation of each row, [rows], for the backward pass; they
 /// cost no memory when nobody uses them. Gradients flow through y only.
 Value layer_norm(Graph& graph, Value x, Value gain, Value bias, float epsilon);
+bool is_layer_norm(const Node& node);
 
 }  // namespace vkformer
