@@ -96,6 +96,8 @@ class Program {
   virtual void run() = 0;
   /// The value of an output after the last run.
   std::vector<float> read(const std::string& output) const;
+  /// Of one that is i32.
+  std::vector<int32_t> read_ints(const std::string& output) const;
 
   virtual const MemoryPlan& plan() const = 0;
   virtual Counters counters() const { return {}; }
