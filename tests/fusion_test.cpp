@@ -130,13 +130,29 @@ TEST_CASE("a token of LLaMA takes seven nodes a layer", "[fusion]") {
   CHECK(running(graph) == expected);
 }
 
-TEST_CASE("a token of GPT-2 takes six nodes a layer on a GPU", "[fusion]") {
-  const Model model = make_gpt2({.vocabulary = 31, .context = 23, .width = 32, .layers = 2, .heads = 4, .inner = 128});
+TEST_CASE("a token takes five nodes a layer on a GPU", "[fusion]") {
   const DeviceFacts facts = gpu();
-  const Graph graph = build_generation(model, {.capacity = 16}, 1, &facts);
-  const Names layer{"normed_product", "cache_write", "attention", "matmul", "normed_product", "matmul"};
-  Names expected{"embedding"};
-  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), layer.begin(), layer.end());
-  expected.push_back("normed_product");
-  CHECK(running(graph) == expected);
+  const auto check_layers = [&](const Model& model, const Names& layer, int64_t capacity) {
+    const Graph graph = build_generation(model, {.rows = 3, .capacity = capacity, .left_padded = true}, 1, &facts);
+    Names expected{"embedding"};
+    for (int i = 0; i < 2; ++i) expected.insert(expected.end(), layer.begin(), layer.end());
+    expected.push_back("normed_product");
+    CHECK(running(graph) == expected);
+  };
+  const Names five{"normed_product", "cached_attention", "matmul", "normed_product", "matmul"};
+  check_layers(make_gpt2({.vocabulary = 31, .context = 23, .width = 32, .layers = 2, .heads = 4, .inner = 128}), five,
+               16);
+  LlamaConfig llama{.vocabulary = 31,
+                    .context = 4096,
+                    .width = 32,
+                    .inner = 48,
+                    .layers = 2,
+                    .heads = 4,
+                    .kv_heads = 2,
+                    .head_width = 8};
+  check_layers(make_llama(llama), five, 2048);
+  const Names apart{"normed_product", "rope", "cache_write", "attention", "matmul", "normed_product", "matmul"};
+  check_layers(make_llama(llama), apart, 2049);
+  llama.head_width = 10;  // no whole quads
+  check_layers(make_llama(llama), apart, 16);
 }
