@@ -100,7 +100,7 @@ void record(Recorder& recorder, const Node& node) {
   };
   const int64_t window = std::min(s.window, int64_t{1} << 29);
   const uint32_t threads = facts.max_workgroup_size >= 512 ? 512 : 256;
-  const uint32_t subgroup = facts.full_subgroups ? facts.subgroup_size : 1;
+  const uint32_t subgroup = facts.roomy_subgroup();
   const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / 4)));
   const uint32_t capacity = std::max(std::bit_ceil(constant(s.keys)), 256u);
   const CachedAttentionArgs args{

@@ -9,6 +9,8 @@ namespace vkformer {
 namespace {
 
 constexpr int64_t most_rows = 8;
+/// With 1024 invocations some of Apple's and Adreno's find no registers.
+constexpr uint32_t most_threads = 512;
 /// Bytes of a workgroup's shared memory that sums may take, and all of it: several workgroups share a core.
 constexpr int64_t most_sum_bytes = 16384, most_shared_bytes = 32768;
 
@@ -27,12 +29,6 @@ struct Teams {
   int64_t sum_bytes(const MatmulProblem& p) const { return int64_t{4} * threads / met(p.transpose_b) * p.m * columns; }
 };
 
-/// Lanes that share a thread's registers have the most of them in the narrowest subgroups.
-uint32_t subgroup_of(const DeviceFacts& facts) {
-  if (!facts.full_subgroups) return 1;
-  return facts.lanes_share_registers() ? facts.min_subgroup_size : facts.subgroup_size;
-}
-
 /// b transposed: several columns a team spare loads of a, several invocations a column keep the memory busy, with four
 /// loads of 16 bytes each under way.
 void share_transposed(Teams& shared, const MatmulProblem& p, int64_t wanted, bool gated) {
@@ -44,23 +40,23 @@ void share_transposed(Teams& shared, const MatmulProblem& p, int64_t wanted, boo
   while (shared.team < shared.threads && invocations() < wanted && 2 * shared.team * grain <= p.k) shared.team *= 2;
 }
 
-/// b as it is: at least four teams, which read 32 bytes (16 bits) side by side; then longer ones, each of which has a
-/// quad of rows of b and more for every invocation.
-void share_plain(Teams& shared, const MatmulProblem& p, int64_t wanted, uint32_t most_threads) {
+/// b as it is: so many teams that they read at least 32 bytes side by side; then longer ones, each of which has a quad
+/// of rows of b and more for every invocation.
+void share_plain(Teams& shared, const MatmulProblem& p, int64_t wanted, uint32_t most) {
   const auto groups = [&] { return p.batch * groups_for(p.n, 4 * shared.teams()); };
   shared.team = shared.threads / 16;
-  while (shared.teams() > 4 && groups() * shared.threads < wanted) shared.team *= 2;
-  while (shared.threads < most_threads && groups() * shared.threads < wanted && 8 * shared.team <= p.k)
+  while (4 * shared.teams() * size_of(p.b_type) > 32 && groups() * shared.threads < wanted) shared.team *= 2;
+  while (shared.threads < most && groups() * shared.threads < wanted && 8 * shared.team <= p.k)
     shared.threads *= 2, shared.team *= 2;
 }
 
 Teams share(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
   const int64_t wanted = int64_t{512} * (facts.cores > 0 ? facts.cores : 64);
-  Teams shared{.subgroup = subgroup_of(facts)};
+  Teams shared{.subgroup = facts.roomy_subgroup()};
   if (p.transpose_b)
     share_transposed(shared, p, wanted, gated);
   else
-    share_plain(shared, p, wanted, std::min(facts.max_workgroup_size, 1024u));
+    share_plain(shared, p, wanted, std::min(facts.max_workgroup_size, most_threads));
   while (shared.sum_bytes(p) > most_sum_bytes) shared.threads /= 2, shared.team /= 2;
   return shared;
 }
