@@ -159,6 +159,22 @@ TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][oth
   }
 }
 
+TEST_CASE("what is no number goes before the likeliest token, so that it is seen", "[generation][device]") {
+  for (const auto& backend : {make_backend(""), make_reference_backend()}) {
+    Graph graph;
+    const TopK choices = top_k(graph, graph.input("x", {1, 5}), 3);
+    graph.mark_output(choices.values, "values");
+    graph.mark_output(choices.indices, "indices");
+    const auto program = backend->compile(graph, nullptr);
+    program->write("x", std::vector<float>{-0.0f, 0.0f, -INFINITY, -std::nanf(""), INFINITY});
+    program->run();
+    CHECK(program->read_ints("indices") == Ids{3, 4, 0});
+    const auto search = make_search({.max_new_tokens = 2, .do_sample = true, .top_k = 3}, {{1}}, 5);
+    CHECK_THAT(error_of([&] { search->advance(program->read("values"), program->read_ints("indices")); }),
+               ContainsSubstring("the logits of row 0 are not finite"));
+  }
+}
+
 TEST_CASE("only sequences that may be cut end with the context", "[generation]") {
   const Model gpt2 = fixture_model("gpt2");  // 32 positions
   const Ids five{1, 2, 3, 4, 5};
