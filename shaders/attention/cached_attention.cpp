@@ -310,9 +310,10 @@ std::optional<CachedAttention> find_cached_attention(const Graph& graph, int att
     return {};
   const Node& write = node_at(found.write);
   const Value x = node.inputs[attention_q];
-  const bool together = write.inputs[1] == x && write.inputs[2] == node.inputs[attention_position] &&
-                        used(write.outputs[0]) == 1 && write.integer("column") == p.q.column + p.q.width &&
-                        p.k.column == 0 && p.v.column == p.k.width && p.v.stride == p.k.width + p.v.width;
+  const bool together = node.input_types[attention_q].dtype == DType::f32 && write.inputs[1] == x &&
+                        write.inputs[2] == node.inputs[attention_position] && used(write.outputs[0]) == 1 &&
+                        write.integer("column") == p.q.column + p.q.width && p.k.column == 0 &&
+                        p.v.column == p.k.width && p.v.stride == p.k.width + p.v.width;
   if (!together) return {};
   // Only where nothing else reads what it has turned.
   found.turn = used(x) == 2 ? producer(graph, x, is_rope) : -1;

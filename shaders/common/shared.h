@@ -13,7 +13,6 @@ using FloatQuads = uint64_t;  ///< address of f32 read four at a time; must be 1
 using Ints = uint64_t;        ///< address of i32
 using Halves = uint64_t;      ///< address of 16-bit floats, read as words of two; must be 4-byte aligned
 using HalfQuads = uint64_t;   ///< address of 16-bit floats read four at a time; must be 8-byte aligned
-using HalfOctets = uint64_t;  ///< address of 16-bit floats read eight at a time; must be 16-byte aligned
 }  // namespace vkformer
 #define VKFORMER_SHARED_BEGIN namespace vkformer {
 #define VKFORMER_SHARED_END }
@@ -27,7 +26,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer FloatQuads 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Ints { int v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Halves { uint v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer HalfQuads { uvec2 v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfOctets { uvec4 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks { uvec4 v[]; };  // eight at a time
 #define VKFORMER_SHARED_BEGIN
 #define VKFORMER_SHARED_END
 // Push constants: PUSH(LayerNormArgs) makes the fields available as `args.x`.

@@ -198,7 +198,8 @@ const Op normed_product_op = {.name = "normed_product",
 
 Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const DeviceFacts& facts) {
   const MatmulProblem p = matmul_problem(product);
-  if (product.in(1).rank() != 2 || p.transpose_a || p.a_type != DType::f32) return {};
+  const bool all_f32 = p.a_type == DType::f32 && product.output_types[0].dtype == DType::f32;
+  if (product.in(1).rank() != 2 || p.transpose_a || !all_f32) return {};
   const bool is_centred = is_layer_norm(norm);
   const std::string_view kernel = matmul_candidates(product, facts).front();
   const bool can = (kernel == "dot" && dot_norm_legal(p, facts, is_centred)) ||

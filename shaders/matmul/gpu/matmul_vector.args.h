@@ -4,7 +4,7 @@
 
 #ifndef __cplusplus
 #ifdef B_HALF
-#define B_VECTORS HalfOctets
+#define B_VECTORS HalfPacks
 #else
 #define B_VECTORS FloatQuads
 #endif
