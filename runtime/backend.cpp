@@ -91,6 +91,15 @@ void Program::write(const std::string& input, std::span<const int32_t> data) {
   write_bytes(checked_input(graph_, input, DType::i32, data.size()), std::as_bytes(data));
 }
 
+std::vector<int32_t> Program::read_ints(const std::string& output) const {
+  const Value value = graph_.find(output);
+  const ValueInfo& info = graph_.info(value);
+  check(info.output && info.type.dtype == DType::i32, "'{}' is not an i32 output of the program", output);
+  std::vector<int32_t> data(static_cast<size_t>(info.type.elements()));
+  read_bytes(value, std::as_writable_bytes(std::span(data)));
+  return data;
+}
+
 std::vector<float> Program::read(const std::string& output) const {
   const Value value = graph_.find(output);
   const ValueInfo& info = graph_.info(value);

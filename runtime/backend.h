@@ -53,14 +53,19 @@ struct Timing {
   Cost cost;
 };
 
+/// What one run of a program submits.
+struct CommandCounts {
+  uint64_t dispatches = 0;  ///< and copies and fills
+  uint64_t barriers = 0;
+};
+
 /// Counts work that must not happen while a program is replayed.
 struct Counters {
   uint64_t runs = 0;
   uint64_t recorded_dispatches = 0;  ///< dispatches written into command buffers since the program was made
   uint64_t command_buffers = 0;      ///< recorded since the program was made
   uint64_t allocations = 0;          ///< device memory allocations of the whole backend
-  uint64_t dispatches = 0;           ///< dispatches, copies and fills of one run
-  uint64_t barriers = 0;             ///< of one run
+  CommandCounts commands;            ///< of one run
   uint64_t segments = 0;             ///< submissions of one run
   double seconds = 0;                ///< of all runs, from the first submission until the device is done
 };
@@ -91,6 +96,8 @@ class Program {
   virtual void run() = 0;
   /// The value of an output after the last run.
   std::vector<float> read(const std::string& output) const;
+  /// Of one that is i32.
+  std::vector<int32_t> read_ints(const std::string& output) const;
 
   virtual const MemoryPlan& plan() const = 0;
   virtual Counters counters() const { return {}; }
@@ -136,8 +143,11 @@ class Backend {
   virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options = {},
                                            std::shared_ptr<Workspace> workspace = nullptr) = 0;
   /// Has the driver make the pipelines that compile() would use, and waits for them; allocates no memory. What became
-  /// of each, also of those it could not make, is in pipeline_log(). The reference has none.
-  virtual void make_pipelines(const Graph& /*graph*/, const StoreLayout& /*layout*/, const PlanOptions& = {}) {}
+  /// of each, also of those it could not make, is in pipeline_log(). Gives what a run would submit. The reference has
+  /// none.
+  virtual CommandCounts make_pipelines(const Graph& /*graph*/, const StoreLayout& /*layout*/, const PlanOptions& = {}) {
+    return {};
+  }
 
   /// Measured choices that plan() and compile() follow from now on; nullptr (at first): the heuristics alone decide.
   void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }

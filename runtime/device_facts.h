@@ -79,6 +79,11 @@ struct DeviceFacts {
   /// A GPU on which a subgroup's lanes divide the registers of a thread (Intel): wide subgroups have few each. Told by
   /// sizes below 32 among several.
   bool lanes_share_registers() const { return !is_cpu() && !one_subgroup_size() && min_subgroup_size < 32; }
+  /// Lanes of the full subgroups in which each has the most registers; 1: full ones can't be had.
+  uint32_t roomy_subgroup() const {
+    if (!full_subgroups) return 1;
+    return lanes_share_registers() ? min_subgroup_size : subgroup_size;
+  }
   /// Whether this build has kernels, and the device products, for operands of that type.
   bool runs_matrix_kernels(DType type) const {
     const auto offered = [type](const MatrixShape& shape) { return shape.type == type; };

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "models/families/gpt2/gpt2.h"
 #include "models/families/llama/llama.h"
 #include "models/generation/generation.h"
 #include "runtime/plan.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/gated_unit/gated_unit.h"
+#include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/rms_norm/rms_norm.h"
 
@@ -31,6 +33,18 @@ DeviceFacts lavapipe() {
   return facts;
 }
 
+DeviceFacts gpu() {
+  DeviceFacts facts;
+  facts.kind = DeviceKind::discrete;
+  facts.subgroup_size = facts.min_subgroup_size = facts.max_subgroup_size = 32;
+  facts.subgroup_shuffle = facts.full_subgroups = true;
+  facts.max_workgroup_size = 1024;
+  std::fill_n(facts.max_workgroups, 3, 65535u);
+  facts.shared_memory = 49152;
+  facts.cores = 132;
+  return facts;
+}
+
 /// Names of the nodes that run, in order; reshapes don't.
 std::vector<std::string> running(const Graph& graph) {
   std::vector<std::string> names;
@@ -42,6 +56,8 @@ std::vector<std::string> running(const Graph& graph) {
 struct Parts {
   int64_t rows = 1;
   int64_t columns = 64;  ///< of what the product reads: vectors of 8
+  bool centred = false;  ///< layer_norm
+  bool transpose_b = true;
   bool residual = false;
   Activation activation = Activation::none;
   bool gate = true;
@@ -51,10 +67,12 @@ struct Parts {
 
 std::vector<std::string> fused_parts(const Parts& parts, const DeviceFacts& facts = lavapipe()) {
   Graph graph;
-  const Value x = graph.input("x", {parts.rows, parts.columns}), w = graph.input("w", {32, parts.columns});
+  const Value x = graph.input("x", {parts.rows, parts.columns}), gain = graph.input("gain", {parts.columns});
+  const Value w = graph.input("w", parts.transpose_b ? Shape{32, parts.columns} : Shape{parts.columns, 32});
   const Value residual = parts.residual ? graph.input("residual", {parts.rows, 32}) : Value{};
-  const Value normed = rms_norm(graph, x, graph.input("gain", {parts.columns}), 1e-5f);
-  Value y = matmul(graph, normed, w, {.transpose_b = true, .activation = parts.activation, .residual = residual});
+  const Value normed = parts.centred ? layer_norm(graph, x, gain, {}, 1e-5f) : rms_norm(graph, x, gain, 1e-5f);
+  Value y = matmul(graph, normed, w,
+                   {.transpose_b = parts.transpose_b, .activation = parts.activation, .residual = residual});
   if (parts.keeps_product) graph.mark_output(y, "product");
   if (parts.keeps_pre_activation) graph.mark_output(graph.nodes().back().outputs[1], "pre_activation");
   if (parts.gate) y = gated_unit(graph, Gate::silu, y);
@@ -71,18 +89,27 @@ TEST_CASE("a norm, its product and a gate are one node where the product is dot'
   CHECK(fused_parts({.rows = 2, .gate = false}) == Names{"normed_product"});
   CHECK(fused_parts({.activation = Activation::relu, .gate = false}) == Names{"normed_product"});
   CHECK(fused_parts({.activation = Activation::relu}) == Names{"normed_product", "gated_unit"});
+  CHECK(fused_parts({.residual = true}) == Names{"normed_product", "gated_unit"});
+}
+
+TEST_CASE("GPUs take in layer_norm as well, for eight rows, whichever way the weights lie", "[fusion]") {
+  CHECK(fused_parts({}, gpu()) == Names{"normed_product"});
+  CHECK(fused_parts({.rows = 8, .columns = 60, .centred = true}, gpu()) == Names{"normed_product"});
+  CHECK(fused_parts({.centred = true, .transpose_b = false, .residual = true, .gate = false}, gpu()) ==
+        Names{"normed_product"});
+  CHECK(fused_parts({.transpose_b = false}, gpu()) == Names{"normed_product", "gated_unit"});
+  const Names apart{"rms_norm", "matmul", "gated_unit"};
+  CHECK(fused_parts({.rows = 9}, gpu()) == apart);
+  CHECK(fused_parts({.columns = 10000}, gpu()) == apart);  // more than shared memory has
 }
 
 TEST_CASE("what is read elsewhere or can't be taken in stays as it is", "[fusion]") {
   const Names apart{"rms_norm", "matmul", "gated_unit"};
   CHECK(fused_parts({.keeps_product = true}) == Names{"normed_product", "gated_unit"});
-  CHECK(fused_parts({.residual = true}) == apart);
+  CHECK(fused_parts({.centred = true}) == Names{"layer_norm", "matmul", "gated_unit"});
   CHECK(fused_parts({.activation = Activation::relu, .keeps_pre_activation = true}) == apart);
   CHECK(fused_parts({.rows = 3}) == apart);
   CHECK(fused_parts({.columns = 60}) == apart);
-  DeviceFacts gpu = lavapipe();
-  gpu.kind = DeviceKind::discrete;
-  CHECK(fused_parts({}, gpu) == apart);
 }
 
 TEST_CASE("a token of LLaMA takes seven nodes a layer", "[fusion]") {
@@ -101,4 +128,31 @@ TEST_CASE("a token of LLaMA takes seven nodes a layer", "[fusion]") {
   for (int i = 0; i < 2; ++i) expected.insert(expected.end(), layer.begin(), layer.end());
   expected.push_back("normed_product");
   CHECK(running(graph) == expected);
+}
+
+TEST_CASE("a token takes five nodes a layer on a GPU", "[fusion]") {
+  const DeviceFacts facts = gpu();
+  const auto check_layers = [&](const Model& model, const Names& layer, int64_t capacity) {
+    const Graph graph = build_generation(model, {.rows = 3, .capacity = capacity, .left_padded = true}, 1, &facts);
+    Names expected{"embedding"};
+    for (int i = 0; i < 2; ++i) expected.insert(expected.end(), layer.begin(), layer.end());
+    expected.push_back("normed_product");
+    CHECK(running(graph) == expected);
+  };
+  const Names five{"normed_product", "cached_attention", "matmul", "normed_product", "matmul"};
+  check_layers(make_gpt2({.vocabulary = 31, .context = 23, .width = 32, .layers = 2, .heads = 4, .inner = 128}), five,
+               16);
+  LlamaConfig llama{.vocabulary = 31,
+                    .context = 4096,
+                    .width = 32,
+                    .inner = 48,
+                    .layers = 2,
+                    .heads = 4,
+                    .kv_heads = 2,
+                    .head_width = 8};
+  check_layers(make_llama(llama), five, 2048);
+  const Names apart{"normed_product", "rope", "cache_write", "attention", "matmul", "normed_product", "matmul"};
+  check_layers(make_llama(llama), apart, 2049);
+  llama.head_width = 10;  // no whole quads
+  check_layers(make_llama(llama), apart, 16);
 }

@@ -10,6 +10,8 @@
 #include <filesystem>
 
 #include "models/weights.h"
+#include "runtime/random.h"
+#include "shaders/top_k/top_k.h"
 #include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
 
@@ -89,6 +91,88 @@ TEST_CASE("sources by length give what each gives alone", "[generation]") {
 TEST_CASE("a batch on the device gives what each gives alone", "[generation][device][one_driver]") {
   const auto backend = make_backend("");
   for (const char* name : {"gpt2", "t5"}) check_batch(*backend, name, unlike);
+}
+
+TEST_CASE("the likeliest tokens are all that a search without rules needs", "[generation]") {
+  constexpr int64_t vocabulary = 67;
+  const std::vector<Ids> prompts{{5}, {9, 4}};
+  const auto run = [&](const GenerationConfig& config, bool chosen) {
+    const auto search = make_search(config, prompts, vocabulary);
+    for (uint32_t step = 0; !search->done(); ++step) {
+      Graph graph;  // logits in steps of a quarter: many are equal
+      const Value x = graph.input("x", {2, vocabulary});
+      std::vector<float> logits;
+      for (uint32_t i = 0; i < 2 * vocabulary; ++i)
+        logits.push_back(std::floor(static_cast<float>(uniform(7, step, i)) * 12) / 4);
+      if (chosen) {
+        const TopK choices = top_k(graph, x, search->choices());
+        graph.mark_output(choices.values, "values");
+        graph.mark_output(choices.indices, "indices");
+        const auto program = make_reference_backend()->compile(graph, nullptr);
+        program->write("x", logits);
+        program->run();
+        search->advance(program->read("values"), program->read_ints("indices"));
+      } else {
+        search->advance(logits);
+      }
+    }
+    return std::vector<Ids>{search->results()[0][0].ids, search->results()[1][0].ids};
+  };
+  GenerationConfig config{.max_new_tokens = 9};
+  CHECK(run(config, true) == run(config, false));
+  config.do_sample = true;
+  config.top_k = 13;
+  for (const double top_p : {1.0, 0.6})
+    for (uint32_t seed = 0; seed < 20; ++seed) {
+      config.top_p = top_p;
+      config.seed = seed;
+      CHECK(run(config, true) == run(config, false));
+    }
+  const auto choices = [&](const GenerationConfig& of) { return make_search(of, prompts, vocabulary)->choices(); };
+  CHECK(choices(config) == 13);
+  CHECK(choices({.max_new_tokens = 9}) == 1);
+  CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 0}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 100}) == vocabulary);
+  CHECK(choices({.max_new_tokens = 9, .num_beams = 2}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .repetition_penalty = 1.1}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3}}) == 0);
+}
+
+TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][other_driver]") {
+  const auto backend = make_backend("", {.as_gpu = true});
+  const Model model = fixture_model("gpt2");
+  GenerationConfig config{.max_new_tokens = 7};
+  for (const bool draws : {false, true}) {
+    config.do_sample = draws;
+    config.top_k = 5;
+    std::vector<std::vector<Ids>> found(2);
+    for (const bool on_device : {false, true}) {
+      PreparedSearch prepared = prepare_search(model, config, unlike);
+      if (!on_device) prepared.shape.choices = 0;
+      Generator generator(*backend, model, prepared.shape);
+      CHECK(generator.shape().choices == (!on_device ? 0 : draws ? 5 : 1));
+      load_parameters(generator.store(), model.parameters, fixtures / "gpt2");
+      run_search(generator, prepared);
+      for (const auto& hypotheses : prepared.search->results()) found[on_device].push_back(hypotheses[0].ids);
+    }
+    CHECK(found[0] == found[1]);
+  }
+}
+
+TEST_CASE("what is no number goes before the likeliest token, so that it is seen", "[generation][device]") {
+  for (const auto& backend : {make_backend(""), make_reference_backend()}) {
+    Graph graph;
+    const TopK choices = top_k(graph, graph.input("x", {1, 5}), 3);
+    graph.mark_output(choices.values, "values");
+    graph.mark_output(choices.indices, "indices");
+    const auto program = backend->compile(graph, nullptr);
+    program->write("x", std::vector<float>{-0.0f, 0.0f, -INFINITY, -std::nanf(""), INFINITY});
+    program->run();
+    CHECK(program->read_ints("indices") == Ids{3, 4, 0});
+    const auto search = make_search({.max_new_tokens = 2, .do_sample = true, .top_k = 3}, {{1}}, 5);
+    CHECK_THAT(error_of([&] { search->advance(program->read("values"), program->read_ints("indices")); }),
+               ContainsSubstring("the logits of row 0 are not finite"));
+  }
 }
 
 TEST_CASE("only sequences that may be cut end with the context", "[generation]") {

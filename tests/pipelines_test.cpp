@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "models/families/gpt2/gpt2.h"
+#include "models/generation/generation.h"
 #include "runtime/check.h"
 #include "runtime/conform/conform.h"
 #include "runtime/pipeline_figures.h"
@@ -94,4 +96,15 @@ TEST_CASE("pipelines are made without memory and kept in the log", "[pipelines][
   CHECK(backend->allocated_bytes() == 0);
   for (const PipelineRecord& record : pipeline_log())
     if (record.kernel == "add_bias") CHECK(record.seconds > 0);
+}
+
+TEST_CASE("a token takes a GPU five dispatches a layer", "[pipelines][device][other_driver]") {
+  const auto backend = make_backend("", {.as_gpu = true});
+  const Model model = make_gpt2({.vocabulary = 67, .context = 32, .width = 32, .layers = 2, .heads = 4, .inner = 64});
+  const GenerationPlan plan = plan_generation(model, {}, parameter_blocks(model.parameters, UINT64_MAX));
+  const auto programs = generation_programs(model, plan, {}, backend->facts());
+  REQUIRE(programs.size() == 1);
+  const CommandCounts counts = backend->make_pipelines(programs[0].graph, plan.layout);
+  CHECK(counts.dispatches == 2 * 5 + 3);  // the embedding, the head, a copy to the host
+  CHECK(counts.barriers == counts.dispatches);
 }

@@ -50,8 +50,8 @@ TEST_CASE("barriers stand only where data flows", "[device]") {
   auto program = backend->compile(diamond(), backend->make_store({}));
   // The two branches run without a barrier between them. Barriers: at the start, before the sum, before the norm,
   // before the copy of its result to the host.
-  CHECK(program->counters().dispatches == 5);
-  CHECK(program->counters().barriers == 4);
+  CHECK(program->counters().commands.dispatches == 5);
+  CHECK(program->counters().commands.barriers == 4);
 }
 
 TEST_CASE("cutting a program into many submissions changes no bit", "[device]") {
@@ -142,7 +142,7 @@ TEST_CASE("a profiled program times every dispatch", "[device]") {
   auto program = backend->compile(diamond(), backend->make_store({}));
   run_diamond(*program);
   const auto timings = program->timings();
-  REQUIRE(timings.size() == program->counters().dispatches);
+  REQUIRE(timings.size() == program->counters().commands.dispatches);
   CHECK(timings[0].op == "gelu");
   for (const Timing& timing : timings) CHECK(timing.seconds >= 0);
 }

@@ -56,18 +56,20 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
   step_.tokens.resize(ids_.size());
 }
 
-const SearchStep& Search::advance(std::span<const float> logits) {
+const SearchStep& Search::advance(std::span<const float> logits, std::span<const int32_t> ids) {
   check(!done(), "the search is done; it takes no further logits");
-  check(logits.size() == ids_.size() * vocabulary_, "{} logits were given for {} rows of {}", logits.size(),
-        ids_.size(), vocabulary_);
+  const size_t width = ids.empty() ? vocabulary_ : static_cast<size_t>(choices());
+  check(logits.size() == ids_.size() * width && (ids.empty() || ids.size() == logits.size()),
+        "{} logits were given for {} rows of {}", logits.size(), ids_.size(), width);
   ++generated_;
   for (size_t row = 0; row < ids_.size(); ++row) {
     step_.parents[row] = static_cast<int32_t>(row);
     step_.tokens[row] = 0;
   }
-  const size_t size = beams_ * vocabulary_;
+  const size_t size = beams_ * width;
   for (size_t source = 0; source < finished_.size(); ++source)
-    if (!finished_[source]) advance_source(source, logits.subspan(source * size, size));
+    if (!finished_[source])
+      advance_source(source, logits.subspan(source * size, size), ids.empty() ? ids : ids.subspan(source * size, size));
   return step_;
 }
 
@@ -88,11 +90,17 @@ std::vector<std::vector<Hypothesis>> Search::results() const {
 PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), 1, vocabulary) {}
 
-void PlainSearch::advance_source(size_t source, std::span<const float> logits) {
+int64_t PlainSearch::choices() const {
+  if (!rules_.none()) return 0;
+  const int64_t wanted = config_.do_sample && config_.temperature != 0 ? config_.top_k : 1;
+  return std::min(wanted, static_cast<int64_t>(vocabulary_));
+}
+
+void PlainSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {
   std::vector<double> scores(logits.begin(), logits.end());
   check(std::all_of(scores.begin(), scores.end(), [](double score) { return score < -impossible; }),
         "the logits of row {} are not finite numbers; the weights may be damaged", source);
-  rules_.apply(ids_[source], generated_ - 1, scores);
+  if (ids.empty()) rules_.apply(ids_[source], generated_ - 1, scores);
   const auto best = std::max_element(scores.begin(), scores.end());
   finished_[source] = true;
   if (*best == impossible) return;
@@ -102,6 +110,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits) {
     const uint64_t draw = static_cast<uint64_t>(source) << 32 | static_cast<uint64_t>(generated_ - 1);
     token = sample(std::vector<float>(scores.begin(), scores.end()), settings, draw);
   }
+  if (!ids.empty()) token = ids[static_cast<size_t>(token)];
   ids_[source].push_back(token);
   step_.tokens[source] = token;
   finished_[source] = config_.ends(token) || generated_ == limit_;
@@ -151,7 +160,7 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::sp
   return best;
 }
 
-void BeamSearch::advance_source(size_t source, std::span<const float> logits) {
+void BeamSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t>) {
   const std::vector<Candidate> best = candidates(source, logits);
   const size_t first = source * beams_;
   const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(first);

@@ -4,7 +4,7 @@
 //
 //   auto search = make_search(config, prompts, vocabulary);
 //   for (logits = model(prompts); !search->done(); logits = model(step.tokens)) {
-//     const SearchStep& step = search->advance(logits);   // logits [rows, V]
+//     const SearchStep& step = search->advance(logits);   // logits [rows, V], or those of choices() tokens
 //     reorder the caches: row r goes on from row step.parents[r]
 //   }
 
@@ -40,9 +40,12 @@ class Search {
   int64_t rows() const { return static_cast<int64_t>(ids_.size()); }
   /// The ids of a row so far, prompt included.
   std::span<const int32_t> ids(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
-  /// Takes the logits [rows, V] that follow each row's last token. Throws Error when they have another size or are not
-  /// numbers, or when the search is done.
-  const SearchStep& advance(std::span<const float> logits);
+  /// How many of each row's tokens, the likeliest first, advance() needs to see; 0: all.
+  virtual int64_t choices() const { return 0; }
+  /// Takes the logits [rows, V] that follow each row's last token, or, with their `ids` beside, those of the choices()
+  /// likeliest ones, of equal ones the lower id first: [rows, choices()]. Throws Error when they have another size or
+  /// are not numbers, or when the search is done.
+  const SearchStep& advance(std::span<const float> logits, std::span<const int32_t> ids = {});
   bool done() const;
   /// For each source its best hypotheses, best first: num_return_sequences of them, or fewer where the rules leave no
   /// more. Throws Error before the search is done.
@@ -50,7 +53,8 @@ class Search {
 
  protected:
   Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams, int64_t vocabulary);
-  virtual void advance_source(size_t source, std::span<const float> logits) = 0;
+  /// `ids`: the tokens of these logits; empty: each is its own number.
+  virtual void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) = 0;
   /// The hypotheses of a source, best first.
   virtual std::vector<Hypothesis> best_of(size_t source) const = 0;
 
@@ -70,9 +74,11 @@ class Search {
 class PlainSearch final : public Search {
  public:
   PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
+  /// One for the likeliest token, top_k for a draw from so many, where no rule changes scores before.
+  int64_t choices() const override;
 
  private:
-  void advance_source(size_t source, std::span<const float> logits) override;
+  void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;
   std::vector<Hypothesis> best_of(size_t source) const override;
 };
 
@@ -96,7 +102,7 @@ class BeamSearch final : public Search {
   std::vector<Candidate> candidates(size_t source, std::span<const float> logits);
   void keep(size_t source, Hypothesis hypothesis);
   double score_of(double sum, int64_t length) const;
-  void advance_source(size_t source, std::span<const float> logits) override;
+  void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;
   std::vector<Hypothesis> best_of(size_t source) const override;
 
   std::vector<double> sums_;                   ///< log-probability by row; minus infinity: the row holds no beam

@@ -11,6 +11,7 @@
 #include "shaders/cache_reorder/cache_reorder.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/top_k/top_k.h"
 
 namespace vkformer {
 
@@ -58,7 +59,14 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   Value hidden = model.hidden(graph, pass);
   hidden = reshape(graph, hidden, {R * positions, graph.shape(hidden).columns()});
   if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {R}, DType::i32));
-  graph.mark_output(model.head(graph, pass, hidden), "logits");
+  const Value logits = model.head(graph, pass, hidden);
+  if (shape.choices > 0) {
+    const TopK choices = top_k(graph, logits, shape.choices);
+    graph.mark_output(choices.values, "logits");
+    graph.mark_output(choices.indices, "choices");
+  } else {
+    graph.mark_output(logits, "logits");
+  }
   graph = with_stored_types(std::move(graph), model);
   return device ? fused(graph, *device) : graph;
 }
@@ -76,6 +84,7 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
     if (model.context == 0) return positions > 0 ? positions : usual_positions;
     return positions > 0 ? std::min(positions, model.context) : model.context;
   };
+  if (asked.choices > most_top_k) plan.shape.choices = 0;
   plan.shape.capacity = limited(asked.capacity);
   plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
   check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
@@ -115,7 +124,9 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
 
 Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)
     : backend_(backend), model_(model), blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
-  GenerationPlan plan = plan_generation(model, shape, blocks_);
+  GeneratorShape wanted = shape;
+  if (backend.facts().is_cpu()) wanted.choices = 0;
+  GenerationPlan plan = plan_generation(model, wanted, blocks_);
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
   store_ = backend.make_store(plan.layout);
@@ -178,6 +189,7 @@ std::vector<float> Generator::run(Program& program, std::span<const int32_t> tok
   }
   program.run();
   position_ += length;
+  if (shape_.choices > 0) choices_ = program.read_ints("choices");
   return program.read("logits");
 }
 

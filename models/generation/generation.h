@@ -12,6 +12,9 @@ struct GeneratorShape {
   int64_t rows = 1;          ///< sequences side by side (prompts times beams)
   int64_t capacity = 0;      ///< most positions of one, prompt and generated together; 0: the model's context
   bool left_padded = false;  ///< prompts of unlike lengths are padded on the left
+  /// How many of the likeliest tokens the host wants of each row; 0: the logits of all. A CPU device gives all anyway,
+  /// which are near, and so does any device where it is more than most_top_k.
+  int64_t choices = 0;
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
   int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context
@@ -55,13 +58,15 @@ class Generator {
   const GeneratorShape& shape() const { return shape_; }
   int64_t capacity() const { return shape_.capacity; }
   int64_t position() const { return position_; }
+  /// The tokens [rows, shape().choices] of the last logits, the likeliest first; empty where logits are of all.
+  std::span<const int32_t> choices() const { return choices_; }
 
   /// Encoder-decoder: runs the encoder once and keeps what the decoder's layers need of it. `mask` is 0 for padding;
   /// empty: there is none.
   void encode(std::span<const int32_t> source, std::span<const int32_t> mask = {});
-  /// Runs the prompts (for a decoder behind an encoder: the start ids) from position 0 and gives the logits [rows, V]
-  /// after their last tokens. `pads`: how many of each row's first ids are padding (with left_padded). Throws Error
-  /// when they are empty, longer than the capacity, or have an id outside the vocabulary.
+  /// Runs the prompts (for a decoder behind an encoder: the start ids) from position 0 and gives the logits after their
+  /// last tokens, [rows, V] or [rows, shape().choices]. `pads`: how many of each row's first ids are padding (with
+  /// left_padded). Throws Error when they are empty, longer than the capacity, or have an id outside the vocabulary.
   std::vector<float> prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads = {});
   /// Appends one token to each row and gives the logits after it.
   std::vector<float> decode(std::span<const int32_t> tokens);
@@ -86,7 +91,7 @@ class Generator {
   std::vector<std::string> caches_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs
-  std::vector<int32_t> mask_, pads_, source_mask_;
+  std::vector<int32_t> mask_, pads_, source_mask_, choices_;
   std::map<int64_t, std::unique_ptr<Program>> prefills_;  ///< by padded length
   const Program* last_prefill_ = nullptr;
   std::unique_ptr<Program> decode_, encoder_, reorder_;

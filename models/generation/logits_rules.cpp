@@ -53,6 +53,13 @@ LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, 
   check_ids("forced_eos_token_id", config_.forced_eos_token_ids, vocabulary);
 }
 
+bool LogitsRules::none() const {
+  const GenerationConfig& c = config_;
+  return c.repetition_penalty == 1 && c.no_repeat_ngram_size <= 0 && c.bad_words_ids.empty() &&
+         (least_ <= 0 || c.eos_token_ids.empty()) && !c.forced_bos_token_id && c.forced_eos_token_ids.empty() &&
+         c.suppress_tokens.empty() && c.begin_suppress_tokens.empty() && !c.renormalize_logits;
+}
+
 void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const {
   if (config_.repetition_penalty != 1) penalize_repetition(ids, scores);
   if (config_.no_repeat_ngram_size > 0) ban_repeated_ngrams(ids, scores);

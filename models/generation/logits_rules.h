@@ -31,6 +31,8 @@ class LogitsRules {
   /// - with renormalize_logits: log-softmax.
   /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities.
   void apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const;
+  /// Whether apply() never changes anything.
+  bool none() const;
 
  private:
   void penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const;

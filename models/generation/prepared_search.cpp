@@ -57,6 +57,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
   config.max_new_tokens = fitting_tokens(model, config, static_cast<int64_t>(longest));
   shape.capacity = static_cast<int64_t>(longest) + *config.max_new_tokens;
   prepared.search = make_search(config, std::move(given), model.vocabulary);
+  shape.choices = prepared.search->choices();
   return prepared;
 }
 
@@ -77,7 +78,7 @@ void run_search(Generator& generator, PreparedSearch& prepared,
   std::vector<float> logits = generator.prefill(prompts, pads);
   while (true) {
     if (on_logits) on_logits(logits);
-    const SearchStep& step = search.advance(logits);
+    const SearchStep& step = search.advance(logits, generator.choices());
     if (search.done()) return;
     std::vector<int32_t> identity(step.parents.size());
     std::iota(identity.begin(), identity.end(), 0);

@@ -21,7 +21,8 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
                               int64_t source_positions = 0);
 
 /// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
-/// `on_logits` (optional) sees the logits [rows, V] of every step. `generator` has the prepared shape.
+/// `generator` has the prepared shape. `on_logits` (optional) sees the logits of every step: [rows, V] unless the shape
+/// has choices.
 void run_search(Generator& generator, PreparedSearch& prepared,
                 const std::function<void(std::span<const float>)>& on_logits = {});
 

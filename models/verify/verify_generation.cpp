@@ -134,6 +134,7 @@ class RecordedGeneration {
 
   void generate(Backend& backend, const std::filesystem::path& folder) {
     prepared_ = prepare_search(model_, config_, given_);
+    prepared_.shape.choices = 0;  // all logits are compared
     Generator generator(backend, model_, prepared_.shape);
     load_parameters(generator.store(), model_.parameters, folder);
     run_search(generator, prepared_,

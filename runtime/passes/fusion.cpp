@@ -1,8 +1,13 @@
 #include "runtime/passes/fusion.h"
 
+#include <map>
+#include <set>
+
 #include "runtime/op.h"
 #include "runtime/passes/rewrite.h"
+#include "shaders/attention/cached_attention.h"
 #include "shaders/gated_unit/gated_unit.h"
+#include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/normed_product/normed_product.h"
 #include "shaders/rms_norm/rms_norm.h"
@@ -33,20 +38,31 @@ const Node* source_of(const Graph& graph, Value value) {
 
 Graph fused(const Graph& graph, const DeviceFacts& facts) {
   const std::vector<int> uses = count_uses(graph);
+  std::map<const Node*, CachedAttention> cached;  // by the attention
+  std::set<const Node*> gone;                     // caches are written by these attentions
+  for (size_t i = 0; i < graph.nodes().size(); ++i)
+    if (const auto found = find_cached_attention(graph, static_cast<int>(i), uses, facts)) {
+      cached.emplace(&graph.nodes()[i], *found);
+      gone.insert(&graph.nodes()[static_cast<size_t>(found->write)]);
+    }
   const auto unused = [&](Value value) { return uses[static_cast<size_t>(value.id)] == 0; };
   const auto used_once = [&](Value value) { return uses[static_cast<size_t>(value.id)] == 1; };
   const auto add = [&](Rewritten& copy, const Node& node, Values inputs) -> Values {
+    if (gone.contains(&node)) return {inputs[0]};
+    if (const auto found = cached.find(&node); found != cached.end())
+      return {fuse_cache(copy.graph, graph, found->second, [&](Value value) { return copy.of(value); })};
     const bool is_product = is_matmul(node), is_gate = is_gated_unit(node);
     if (is_product || is_gate)
       if (const Node* found = source_of(copy.graph, inputs[0])) {
         const Node source = *found;  // adding nodes moves the graph's
         Value y;
-        if (is_product && is_rms_norm(source) && (node.outputs.size() == 1 || unused(node.outputs[1]))) {
+        if (is_product && (is_rms_norm(source) || is_layer_norm(source)) &&
+            (node.outputs.size() == 1 || unused(node.outputs[1]))) {
           Node product = node;
           product.inputs = inputs;
           y = fuse_norm(copy.graph, source, product, facts);
         }
-        if (is_gate && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node);
+        if (is_gate && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node, facts);
         if (y) return {y};
       }
     return copy.graph.add(*node.op, std::move(inputs), node.attributes);

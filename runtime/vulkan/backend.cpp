@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "runtime/matrix_check.h"
+#include "runtime/recording.h"
 
 namespace vkformer {
 
 namespace {
 
 constexpr uint64_t staging_bytes = uint64_t{4} << 20;
+
+/// Higher than those of all other areas.
+constexpr uint64_t imagined_readback = uint64_t{1} << 60;
 
 /// Addresses as a program of this plan might have them: kernels are chosen by alignment, too.
 Placement imagined(const MemoryPlan& plan) {
@@ -46,13 +50,13 @@ class VulkanBackend : public Backend {
     return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), tuned(given),
                                std::static_pointer_cast<VulkanWorkspace>(workspace));
   }
-  void make_pipelines(const Graph& graph, const StoreLayout& layout, const PlanOptions& options) override {
+  CommandCounts make_pipelines(const Graph& graph, const StoreLayout& layout, const PlanOptions& options) override {
     const auto stay = context_->enter();
     const MemoryPlan memory = plan_memory(graph, facts(), layout, tuned(options));
-    const Placement placement = imagined(memory);
-    Recorder recorder(graph, facts(), context_->pipeline_source(), placement);
-    for (int node : memory.live_nodes) recorder.record(node, memory.candidate[static_cast<size_t>(node)]);
+    const auto commands =
+        record_graph(graph, facts(), context_->pipeline_source(), memory, imagined(memory), imagined_readback);
     context_->pipelines.wait();
+    return count_commands(commands);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/recording.h"
 #include "runtime/vulkan/segments.h"
 
 namespace vkformer {
@@ -171,20 +172,9 @@ class VulkanProgram : public Program {
     Placement placement;
     for (const Place& place : plan_.values) placement.values.push_back(resolve(place));
     for (const Place& place : plan_.scratch) placement.scratch.push_back(resolve(place));
-    Recorder recorder(graph_, context_->device.facts(), context_->pipeline_source(), placement);
-    for (int node : plan_.live_nodes) recorder.record(node, plan_.candidate[static_cast<size_t>(node)]);
-    recorder.leave_nodes();
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      Region target{readback_->address() + static_cast<uint64_t>(plan_.readback[i].offset),
-                    static_cast<uint64_t>(plan_.readback[i].bytes)};
-      recorder.copy(placement.values[static_cast<size_t>(graph_.outputs()[i].id)], target);
-    }
-    commands_ = recorder.take_commands();
-    // What other programs wrote to the store becomes visible here.
-    if (!commands_.empty()) commands_.front().barrier_before = true;
-    counters_.dispatches = commands_.size();
-    counters_.barriers = static_cast<uint64_t>(
-        std::count_if(commands_.begin(), commands_.end(), [](const Command& c) { return c.barrier_before; }));
+    commands_ = record_graph(graph_, context_->device.facts(), context_->pipeline_source(), plan_, placement,
+                             readback_->address());
+    counters_.commands = count_commands(commands_);
     create_queries();
     segments_.clear();
     recorded_version_ = workspace_->version();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "shaders/attention/attention_problem.h"
+#include "shaders/attention/cached_attention.h"
 
 namespace vkformer {
 
@@ -163,4 +164,5 @@ Value attention_weights(Graph& graph, const Node& attention_node) {
 
 }  // namespace vkformer
 
-VKFORMER_OPS(attention, &vkformer::attention_op, &vkformer::attention_backward_op, &vkformer::attention_weights_op)
+VKFORMER_OPS(attention, &vkformer::attention_op, &vkformer::attention_backward_op, &vkformer::attention_weights_op,
+             &vkformer::cached_attention_op)

@@ -91,6 +91,8 @@ const Op cache_write_op{.name = "cache_write",
 
 }  // namespace
 
+bool is_cache_write(const Node& node) { return node.op == &cache_write_op; }
+
 Value cache_write(Graph& graph, Value cache, CacheSource source, Value position) {
   return graph.apply(cache_write_op, {cache, source.value, position}, {{"column", static_cast<double>(source.column)}});
 }

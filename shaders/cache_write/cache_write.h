@@ -15,5 +15,6 @@ struct CacheSource {
 /// back. `position` is i32 [1]; rows that fall outside the cache are dropped. Not differentiable. Throws Error when the
 /// shapes or columns disagree.
 Value cache_write(Graph& graph, Value cache, CacheSource source, Value position);
+bool is_cache_write(const Node& node);
 
 }  // namespace vkformer

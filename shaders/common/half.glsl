@@ -21,6 +21,8 @@ uint pack_halves(vec2 pair) {
 }
 #endif
 
+// The bits of element i.
+uint half_bits(Halves data, uint i) { return i % 2 == 0 ? data.v[i / 2] & 0xffffu : data.v[i / 2] >> 16; }
 float half_at(Halves data, uint i) {
   const vec2 pair = unpack_halves(data.v[i / 2]);
   return i % 2 == 0 ? pair.x : pair.y;

@@ -29,9 +29,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer FloatQuads 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Ints { int v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Halves { uint v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer HalfQuads { uvec2 v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks {
-  uvec4 v[];
-};  // eight at a time
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks { uvec4 v[]; };  // eight at a time
 #ifdef HALF
 #define Reals Halves
 #define RealQuads HalfQuads
@@ -43,7 +41,7 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks {
 #endif
 #define VKFORMER_SHARED_BEGIN
 #define VKFORMER_SHARED_END
-    // Push constants: PUSH(LayerNormArgs) makes the fields available as `args.x`.
+// Push constants: PUSH(LayerNormArgs) makes the fields available as `args.x`.
 #define PUSH(Args) \
   layout(push_constant, scalar) uniform Push { Args args; }
 #endif

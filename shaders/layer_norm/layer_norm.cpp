@@ -251,6 +251,8 @@ Value layer_norm(Graph& graph, Value x, Value gain, Value bias, float epsilon, D
   return graph.apply(layer_norm_op, {x, gain, bias}, attributes);
 }
 
+bool is_layer_norm(const Node& node) { return node.op == &layer_norm_op; }
+
 }  // namespace vkformer
 
 VKFORMER_OPS(layer_norm, &vkformer::layer_norm_op, &vkformer::layer_norm_backward_op)

@@ -13,5 +13,6 @@ namespace vkformer {
 /// cost no memory when nobody uses them. Gradients flow through y only; the upstream may be
 /// of 16 bits, those of x, gain and bias are f32.
 Value layer_norm(Graph& graph, Value x, Value gain, Value bias, float epsilon, DType result = DType::f32);
+bool is_layer_norm(const Node& node);
 
 }  // namespace vkformer

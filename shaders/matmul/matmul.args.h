@@ -44,6 +44,7 @@ using Y_ELEMENTS = uint64_t;
 const uint MATMUL_BIAS = 1;
 const uint MATMUL_PRE_ACTIVATION = 2;
 const uint MATMUL_RESIDUAL = 4;
+const uint MATMUL_SHIFT = 8;  ///< matmul_vector's
 
 /// One launch of any matmul kernel: `batch` products y[M, N] = op(a)[M, K] op(b)[K, N], each stored densely after the
 /// last. With splits > 1 the sum over K is cut into ranges of k_per_split and `y` receives the raw partial sums

@@ -90,6 +90,12 @@ std::vector<Case> matmul_cases() {
   add(make_case(nt, {3}, true, 3, 37, 21, bias));
   add(make_case(nt, {}, false, 1, 96, 56, bias));
   add(make_case(nt, {}, false, 4, 35, 56, linear));
+  // So long or so wide that GPUs share them out in another way.
+  add(make_case(nn, {}, false, 2, 21, 1030, bias));
+  add(make_case(nn, {}, false, 1, 8201, 36));
+  add(make_case(nt, {}, false, 2, 35, 1030));
+  add(make_case(nt, {}, false, 3, 4101, 56, bias));
+  add(make_case(nt, {}, false, 8, 8201, 56), DType::f32, DType::f16);
   // 16-bit operands: b alone as in a weight, or both.
   for (DType half : {DType::f16, DType::bf16}) {
     const bool is_f16 = half == DType::f16;

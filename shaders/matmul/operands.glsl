@@ -1,7 +1,7 @@
 // How matmul kernels read their operands, f32 or 16-bit floats: -DA_HALF and -DB_HALF say which operand is one, -DHALF
 // of which type. a_one(i) is element i, a_pair(i) elements 2 i and 2 i + 1, a_quad(i) elements 4 i to 4 i + 3; the last
 // two need aligned rows. With -DINT64 they travel as 64-bit words, half the price on drivers that load lane by lane.
-// Expects `args` (MatmulArgs).
+// Expects `args` (MatmulArgs); with -DWITHOUT_PAIRS there are no pairs.
 #if defined(A_HALF) || defined(B_HALF)
 #include "shaders/common/half.glsl"
 #endif
@@ -11,14 +11,20 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Lon
 #define WORDS_AT(data, i) unpackUint2x32(LongWords(data).v[i])
 #endif
 
-#define FLOAT_OPERAND(name)                                  \
-  float name##_one(uint i) { return args.name.v[i]; }        \
-  vec2 name##_pair(uint i) { return FLOAT_PAIR(args.name##_pairs, i); } \
+#ifdef WITHOUT_PAIRS
+#define PAIR_OF(name, value)
+#else
+#define PAIR_OF(name, value) vec2 name##_pair(uint i) { return value; }
+#endif
+
+#define FLOAT_OPERAND(name)                           \
+  float name##_one(uint i) { return args.name.v[i]; } \
+  PAIR_OF(name, FLOAT_PAIR(args.name##_pairs, i))     \
   vec4 name##_quad(uint i) { return args.name##_quads.v[i]; }
 
-#define HALF_OPERAND(name)                                                   \
-  float name##_one(uint i) { return half_at(args.name, i); }                 \
-  vec2 name##_pair(uint i) { return unpack_halves(args.name##_pairs.v[i]); } \
+#define HALF_OPERAND(name)                                   \
+  float name##_one(uint i) { return half_at(args.name, i); } \
+  PAIR_OF(name, unpack_halves(args.name##_pairs.v[i]))       \
   vec4 name##_quad(uint i) { return half_quad(HALF_QUAD(args.name##_quads, i)); }
 
 #ifdef INT64

@@ -194,6 +194,8 @@ const Op rope_op = {.name = "rope",
 
 }  // namespace
 
+bool is_rope(const Node& node) { return node.op == &rope_op; }
+
 Value rope(Graph& graph, Value x, Value table, const RopeOptions& options) {
   return graph.apply(rope_op, {x, table, options.position}, attributes_of(options, false));
 }

@@ -26,5 +26,6 @@ struct RopeOptions {
 /// host keeps positions inside the table; one outside takes the nearest row. The gradient for x is the rotation back;
 /// the table is data and gets none.
 Value rope(Graph& graph, Value x, Value table, const RopeOptions& options);
+bool is_rope(const Node& node);
 
 }  // namespace vkformer

@@ -206,6 +206,7 @@ struct PipelinesFlags {
   int64_t batch = 4, context = 0;
   std::vector<int64_t> prompts{64};
   bool all = false;                 ///< every legal kernel of every op, too
+  bool as_gpu = false;              ///< kernels are chosen as on a GPU
   std::string report;               ///< file to be written
   std::vector<std::string> judged;  ///< reports to be judged
   std::string allowed;              ///< file of the spills that are no fault, see judge_pipelines()

@@ -34,7 +34,7 @@ void generate(const GenerateFlags& flags) {
     const auto length = static_cast<int64_t>(prompt.size());
     tune_generation(*backend, model, {}, std::span(&length, 1), tuning, observer);
   });
-  Generator generator(*backend, model);
+  Generator generator(*backend, model, {.choices = search->choices()});
   load_weights(weights, generator.store(), flags.common.quiet);
 
   const auto continuation = tokenizer.stream(prompt);
@@ -56,7 +56,7 @@ void generate(const GenerateFlags& flags) {
   };
   std::vector<float> logits = generator.prefill(recent(generator.capacity()));
   while (true) {
-    search->advance(logits);
+    search->advance(logits, generator.choices());
     const auto history = search->ids(0);
     if (generated++ == 0) first_token = now() - start;
     const bool written = history.size() == prompt.size() + static_cast<size_t>(generated);

@@ -1,4 +1,4 @@
-// `vkformer pipelines`: what a driver's compiler makes of the kernels.
+// `vkformer pipelines`: what a driver's compiler makes of the kernels, and what a run of each program submits.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -18,21 +18,36 @@ namespace vkformer {
 
 namespace {
 
+struct ProgramRow {
+  std::string name;
+  CommandCounts commands;
+};
+
 /// The pipelines of everything that the model can be used for.
-void make_model_pipelines(Backend& backend, const Model& model, DType dtype, const PipelinesFlags& flags) {
+std::vector<ProgramRow> make_model_pipelines(Backend& backend, const Model& model, DType dtype,
+                                             const PipelinesFlags& flags) {
+  std::vector<ProgramRow> programs;
   if (flags.batch > 0) {
     const TrainingPlan plan =
         plan_training(model, {.products = dtype}, {usual_batch(model, flags.batch, flags.context)}, backend);
     for (const TrainingPlan::PlannedProgram& program : plan.programs)
-      backend.make_pipelines(program.graph, plan.layout);
+      programs.push_back({program.name, backend.make_pipelines(program.graph, plan.layout)});
   }
-  if (!model.generates()) return;
+  if (!model.generates()) return programs;
   Model stored = model;
   if (is_half(dtype)) store_weights_as(stored, dtype);
   const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
   const GenerationPlan plan = plan_generation(stored, {.capacity = flags.context}, blocks);
   for (const GenerationProgram& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
-    backend.make_pipelines(program.graph, plan.layout);
+    programs.push_back({program.name, backend.make_pipelines(program.graph, plan.layout)});
+  return programs;
+}
+
+void print_programs(const std::vector<ProgramRow>& programs) {
+  print("{:<48} {:>10} {:>9}\n", "one run of each program", "dispatches", "barriers");
+  for (const ProgramRow& row : programs)
+    print("{:<48} {:>10} {:>9}\n", row.name, row.commands.dispatches, row.commands.barriers);
+  print("\n");
 }
 
 /// The worst of a kernel's pipelines.
@@ -103,15 +118,21 @@ nlohmann::json report_of(const Backend& backend, const std::vector<PipelineRecor
 
 void pipelines(const PipelinesFlags& flags) {
   check(flags.common.device != "reference", "the reference has no pipelines; choose a Vulkan device");
-  const auto backend = open_backend(flags.common, {.inspect = true});
+  const auto backend = open_backend(flags.common, {.as_gpu = flags.as_gpu, .inspect = true});
+  std::vector<ProgramRow> programs;
   for (const std::string& text : flags.models) {
     const Model model = model_or_shape(text);
-    for (const std::string& dtype : flags.dtypes) make_model_pipelines(*backend, model, float_type(dtype), flags);
+    for (const std::string& dtype : flags.dtypes)
+      for (ProgramRow& row : make_model_pipelines(*backend, model, float_type(dtype), flags)) {
+        row.name = fmt::format("{} {} {}", text, dtype, row.name);
+        programs.push_back(std::move(row));
+      }
   }
   std::set<std::string> chosen;
   for (const PipelineRecord& record : pipeline_log()) chosen.insert(record.name());
   if (flags.all || flags.models.empty()) make_case_pipelines(*backend, {.gradients = true, .all = true});
   const std::vector<PipelineRecord> records = pipeline_log();
+  if (!programs.empty()) print_programs(programs);
   print_table(records);
   const auto failed =
       std::ranges::count_if(records, [](const PipelineRecord& record) { return !record.failure.empty(); });

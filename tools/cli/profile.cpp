@@ -58,10 +58,10 @@ void print_profile(const Program& program, const std::string& title, bool json, 
                       100 * row.seconds / total));
   const Counters c = program.counters();
   write(fmt::format("{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3));
-  write(
-      fmt::format("{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
-                  "{} device allocations so far\n",
-                  c.runs, c.dispatches, c.barriers, c.segments, c.recorded_dispatches, c.allocations));
+  write(fmt::format(
+      "{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
+      "{} device allocations so far\n",
+      c.runs, c.commands.dispatches, c.commands.barriers, c.segments, c.recorded_dispatches, c.allocations));
 }
 
 void write_trace(const std::vector<std::pair<std::string, const Program*>>& programs, const std::string& file) {

@@ -129,7 +129,9 @@ void add_tune(CLI::App& app) {
 void add_pipelines(CLI::App& app) {
   auto flags = std::make_shared<PipelinesFlags>();
   CLI::App* command = app.add_subcommand(
-      "pipelines", "what the driver's compiler makes of the kernels (registers, spills, occupancy); runs nothing");
+      "pipelines",
+      "dispatches and barriers of a model's programs; what the driver's compiler makes of the kernels (registers, "
+      "spills, occupancy); runs nothing");
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("models", flags->models,
@@ -144,6 +146,8 @@ void add_pipelines(CLI::App& app) {
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(CLI::PositiveNumber);
   command->add_flag("--all", flags->all,
                     "also every legal kernel in the cases of `conform --grad` (default without models)");
+  command->add_flag("--as-gpu", flags->as_gpu,
+                    "choose kernels as on a GPU: how many dispatches and barriers a run has there");
   command->add_option("--report", flags->report, "write all that the driver says to FILE as JSON")->type_name("FILE");
   CLI::Option* judge = command
                            ->add_option("--judge", flags->judged,

@@ -1,28 +1,14 @@
 // The matmul kernels for GPUs: tiles through shared memory, on matrix cores or on plain ones.
 
 #include "shaders/matmul/gpu/matrix_layout.h"
+#include "shaders/matmul/gpu/vector.h"
 #include "shaders/matmul/matmul_kernel.h"
 
 namespace vkformer {
 
 namespace {
 
-// --- a few rows ---
-
-bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return !p.transpose_a && p.m <= 8 && p.m * 4096 <= facts.shared_memory && facts.max_workgroup_size >= 256;
-}
-
 bool always(const MatmulProblem&, const DeviceFacts&) { return true; }
-
-Launch vector_launch(const DeviceFacts& facts, const MatmulWork& work) {
-  const MatmulProblem& p = work.p;
-  return {
-      .kernel = "matmul_vector",
-      .variant = variant_of(p),
-      .constants = {work.activation, work.args.m, p.transpose_b, p.transpose_b && work.a_aligned(4), work.b_aligned(4)},
-      .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, p.m, 32)))};
-}
 
 // --- few workgroups, many values of k ---
 
@@ -147,7 +133,11 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
 }
 
 constexpr MatmulKernel kernels[] = {
-    {.name = "vector", .room = KernelRoom::gpu, .legal = vector_legal, .first = always, .launch = vector_launch},
+    {.name = "vector",
+     .room = KernelRoom::gpu,
+     .legal = vector_legal,
+     .first = always,
+     .record = [](Recorder& recorder, const MatmulWork& work) { record_vector(recorder, work, {}); }},
     {.name = "matrix64_split",
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,

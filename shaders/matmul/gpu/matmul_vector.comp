@@ -4,78 +4,191 @@
 // variant f32_bf16: -DHALF=2 -DB_HALF
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
-// Product of a few rows (ROWS = M) with a matrix, bound by reading the matrix once: decoding. A workgroup of 256
-// invocations owns 32 columns as 8 quads and cuts K into 32 slices: neighbouring invocations read neighbouring
-// addresses of b in either layout. The slices' partial sums meet in shared memory and are added in order.
+// Product of a few rows (ROWS = M) with a matrix, bound by reading the matrix once: decoding. Teams of invocations own
+// COLUMNS columns of y each and cut K among themselves. With b transposed a team's invocations are neighbours and read
+// 16 bytes each along K; otherwise teams are neighbours and read quads of columns in four rows of b at a time. Sums meet
+// by shuffles inside subgroups, then in shared memory. NORM and GATED take in the ops before and after, see
+// normed_product.h.
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/matmul/matmul.args.h"
+#include "shaders/matmul/gpu/matmul_vector.args.h"
 
-layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint ACTIVATION = 0;
-layout(constant_id = 1) const uint ROWS = 1;
-layout(constant_id = 2) const bool TRANSPOSE_B = false;
-layout(constant_id = 3) const bool ALIGNED_A = false;  // the rows of a start at whole quads; used with TRANSPOSE_B
-layout(constant_id = 4) const bool ALIGNED_B = false;  // the stored rows of b do
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint THREADS = 256;
+layout(constant_id = 1) const uint ACTIVATION = 0;
+layout(constant_id = 2) const uint ROWS = 1;
+layout(constant_id = 3) const bool TRANSPOSE_B = false;
+layout(constant_id = 4) const bool ALIGNED_A = false;  // the rows of a start at whole quads; K is a multiple of GRAIN
+layout(constant_id = 5) const bool ALIGNED_B = false;  // the stored rows of b start at whole loads
+layout(constant_id = 6) const uint SUBGROUP = 1;       // invocations of a full one; 1: there are none
+layout(constant_id = 7) const uint TEAM = 32;          // invocations, a power of two
+layout(constant_id = 8) const uint COLUMNS = 1;        // of a team; 4 where b is not transposed
+layout(constant_id = 9) const uint NORM = 0;           // MATMUL_NORM_*
+layout(constant_id = 10) const uint NORMED_COLUMNS = 8;  // with NORM: K up to whole octets
+layout(constant_id = 11) const bool GATED = false;       // b: N / 2 gates, then what they gate; y [M, N / 2]
 
-PUSH(MatmulArgs);
+PUSH(MatmulVectorArgs);
+#define WITHOUT_PAIRS
 #include "shaders/matmul/operands.glsl"
 #include "shaders/matmul/epilogue.glsl"
 
-const uint COLUMNS = 32, SLICES = 32;
-const uint QUADS = COLUMNS / 4;
-shared vec4 partial_sums[ROWS * SLICES * QUADS];  // [row][slice][quad]
+const uint TEAMS = THREADS / TEAM;
+const uint OWN = GATED ? COLUMNS / 2 : COLUMNS;  // columns of y that a team has
+// Invocations of a team whose sums meet by shuffles: neighbours with b transposed, otherwise TEAMS apart.
+const uint FIRST_STEP = TRANSPOSE_B ? 1 : TEAMS, STEPS_END = TRANSPOSE_B && TEAM < SUBGROUP ? TEAM : SUBGROUP;
+const uint MET = STEPS_END > FIRST_STEP ? STEPS_END / FIRST_STEP : 1;
+const uint PARTS = TEAM / MET, VALUES = ROWS * COLUMNS;
 
-// Four values of row `row` of a, zeros past the end.
-vec4 load_a(uint row_start, uint k) {
-  if (ALIGNED_A) return a_quad((row_start + k) / 4);
+// Subgroups are whole runs of these numbers.
+uint invocation() {
+  return SUBGROUP > 1 ? gl_SubgroupID * SUBGROUP + gl_SubgroupInvocationID : gl_LocalInvocationIndex;
+}
+
+shared float group_sums[PARTS * TEAMS * VALUES];  // [part][team][value]; or [subgroup][row] of normed_rows.glsl
+#include "shaders/matmul/gpu/normed_rows.glsl"
+
+float sums[VALUES];  // [row][column]
+uint first_column;   // of y, the workgroup's
+
+// Four values of row `row` of a from k on, zeros past the end.
+vec4 load_a(uint a_base, uint row, uint k) {
+  if (NORM != 0) return normed[(row * NORMED_COLUMNS + k) / 4];
+  const uint at = a_base + row * args.k;
+  if (ALIGNED_A) return a_quad((at + k) / 4);
   vec4 quad;
-  for (uint i = 0; i < 4; i++) quad[i] = k + i < args.k ? a_one(row_start + min(k + i, args.k - 1)) : 0.0;
+  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = k + i < args.k ? a_one(at + min(k + i, args.k - 1)) : 0.0;
   return quad;
 }
 
-// Four neighbours of a stored row of b; past the end of the row (`last` is its last index), the last one again.
-vec4 load_b(uint row_start, uint at, uint last) {
-  if (ALIGNED_B) return b_quad((row_start + min(at, last - 3)) / 4);
+// --- b transposed: 16 bytes of a row of b, as they are stored; past the row's end (`last`) the last element again ---
+
+#ifdef B_HALF
+#define GRAIN 8
+#define Grain uvec4
+vec4 quad_of(uvec4 grain, uint i) { return half_quad(i == 0 ? grain.xy : grain.zw); }
+uvec4 gather(uint at, uint last) {
+  uvec4 grain;
+  [[unroll]] for (uint i = 0; i < 4; i++) {
+    grain[i] = half_bits(args.b, min(at + 2 * i, last)) | half_bits(args.b, min(at + 2 * i + 1, last)) << 16;
+  }
+  return grain;
+}
+#else
+#define GRAIN 4
+#define Grain vec4
+vec4 quad_of(vec4 grain, uint i) { return grain; }
+vec4 gather(uint at, uint last) {
+  vec4 grain;
+  [[unroll]] for (uint i = 0; i < 4; i++) grain[i] = b_one(min(at + i, last));
+  return grain;
+}
+#endif
+
+// Column `c` of the team, one that exists, as a row of b.
+uint row_of_column(uint team, uint c) {
+  const uint width = GATED ? args.n / 2 : args.n;
+  return min(first_column + team * OWN + c % OWN, width - 1) + (c < OWN ? 0 : width);
+}
+
+void multiply_transposed(uint a_base, uint b_base, uint team, uint slice) {
+  const uint LOADS = 4 / COLUMNS;  // in flight for each column
+  uint b_rows[COLUMNS];
+  [[unroll]] for (uint c = 0; c < COLUMNS; c++) b_rows[c] = b_base + row_of_column(team, c) * args.k;
+  for (uint first = slice * GRAIN; first < args.k; first += LOADS * TEAM * GRAIN) {
+    Grain b[LOADS * COLUMNS];
+    [[unroll]] for (uint l = 0; l < LOADS; l++) {
+      const uint k = first + l * TEAM * GRAIN, at = k < args.k ? k : first;
+      [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
+        b[l * COLUMNS + c] = ALIGNED_B ? args.b_vectors.v[(b_rows[c] + at) / GRAIN]
+                                       : gather(b_rows[c] + at, b_rows[c] + args.k - 1);
+      }
+    }
+    [[unroll]] for (uint l = 0; l < LOADS; l++) {
+      const uint k = first + l * TEAM * GRAIN;
+      if (k >= args.k) continue;
+      [[unroll]] for (uint i = 0; i < GRAIN / 4; i++) {
+        vec4 a[ROWS];
+        [[unroll]] for (uint r = 0; r < ROWS; r++) a[r] = load_a(a_base, r, k + 4 * i);
+        [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
+          const vec4 quad = quad_of(b[l * COLUMNS + c], i);
+          [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r * COLUMNS + c] += dot(a[r], quad);
+        }
+      }
+    }
+  }
+}
+
+// --- b as it is: a quad of columns ---
+
+vec4 load_b(uint row_start, uint column) {
+  const uint last = args.n - 1;
+  if (ALIGNED_B) return b_quad((row_start + min(column, last - 3)) / 4);
   vec4 quad;
-  for (uint i = 0; i < 4; i++) quad[i] = b_one(row_start + min(at + i, last));
+  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = b_one(row_start + min(column + i, last));
   return quad;
+}
+
+void multiply(uint a_base, uint b_base, uint team, uint slice) {
+  const uint LOADS = 2, column = first_column + 4 * team;
+  vec4 quads[ROWS];
+  [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] = vec4(0);
+  for (uint first = 4 * slice; first < args.k; first += LOADS * 4 * TEAM) {
+    mat4 b[LOADS];
+    [[unroll]] for (uint l = 0; l < LOADS; l++) {
+      [[unroll]] for (uint i = 0; i < 4; i++) {
+        b[l][i] = load_b(b_base + min(first + l * 4 * TEAM + i, args.k - 1) * args.n, column);
+      }
+    }
+    [[unroll]] for (uint l = 0; l < LOADS; l++) {
+      const uint k = first + l * 4 * TEAM;
+      if (k >= args.k) continue;
+      [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] += b[l] * load_a(a_base, r, k);
+    }
+  }
+  [[unroll]] for (uint r = 0; r < ROWS; r++) {
+    [[unroll]] for (uint c = 0; c < 4; c++) sums[r * COLUMNS + c] = quads[r][c];
+  }
+}
+
+// The team's sum, all its parts in order.
+float sum_of(uint team, uint value) {
+  float sum = 0;
+  for (uint p = 0; p < PARTS; p++) sum += group_sums[(p * TEAMS + team) * VALUES + value];
+  return sum;
 }
 
 void main() {
-  const uint groups = (args.n + COLUMNS - 1) / COLUMNS;
+  const uint id = invocation();
+  const uint width = GATED ? args.n / 2 : args.n, groups = (width + TEAMS * OWN - 1) / (TEAMS * OWN);
   const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
   if (group >= groups * args.batch) return;
-  const uint first_column = group % groups * COLUMNS, product = group / groups;
-  const uint a_base = product * args.m * args.k, b_base = product * args.k * args.n;
-  const uint id = gl_LocalInvocationIndex;
-  const uint quad = TRANSPOSE_B ? id / SLICES : id % QUADS, slice = TRANSPOSE_B ? id % SLICES : id / QUADS;
-  const uint column = first_column + 4 * quad;
+  const uint product = group / groups, a_base = product * ROWS * args.k, b_base = product * args.k * args.n;
+  const uint own_team = TRANSPOSE_B ? id / TEAM : id % TEAMS, slice = TRANSPOSE_B ? id % TEAM : id / TEAMS;
+  first_column = group % groups * TEAMS * OWN;
 
-  vec4 sums[ROWS];
-  [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] = vec4(0);
+  if (NORM != 0) norm_rows(a_base);
+  [[unroll]] for (uint v = 0; v < VALUES; v++) sums[v] = 0;
   if (TRANSPOSE_B) {
-    for (uint k = 4 * slice; k < args.k; k += 4 * SLICES) {
-      mat4 b;
-      [[unroll]] for (uint i = 0; i < 4; i++) {
-        b[i] = load_b(b_base + min(column + i, args.n - 1) * args.k, k, args.k - 1);
-      }
-      [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] += load_a(a_base + r * args.k, k) * b;
-    }
+    multiply_transposed(a_base, b_base, own_team, slice);
   } else {
-    for (uint k = slice; k < args.k; k += SLICES) {
-      const vec4 b = load_b(b_base + k * args.n, column, args.n - 1);
-      [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r] += a_one(a_base + r * args.k + k) * b;
-    }
+    multiply(a_base, b_base, own_team, slice);
   }
 
-  [[unroll]] for (uint r = 0; r < ROWS; r++) partial_sums[(r * SLICES + slice) * QUADS + quad] = sums[r];
+  [[unroll]] for (uint v = 0; v < VALUES; v++) {
+    [[unroll]] for (uint step = FIRST_STEP; step < STEPS_END; step *= 2) sums[v] += subgroupShuffleXor(sums[v], step);
+    if (slice % MET == 0) group_sums[(slice / MET * TEAMS + own_team) * VALUES + v] = sums[v];
+  }
   barrier();
-  for (uint output_id = id; output_id < ROWS * COLUMNS; output_id += gl_WorkGroupSize.x) {
-    const uint r = output_id / COLUMNS, own = output_id % COLUMNS;
-    if (first_column + own >= args.n) continue;
-    float sum = 0;
-    for (uint s = 0; s < SLICES; s++) sum += partial_sums[(r * SLICES + s) * QUADS + own / 4][own % 4];
-    store_finished((product * ROWS + r) * args.n + first_column + own,
-                   args.scale * sum + bias_of(first_column + own));
+  for (uint output_id = id; output_id < ROWS * TEAMS * OWN; output_id += THREADS) {
+    const uint r = output_id / (TEAMS * OWN), own = output_id % (TEAMS * OWN), column = first_column + own;
+    if (column >= width) continue;
+    const uint team = own / OWN, v = r * COLUMNS + own % OWN, at = (product * ROWS + r) * width + column;
+    const float value = args.scale * sum_of(team, v) + bias_of(column);
+    if (GATED) {
+      store_gated(at, value, args.scale * sum_of(team, v + OWN) + bias_of(column + width));
+    } else {
+      store_finished(at, value);
+    }
   }
 }

@@ -1,0 +1,42 @@
+#ifndef VKFORMER_CACHED_ATTENTION_ARGS_H
+#define VKFORMER_CACHED_ATTENTION_ARGS_H
+#include "shaders/attention/attention.args.h"
+VKFORMER_SHARED_BEGIN
+
+/// What attention.glsl's rules read; `dropout` and `stream` are not used.
+struct CachedAttentionRules {
+  Ints step;  ///< {position}
+  Ints mask;
+  Floats bias;
+  int queries;  ///< 1
+  int keys;
+  int heads;
+  uint rules;
+  int window;
+  float softcap;
+  float dropout;
+  uint stream;
+};
+
+struct CachedAttentionArgs {
+  CachedAttentionRules source;
+  Floats x;          ///< q of head 0 of the first row; k's heads behind q's, then v's
+  FloatQuads cache;  ///< [B, S, Hk * (D + Dv)]
+  Floats result;     ///< [B, H * Dv]
+  Floats table;      ///< [table_rows, 2 HALF]: cosines, then sines
+  Ints offsets;      ///< rows of the table: one, or one for each row of x
+  int table_rows;
+  int offset_count;
+  int x_stride;
+  float scale;
+};
+
+VKFORMER_SHARED_END
+
+// Its own constants.
+#define CACHED_SUBGROUP 9   /* invocations of a full one; 1: there are none */
+#define CACHED_LANES 10     /* that share a key; at most a subgroup */
+#define CACHED_CAPACITY 11  /* scores that shared memory holds */
+#define CACHED_HALF 12      /* columns of a head that turn, halved */
+#define CACHED_INTERLEAVED 13
+#endif

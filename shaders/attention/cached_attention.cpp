@@ -1,0 +1,353 @@
+#include "shaders/attention/cached_attention.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "runtime/recorder.h"
+#include "shaders/attention/attention.h"
+#include "shaders/attention/attention_problem.h"
+#include "shaders/attention/cached_attention.args.h"
+#include "shaders/cache_write/cache_write.h"
+#include "shaders/rope/rope.h"
+
+namespace vkformer {
+
+namespace {
+
+enum Input : size_t { in_x, in_cache, in_position, in_table, in_offsets, in_mask, in_bias };
+
+/// Keys that one workgroup reads through. More of them are faster in parts (attention's "decode"), which take two
+/// dispatches more.
+constexpr int64_t most_keys = 2048;
+
+struct Heads {
+  int64_t batches, keys, heads, kv_heads, head_width, value_width;
+};
+
+struct Sizes : Heads {
+  int64_t window, column, half;
+  bool interleaved;
+
+  explicit Sizes(const Node& node)
+      : Heads{.batches = node.in(in_x)[0],
+              .keys = node.in(in_cache)[1],
+              .heads = node.integer("heads"),
+              .kv_heads = node.integer("kv_heads"),
+              .head_width = node.integer("head_width"),
+              .value_width = node.integer("value_width")},
+        window(node.integer("window")),
+        column(node.integer("column")),
+        half(node.integer("rotary_width") / 2),
+        interleaved(node.flag("interleaved")) {}
+  int64_t cache_columns() const { return kv_heads * (head_width + value_width); }
+  int64_t k_column() const { return column + heads * head_width; }
+  int64_t v_column() const { return k_column() + kv_heads * head_width; }
+};
+
+Types infer(const Node& node) {
+  const Shape &x = node.in(in_x), &cache = node.in(in_cache);
+  check(x.rank() == 3 && x[1] == 1 && cache.rank() == 3 && cache[0] == x[0] && x.elements() > 0 && cache.elements() > 0,
+        "[cached_attention] x is {}, cache {}; they must be [B, 1, columns] and [B, S, C]", x.to_string(),
+        cache.to_string());
+  const Sizes s(node);
+  check(s.heads >= 1 && s.kv_heads >= 1 && s.heads % s.kv_heads == 0 && s.head_width >= 1 && s.value_width >= 1 &&
+            cache[2] == s.cache_columns() && s.column >= 0 && s.column + s.heads * s.head_width + cache[2] <= x[2],
+        "[cached_attention] {} and {} heads of {} and {} columns from column {} on don't fit x {} and cache {}",
+        s.heads, s.kv_heads, s.head_width, s.value_width, s.column, x.to_string(), cache.to_string());
+  check(x.elements() < int64_t{1} << 31 && cache.elements() < int64_t{1} << 31,
+        "[cached_attention] x {} or cache {} has 2^31 elements or more", x.to_string(), cache.to_string());
+  const auto needs = [&](size_t input, std::string_view name, DType dtype, std::initializer_list<Shape> shapes) {
+    if (!node.has_input(input)) return;
+    check(node.input_types[input].dtype == dtype && std::ranges::count(shapes, node.in(input)) > 0,
+          "[cached_attention] {} is {} {}, which does not fit x {} and cache {}", name,
+          name_of(node.input_types[input].dtype), node.in(input).to_string(), x.to_string(), cache.to_string());
+  };
+  const int64_t B = s.batches, S = s.keys;
+  needs(in_position, "position", DType::i32, {{1}});
+  check(s.half >= 0 && 2 * s.half <= s.head_width && (s.half > 0) == node.has_input(in_table) &&
+            (node.has_input(in_table) || !node.has_input(in_offsets)),
+        "[cached_attention] {} columns of a head of {} turn; that needs a table, and nothing else does", 2 * s.half,
+        s.head_width);
+  if (node.has_input(in_table)) needs(in_table, "table", DType::f32, {{node.in(in_table)[0], 2 * s.half}});
+  needs(in_offsets, "a row's position", DType::i32, {{1}, {B}});
+  needs(in_mask, "mask", DType::i32, {{1, 1, S}, {B, 1, S}});
+  needs(in_bias, "bias", DType::f32, {{1, s.heads, 1, S}, {B, s.heads, 1, S}});
+  return {{{B, 1, s.heads * s.value_width}}, node.input_types[in_cache]};
+}
+
+bool is_legal(const Heads& s, const DeviceFacts& facts) {
+  return s.head_width % 4 == 0 && s.value_width % 4 == 0 && s.head_width <= 256 && s.value_width <= 256 &&
+         s.keys <= most_keys && s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
+         s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle &&
+         facts.max_workgroup_size >= 256 && facts.shared_memory >= 32768;
+}
+
+std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  return is_legal(Sizes(node), facts) ? std::vector<std::string_view>{"cached_attention"}
+                                      : std::vector<std::string_view>{};
+}
+
+void record(Recorder& recorder, const Node& node) {
+  const Sizes s(node);
+  const DeviceFacts& facts = recorder.device();
+  const auto constant = [](int64_t value) { return static_cast<uint32_t>(value); };
+  const auto flag = [](bool set, uint32_t bit) { return set ? bit : 0; };
+  const auto several = [&](size_t input) { return node.has_input(input) && node.in(input)[0] > 1; };
+  // What is absent is not used, but CPU drivers may read it.
+  const auto address = [&](size_t input) {
+    return recorder.address(node.inputs[node.has_input(input) ? input : in_x]);
+  };
+  const int64_t window = std::min(s.window, int64_t{1} << 29);
+  const uint32_t threads = facts.max_workgroup_size >= 512 ? 512 : 256;
+  const uint32_t subgroup = facts.roomy_subgroup();
+  const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / 4)));
+  const uint32_t capacity = std::max(std::bit_ceil(constant(s.keys)), 256u);
+  const CachedAttentionArgs args{
+      .source = {.step = recorder.address(node.inputs[in_position]),
+                 .mask = address(in_mask),
+                 .bias = address(in_bias),
+                 .queries = 1,
+                 .keys = static_cast<int>(s.keys),
+                 .heads = static_cast<int>(s.heads),
+                 .rules = constant(s.heads / s.kv_heads) | ATTENTION_CAUSAL | ATTENTION_POSITION |
+                          flag(several(in_mask), ATTENTION_MASK_OF_BATCH) |
+                          flag(several(in_bias), ATTENTION_BIAS_OF_BATCH),
+                 .window = static_cast<int>(window),
+                 .softcap = static_cast<float>(node.number("softcap")),
+                 .dropout = 0,
+                 .stream = 0},
+      .x = recorder.address(node.inputs[in_x]) + static_cast<uint64_t>(4 * s.column),
+      .cache = recorder.address(node.inputs[in_cache]),
+      .result = recorder.address(node.outputs[0]),
+      .table = address(in_table),
+      .offsets = address(in_offsets),
+      .table_rows = node.has_input(in_table) ? static_cast<int>(node.in(in_table)[0]) : 0,
+      .offset_count = node.has_input(in_offsets) ? static_cast<int>(node.in(in_offsets)[0]) : 0,
+      .x_stride = static_cast<int>(node.in(in_x)[2]),
+      .scale = static_cast<float>(node.number("scale"))};
+  recorder.dispatch(
+      {.kernel = "cached_attention",
+       .constants = {threads, constant(s.value_width), 1, constant(s.head_width), 0, node.has_input(in_mask),
+                     node.has_input(in_bias), window > 0, node.number("softcap") > 0, subgroup, lanes, capacity,
+                     constant(s.half), s.interleaved},
+       .groups = {constant(s.heads), constant(s.batches), 1},
+       .subgroup_size = subgroup > 1 ? subgroup : 0},
+      args);
+}
+
+void reference(const Node& node, Inputs in, Outputs out) {
+  const Sizes s(node);
+  const HostTensor& x = *in[in_x];
+  const auto present = [&](size_t i) { return i < in.size() && in[i]; };
+  const auto position = static_cast<int64_t>((*in[in_position])[0]);
+  const double softcap = node.number("softcap");
+  std::vector<double> own_keys(static_cast<size_t>(s.head_width)), query(own_keys.size());
+  for (int64_t b = 0; b < s.batches; ++b) {
+    const int64_t row = b * node.in(in_x)[2];
+    const auto turn = [&](int64_t first, std::vector<double>& head) {
+      for (int64_t c = 0; c < s.head_width; ++c) head[static_cast<size_t>(c)] = x[row + first + c];
+      if (s.half == 0) return;
+      const HostTensor& table = *in[in_table];
+      const int64_t given =
+          present(in_offsets) ? static_cast<int64_t>((*in[in_offsets])[node.in(in_offsets)[0] > 1 ? b : 0]) : 0;
+      const int64_t angles = std::clamp<int64_t>(given, 0, node.in(in_table)[0] - 1) * 2 * s.half;
+      for (int64_t i = 0; i < s.half; ++i) {
+        const auto one = static_cast<size_t>(s.interleaved ? 2 * i : i);
+        const auto two = static_cast<size_t>(s.interleaved ? 2 * i + 1 : i + s.half);
+        const double a = head[one], z = head[two], cosine = table[angles + i], sine = table[angles + s.half + i];
+        head[one] = a * cosine - z * sine;
+        head[two] = z * cosine + a * sine;
+      }
+    };
+    const auto cache_at = [&](int64_t key, int64_t column) { return (b * s.keys + key) * s.cache_columns() + column; };
+    if (position >= 0 && position < s.keys)
+      for (int64_t h = 0; h < s.kv_heads; ++h) {
+        turn(s.k_column() + h * s.head_width, own_keys);
+        for (int64_t c = 0; c < s.head_width; ++c)
+          out[1][cache_at(position, h * s.head_width + c)] = own_keys[static_cast<size_t>(c)];
+        for (int64_t c = 0; c < s.value_width; ++c)
+          out[1][cache_at(position, s.kv_heads * s.head_width + h * s.value_width + c)] =
+              x[row + s.v_column() + h * s.value_width + c];
+      }
+    for (int64_t h = 0; h < s.heads; ++h) {
+      const int64_t kv = h / (s.heads / s.kv_heads);
+      turn(s.column + h * s.head_width, query);
+      std::vector<std::pair<int64_t, double>> scores;
+      double largest = -HUGE_VAL, sum = 0;
+      for (int64_t key = 0; key < s.keys; ++key) {
+        const bool masked = present(in_mask) && (*in[in_mask])[(node.in(in_mask)[0] > 1 ? b : 0) * s.keys + key] == 0;
+        if (key > position || (s.window > 0 && key <= position - s.window) || masked) continue;
+        double score = 0;
+        for (int64_t c = 0; c < s.head_width; ++c)
+          score += query[static_cast<size_t>(c)] * out[1][cache_at(key, kv * s.head_width + c)];
+        score *= node.number("scale");
+        if (softcap > 0) score = softcap * std::tanh(score / softcap);
+        if (present(in_bias)) score += (*in[in_bias])[((node.in(in_bias)[0] > 1 ? b : 0) * s.heads + h) * s.keys + key];
+        scores.emplace_back(key, score);
+        largest = std::max(largest, score);
+      }
+      for (const auto& [key, score] : scores) sum += std::exp(score - largest);
+      for (const auto& [key, score] : scores)
+        for (int64_t c = 0; c < s.value_width; ++c)
+          out[0][(b * s.heads + h) * s.value_width + c] +=
+              std::exp(score - largest) / sum *
+              out[1][cache_at(key, s.kv_heads * s.head_width + kv * s.value_width + c)];
+    }
+  }
+}
+
+struct CaseParts {
+  int64_t batches = 1, keys = 1, heads = 1, kv_heads = 1, head_width = 64, value_width = 64;
+  double low = 0, high = 0;  ///< position
+  int64_t column = 0, rotary_width = 0, offsets = 0, masks = 0, biases = 0, window = 0;
+  bool interleaved = false;
+  double softcap = 0;
+};
+
+Case make_case(const CaseParts& p) {
+  const int64_t cached = p.kv_heads * (p.head_width + p.value_width);
+  const int64_t columns = p.column + p.heads * p.head_width + cached + p.column;
+  return {.inputs = {{.type = {{p.batches, 1, columns}}},
+                     {.type = {{p.batches, p.keys, cached}}},
+                     {.type = {{1}, DType::i32}, .low = p.low, .high = p.high},
+                     {.type = {{13, std::max<int64_t>(p.rotary_width, 1)}}, .absent = p.rotary_width == 0},
+                     {.type = {{std::max<int64_t>(p.offsets, 1)}, DType::i32},
+                      .low = -1,
+                      .high = 14,
+                      .absent = p.offsets == 0},
+                     {.type = {{std::max<int64_t>(p.masks, 1), 1, p.keys}, DType::i32},
+                      .low = 0,
+                      .high = 1,
+                      .absent = p.masks == 0},
+                     {.type = {{std::max<int64_t>(p.biases, 1), p.heads, 1, p.keys}}, .absent = p.biases == 0}},
+          .attributes = {{"heads", static_cast<double>(p.heads)},
+                         {"kv_heads", static_cast<double>(p.kv_heads)},
+                         {"head_width", static_cast<double>(p.head_width)},
+                         {"value_width", static_cast<double>(p.value_width)},
+                         {"scale", 1 / std::sqrt(static_cast<double>(p.head_width))},
+                         {"window", static_cast<double>(p.window)},
+                         {"softcap", p.softcap},
+                         {"column", static_cast<double>(p.column)},
+                         {"rotary_width", static_cast<double>(p.rotary_width)},
+                         {"interleaved", p.interleaved}},
+          .reduction = p.keys + p.head_width};
+}
+
+// Sizes and strides are push constants; rules, widths and the class of the capacity are pipelines.
+std::vector<Case> cases() {
+  return {
+      make_case({.keys = 1}),
+      make_case({.batches = 2, .keys = 67, .heads = 3, .kv_heads = 3, .low = 1, .high = 66, .column = 5}),
+      make_case({.batches = 2, .keys = 211, .heads = 4, .kv_heads = 2, .low = 150, .high = 210}),
+      make_case({.keys = 11, .heads = 2, .kv_heads = 1, .low = -1, .high = -1}),
+      make_case({.keys = 11, .heads = 2, .kv_heads = 1, .low = 11, .high = 11}),
+      make_case({.batches = 3,
+                 .keys = 1500,
+                 .heads = 2,
+                 .kv_heads = 1,
+                 .low = 1000,
+                 .high = 1499,
+                 .rotary_width = 64,
+                 .offsets = 3}),
+      make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
+      make_case({.batches = 3,
+                 .keys = 131,
+                 .heads = 6,
+                 .kv_heads = 2,
+                 .head_width = 20,
+                 .value_width = 132,
+                 .low = 40,
+                 .high = 130,
+                 .column = 3,
+                 .rotary_width = 14,
+                 .masks = 3,
+                 .biases = 1,
+                 .window = 37,
+                 .interleaved = true,
+                 .softcap = 2}),
+  };
+}
+
+Cost cost(const Node& node) {
+  const Sizes s(node);
+  const auto elements = static_cast<double>(node.in(in_cache).elements() + node.in(in_x).elements());
+  const auto pairs = static_cast<double>(s.batches * s.heads * s.keys);
+  return {
+      .bytes = 4 * elements, .flops = 2 * pairs * static_cast<double>(s.head_width + s.value_width), .at_most = true};
+}
+
+/// The node that computes `value`; -1: none does, or one of another op.
+int producer(const Graph& graph, Value value, bool (*is)(const Node&)) {
+  const int node = value ? graph.info(value).producer : -1;
+  return node >= 0 && is(graph.nodes()[static_cast<size_t>(node)]) ? node : -1;
+}
+
+}  // namespace
+
+const Op cached_attention_op{.name = "cached_attention",
+                             .infer = infer,
+                             .record = record,
+                             .reference = reference,
+                             .cases = cases,
+                             .cost = cost,
+                             .candidates = candidates,
+                             .room = [](std::string_view) { return KernelRoom::gpu; },
+                             .aliases = {-1, in_cache}};
+
+std::optional<CachedAttention> find_cached_attention(const Graph& graph, int attention, std::span<const int> uses,
+                                                     const DeviceFacts& facts) {
+  const auto node_at = [&](int index) -> const Node& { return graph.nodes()[static_cast<size_t>(index)]; };
+  const auto used = [&](Value value) { return uses[static_cast<size_t>(value.id)]; };
+  const Node& node = node_at(attention);
+  if (!is_attention(node)) return {};
+  const AttentionProblem p(node);
+  CachedAttention found{.attention = attention, .write = producer(graph, node.inputs[attention_k], is_cache_write)};
+  const std::vector<std::string_view> kernels = attention_candidates(node, facts);
+  if (found.write < 0 || p.queries != 1 || p.dropout > 0 || !p.causal || !p.has_position ||
+      node.has_input(attention_v) || used(node.outputs[1]) > 0 || kernels.empty() || kernels.front() != "decode" ||
+      !is_legal({p.batches, p.keys, p.heads, p.kv_heads, p.head_width, p.value_width}, facts))
+    return {};
+  const Node& write = node_at(found.write);
+  const Value x = node.inputs[attention_q];
+  const bool together = node.input_types[attention_q].dtype == DType::f32 && write.inputs[1] == x &&
+                        write.inputs[2] == node.inputs[attention_position] && used(write.outputs[0]) == 1 &&
+                        write.integer("column") == p.q.column + p.q.width && p.k.column == 0 &&
+                        p.v.column == p.k.width && p.v.stride == p.k.width + p.v.width;
+  if (!together) return {};
+  // Only where nothing else reads what it has turned.
+  found.turn = used(x) == 2 ? producer(graph, x, is_rope) : -1;
+  if (found.turn >= 0) {
+    const Node& turn = node_at(found.turn);
+    if (turn.integer("column") != p.q.column || turn.integer("heads") != p.heads + p.kv_heads ||
+        turn.integer("head_width") != p.head_width || turn.flag("inverse"))
+      found.turn = -1;
+  }
+  return found;
+}
+
+Value fuse_cache(Graph& copy, const Graph& graph, const CachedAttention& found,
+                 const std::function<Value(Value)>& value_of) {
+  const auto node_at = [&](int index) -> const Node& { return graph.nodes()[static_cast<size_t>(index)]; };
+  const Node &node = node_at(found.attention), &write = node_at(found.write);
+  const Node* turn = found.turn >= 0 ? &node_at(found.turn) : nullptr;
+  const auto optional = [&](const Node* of, size_t i) {
+    return of && of->has_input(i) ? value_of(of->inputs[i]) : Value{};
+  };
+  return copy.apply(cached_attention_op,
+                    {value_of(turn ? turn->inputs[0] : node.inputs[attention_q]), value_of(write.inputs[0]),
+                     value_of(write.inputs[2]), optional(turn, 1), optional(turn, 2), optional(&node, attention_mask),
+                     optional(&node, attention_bias)},
+                    {{"heads", node.number("heads")},
+                     {"kv_heads", node.number("kv_heads")},
+                     {"head_width", node.number("head_width")},
+                     {"value_width", node.number("value_width")},
+                     {"scale", node.number("scale")},
+                     {"window", node.number("window")},
+                     {"softcap", node.number("softcap")},
+                     {"column", node.number("q_column")},
+                     {"rotary_width", turn ? turn->number("rotary_width") : 0},
+                     {"interleaved", turn && turn->flag("interleaved")}});
+}
+
+}  // namespace vkformer

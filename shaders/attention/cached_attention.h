@@ -1,0 +1,36 @@
+#pragma once
+// Attention of one position over a cache that takes in its keys and values first, with the rotation before: one
+// dispatch where decoding would need three or four. Only for GPUs and caches that one workgroup a head may read
+// through.
+
+#include <optional>
+
+#include "runtime/op.h"
+
+namespace vkformer {
+
+/// x [B, 1, columns], cache [B, S, Hk * (D + Dv)], position i32 [1], table [P, rotary_width]?, rows' positions i32 [1]
+/// or [B]?, mask i32 [B or 1, 1, S]?, bias [B or 1, H, 1, S]? -> result [B, 1, H * Dv], the cache.
+///
+/// From `column` on x has the heads of q, k and v, in this order. Those of q and k are turned like rope's, unless
+/// rotary_width is 0; then k and v become row `position` of the cache, if it has that, and attention() is taken over
+/// its rows up to there, within the window. Attributes: heads, kv_heads, head_width, value_width, scale, window,
+/// softcap, column, rotary_width, interleaved.
+extern const Op cached_attention_op;
+
+/// Nodes of a graph that are one cached_attention together.
+struct CachedAttention {
+  int attention = -1;
+  int write = -1;  ///< the cache_write whose cache it reads
+  int turn = -1;   ///< the rope of what is written; -1: none
+};
+
+/// What the attention node `attention` of `graph` can be one node with on that device, if there is something.
+/// `uses`: by value id, how often nodes and the host read it.
+std::optional<CachedAttention> find_cached_attention(const Graph& graph, int attention, std::span<const int> uses,
+                                                     const DeviceFacts& facts);
+/// The attention's result as one node of `copy`, in which value_of() gives what stands for a value of `graph`.
+Value fuse_cache(Graph& copy, const Graph& graph, const CachedAttention& found,
+                 const std::function<Value(Value)>& value_of);
+
+}  // namespace vkformer

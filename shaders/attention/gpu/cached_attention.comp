@@ -1,0 +1,161 @@
+#version 460
+// Attention of one position a row over a cache, which takes in the row's key and value; see cached_attention.h. One
+// workgroup a head of a row: teams of lanes compute scores, four keys at a time, which stay in shared memory; then
+// invocations own a quad of columns in a slice of the keys. The row's own key never goes through the cache.
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_GOOGLE_include_directive : require
+#define ATTENTION_PUSH CachedAttentionArgs
+#include "shaders/attention/cached_attention.args.h"
+#include "shaders/attention/attention.glsl"
+layout(constant_id = 0) const uint threads = 256;
+layout(constant_id = CACHED_SUBGROUP) const uint subgroup = 1;
+layout(constant_id = CACHED_LANES) const uint lanes = 1;
+layout(constant_id = CACHED_CAPACITY) const uint capacity = 256;
+layout(constant_id = CACHED_HALF) const int turned_half = 0;
+layout(constant_id = CACHED_INTERLEAVED) const bool interleaved = false;
+
+const uint unroll = 4;
+const uint teams = threads / lanes;
+const uint key_quads = head_width / 4, value_quads = value_width / 4;  // whole ones
+const uint lane_quads = (key_quads + lanes - 1) / lanes;
+
+shared vec4 q[key_quads];
+shared vec4 own_key[key_quads];
+shared float scores[capacity];
+shared float group_values[threads / subgroup];
+shared vec4 partial[threads];
+
+uint id;
+
+// x from `start` on, a head, turned by the angles at `angle`.
+float turned(int start, int c, int angle) {
+  if (c >= 2 * turned_half) return args.x.v[start + c];
+  const int pair = interleaved ? c / 2 : c % max(turned_half, 1);
+  const bool second = interleaved ? c % 2 == 1 : c >= turned_half;
+  const int first = start + (interleaved ? 2 * pair : pair);
+  const float x1 = args.x.v[first], x2 = args.x.v[first + (interleaved ? 1 : turned_half)];
+  const float cosine = args.table.v[angle + pair], sine = args.table.v[angle + turned_half + pair];
+  return second ? x2 * cosine + x1 * sine : x1 * cosine - x2 * sine;
+}
+
+int angle_of(int row) {
+  if (turned_half == 0) return 0;
+  const int offset = args.offset_count > 0 ? args.offsets.v[min(row, args.offset_count - 1)] : 0;
+  return clamp(offset, 0, args.table_rows - 1) * 2 * turned_half;
+}
+
+// Over all invocations, in a fixed order.
+#define GROUP_REDUCTION(name, combine)                                                                         \
+  float name(float x) {                                                                                        \
+    [[unroll]] for (uint step = 1; step < subgroup; step *= 2) x = combine(x, subgroupShuffleXor(x, step));    \
+    barrier(); /* the last reduction's values have been read */                                                \
+    if (id % subgroup == 0) group_values[id / subgroup] = x;                                                   \
+    barrier();                                                                                                 \
+    x = group_values[0];                                                                                       \
+    for (uint i = 1; i < threads / subgroup; i++) x = combine(x, group_values[i]);                             \
+    return x;                                                                                                  \
+  }
+float plus(float a, float b) { return a + b; }
+GROUP_REDUCTION(group_max, max)
+GROUP_REDUCTION(group_sum, plus)
+
+float over_lanes(float x) {
+  [[unroll]] for (uint step = 1; step < lanes; step *= 2) x += subgroupShuffleXor(x, step);
+  return x;
+}
+
+void main() {
+  id = subgroup > 1 ? gl_SubgroupID * subgroup + gl_SubgroupInvocationID : gl_LocalInvocationIndex;
+  const int head = int(gl_WorkGroupID.x), row = int(gl_WorkGroupID.y);
+  const int kv_heads = args.source.heads / group(), kv_head = head / group();
+  const int x_start = row * args.x_stride;
+  const int k_start = x_start + args.source.heads * head_width + kv_head * head_width;
+  const int v_start = x_start + (args.source.heads + kv_heads) * head_width + kv_head * value_width;
+  const uint row_quads = kv_heads * (key_quads + value_quads);
+  const uint first_row = uint(row * args.source.keys) * row_quads;
+  const uint k_column = kv_head * key_quads, v_column = kv_heads * key_quads + kv_head * value_quads;
+
+  const int angle = angle_of(row);
+  for (int c = int(id); c < head_width; c += int(threads)) {
+    q[c / 4][c % 4] = turned(x_start + head * head_width, c, angle) * args.scale;
+    own_key[c / 4][c % 4] = turned(k_start, c, angle);
+  }
+  barrier();
+  const int shift = visible_shift(), end = key_end(shift, 0), begin = min(key_begin(shift, 0), end);
+  const bool has_own = shift >= 0 && shift < args.source.keys;
+  const uint count = uint(end - begin) - (has_own ? 1 : 0);  // of the keys in the cache
+  const uint own_row = first_row + uint(max(shift, 0)) * row_quads, cached = first_row + uint(begin) * row_quads;
+  if (has_own && head % group() == 0) {
+    for (uint i = id; i < key_quads; i += threads) args.cache.v[own_row + k_column + i] = own_key[i];
+    for (uint i = id; i < value_quads; i += threads) {
+      const int at = v_start + 4 * int(i);
+      args.cache.v[own_row + v_column + i] =
+          vec4(args.x.v[at], args.x.v[at + 1], args.x.v[at + 2], args.x.v[at + 3]);
+    }
+  }
+
+  const uint team = id / lanes, lane = id % lanes;
+  vec4 own_q[lane_quads];
+  [[unroll]] for (uint j = 0; j < lane_quads; j++) {
+    const uint quad = lane + j * lanes;
+    own_q[j] = quad < key_quads ? q[min(quad, key_quads - 1)] : vec4(0);
+  }
+  for (uint first = team; first - team < count; first += unroll * teams) {
+    float products[unroll];
+    [[unroll]] for (uint u = 0; u < unroll; u++) {
+      const uint key = cached + min(first + u * teams, count - 1) * row_quads + k_column;
+      products[u] = 0;
+      [[unroll]] for (uint j = 0; j < lane_quads; j++)
+        products[u] += dot(own_q[j], args.cache.v[key + min(lane + j * lanes, key_quads - 1)]);
+    }
+    [[unroll]] for (uint u = 0; u < unroll; u++) {
+      const uint i = first + u * teams;
+      const float product = over_lanes(products[u]);
+      if (lane == 0 && i < count) {
+        const int s = begin + int(i);
+        scores[i] = visible(row, 0, s, shift, end) ? score_of(product, row, head, 0, s) : lowest;
+      }
+    }
+  }
+  if (has_own) {
+    float product = 0;
+    [[unroll]] for (uint j = 0; j < lane_quads; j++)
+      product += dot(own_q[j], own_key[min(lane + j * lanes, key_quads - 1)]);
+    product = over_lanes(product);
+    if (id == 0) scores[count] = visible(row, 0, shift, shift, end) ? score_of(product, row, head, 0, shift) : lowest;
+  }
+  barrier();
+
+  const uint all = count + (has_own ? 1 : 0);
+  float maximum = lowest;
+  for (uint i = id; i < all; i += threads) maximum = max(maximum, scores[i]);
+  maximum = group_max(maximum);
+  float sum = 0;
+  for (uint i = id; i < all; i += threads) {
+    const float weight = scores[i] == lowest ? 0 : exp(scores[i] - maximum);
+    scores[i] = weight;
+    sum += weight;
+  }
+  const float normalise = reciprocal_of(group_sum(sum));
+
+  uint column_threads = 1;
+  while (column_threads < value_quads) column_threads *= 2;
+  const uint slices = threads / column_threads, slice = id / column_threads, column = id % column_threads;
+  const uint own_column = v_column + min(column, value_quads - 1);
+  vec4 result = vec4(0);
+  for (uint first = slice; first < count; first += unroll * slices) {
+    vec4 values[unroll];
+    [[unroll]] for (uint u = 0; u < unroll; u++)
+      values[u] = args.cache.v[cached + min(first + u * slices, count - 1) * row_quads + own_column];
+    [[unroll]] for (uint u = 0; u < unroll; u++)
+      if (first + u * slices < count) result += scores[first + u * slices] * values[u];
+  }
+  partial[id] = result;
+  barrier();
+  for (int c = int(id); c < value_width; c += int(threads)) {
+    float value = has_own ? scores[count] * args.x.v[v_start + c] : 0;
+    for (uint n = 0; n < slices; n++) value += partial[n * column_threads + c / 4][c % 4];
+    args.result.v[(row * args.source.heads + head) * value_width + c] = value * normalise;
+  }
+}

@@ -1,0 +1,45 @@
+#ifndef VKFORMER_MATMUL_VECTOR_ARGS_H
+#define VKFORMER_MATMUL_VECTOR_ARGS_H
+#include "shaders/matmul/matmul.args.h"
+
+#ifndef __cplusplus
+#ifdef B_HALF
+#define B_VECTORS HalfPacks
+#else
+#define B_VECTORS FloatQuads
+#endif
+#endif
+
+VKFORMER_SHARED_BEGIN
+
+#ifdef __cplusplus
+using B_VECTORS = uint64_t;
+#endif
+
+// What is done to the rows of a first: constant NORM.
+const uint MATMUL_NORM_RMS = 1;    ///< rms_norm
+const uint MATMUL_NORM_LAYER = 2;  ///< layer_norm
+
+/// One launch of matmul_vector: `batch` products y[M, N] = activation(scale * norm(a)[M, K] op(b)[K, N] + bias) +
+/// residual, M a constant.
+struct MatmulVectorArgs {
+  A_ELEMENTS a;
+  A_QUADS a_quads;  ///< the same addresses, read only by kernels told that every row is aligned
+  B_ELEMENTS b;
+  B_QUADS b_quads;
+  B_VECTORS b_vectors;  ///< 16 bytes at a time
+  Floats y;
+  Floats pre_activation;
+  Floats bias;  ///< [N]
+  Floats residual;
+  Floats gain;   ///< [K], where a is to be normed
+  Floats shift;  ///< [K], what is added then; read with MATMUL_SHIFT
+  uint n, k;
+  uint batch;
+  float scale;
+  float epsilon;
+  uint flags;  ///< MATMUL_*
+};
+
+VKFORMER_SHARED_END
+#endif

@@ -1,0 +1,22 @@
+#pragma once
+// Candidate "vector": few rows of a. Reads b once.
+
+#include "shaders/matmul/matmul_kernel.h"
+
+namespace vkformer {
+
+/// What it can take in of the ops before and after: see normed_product.h.
+struct VectorNeighbours {
+  uint32_t norm = 0;   ///< MATMUL_NORM_* of matmul_vector.args.h; 0: a is not to be normed
+  uint64_t gain = 0;   ///< address
+  uint64_t shift = 0;  ///< address; 0: nothing is added behind the gain
+  float epsilon = 0;
+  bool gated = false;
+};
+
+bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts);
+/// Also with the rows of a normed, which lie in shared memory then. Gates need b transposed.
+bool normed_vector_legal(const MatmulProblem& p, const DeviceFacts& facts, bool gated);
+void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeighbours& neighbours);
+
+}  // namespace vkformer

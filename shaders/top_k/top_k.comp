@@ -1,0 +1,64 @@
+#version 460
+// The `count` largest of each row, a workgroup a row. The row is cut into GROUPS interleaved groups, at least as many
+// as are wanted: none of the largest is less than the count-th largest of the groups' largest. With some times as many
+// groups few others are at least that; they are listed, in any order, and each counts how many are before it.
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/top_k/top_k.args.h"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint THREADS = 256;
+layout(constant_id = 1) const uint GROUPS = 4;  // both powers of two, GROUPS <= THREADS
+
+PUSH(TopKArgs);
+
+shared uvec2 largest[THREADS];
+shared uvec2 least;  // that may be wanted
+shared uint found;
+
+// Ordered as floats are, -0 as 0, NaN above all.
+uint key_of(float x) {
+  const uint bits = floatBitsToUint(x), magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return 0xffffffffu;
+  return magnitude == bits || magnitude == 0 ? magnitude | 0x80000000u : ~bits;
+}
+
+bool before(uvec2 a, uvec2 b) { return a.x > b.x || (a.x == b.x && a.y < b.y); }
+
+void main() {
+  const uint row = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, id = gl_LocalInvocationID.x;
+  if (row >= args.rows) return;
+  const uint start = row * args.columns, list = row * args.room;
+  uvec2 own = uvec2(0, 0xffffffffu);  // behind every element
+  for (uint i = id; i < args.columns; i += THREADS) {
+    const uvec2 element = uvec2(key_of(args.x.v[start + i]), i);
+    if (before(element, own)) own = element;
+  }
+  largest[id] = own;
+  if (id == 0) found = 0;
+  barrier();
+  for (uint n = THREADS / 2; n >= GROUPS; n /= 2) {
+    if (id < n && before(largest[id + n], largest[id])) largest[id] = largest[id + n];
+    barrier();
+  }
+  if (id < GROUPS) {
+    uint rank = 0;
+    for (uint g = 0; g < GROUPS; g++) rank += uint(before(largest[g], largest[id]));
+    if (rank == args.count - 1) least = largest[id];
+  }
+  barrier();
+  for (uint i = id; i < args.columns; i += THREADS) {
+    const uvec2 element = uvec2(key_of(args.x.v[start + i]), i);
+    if (!before(least, element)) args.candidates.v[list + atomicAdd(found, 1)] = element;
+  }
+  memoryBarrierBuffer();
+  barrier();
+  for (uint i = id; i < found; i += THREADS) {
+    const uvec2 element = args.candidates.v[list + i];
+    uint rank = 0;
+    for (uint other = 0; other < found; other++) rank += uint(before(args.candidates.v[list + other], element));
+    if (rank < args.count) {
+      args.values.v[row * args.count + rank] = args.x.v[start + element.y];
+      if ((args.outputs & 2) != 0) args.indices.v[row * args.count + rank] = int(element.y);
+    }
+  }
+}
