@@ -137,11 +137,9 @@ std::vector<Case> cases() {
       case_of({67, 130}, 3, 0, 129, 0, 0.1),
       case_of({7, 7}, 1e4, 0, 6, -100, 0.25),
       case_of({2, 5003}, 3, 0, 5002, -100, 1),
-      // Even rows, odd ones, and such as end more than once within a quad.
-      case_of({67, 130}, 3, 0, 129, 0, 0.1, DType::f16),
+      // Rows of whole words, and others.
       case_of({67, 130}, 3, 0, 129, 0, 0, DType::bf16),
       case_of({1031, 7}, 3, -1, 7, 3, 0.1, DType::f16),
-      case_of({1031, 1}, 3, -1, 1, 3, 0, DType::f16),
   };
 }
 
@@ -214,6 +212,7 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list = cases();
+  list.push_back(case_of({1031, 1}, 3, -1, 1, 3, 0, DType::f16));  // rows end more than once within a quad
   for (Case& one : list) {
     CaseInput& logits = one.inputs[0];
     // Probabilities stay near or below 1, as they are after the forward pass.
