@@ -52,7 +52,7 @@ TEST_CASE("an op takes 16-bit floats only where it says so, input by input", "[g
   // Also an input that comes later.
   const Value y = matmul(graph, x, w), residual = graph.input("residual", {3, 7}, DType::f16);
   CHECK_THROWS_MATCHES(graph.supply(graph.info(y).producer, 3, residual), Error,
-                       Message("[matmul] input 3 can't be f16; cast it to f32"));
+                       Message("[matmul] residual is f16, it must be f32 like y"));
 }
 
 TEST_CASE("a node tells which of its inputs could have another type", "[graph]") {

@@ -19,7 +19,7 @@ DeviceFacts device_with_matrix_cores(DeviceKind kind = DeviceKind::discrete) {
   facts.subgroup_shuffle = facts.full_subgroups = facts.int64 = facts.float16 = true;
   facts.max_workgroup_size = 256;
   facts.max_workgroups[0] = facts.max_workgroups[1] = facts.max_workgroups[2] = 65535;
-  facts.shared_memory = 32768;
+  facts.shared_memory = 49152;
   facts.max_allocation = uint64_t{1} << 30;
   facts.cooperative_matrix = true;
   facts.matrix_kernels = {DType::f16, DType::bf16};
@@ -112,7 +112,7 @@ TEST_CASE("matrix cores are not for other operands, nor where their products don
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
   facts = device_with_matrix_cores();
   facts.shared_memory = 16384;  // too little for the largest blocks
-  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128");
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128x64");
 }
 
 TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wait for a measurement",

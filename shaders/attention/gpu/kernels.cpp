@@ -112,6 +112,11 @@ bool tile64_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
          facts.shared_memory >= 32768 && !facts.lanes_share_registers() && tile.invocations <= facts.max_workgroup_size;
 }
 
+/// Shares of 4 x 4 are for what the larger ones are not: subgroups of 64, and wide heads.
+bool small_shares_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return tile64_legal<tile64_4x4, 33, 256>(problem, facts) && (facts.subgroup_size > 32 || widest_head(problem) > 64);
+}
+
 /// Two workgroups for each core.
 bool enough_groups(int64_t items, int64_t heads, const AttentionProblem& problem, const DeviceFacts& facts) {
   const int64_t cores = facts.cores > 0 ? facts.cores : 64;
@@ -191,7 +196,7 @@ constexpr AttentionKernel kernels[] = {
      .launch = forward_launch<tile64_8x4>},
     {.name = "tiled64_4x4",
      .room = KernelRoom::gpu,
-     .legal = tile64_legal<tile64_4x4, 33, 256>,
+     .legal = small_shares_legal,
      .first = tile64_first<small_shares_pay, forward_fills>,
      .launch = forward_launch<tile64_4x4>},
     {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .launch = forward_launch<tile32>},
@@ -208,7 +213,7 @@ constexpr AttentionBackwardKernel backward_kernels[] = {
      .bias = bias_tiles_launch<tile64_8x4>},
     {.name = "tiled64_4x4",
      .room = KernelRoom::gpu,
-     .legal = tile64_legal<tile64_4x4, 33, 256>,
+     .legal = small_shares_legal,
      .first = tile64_first<small_shares_pay, backward_fills>,
      .query = query_launch<tile64_4x4>,
      .key_value = key_value_launch<tile64_4x4>,
