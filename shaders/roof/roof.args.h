@@ -19,5 +19,16 @@ struct RoofMultiplyAddArgs {
   float term;
 };
 
+/// Sums that a subgroup has under way.
+const uint ROOF_CHAINS = 8;
+
+struct RoofMatrixArgs {
+  Halves x;
+  Floats y;
+  uint elements;
+  uint steps;
+  float factor;
+};
+
 VKFORMER_SHARED_END
 #endif

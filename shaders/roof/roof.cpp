@@ -1,6 +1,7 @@
 #include "shaders/roof/roof.h"
 
 #include "shaders/common/stream.h"
+#include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/roof/roof.args.h"
 
 namespace vkformer {
@@ -106,7 +107,72 @@ const Op roof_multiply_add_op = {.name = "roof_multiply_add",
                                  .cases = cases_multiply_add,
                                  .cost = cost_multiply_add};
 
+// --- roof_matrix ---
+
+DType type_of(const Node& node) { return node.input_types[0].dtype; }
+
+Types infer_matrix(const Node& node) {
+  check(node.inputs.size() == 1 && node.has_input(0) && node.in(0).rank() == 1, "[roof_matrix] takes x [M]");
+  check(is_half(type_of(node)), "[roof_matrix] x is {}, it must be f16 or bf16", name_of(type_of(node)));
+  const int64_t steps = node.integer("steps");
+  check(steps >= 0 && steps % 64 == 0, "[roof_matrix] steps is {}, not a multiple of 64", steps);
+  return {{node.in(0)}};
+}
+
+std::vector<std::string_view> matrix_candidates(const Node& node, const DeviceFacts& facts) {
+  const DType type = type_of(node);
+  if (!matrix_layout(matrix64, facts, type) || !facts.has_matrix_cores(type)) return {};
+  return {"matrix"};
+}
+
+void record_matrix(Recorder& r, const Node& node) {
+  const MatrixLayout layout = *matrix_layout(matrix64, r.device(), type_of(node));
+  const RoofMatrixArgs args{.x = r.address(node.inputs[0]),
+                            .y = r.address(node.outputs[0]),
+                            .elements = static_cast<uint>(node.in(0).elements()),
+                            .steps = static_cast<uint>(node.integer("steps")),
+                            .factor = roof_factor};
+  constexpr uint32_t subgroups = 4;
+  r.dispatch({.kernel = "roof_matrix",
+              .variant = name_of(type_of(node)),
+              .constants = {subgroups * layout.subgroup_size, layout.subgroup_size, layout.shape.m, layout.shape.n,
+                            layout.shape.k},
+              .groups = spread_groups(r.device(), groups_for(args.elements, subgroups)),
+              .subgroup_size = layout.subgroup_size},
+             args);
+}
+
+void reference_matrix(const Node& node, Inputs inputs, Outputs outputs) {
+  for (int64_t i = 0; i < node.out(0).elements(); ++i)
+    outputs[0][i] = 28 + 8 * node.number("steps") * (*inputs[0])[i] * static_cast<double>(roof_factor);
+}
+
+std::vector<Case> cases_matrix() {
+  std::vector<Case> cases;
+  for (const DType type : {DType::f16, DType::bf16})
+    cases.push_back({.inputs = {{{{37}, type}}}, .attributes = {{"steps", 128}}, .reduction = 1024});
+  return cases;
+}
+
+const Op roof_matrix_op = {.name = "roof_matrix",
+                           .infer = infer_matrix,
+                           .record = record_matrix,
+                           .reference = reference_matrix,
+                           .cases = cases_matrix,
+                           .candidates = matrix_candidates,
+                           .room = [](std::string_view) { return KernelRoom::gpu; },
+                           .half_inputs = 0b1};
+
 }  // namespace
+
+Value roof_matrix(Graph& graph, Value x, int64_t steps) {
+  return graph.apply(roof_matrix_op, {x}, {{"steps", static_cast<double>(steps)}});
+}
+
+double roof_matrix_flops(const Node& node, const DeviceFacts& facts) {
+  const MatrixShape shape = matrix_layout(matrix64, facts, type_of(node))->shape;
+  return 2.0 * ROOF_CHAINS * shape.m * shape.n * node.number("steps") * static_cast<double>(node.in(0).elements());
+}
 
 Value roof_copy(Graph& graph, Value target, Value x) { return graph.apply(roof_copy_op, {target, x}); }
 
@@ -116,4 +182,4 @@ Value roof_multiply_add(Graph& graph, Value x, int64_t steps) {
 
 }  // namespace vkformer
 
-VKFORMER_OPS(roof, &vkformer::roof_copy_op, &vkformer::roof_multiply_add_op)
+VKFORMER_OPS(roof, &vkformer::roof_copy_op, &vkformer::roof_multiply_add_op, &vkformer::roof_matrix_op)

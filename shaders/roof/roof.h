@@ -15,4 +15,11 @@ Value roof_copy(Graph& graph, Value target, Value x);
 inline constexpr float roof_factor = 0.875f, roof_term = 0.125f;
 Value roof_multiply_add(Graph& graph, Value x, int64_t steps);
 
+/// x [M], f16 or bf16: for each element a subgroup multiplies matrices of that type on matrix cores, all of whose
+/// elements are x and factor, `steps` (a multiple of 64) values of k deep, in 8 sums that begin with 0 to 7:
+/// y [M], f32 = 28 + 8 steps x factor. Not differentiable; supported where the device has such matrix cores.
+Value roof_matrix(Graph& graph, Value x, int64_t steps);
+/// Operations that a roof_matrix node takes on a device that supports it.
+double roof_matrix_flops(const Node& node, const DeviceFacts& facts);
+
 }  // namespace vkformer

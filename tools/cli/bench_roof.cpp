@@ -97,6 +97,21 @@ double matrix_rate(Backend& backend, DType dtype, int repetitions) {
   }
 }
 
+/// The same in registers alone: the bound.
+double matrix_roof(Backend& backend, DType dtype, int repetitions) {
+  const auto store = backend.make_store({});
+  constexpr double enough = 0.02;
+  for (int64_t steps = 1024;; steps *= 4) {
+    Graph graph;
+    graph.mark_output(roof_matrix(graph, graph.input("x", {16384}, dtype), steps), "y");
+    const auto program = backend.compile(graph, store);
+    program->write("x", std::vector<float>(16384, 0.5F));
+    const double seconds = least_seconds(*program, repetitions);
+    if (seconds > enough || steps >= int64_t{1} << 20)
+      return roof_matrix_flops(graph.nodes().front(), backend.facts()) / seconds;
+  }
+}
+
 /// Why there is no such rate; empty: there is.
 std::string no_matrix_rate(const DeviceFacts& facts, DType type) {
   if (!facts.cooperative_matrix) return "the device has none";
@@ -130,9 +145,13 @@ void bench_roof(const BenchFlags& flags) {
       if (!json) print("{:<40} not measured: {}\n", what, reason);
       continue;
     }
+    const double bound = matrix_roof(*backend, type, flags.repetitions);
     const double rate = matrix_rate(*backend, type, flags.repetitions);
+    if (json) out[fmt::format("matrix_roof_{}", name_of(type))] = bound;
     if (json) out[fmt::format("matrix_cores_{}", name_of(type))] = rate;
-    if (!json) print("{:<40} {:>12.2f} GFLOP/s\n", what, rate * 1e-9);
+    if (!json)
+      print("{:<40} {:>12.2f} GFLOP/s\n{:<40} {:>12.2f} GFLOP/s\n",
+            fmt::format("matrix cores, {} in registers", name_of(type)), bound * 1e-9, what, rate * 1e-9);
   }
   if (json) print("{}\n", out.dump(1));
   if (flags.common.tuning == "none") return;
