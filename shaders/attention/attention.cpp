@@ -8,8 +8,8 @@ namespace vkformer {
 
 namespace {
 
-// --- attention: q, k?, v?, position?, seed?, mask?, bias? -> result [B, T, H * Dv], of q's type, log_sum_exp [B, H, T],
-// f32 ---
+// --- attention: q, k?, v?, position?, seed?, mask?, bias? -> result [B, T, H * Dv] of their type, log_sum_exp [B, H,
+// T] ---
 
 constexpr uint32_t half_sources = 1u << attention_q | 1u << attention_k | 1u << attention_v;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "shaders/attention/attention_kernel.h"
+#include "shaders/attention/gpu/attention_matrix_layout.h"
 
 namespace vkformer {
 
@@ -173,12 +174,50 @@ Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& fac
                      tile.side, tile.side);
 }
 
+// --- matrix cores ---
+
+constexpr int64_t widest_on_matrix_cores = 128;  ///< sums of a wider head are more than registers hold
+constexpr AttentionMatrixNeeds forward_needs{.block = 64};
+
+bool matrix_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return widest_head(problem) <= widest_on_matrix_cores && attention_matrix_layout(forward_needs, problem, facts) &&
+         facts.has_matrix_cores(problem.type);
+}
+
+/// Where lanes have registers of their own. That is what these kernels are made for, not what was measured: no GPU has
+/// run them yet.
+bool matrix_first(const AttentionProblem&, const DeviceFacts& facts) {
+  return !facts.is_cpu() && !facts.lanes_share_registers();
+}
+
+Launch matrix_launch(std::string_view kernel, const AttentionMatrixLayout& layout, const AttentionProblem& problem,
+                     uint32_t wanted, int64_t items, int64_t heads) {
+  Launch launch = block_launch(
+      kernel,
+      constants(problem, layout.invocations(), wanted,
+                {layout.subgroup_size, layout.shape.m, layout.shape.n, layout.shape.k, layout.block, layout.stages}),
+      groups_for(items, layout.rows()), heads, problem.batches);
+  launch.subgroup_size = layout.subgroup_size;
+  return launch;
+}
+
+Launch matrix_forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
+  return matrix_launch("attention_matrix", *attention_matrix_layout(forward_needs, problem, facts), problem, wanted,
+                       problem.queries, problem.heads);
+}
+
 constexpr AttentionKernel kernels[] = {
     {.name = "decode",
      .room = KernelRoom::gpu,
      .legal = decode_legal,
      .record = record_decode,
      .scratch = decode_scratch},
+    {.name = "matrix",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal,
+     .first = matrix_first,
+     .halves = true,
+     .launch = matrix_forward_launch},
     {.name = "tiled64_8x8",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x8, 33, 64>,
