@@ -56,28 +56,9 @@ void main() {
       const int s = begin + (n - 1) * BLOCK, stage = (n - 1) % STAGES * stage_packs;
       Sums score[block_tiles];
       MULTIPLY_ROWS(score, q, head_steps, stage, head_stride)
-      [[unroll]] for (int j = 0; j < block_tiles; j++) {
-        if (has_softcap) {
-          EACH(score[j], i, power_of(score[j][i]))
-        } else {
-          score[j] = score[j] * (args.source.scale * log2_e);
-        }
-      }
-
-      if (has_mask || has_bias || s < common_begin || s + BLOCK > common_end) {
-        for (int e = lane(); e < ROWS * strip_quads; e += SUBGROUP) {
-          const int row = e / strip_quads, quad = e % strip_quads;
-          staged[strip() + row * strip_stride + quad] =
-              floatBitsToUint(offsets(batch, head, own_first + row, s + 4 * quad, shift));
-        }
-        subgroupBarrier();
-        [[unroll]] for (int j = 0; j < block_tiles; j++) {
-          Sums offset;
-          LOAD_TILE(offset, strip(), j);
-          EACH(score[j], i, offset[i] == hidden ? hidden : score[j][i] + offset[i])
-        }
-        subgroupBarrier();
-      }
+      SCALE_SCORES(score)
+      if (has_mask || has_bias || s < common_begin || s + BLOCK > common_end)
+        ADD_OFFSETS(score, offsets_of_keys(batch, head, own_first + row, s + 4 * quad, shift))
 
       float above = 0;
       [[unroll]] for (int j = 0; j < block_tiles; j++)
@@ -117,12 +98,7 @@ void main() {
         sum = sum + score[j];
       }
       if (has_dropout) {
-        for (int e = lane(); e < ROWS * strip_quads; e += SUBGROUP) {
-          const int row = e / strip_quads, quad = e % strip_quads;
-          staged[strip() + row * strip_stride + quad] =
-              floatBitsToUint(kept(row_base + own_first + row, s / 4 + quad));
-        }
-        subgroupBarrier();
+        FILL_STRIP(kept(row_base + own_first + row, s / 4 + quad))
         [[unroll]] for (int j = 0; j < block_tiles; j++) {
           Sums keep;
           LOAD_TILE(keep, strip(), j);

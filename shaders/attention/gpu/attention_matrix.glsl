@@ -113,7 +113,8 @@ void stage_own(Reals from, int base, int stride, int first, int end, const int p
     for (int e = lane(); e < ROWS * packs; e += SUBGROUP) {                                                        \
       const int row = first + subgroup() * ROWS + e / packs;                                                       \
       if (row < end)                                                                                               \
-        HalfPacks(to).v[(base + row * stride) / 8 + e % packs] = staged[own + e / packs * (packs + 1) + e % packs]; \
+        HalfPacks(to).v[(base + row * stride) / 8 + e % packs] =                                                   \
+            staged[own + e / packs * (packs + 1) + e % packs];                                                     \
     }                                                                                                              \
   }
 
@@ -143,25 +144,60 @@ void stage_own(Reals from, int base, int stride, int first, int end, const int p
     }                                                                                                   \
   }
 
-// A matrix of the strip's tile `j`, or of a tile like it.
+// Tile `j` of a strip, or of tiles like it.
 #define LOAD_TILE(sums, place, j) coopMatLoad(sums, staged, place + (j) * COLUMNS / 4, strip_stride, by_rows)
 
-// sums[i] = expression, of every element of a matrix
-#define EACH(sums, i, expression) \
-  [[unroll]] for (int i = 0; i < sums.length(); i++) sums[i] = expression;
+// sums[i] = value, of every element of a matrix
+#define EACH(sums, i, value) \
+  [[unroll]] for (int i = 0; i < sums.length(); i++) sums[i] = value;
 
-// What is added to the scores of query t and keys s .. s + 3, in powers of 2: a bias, or `hidden`.
-vec4 offsets(int batch, int head, int t, int s, int shift) {
-  const int end = key_end(shift, t);
-  vec4 quad = vec4(0);
-  [[unroll]] for (int i = 0; i < 4; i++) {
-    if (has_bias) quad[i] = bias_of(batch, head, t, s + i) * log2_e;
-    quad[i] = visible(batch, t, s + i, shift, end) ? quad[i] : hidden;
+// The strip's floats, four at a time, by `row` and `quad`.
+#define FILL_STRIP(value)                                                                \
+  for (int e = lane(); e < ROWS * strip_quads; e += SUBGROUP) {                          \
+    const int row = e / strip_quads, quad = e % strip_quads;                             \
+    staged[strip() + row * strip_stride + quad] = floatBitsToUint(value);                \
+  }                                                                                      \
+  subgroupBarrier();
+
+// From products of queries and keys to scores without what is added, in powers of 2.
+#define SCALE_SCORES(score)                                              \
+  [[unroll]] for (int j = 0; j < block_tiles; j++) {                     \
+    if (has_softcap) {                                                   \
+      EACH(score[j], i, power_of(score[j][i]))                           \
+    } else {                                                             \
+      score[j] = score[j] * (args.source.scale * log2_e);                \
+    }                                                                    \
   }
-  return quad;
+
+// What is added to them, `value`, by `row` and `quad`: a bias, or `hidden`.
+#define ADD_OFFSETS(score, value)                                                    \
+  {                                                                                  \
+    FILL_STRIP(value)                                                                \
+    [[unroll]] for (int j = 0; j < block_tiles; j++) {                               \
+      Sums offset;                                                                   \
+      LOAD_TILE(offset, strip(), j);                                                 \
+      EACH(score[j], i, offset[i] == hidden ? hidden : score[j][i] + offset[i])      \
+    }                                                                                \
+    subgroupBarrier();                                                               \
+  }
+
+float power_of(float product) {
+  return args.source.softcap * log2_e * tanh_of(capped(product * args.source.scale));
+}
+// Derivative of the score by the product, with a softcap.
+float slope_of(float power) {
+  const float bent = power / (args.source.softcap * log2_e);
+  return 1 - bent * bent;
 }
 
-// A product of query and key as a score without what is added, in powers of 2.
-float power_of(float product) {
-  return args.source.softcap * tanh_of(capped(product * args.source.scale)) * log2_e;
+float offset_of(int batch, int head, int t, int s, int shift, int end) {
+  const float added = has_bias ? bias_of(batch, head, t, s) * log2_e : 0;
+  return visible(batch, t, s, shift, end) ? added : hidden;
+}
+// Of query t and keys s .. s + 3.
+vec4 offsets_of_keys(int batch, int head, int t, int s, int shift) {
+  const int end = key_end(shift, t);
+  vec4 quad;
+  [[unroll]] for (int i = 0; i < 4; i++) quad[i] = offset_of(batch, head, t, s + i, shift, end);
+  return quad;
 }

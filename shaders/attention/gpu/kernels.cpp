@@ -177,11 +177,18 @@ Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& fac
 // --- matrix cores ---
 
 constexpr int64_t widest_on_matrix_cores = 128;  ///< sums of a wider head are more than registers hold
-constexpr AttentionMatrixNeeds forward_needs{.block = 64};
+constexpr int64_t widest_backward = 64;          ///< twice as many sums
+constexpr AttentionMatrixNeeds forward_needs{.block = 64}, query_needs{.block = 32},
+    key_value_needs{.block = 32, .vector_tiles = 2};
 
 bool matrix_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
   return widest_head(problem) <= widest_on_matrix_cores && attention_matrix_layout(forward_needs, problem, facts) &&
          facts.has_matrix_cores(problem.type);
+}
+
+bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return widest_head(problem) <= widest_backward && attention_matrix_layout(query_needs, problem, facts) &&
+         attention_matrix_layout(key_value_needs, problem, facts) && facts.has_matrix_cores(problem.type);
 }
 
 /// Where lanes have registers of their own. That is what these kernels are made for, not what was measured: no GPU has
@@ -204,6 +211,16 @@ Launch matrix_launch(std::string_view kernel, const AttentionMatrixLayout& layou
 Launch matrix_forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
   return matrix_launch("attention_matrix", *attention_matrix_layout(forward_needs, problem, facts), problem, wanted,
                        problem.queries, problem.heads);
+}
+
+Launch matrix_query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return matrix_launch("attention_backward_query_matrix", *attention_matrix_layout(query_needs, problem, facts),
+                       problem, 1, problem.queries, problem.heads);
+}
+
+Launch matrix_key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
+  return matrix_launch("attention_backward_key_value_matrix", *attention_matrix_layout(key_value_needs, problem, facts),
+                       problem, wanted, problem.keys, problem.kv_heads);
 }
 
 constexpr AttentionKernel kernels[] = {
@@ -245,6 +262,14 @@ constexpr AttentionKernel kernels[] = {
 };
 
 constexpr AttentionBackwardKernel backward_kernels[] = {
+    {.name = "matrix",
+     .room = KernelRoom::gpu,
+     .legal = matrix_backward_legal,
+     .first = matrix_first,
+     .halves = true,
+     .query = matrix_query_launch,
+     .key_value = matrix_key_value_launch,
+     .bias = bias_tiles_launch<tile32>},
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x4, 1, 128>,
