@@ -8,11 +8,11 @@
 VKFORMER_SHARED_BEGIN
 
 /// What every kernel needs: where queries, keys and values lie and who sees whom. `q`, `k`, `v` point at the first
-/// column of head 0 in the first row; strides are floats from one row to the next.
+/// column of head 0 in the first row; strides are columns from one row to the next.
 struct AttentionSource {
-  Floats q;
-  Floats k;
-  Floats v;
+  Reals q;
+  Reals k;
+  Reals v;
   Ints step;    ///< what changes from step to step: {position?, seed, step}; without either, anything readable
   Ints mask;    ///< read if ATTENTION_MASK
   Floats bias;  ///< [B or 1, H, T, S]; read if ATTENTION_BIAS
@@ -32,7 +32,7 @@ struct AttentionSource {
 
 struct AttentionArgs {
   AttentionSource source;
-  Floats result;       ///< [B, T, H * Dv]
+  Reals result;        ///< [B, T, H * Dv]
   Floats log_sum_exp;  ///< [B, H, T]
 };
 
@@ -62,8 +62,8 @@ struct AttentionWeightsArgs {
 };
 
 struct AttentionDeltaArgs {
-  Floats result;
-  Floats upstream;  ///< gradient of `result`
+  Reals result;
+  Reals upstream;  ///< gradient of `result`
   Floats log_sum_exp;
   Floats terms;  ///< [B, H, T, 2]: {log_sum_exp, delta}
   int queries;
@@ -72,15 +72,15 @@ struct AttentionDeltaArgs {
 
 struct AttentionBackwardArgs {
   AttentionSource source;
-  Floats upstream;  ///< [B, T, H * Dv]
-  Floats terms;     ///< see AttentionDeltaArgs
-  Floats target;    ///< gradient of q or of k, placed and strided like its source
-  Floats target_v;  ///< gradient of v
+  Reals upstream;  ///< [B, T, H * Dv]
+  Floats terms;    ///< see AttentionDeltaArgs
+  Reals target;    ///< gradient of q or of k, placed and strided like its source
+  Reals target_v;  ///< gradient of v
 };
 
 struct AttentionBiasBackwardArgs {
   AttentionSource source;
-  Floats upstream;
+  Reals upstream;
   Floats terms;
   Floats target;  ///< gradient of the bias
   int batches;

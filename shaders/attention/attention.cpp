@@ -9,12 +9,15 @@ namespace vkformer {
 
 namespace {
 
-// --- attention: q, k?, v?, position?, seed?, mask?, bias? -> result [B, T, H * Dv], log_sum_exp [B, H, T] ---
+// --- attention: q, k?, v?, position?, seed?, mask?, bias? -> result [B, T, H * Dv] of their type, log_sum_exp [B, H,
+// T] ---
+
+constexpr uint32_t half_sources = 1u << attention_q | 1u << attention_k | 1u << attention_v;
 
 Types infer(const Node& node) {
   check_attention(node);
   const AttentionProblem problem(node);
-  return {{{problem.batches, problem.queries, problem.heads * problem.value_width}},
+  return {{{problem.batches, problem.queries, problem.heads * problem.value_width}, problem.type},
           {{problem.batches, problem.heads, problem.queries}}};
 }
 
@@ -23,7 +26,7 @@ Cost cost(const Node& node) {
   const auto elements =
       static_cast<double>(problem.batches * (problem.queries * (problem.q.width + problem.heads * problem.value_width) +
                                              problem.keys * (problem.k.width + problem.v.width)));
-  return {.bytes = 4 * elements,
+  return {.bytes = static_cast<double>(size_of(problem.type)) * elements,
           .flops = 2 * problem.visible_pairs() * static_cast<double>(problem.head_width + problem.value_width),
           .at_most = problem.has_position};
 }
@@ -41,6 +44,11 @@ Types infer_backward(const Node& node) {
         "[attention_backward] result is {}, log_sum_exp {}, upstream {}; they must be {}, {}, {}",
         node.in(attention_result).to_string(), node.in(attention_log_sum_exp).to_string(),
         node.in(attention_upstream).to_string(), result.to_string(), log_sum_exp.to_string(), result.to_string());
+  for (const auto& [input, name] : {std::pair{attention_result, "result"}, {attention_upstream, "upstream"}})
+    check(node.input_types[input].dtype == problem.type,
+          "[attention_backward] {} is {}, q is {}; they must be of one type", name,
+          name_of(node.input_types[input].dtype), name_of(problem.type));
+  check(node.input_types[attention_log_sum_exp].dtype == DType::f32, "[attention_backward] log_sum_exp must be f32");
   Types types;
   for (size_t i : attention_differentiable)
     if (node.has_input(i)) types.push_back(node.input_types[i]);
@@ -62,7 +70,8 @@ const Op attention_backward_op{.name = "attention_backward",
                                .cost = cost_backward,
                                .candidates = attention_backward_candidates,
                                .room = attention_backward_room,
-                               .scratch = attention_backward_scratch};
+                               .scratch = attention_backward_scratch,
+                               .half_inputs = half_sources | 1u << attention_result | 1u << attention_upstream};
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   check(!upstream[1], "[attention] log_sum_exp is not differentiable");
@@ -86,13 +95,15 @@ const Op attention_op{.name = "attention",
                       .cost = cost,
                       .candidates = attention_candidates,
                       .room = attention_room,
-                      .scratch = attention_scratch};
+                      .scratch = attention_scratch,
+                      .half_inputs = half_sources};
 
 // --- attention_weights: the inputs of attention, log_sum_exp -> weights [B, H, T, S] ---
 
 Types infer_weights(const Node& node) {
   check_attention(node);
   const AttentionProblem problem(node);
+  check(problem.type == DType::f32, "[attention_weights] q is {}; cast q, k and v to f32", name_of(problem.type));
   const Shape rows{problem.batches, problem.heads, problem.queries};
   check(node.in(attention_weights_log_sum_exp) == rows, "[attention_weights] log_sum_exp is {}, it must be {}",
         node.in(attention_weights_log_sum_exp).to_string(), rows.to_string());

@@ -72,15 +72,17 @@ float tanh_of(float x) {
 // As a share of the softcap; the quotient is the same for all scores.
 float capped(float product) { return product * (1.0 / args.source.softcap); }
 
+// What is added to the score of query t and key s, with a bias. Either may lie past the end.
+float bias_of(int batch, int head, int t, int s) {
+  const int row = ((rule(ATTENTION_BIAS_OF_BATCH) ? batch : 0) * args.source.heads + head) * args.source.queries;
+  return args.source.bias.v[(row + min(t, args.source.queries - 1)) * args.source.keys + min(s, args.source.keys - 1)];
+}
+
 // The score of query t and key s, whose product times scale is `product`.
 float score_of(float product, int batch, int head, int t, int s) {
   float score = product;
   if (has_softcap) score = args.source.softcap * tanh_of(capped(product));
-  if (has_bias) {
-    const int row = ((rule(ATTENTION_BIAS_OF_BATCH) ? batch : 0) * args.source.heads + head) * args.source.queries;
-    const int at = (row + min(t, args.source.queries - 1)) * args.source.keys + min(s, args.source.keys - 1);
-    score += args.source.bias.v[at];
-  }
+  if (has_bias) score += bias_of(batch, head, t, s);
   return score;
 }
 // Derivative of the score by the product.

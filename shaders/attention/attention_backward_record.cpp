@@ -11,6 +11,7 @@ namespace {
 struct Targets {
   Recorder& recorder;
   const Node& node;
+  const AttentionProblem& problem;
 
   Value output_of(size_t input) const {
     size_t o = 0;
@@ -21,15 +22,16 @@ struct Targets {
   /// Of head 0's first column; 0 when nobody wants it.
   uint64_t address(const HeadSource& source) const {
     const uint64_t address = region(source).address;
-    return address ? address + static_cast<uint64_t>(4 * source.column) : 0;
+    return address ? address + column_bytes(problem, source) : 0;
   }
 };
 
 int64_t terms_bytes(const AttentionProblem& problem) { return problem.rows() * 8; }
 
 /// Columns that belong to none of q, k, v get zeros.
-void fill_margins(const Targets& targets, const AttentionProblem& problem) {
+void fill_margins(const Targets& targets) {
   const Node& node = targets.node;
+  const AttentionProblem& problem = targets.problem;
   for (size_t i : {attention_q, attention_k, attention_v}) {
     if (!node.has_input(i)) continue;
     int64_t covered = 0;
@@ -43,9 +45,10 @@ void fill_margins(const Targets& targets, const AttentionProblem& problem) {
 void record_delta(Recorder& recorder, const Node& node, const AttentionProblem& problem) {
   Launch launch = block_launch("attention_backward_delta", {64, static_cast<uint32_t>(problem.value_width)},
                                groups_for(problem.queries, 64), problem.heads, problem.batches);
+  if (is_half(problem.type)) launch.variant = name_of(problem.type);
   launch.writes = {recorder.scratch_region(0, static_cast<uint64_t>(terms_bytes(problem)))};
   const auto elements = static_cast<double>(problem.rows() * problem.value_width);
-  launch.cost = {.bytes = 8 * elements, .flops = 2 * elements};
+  launch.cost = {.bytes = 2 * static_cast<double>(size_of(problem.type)) * elements, .flops = 2 * elements};
   recorder.dispatch(launch, AttentionDeltaArgs{.result = recorder.address(node.inputs[attention_result]),
                                                .upstream = recorder.address(node.inputs[attention_upstream]),
                                                .log_sum_exp = recorder.address(node.inputs[attention_log_sum_exp]),
@@ -65,13 +68,13 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
   const AttentionProblem problem(node);
   const DeviceFacts& facts = recorder.device();
   const AttentionBackwardKernel& kernel = attention_backward_kernel(recorder.candidate());
-  const Targets targets{recorder, node};
+  const Targets targets{recorder, node, problem};
   const auto dispatch = [&](Launch launch, std::vector<Region> writes, const auto& args) {
-    launch.variant = kernel.variant;
+    launch.variant = variant_of(kernel, problem);
     launch.writes = std::move(writes);
     recorder.dispatch(launch, args);
   };
-  fill_margins(targets, problem);
+  fill_margins(targets);
   record_delta(recorder, node, problem);
   AttentionBackwardArgs args{.source = source_args(recorder, node, problem, terms_bytes(problem)),
                              .upstream = recorder.address(node.inputs[attention_upstream]),

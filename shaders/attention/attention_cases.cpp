@@ -34,6 +34,7 @@ using Layout = Setting::Layout;
 struct Family {
   int64_t D, Dv;
   std::vector<Setting> settings;
+  DType type = DType::f32;  ///< of q, k and v
 };
 
 /// None of them: training and decoding of most models. With few queries there is one, so that decoding kernels compute
@@ -222,6 +223,33 @@ Family wide_bias() {
       }};
 }
 
+/// 16-bit values without rules. From block to block, scores of large q and k climb by more than 16-bit weights bear.
+Family plain_halves() {
+  return {64,
+          64,
+          {
+              {.sizes = {1, 70, 70, 2, 1}, .layout = Layout::packed, .margin = 8, .size = 2},
+              {.sizes = {2, 37, 139, 2, 2}, .causal = false, .size = 8},
+              {.sizes = {1, 40, 102, 2, 1}},  // blocks with one pair that does not see each other
+          },
+          DType::f16};
+}
+
+/// 16-bit values under all rules, of bf16 only some.
+Family ruled_halves(DType type) {
+  const Setting all{.sizes = {2, 70, 150, 4, 2},
+                    .layout = Layout::packed_kv,
+                    .dropout = 0.25,
+                    .size = 3,
+                    .masks = 2,
+                    .mask_rows = 70,
+                    .biases = 1,
+                    .window = 67,
+                    .softcap = 4};
+  if (type == DType::f16) return {32, 16, {all}, type};
+  return {32, 16, {{.sizes = {1, 41, 53, 2, 1}, .causal = false, .dropout = 0.25, .masks = 1, .mask_rows = 41}}, type};
+}
+
 enum class Of { attention, backward, weights };
 
 Case make_case(const Family& family, const Setting& s, Of op) {
@@ -231,8 +259,10 @@ Case make_case(const Family& family, const Setting& s, Of op) {
   const int64_t q_column = s.margin;
   const int64_t k_column = s.layout == Layout::packed ? q_column + q_width : s.margin;
   const int64_t v_column = s.layout == Layout::separate ? s.margin : k_column + k_width;
+  // Backward, log_sum_exp is not that of the scores: weights of large ones would be more than f16 holds.
+  const double size = op == Of::backward && is_half(family.type) ? 1 : s.size;
   const auto source = [&](int64_t rows, int64_t columns, bool present) {
-    return CaseInput{.type = {{B, rows, columns}}, .low = -s.size, .high = s.size, .absent = !present};
+    return CaseInput{.type = {{B, rows, columns}, family.type}, .low = -size, .high = size, .absent = !present};
   };
   const int64_t q_columns = s.layout == Layout::packed ? v_column + v_width : q_column + q_width;
   const int64_t k_columns = s.layout == Layout::packed_kv ? v_column + v_width : k_column + k_width;
@@ -244,8 +274,13 @@ Case make_case(const Family& family, const Setting& s, Of op) {
       {.type = {{1}, DType::i32}, .low = s.low_position, .high = s.high_position, .absent = !s.with_position},
       {.type = {{2}, DType::i32}, .low = 0, .high = 1000, .absent = s.dropout == 0},
       {.type = {{s.masks, s.mask_rows, S}, DType::i32}, .low = 0, .high = s.mask_high, .absent = s.masks == 0},
-      {.type = {{s.biases, heads, T, S}}, .low = -2, .high = 2, .absent = s.biases == 0}};
-  const CaseInput row{.type = {{B, T, heads * Dv}}};
+      // The rule's delta is of results that are rounded to 16 bits, which finite differences are not.
+      {.type = {{s.biases, heads, T, S}},
+       .low = -2,
+       .high = 2,
+       .absent = s.biases == 0,
+       .constant = is_half(family.type)}};
+  const CaseInput row{.type = {{B, T, heads * Dv}, family.type}};
   const double log_keys = std::log(static_cast<double>(S));
   const CaseInput log_sum_exp{.type = {{B, heads, T}}, .low = log_keys, .high = log_keys + 1};
   if (op == Of::backward) result.inputs.insert(result.inputs.end(), {row, log_sum_exp, row});
@@ -271,7 +306,10 @@ Case make_case(const Family& family, const Setting& s, Of op) {
 
 std::vector<Case> make_cases(Of op) {
   std::vector<Case> cases;
-  for (const Family& family : {plain(), ruled(), windowed_dropout(), masked_dropout(), wide_bias()})
+  std::vector<Family> families{plain(), ruled(), windowed_dropout(), masked_dropout(), wide_bias()};
+  if (op != Of::weights)
+    families.insert(families.end(), {plain_halves(), ruled_halves(DType::f16), ruled_halves(DType::bf16)});
+  for (const Family& family : families)
     for (const Setting& setting : family.settings) cases.push_back(make_case(family, setting, op));
   return cases;
 }

@@ -14,6 +14,7 @@ struct AttentionKernel {
   bool (*legal)(const AttentionProblem&, const DeviceFacts&);
   /// Whether it keeps its row's place, where it is legal; otherwise it comes behind all that do. None: always.
   bool (*first)(const AttentionProblem&, const DeviceFacts&) = nullptr;
+  bool halves = false;  ///< also takes 16-bit values, in the variant of their type's name
 
   // Either one dispatch,
   Launch (*launch)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted) = nullptr;
@@ -30,11 +31,18 @@ struct AttentionBackwardKernel {
   KernelRoom room;
   bool (*legal)(const AttentionProblem&, const DeviceFacts&);
   bool (*first)(const AttentionProblem&, const DeviceFacts&) = nullptr;  ///< see AttentionKernel::first
+  bool halves = false;                                                   ///< see AttentionKernel::halves
   Launch (*query)(const AttentionProblem&, const DeviceFacts&);
   Launch (*key_value)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted);
   Launch (*bias)(const AttentionProblem&, const DeviceFacts&);
   std::string_view variant = "f32";
 };
+
+/// The variant of `kernel` for the problem's type.
+template <class Kernel>
+std::string_view variant_of(const Kernel& kernel, const AttentionProblem& problem) {
+  return is_half(problem.type) ? name_of(problem.type) : kernel.variant;
+}
 
 /// The tables of the rooms.
 std::span<const AttentionKernel> attention_software_kernels();

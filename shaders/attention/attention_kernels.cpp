@@ -28,7 +28,7 @@ std::vector<std::string_view> legal_names(const Rooms<Kernel>& rooms, const Node
   if (!grid_fits(problem, facts)) return preferred;
   for (const auto& room : rooms)
     for (const Kernel& kernel : room)
-      if (kernel.legal(problem, facts))
+      if ((kernel.halves || !is_half(problem.type)) && kernel.legal(problem, facts))
         (!kernel.first || kernel.first(problem, facts) ? preferred : others).push_back(kernel.name);
   preferred.insert(preferred.end(), others.begin(), others.end());
   return preferred;
@@ -77,7 +77,7 @@ void attention_record(Recorder& recorder, const Node& node) {
   const uint32_t wanted = (args.result ? 1u : 0u) | (args.log_sum_exp ? 2u : 0u);
   if (kernel.record) return kernel.record(recorder, node, problem, args, wanted);
   Launch launch = kernel.launch(problem, recorder.device(), wanted);
-  launch.variant = kernel.variant;
+  launch.variant = variant_of(kernel, problem);
   recorder.dispatch(launch, args);
 }
 

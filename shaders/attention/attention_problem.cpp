@@ -11,12 +11,20 @@ constexpr int64_t most_elements = int64_t{1} << 31;
 
 void check_source(const Node& node, std::string_view name, const HeadSource& source) {
   const Shape& shape = node.in(source.input);
-  check(node.input_types[source.input].dtype == DType::f32 && shape.rank() == 3 && shape.elements() > 0,
-        "[{}] {} lies in {}, it needs an f32 tensor [B, T, columns]", node.op->name, name, shape.to_string());
+  const DType type = node.input_types[source.input].dtype;
+  check((type == DType::f32 || is_half(type)) && shape.rank() == 3 && shape.elements() > 0,
+        "[{}] {} lies in {} {}, it needs a float tensor [B, T, columns]", node.op->name, name, name_of(type),
+        shape.to_string());
+  check(type == node.input_types[attention_q].dtype, "[{}] {} is {}, q is {}; they must be of one type", node.op->name,
+        name, name_of(type), name_of(node.input_types[attention_q].dtype));
   check(shape.elements() < most_elements, "[{}] {} lies in {}, which has 2^31 elements or more", node.op->name, name,
         shape.to_string());
   check(source.column >= 0 && source.column + source.width <= shape.columns(), "[{}] {} takes columns {} to {} of {}",
         node.op->name, name, source.column, source.column + source.width, shape.to_string());
+  check(
+      !is_half(type) || (source.column % 2 == 0 && source.stride % 2 == 0),
+      "[{}] {} is {}, whose words hold two columns: its first column {} and the {} columns of its tensor must be even",
+      node.op->name, name, name_of(type), source.column, source.stride);
 }
 
 void check_apart(const Node& node, const HeadSource& a, const HeadSource& b) {
@@ -49,6 +57,7 @@ AttentionProblem::AttentionProblem(const Node& node)
   q = source(attention_q, "q_column", heads * head_width);
   k = source(k_input, "k_column", kv_heads * head_width);
   v = source(v_input, "v_column", kv_heads * value_width);
+  type = node.input_types[attention_q].dtype;
   if (node.has_input(attention_mask) && node.in(attention_mask).rank() == 3) {
     mask_rows = node.in(attention_mask)[1];
     mask_shared = node.in(attention_mask)[0] == 1;
@@ -84,6 +93,9 @@ void check_attention(const Node& node) {
         "[{}] {} heads cannot share {} key heads evenly", op, problem.heads, problem.kv_heads);
   check(problem.head_width >= 1 && problem.head_width <= 256 && problem.value_width >= 1 && problem.value_width <= 256,
         "[{}] heads of {} and {} columns; 1 to 256 are supported", op, problem.head_width, problem.value_width);
+  check(!is_half(problem.type) || (problem.head_width % 2 == 0 && problem.value_width % 2 == 0),
+        "[{}] q is {}, whose words hold two columns: heads of {} and {} columns must be even", op,
+        name_of(problem.type), problem.head_width, problem.value_width);
   check_source(node, "q", problem.q);
   check_source(node, "k", problem.k);
   check_source(node, "v", problem.v);

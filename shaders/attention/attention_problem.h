@@ -55,6 +55,7 @@ struct AttentionProblem {
   int64_t stream = 0;
   int64_t window = 0;
   double softcap = 0;
+  DType type = DType::f32;  ///< of q, k and v
   HeadSource q, k, v;
 
   /// Of a node whose types passed check_attention.

@@ -1,4 +1,7 @@
 #version 460
+// variant f32:
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // Gradient of the bias for GPUs: one workgroup computes a tile's queries of one head, each with a tile's keys; where all
 // batches have one bias, it adds theirs up, in order.
 #extension GL_GOOGLE_include_directive : require

@@ -1,4 +1,7 @@
 #version 460
+// variant f32:
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // Gradients of keys and values for GPUs: one workgroup computes a tile's keys of one key head, walking over the queries
 // of all heads that share it, a tile's at a time and in order.
 #extension GL_GOOGLE_include_directive : require
@@ -91,17 +94,12 @@ void main() {
   [[unroll]] for (int i = 0; i < row_count; i++) {
     const int key = first + row_of(i);
     if (key >= args.source.keys) continue;
-    [[unroll]] for (int j = 0; j < chunk_count; j++) {
-      const int c = column_of(j);
-      if ((wanted & 1u) != 0)
-        [[unroll]] for (int n = 0; n < key_chunks; n++)
-          if (n * chunk + c < head_width)
-            args.target.v[k_base + key * args.source.k_stride + n * chunk + c] =
-                gradient_k[n][i][j] * args.source.scale;
-      if ((wanted & 2u) != 0)
-        [[unroll]] for (int n = 0; n < value_chunks; n++)
-          if (n * chunk + c < value_width)
-            args.target_v.v[v_base + key * args.source.v_stride + n * chunk + c] = gradient_v[n][i][j];
-    }
+    if ((wanted & 1u) != 0)
+      [[unroll]] for (int n = 0; n < key_chunks; n++)
+        store_chunk(args.target, k_base + key * args.source.k_stride, n, head_width, gradient_k[n][i],
+                    args.source.scale);
+    if ((wanted & 2u) != 0)
+      [[unroll]] for (int n = 0; n < value_chunks; n++)
+        store_chunk(args.target_v, v_base + key * args.source.v_stride, n, value_width, gradient_v[n][i], 1);
   }
 }

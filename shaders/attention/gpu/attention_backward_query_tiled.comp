@@ -1,4 +1,7 @@
 #version 460
+// variant f32:
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // Gradient of the queries for GPUs: one workgroup computes a tile's queries of one head, a tile's keys at a time; the
 // weights are computed again from log_sum_exp.
 #extension GL_GOOGLE_include_directive : require
@@ -72,12 +75,10 @@ void main() {
       }
   }
 
-  [[unroll]] for (int n = 0; n < key_chunks; n++)
-    [[unroll]] for (int i = 0; i < row_count; i++)
-      [[unroll]] for (int j = 0; j < chunk_count; j++) {
-        const int t = first + row_of(i);
-        const int c = n * chunk + column_of(j);
-        if (t < args.source.queries && c < head_width)
-          args.target.v[q_base + t * args.source.q_stride + c] = gradient[n][i][j] * args.source.scale;
-      }
+  [[unroll]] for (int i = 0; i < row_count; i++) {
+    const int t = first + row_of(i);
+    if (t >= args.source.queries) continue;
+    [[unroll]] for (int n = 0; n < key_chunks; n++)
+      store_chunk(args.target, q_base + t * args.source.q_stride, n, head_width, gradient[n][i], args.source.scale);
+  }
 }

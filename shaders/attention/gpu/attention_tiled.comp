@@ -1,4 +1,7 @@
 #version 460
+// variant f32:
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // Attention forward for GPUs: one workgroup computes a tile's queries of one head, a tile's keys at a time.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionArgs
@@ -108,13 +111,11 @@ void main() {
   }
   barrier();
   if ((wanted & 1u) == 0) return;
-  [[unroll]] for (int n = 0; n < value_chunks; n++)
-    [[unroll]] for (int i = 0; i < row_count; i++)
-      [[unroll]] for (int j = 0; j < chunk_count; j++) {
-        const int t = first + row_of(i);
-        const int c = n * chunk + column_of(j);
-        if (t < args.source.queries && c < value_width)
-          args.result.v[((batch * args.source.queries + t) * args.source.heads + head) * value_width + c] =
-              result[n][i][j] * row_factor[row_of(i)];
-      }
+  [[unroll]] for (int i = 0; i < row_count; i++) {
+    const int t = first + row_of(i);
+    if (t >= args.source.queries) continue;
+    const int at = ((batch * args.source.queries + t) * args.source.heads + head) * value_width;
+    [[unroll]] for (int n = 0; n < value_chunks; n++)
+      store_chunk(args.result, at, n, value_width, result[n][i], row_factor[row_of(i)]);
+  }
 }

@@ -2,6 +2,9 @@
 // rows y + lines i and columns x + across j of a tile, its share: r x c sums are r + c loads from shared memory for r c
 // multiply-adds. Heads are staged in slices and chunks of columns, so shared memory does not grow with the head width.
 #include "shaders/attention/attention.glsl"
+#ifdef HALF
+#include "shaders/common/half.glsl"
+#endif
 layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;     // columns of a head that are summed together, 32 or 64
 layout(constant_id = ATTENTION_EXTRA + 1) const int tile = 32;  // queries and keys, 32 or 64
 
@@ -40,36 +43,61 @@ int x() { return int(gl_LocalInvocationIndex) % across; }
 int y() { return int(gl_LocalInvocationIndex) / across; }
 int row_of(int i) { return y() + lines * i; }
 int column_of(int j) { return x() + across * j; }
+// Of a chunk. Words of 16-bit floats are written whole, so that an invocation has pairs of neighbours there.
+#ifdef HALF
+int chunk_column_of(int j) { return 2 * (x() + across * (j / 2)) + j % 2; }
+#else
+int chunk_column_of(int j) { return column_of(j); }
+#endif
 
-// Loads of an invocation that are under way together.
+// Loads of an invocation that are under way together, each of so many columns.
+#ifdef HALF
+#define LOADED uint
+const int load_width = 2;
+const int all_loads = staged / load_width / threads;
+const int batch = all_loads < 8 ? all_loads : 8;
+#else
+#define LOADED float
+const int load_width = 1;
 const int batch = tile > 32 ? 8 : 512 / threads;
+#endif
 
 // Copies rows `first` .. of a matrix, `width` of its columns from `column` on, to `place`; zeros where there is none.
 // Loads are unconditional, so that they need not wait for each other.
-void stage(int place, const int width, Floats from, int base, int stride, int first, int end, int column, int columns) {
-  const int c = int(gl_LocalInvocationIndex) % width, step = threads / width;
+void stage(int place, const int width, Reals from, int base, int stride, int first, int end, int column, int columns) {
+  const int loads = width / load_width;
+  const int c = int(gl_LocalInvocationIndex) % loads * load_width, step = threads / loads;
   const bool in_row = column + c < columns;
-  for (int r = int(gl_LocalInvocationIndex) / width; r < staged / width; r += batch * step) {
-    float values[batch];
+  for (int r = int(gl_LocalInvocationIndex) / loads; r < staged / width; r += batch * step) {
+    LOADED values[batch];
     [[unroll]] for (int i = 0; i < batch; i++) {
       const int row = first + r + step * i;
       const bool inside = in_row && row < end;
-      const float value = from.v[inside ? base + row * stride + column + c : 0];
+      const LOADED value = from.v[inside ? (base + row * stride + column + c) / load_width : 0];
       values[i] = inside ? value : 0;
     }
-    [[unroll]] for (int i = 0; i < batch; i++) tiles[place + (r + step * i) * (width + 1) + c] = values[i];
+    [[unroll]] for (int i = 0; i < batch; i++) {
+      const int at = place + (r + step * i) * (width + 1) + c;
+#ifdef HALF
+      const vec2 pair = unpack_halves(values[i]);
+      tiles[at] = pair.x;
+      tiles[at + 1] = pair.y;
+#else
+      tiles[at] = values[i];
+#endif
+    }
   }
 }
 
 // Slice `n` of the columns of rows `first` .. as the rows or the columns of a tile of scores.
-void stage_rows(Floats from, int base, int stride, int first, int end, int n, int columns) {
+void stage_rows(Reals from, int base, int stride, int first, int end, int n, int columns) {
   stage(rows_at, slice, from, base, stride, first, end, n * slice, columns);
 }
-void stage_columns(Floats from, int base, int stride, int first, int end, int n, int columns) {
+void stage_columns(Reals from, int base, int stride, int first, int end, int n, int columns) {
   stage(columns_at, slice, from, base, stride, first, end, n * slice, columns);
 }
 // Chunk `n` of the columns of rows `first` .., which weights multiply.
-void stage_strip(Floats from, int base, int stride, int first, int end, int n, int columns) {
+void stage_strip(Reals from, int base, int stride, int first, int end, int n, int columns) {
   stage(columns_at, chunk, from, base, stride, first, end, n * chunk, columns);
 }
 
@@ -109,9 +137,22 @@ void add_weighted(inout float product[row_count][chunk_count], int begin) {
       float a[row_count];
       [[unroll]] for (int i = 0; i < row_count; i++) a[i] = tiles[weight_at(row_of(i), begin + s)];
       [[unroll]] for (int j = 0; j < chunk_count; j++) {
-        const float b = tiles[columns_at + s * (chunk + 1) + column_of(j)];
+        const float b = tiles[columns_at + s * (chunk + 1) + chunk_column_of(j)];
         [[unroll]] for (int i = 0; i < row_count; i++) product[i][j] += a[i] * b;
       }
     }
+  }
+}
+
+// Writes this invocation's columns of chunk `n`, times `factor`, to the row of so many columns that begins at `base`.
+void store_chunk(Reals to, int base, int n, int columns, float values[chunk_count], float factor) {
+  [[unroll]] for (int j = 0; j < chunk_count; j += load_width) {
+    const int c = n * chunk + chunk_column_of(j);
+    if (c >= columns) continue;
+#ifdef HALF
+    to.v[(base + c) / 2] = pack_halves(factor * vec2(values[j], values[j + 1]));
+#else
+    to.v[base + c] = factor * values[j];
+#endif
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "shaders/attention/attention_kernel.h"
+#include "shaders/attention/gpu/attention_matrix_layout.h"
 
 namespace vkformer {
 
@@ -178,36 +179,107 @@ Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& fac
                      tile.side, tile.side);
 }
 
+// --- matrix cores ---
+
+constexpr int64_t widest_on_matrix_cores = 128;  ///< sums of a wider head are more than registers hold
+constexpr int64_t widest_backward = 64;          ///< twice as many sums
+constexpr AttentionMatrixNeeds forward_needs{.block = 64}, query_needs{.block = 32},
+    key_value_needs{.block = 32, .vector_tiles = 2};
+
+bool matrix_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return widest_head(problem) <= widest_on_matrix_cores && attention_matrix_layout(forward_needs, problem, facts) &&
+         facts.has_matrix_cores(problem.type);
+}
+
+bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return widest_head(problem) <= widest_backward && attention_matrix_layout(query_needs, problem, facts) &&
+         attention_matrix_layout(key_value_needs, problem, facts) && facts.has_matrix_cores(problem.type);
+}
+
+/// Where lanes have registers of their own. That is what these kernels are made for, not what was measured: no GPU has
+/// run them yet.
+bool matrix_first(const AttentionProblem&, const DeviceFacts& facts) {
+  return !facts.is_cpu() && !facts.lanes_share_registers();
+}
+
+Launch matrix_launch(std::string_view kernel, const AttentionMatrixLayout& layout, const AttentionProblem& problem,
+                     uint32_t wanted, int64_t items, int64_t heads) {
+  Launch launch = block_launch(
+      kernel,
+      constants(problem, layout.invocations(), wanted,
+                {layout.subgroup_size, layout.shape.m, layout.shape.n, layout.shape.k, layout.block, layout.stages}),
+      groups_for(items, layout.rows()), heads, problem.batches);
+  launch.subgroup_size = layout.subgroup_size;
+  return launch;
+}
+
+Launch matrix_forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
+  return matrix_launch("attention_matrix", *attention_matrix_layout(forward_needs, problem, facts), problem, wanted,
+                       problem.queries, problem.heads);
+}
+
+Launch matrix_query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return matrix_launch("attention_backward_query_matrix", *attention_matrix_layout(query_needs, problem, facts),
+                       problem, 1, problem.queries, problem.heads);
+}
+
+Launch matrix_key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
+  return matrix_launch("attention_backward_key_value_matrix", *attention_matrix_layout(key_value_needs, problem, facts),
+                       problem, wanted, problem.keys, problem.kv_heads);
+}
+
 constexpr AttentionKernel kernels[] = {
     {.name = "decode",
      .room = KernelRoom::gpu,
      .legal = decode_legal,
      .record = record_decode,
      .scratch = decode_scratch},
+    {.name = "matrix",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal,
+     .first = matrix_first,
+     .halves = true,
+     .launch = matrix_forward_launch},
     {.name = "tiled64_8x8",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x8, 33, 64>,
      .first = tile64_first<large_shares_pay, forward_fills>,
+     .halves = true,
      .launch = forward_launch<tile64_8x8>},
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x4, 1, 128>,
      .first = tile64_first<large_shares_pay, forward_fills>,
+     .halves = true,
      .launch = forward_launch<tile64_8x4>},
     {.name = "tiled64_4x4",
      .room = KernelRoom::gpu,
      .legal = small_shares_legal,
      .first = tile64_first<small_shares_pay, forward_fills>,
+     .halves = true,
      .launch = forward_launch<tile64_4x4>},
-    {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .launch = forward_launch<tile32>},
-    {.name = "tiled_narrow", .room = KernelRoom::gpu, .legal = wide_chunks, .launch = forward_launch<tile32_narrow>},
+    {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .halves = true, .launch = forward_launch<tile32>},
+    {.name = "tiled_narrow",
+     .room = KernelRoom::gpu,
+     .legal = wide_chunks,
+     .halves = true,
+     .launch = forward_launch<tile32_narrow>},
 };
 
 constexpr AttentionBackwardKernel backward_kernels[] = {
+    {.name = "matrix",
+     .room = KernelRoom::gpu,
+     .legal = matrix_backward_legal,
+     .first = matrix_first,
+     .halves = true,
+     .query = matrix_query_launch,
+     .key_value = matrix_key_value_launch,
+     .bias = bias_tiles_launch<tile32>},
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x4, 1, 128>,
      .first = tile64_first<large_shares_pay, backward_fills>,
+     .halves = true,
      .query = query_launch<tile64_8x4>,
      .key_value = key_value_launch<tile64_8x4>,
      .bias = bias_tiles_launch<tile64_8x4>},
@@ -215,18 +287,21 @@ constexpr AttentionBackwardKernel backward_kernels[] = {
      .room = KernelRoom::gpu,
      .legal = small_shares_legal,
      .first = tile64_first<small_shares_pay, backward_fills>,
+     .halves = true,
      .query = query_launch<tile64_4x4>,
      .key_value = key_value_launch<tile64_4x4>,
      .bias = bias_tiles_launch<tile64_4x4>},
     {.name = "tiled",
      .room = KernelRoom::gpu,
      .legal = always,
+     .halves = true,
      .query = query_launch<tile32>,
      .key_value = key_value_launch<tile32>,
      .bias = bias_tiles_launch<tile32>},
     {.name = "tiled_narrow",
      .room = KernelRoom::gpu,
      .legal = wide_chunks,
+     .halves = true,
      .query = query_launch<tile32_narrow>,
      .key_value = key_value_launch<tile32_narrow>,
      .bias = bias_tiles_launch<tile32_narrow>},

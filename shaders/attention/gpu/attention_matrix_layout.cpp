@@ -1,0 +1,67 @@
+#include "shaders/attention/gpu/attention_matrix_layout.h"
+
+#include <algorithm>
+
+namespace vkformer {
+
+namespace {
+
+/// As attention_matrix.glsl counts them: stages of 16-bit rows and of tiles, strips, all rows padded by 16 bytes;
+/// before and after them, in the same place, the workgroup's own rows.
+int64_t shared_bytes(const AttentionMatrixLayout& layout, const AttentionMatrixNeeds& needs,
+                     const AttentionProblem& problem) {
+  const auto row = [](int64_t width) { return 2 * width + 16; };
+  const int64_t strip = int64_t{layout.shape.m} * (4 * layout.block + 16);
+  const int64_t stage =
+      layout.block * (row(problem.head_width) + row(problem.value_width)) + needs.vector_tiles * strip;
+  const int64_t own = layout.rows() * row(std::max(problem.head_width, problem.value_width));
+  constexpr int64_t flag = 16;
+  return std::max(layout.stages * stage + AttentionMatrixLayout::subgroups * strip, own) + flag;
+}
+
+/// 16-byte loads: heads begin at multiples of 8 values.
+bool is_whole(const HeadSource& source) { return source.column % 8 == 0 && source.stride % 8 == 0; }
+
+std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const AttentionMatrixNeeds& needs,
+                                               const AttentionProblem& problem, const DeviceFacts& facts) {
+  const bool narrow = facts.lanes_share_registers() && shape.n >= facts.min_subgroup_size;
+  AttentionMatrixLayout layout{
+      .subgroup_size = narrow ? shape.n : facts.subgroup_size, .shape = shape, .block = needs.block, .stages = 2};
+  const auto divides = [&](int64_t width) { return width % 8 == 0 && width % shape.n == 0 && width % shape.k == 0; };
+  if (layout.subgroup_size < 8 || layout.subgroup_size > 64 || layout.invocations() > facts.max_workgroup_size ||
+      shape.m % 8 || shape.n % 8 || shape.k % 8 || !divides(problem.head_width) || !divides(problem.value_width))
+    return {};
+  const uint32_t least_block = needs.block / 2;
+  while (shared_bytes(layout, needs, problem) > facts.shared_memory) {
+    if (layout.stages > 1) {
+      layout.stages = 1;
+    } else if (layout.block > least_block) {
+      layout.block = least_block;
+      layout.stages = 2;
+    } else {
+      return {};
+    }
+  }
+  // The sums of rows and their origins lie beside each other in a strip.
+  if (!divides(layout.block) || layout.block < 2 * shape.n) return {};
+  return layout;
+}
+
+}  // namespace
+
+std::optional<AttentionMatrixLayout> attention_matrix_layout(const AttentionMatrixNeeds& needs,
+                                                             const AttentionProblem& problem,
+                                                             const DeviceFacts& facts) {
+  if (!facts.full_subgroups || !is_half(problem.type) || !is_whole(problem.q) || !is_whole(problem.k) ||
+      !is_whole(problem.v))
+    return {};
+  std::optional<AttentionMatrixLayout> best;
+  const auto volume = [](const MatrixShape& shape) { return shape.m * shape.n * shape.k; };
+  for (const MatrixShape& shape : facts.matrix_shapes) {
+    if (shape.type != problem.type || (best && volume(shape) <= volume(best->shape))) continue;
+    if (const auto layout = layout_of(shape, needs, problem, facts)) best = layout;
+  }
+  return best;
+}
+
+}  // namespace vkformer
