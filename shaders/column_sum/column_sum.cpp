@@ -120,6 +120,7 @@ std::vector<Case> cases() {
           of({4099, 34}),
           of({257, 1024}),
           of({101, 511}, DType::f16),
+          of({31, 130}, DType::f16),
           of({4099, 34}, DType::bf16)};
 }
 

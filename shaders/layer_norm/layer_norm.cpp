@@ -208,6 +208,7 @@ std::vector<Case> cases_backward() {
   add({3, 1031}, false);  // more than a subgroup's lanes hold in registers
   add({211, 130}, true, DType::f16);
   add({1031, 7}, true, DType::bf16);
+  for (DType half : {DType::f16, DType::bf16}) add({13, 130}, false, half);
   return list;
 }
 

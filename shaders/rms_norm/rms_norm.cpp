@@ -187,6 +187,7 @@ std::vector<Case> cases_backward() {
   add({3, 1031}, false);  // more than a subgroup's lanes hold in registers
   add({1031, 7}, true, DType::f16);
   add({67, 130}, true, DType::bf16);
+  for (DType half : {DType::f16, DType::bf16}) add({13, 130}, false, half);
   return list;
 }
 
