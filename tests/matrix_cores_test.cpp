@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/matrix_check.h"
+#include "shaders/attention/attention.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
 
@@ -33,6 +35,22 @@ std::vector<std::string_view> candidates(const DeviceFacts& facts, int64_t m, in
   matmul(graph, graph.input("a", {m, k}, a), graph.input("b", {k, n}, b));
   const Node& node = graph.nodes().front();
   return node.op->candidates(node, facts);
+}
+
+/// Of attention, or of its gradients, with heads of that width in a packed projection with a margin.
+std::vector<std::string_view> attention_candidates_of(const DeviceFacts& facts, int64_t head_width,
+                                                      bool backward = false, DType type = DType::f16,
+                                                      int64_t margin = 0) {
+  Graph graph;
+  const int64_t width = 4 * head_width;
+  const Value x = graph.input("x", {2, 128, margin + 3 * width}, type);
+  const Value result = attention(graph, {x, margin}, {x, margin + width}, {x, margin + 2 * width},
+                                 {.heads = 4, .head_width = head_width});
+  const Value upstream = graph.input("upstream", {2, 128, width}, type);
+  differentiate(graph, result, upstream, Values{x});
+  for (const Node& node : graph.nodes())
+    if (is_attention(node) != backward) return node.op->candidates(node, facts);
+  return {};
 }
 
 bool offered(const std::vector<std::string_view>& names) {
@@ -130,6 +148,27 @@ TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wa
   facts = device_with_matrix_cores();
   facts.max_subgroup_size = 64;  // every lane has its own registers
   CHECK(matrix_layout(matrix64, facts, DType::f16)->subgroup_size == 32);
+}
+
+TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows fit", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.shared_memory = 49152;
+  for (bool backward : {false, true}) {
+    CHECK(attention_candidates_of(facts, 64, backward).front() == "matrix");
+    CHECK(offered(attention_candidates_of(facts, 128, backward)) != backward);
+    CHECK_FALSE(offered(attention_candidates_of(facts, 160, backward)));
+    CHECK(offered(attention_candidates_of(facts, 24, backward)));  // by 8, not by 16
+    CHECK_FALSE(offered(attention_candidates_of(facts, 36, backward)));
+    CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward, DType::f32)));
+    CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward, DType::bf16)));
+    CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward, DType::f16, 4)));
+    const auto on_cpu = attention_candidates_of(device_with_matrix_cores(DeviceKind::cpu), 64, backward);
+    CHECK(offered(on_cpu));
+    CHECK_FALSE(on_cpu.front().starts_with("matrix"));
+    DeviceFacts intel = facts;
+    intel.min_subgroup_size = 8;
+    CHECK_FALSE(offered(attention_candidates_of(intel, 64, backward)));
+  }
 }
 
 TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {

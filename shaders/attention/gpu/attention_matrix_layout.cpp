@@ -24,9 +24,7 @@ bool is_whole(const HeadSource& source) { return source.column % 8 == 0 && sourc
 
 std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const AttentionMatrixNeeds& needs,
                                                const AttentionProblem& problem, const DeviceFacts& facts) {
-  const bool narrow = facts.lanes_share_registers() && shape.n >= facts.min_subgroup_size;
-  AttentionMatrixLayout layout{
-      .subgroup_size = narrow ? shape.n : facts.subgroup_size, .shape = shape, .block = needs.block, .stages = 2};
+  AttentionMatrixLayout layout{.subgroup_size = facts.subgroup_size, .shape = shape, .block = needs.block, .stages = 2};
   const auto divides = [&](int64_t width) { return width % 8 == 0 && width % shape.n == 0 && width % shape.k == 0; };
   if (layout.subgroup_size < 8 || layout.subgroup_size > 64 || layout.invocations() > facts.max_workgroup_size ||
       shape.m % 8 || shape.n % 8 || shape.k % 8 || !divides(problem.head_width) || !divides(problem.value_width))
@@ -52,8 +50,8 @@ std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const A
 std::optional<AttentionMatrixLayout> attention_matrix_layout(const AttentionMatrixNeeds& needs,
                                                              const AttentionProblem& problem,
                                                              const DeviceFacts& facts) {
-  if (!facts.full_subgroups || !is_half(problem.type) || !is_whole(problem.q) || !is_whole(problem.k) ||
-      !is_whole(problem.v))
+  if (!facts.full_subgroups || facts.lanes_share_registers() || !is_half(problem.type) || !is_whole(problem.q) ||
+      !is_whole(problem.k) || !is_whole(problem.v))
     return {};
   std::optional<AttentionMatrixLayout> best;
   const auto volume = [](const MatrixShape& shape) { return shape.m * shape.n * shape.k; };

@@ -196,11 +196,9 @@ bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& f
          attention_matrix_layout(key_value_needs, problem, facts) && facts.has_matrix_cores(problem.type);
 }
 
-/// Where lanes have registers of their own. That is what these kernels are made for, not what was measured: no GPU has
-/// run them yet.
-bool matrix_first(const AttentionProblem&, const DeviceFacts& facts) {
-  return !facts.is_cpu() && !facts.lanes_share_registers();
-}
+/// Where they are not emulated. That is what these kernels are made for, not what was measured: no GPU has run them
+/// yet.
+bool matrix_first(const AttentionProblem&, const DeviceFacts& facts) { return !facts.is_cpu(); }
 
 Launch matrix_launch(std::string_view kernel, const AttentionMatrixLayout& layout, const AttentionProblem& problem,
                      uint32_t wanted, int64_t items, int64_t heads) {
