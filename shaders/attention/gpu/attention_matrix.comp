@@ -97,8 +97,8 @@ void main() {
         EACH(score[j], i, exp2(score[j][i] - origin[i]))
         sum = sum + score[j];
       }
-      if (has_dropout) {
-        FILL_STRIP(kept(row_base + own_first + row, s / 4 + quad))
+      if (has_dropout) {  // those kept are scaled at the end: 16 bits would not hold what large factors make of them
+        FILL_STRIP(vec4(greaterThan(kept(row_base + own_first + row, s / 4 + quad), vec4(0))))
         [[unroll]] for (int j = 0; j < block_tiles; j++) {
           Sums keep;
           LOAD_TILE(keep, strip(), j);
@@ -129,8 +129,8 @@ void main() {
       const float maximum = uintBitsToFloat(staged[at + COLUMNS / 4].x) / log2_e;
       args.log_sum_exp.v[row_base + own_first + row] = log_sum_exp_of(maximum, total);
     }
-    [[unroll]] for (int quad = 0; quad < COLUMNS / 4; quad++)
-      staged[at + quad] = floatBitsToUint(vec4(reciprocal_of(total)));
+    const float factor = has_dropout ? reciprocal_of(total) / (1 - args.source.dropout) : reciprocal_of(total);
+    [[unroll]] for (int quad = 0; quad < COLUMNS / 4; quad++) staged[at + quad] = floatBitsToUint(vec4(factor));
   }
   subgroupBarrier();
   if ((wanted & 1u) == 0) return;

@@ -30,6 +30,8 @@ std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const A
       shape.m % 8 || shape.n % 8 || shape.k % 8 || !divides(problem.head_width) || !divides(problem.value_width))
     return {};
   const uint32_t least_block = needs.block / 2;
+  // The small products are those of a software driver, which would compile whole blocks in straight code for seconds.
+  if (shape.k < 16) layout.block = least_block;
   while (shared_bytes(layout, needs, problem) > facts.shared_memory) {
     if (layout.stages > 1) {
       layout.stages = 1;
