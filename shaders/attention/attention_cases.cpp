@@ -279,7 +279,7 @@ Family windowed_halves() { return {32, 16, {{.sizes = {1, 90, 150, 2, 1}, .windo
 Family masked_bf16() {
   return {32,
           16,
-          {{.sizes = {1, 41, 53, 2, 1}, .causal = false, .dropout = 0.25, .masks = 1, .mask_rows = 41}},
+          {{.sizes = {1, 41, 53, 2, 1}, .causal = false, .dropout = 0.25, .masks = 1, .mask_rows = 41, .biases = 1}},
           DType::bf16};
 }
 
