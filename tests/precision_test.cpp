@@ -62,6 +62,17 @@ std::vector<float> logits_of(Backend& backend, const Model& model, const Store* 
   return all;
 }
 
+/// Of 12 iterations, and of an evaluation after them.
+std::vector<float> losses_of(Backend& backend, const Model& model, DType products) {
+  Trainer trainer(backend, model, {.learning_rate = 3e-3, .warmup = 0, .products = products},
+                  {.rows = 2, .positions = 4});
+  initialize(trainer.store(), model.parameters, 7);
+  std::vector<float> all;
+  for (int64_t i = 1; i <= 12; ++i) all.push_back(static_cast<float>(trainer.step(i, ids, ids)));
+  all.push_back(static_cast<float>(trainer.evaluate(ids, ids)));
+  return all;
+}
+
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
   REQUIRE(a.size() == b.size());
   double worst = 0;
@@ -201,14 +212,7 @@ TEST_CASE("mixed precision trains f32 parameters through 16-bit products", "[pre
   for (const nlohmann::json& config : {gpt2, llama}) {
     const Model model = model_of(config);
     const auto losses = [&](const char* device, DType products) {
-      auto backend = make_backend(device);
-      Trainer trainer(*backend, model, {.learning_rate = 3e-3, .warmup = 0, .products = products},
-                      {.rows = 2, .positions = 4});
-      initialize(trainer.store(), model.parameters, 7);
-      std::vector<float> all;
-      for (int64_t i = 1; i <= 12; ++i) all.push_back(static_cast<float>(trainer.step(i, ids, ids)));
-      all.push_back(static_cast<float>(trainer.evaluate(ids, ids)));
-      return all;
+      return losses_of(*make_backend(device), model, products);
     };
     const auto full = losses("", DType::f32);
     for (DType products : {DType::f16, DType::bf16}) {
@@ -227,23 +231,13 @@ TEST_CASE("on GPUs values between ops and their gradients have 16 bits, too, and
   even.update({{"hidden_size", 32}, {"intermediate_size", 36}, {"vocab_size", 24}});
   for (const nlohmann::json& config : {gpt2, even}) {
     const Model model = model_of(config);
-    const auto losses = [&](DType products) {
-      auto backend = make_backend("", {.as_gpu = true});
-      Trainer trainer(*backend, model, {.learning_rate = 3e-3, .warmup = 0, .products = products},
-                      {.rows = 2, .positions = 4});
-      initialize(trainer.store(), model.parameters, 7);
-      std::vector<float> all;
-      for (int64_t i = 1; i <= 12; ++i) all.push_back(static_cast<float>(trainer.step(i, ids, ids)));
-      all.push_back(static_cast<float>(trainer.evaluate(ids, ids)));
-      return all;
-    };
+    const auto losses = [&](DType products) { return losses_of(*make_backend("", {.as_gpu = true}), model, products); };
     const auto full = losses(DType::f32);
     for (DType products : {DType::f16, DType::bf16}) {
       const auto mixed = losses(products);
       CHECK(mixed.back() < 0.9f * mixed.front());
       CHECK(largest_difference(full, mixed) > 0);
       CHECK(largest_difference(full, mixed) < (products == DType::f16 ? 0.01 : 0.05));
-      // Nothing is made f32 again but gradients on their way to the residual stream.
       const Graph graph = build_loss_and_gradients(model, {.rows = 2, .positions = 4}, false, {products, true}).graph;
       // What has 16 bits is never made f32 again in between.
       CHECK(std::ranges::none_of(graph.nodes(), [](const Node& node) {

@@ -7,6 +7,7 @@
 
 #include "shaders/attention/attention.h"
 #include "shaders/cast/cast.h"
+#include "shaders/common/result_type.h"
 #include "shaders/matmul/matmul.h"
 
 namespace vkformer {
@@ -79,7 +80,7 @@ class HalfWriter {
 
   Values add(Rewritten& copy, const Node& node, Values inputs) {
     Attributes narrow = node.attributes;
-    narrow.set("result", static_cast<double>(dtype_));
+    set_result_type(narrow, dtype_);
     const bool taken = values_ && std::ranges::all_of(node.outputs, [&](Value value) { return values_->taken(value); });
     // In 16 bits what it takes; then what is rounded for it alone; then nothing.
     const auto as_it_is = [](size_t, DType dtype) { return dtype; };

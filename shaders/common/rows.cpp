@@ -93,10 +93,11 @@ Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use,
   const uint32_t lanes = row_lanes(recorder.device(), columns, use, variant);
   // As few pairs past the end as possible.
   const uint32_t pairs = row_pairs(columns, lanes), steps = groups_for(pairs, 8);
-  // Words of two floats or of two halves.
-  const uint64_t word = variant.ends_with("_int64") ? 8 : variant.ends_with("f16") ? 4 : 0;
-  const bool paired = word != 0 && columns % 2 == 0 &&
-                      std::all_of(matrices.begin(), matrices.end(), [&](uint64_t at) { return at % word == 0; });
+  // Words of two floats. All tensors start at 16 bytes but parts of joint ones, which are not rows.
+  const bool half = variant.ends_with("f16");
+  const bool paired = (half || variant.ends_with("_int64")) && columns % 2 == 0 &&
+                      std::ranges::all_of(matrices, [](uint64_t at) { return at % 8 == 0; });
+  check(paired || !half || columns % 2 != 0, "[{}] a matrix does not start at 8 bytes", kernel);
   Launch launch{.kernel = kernel,
                 .variant = variant,
                 .constants = {lanes, static_cast<uint32_t>(columns), paired, groups_for(pairs, steps)},

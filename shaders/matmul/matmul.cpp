@@ -4,6 +4,7 @@
 
 #include "shaders/cast/cast.h"
 #include "shaders/column_sum/column_sum.h"
+#include "shaders/common/result_type.h"
 #include "shaders/matmul/matmul_cases.h"
 #include "shaders/matmul/matmul_kernels.h"
 
@@ -179,7 +180,7 @@ MatmulProblem matmul_problem(const Node& node) {
                   .transpose_b = flag(node, "transpose_b"),
                   .a_type = node.input_types[0].dtype,
                   .b_type = node.input_types[1].dtype,
-                  .y_type = static_cast<DType>(attribute(node, "result", 0)),
+                  .y_type = result_type(node),
                   .scale = static_cast<float>(attribute(node, "scale", 1)),
                   .activation = static_cast<Activation>(attribute(node, "activation", 0))};
   const bool batched = is_batched(node);
@@ -197,7 +198,7 @@ Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options) {
                         {"join_rows", options.join_rows},
                         {"scale", static_cast<double>(options.scale)},
                         {"activation", static_cast<double>(options.activation)}};
-  if (options.result != DType::f32) attributes.set("result", static_cast<double>(options.result));
+  set_result_type(attributes, options.result);
   return graph.apply(matmul_op, {a, b, options.bias, options.residual}, attributes);
 }
 

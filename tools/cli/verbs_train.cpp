@@ -111,7 +111,8 @@ void add_train_verb(CLI::App& app) {
   command->add_flag("--checkpoint-activations", s.checkpoint_activations,
                     "compute activations inside layers again for the backward pass: less memory, more time, same bits");
   add_dtype(*command, flags->dtype,
-            "f16, bf16: operands of matrix products are rounded to it, on GPUs values between ops, too (mixed precision); parameters stay f32");
+            "f16, bf16: operands of matrix products are rounded to it, on GPUs values between ops, too (mixed "
+            "precision); parameters stay f32");
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
   command

@@ -44,6 +44,7 @@ layout(constant_id = 15) const uint WHOLE_B = 1;
 layout(constant_id = 16) const uint WHOLE_Y = 1;  // the same of y and of the residual
 
 PUSH(MatmulArgs);
+#include "shaders/common/half.glsl"
 #include "shaders/matmul/epilogue.glsl"
 
 // Staged slices lie in packs of 8 values, in rows as they are stored. One more pack a row keeps rows in other banks.
@@ -80,9 +81,8 @@ shared uvec4 staged[SLICES > STRIPS ? SLICES : STRIPS];
 
 uint bits_at(Halves data, uint base, uvec2 at, uvec2 end, uint stride) {
   const bool inside = at.x < end.x && at.y < end.y;
-  const uint index = inside ? base + at.y * stride + at.x : 0;
-  const uint word = data.v[index / 2];
-  return inside ? word >> 16 * (index % 2) & 0xffff : 0;
+  const uint bits = half_bits(data, inside ? base + at.y * stride + at.x : 0);
+  return inside ? bits : 0;
 }
 
 // Eight neighbours of a stored matrix from (column, row) `at` on, as bits; zeros from (column, row) `end` on.
