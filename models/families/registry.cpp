@@ -10,6 +10,7 @@
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/llama/llama.h"
+#include "models/families/qwen3/qwen3.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
 #include "runtime/check.h"
@@ -28,8 +29,8 @@ struct Family {
 const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
     {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
-    {{"llama", "mistral", "qwen2"},
-     [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
+    {{"llama", "mistral", "qwen2"}, make_llama},
+    {{"qwen3"}, make_qwen3},
     {{"bert", "roberta", "distilbert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},

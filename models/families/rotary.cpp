@@ -58,6 +58,12 @@ void RotaryConfig::add_scaling(nlohmann::json& config) const {
   config["rope_scaling"].erase("rope_theta");
 }
 
+nlohmann::json RotaryConfig::keys() const {
+  nlohmann::json config = {{"rope_theta", theta}, {"rope_parameters", to_json()}};
+  add_scaling(config);
+  return config;
+}
+
 double RotaryConfig::frequency(int64_t i, int64_t width) const {
   const double plain = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(width));
   if (scaling == Scaling::linear) return plain / factor;

@@ -25,6 +25,8 @@ struct RotaryConfig {
   nlohmann::json to_json() const;
   /// Adds rope_scaling, which older versions of transformers read, where there is a scaling.
   void add_scaling(nlohmann::json& config) const;
+  /// All keys of a config that has nothing else to say of them, for transformers 5 and older.
+  nlohmann::json keys() const;
   /// Radians a position turns pair i of `width` columns by.
   double frequency(int64_t i, int64_t width) const;
   /// Row p: width / 2 cosines, then width / 2 sines of position p.

@@ -1,0 +1,178 @@
+#include "models/families/decoder/decoder.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/families/decoder/feed_forward.h"
+#include "models/families/layers.h"
+#include "shaders/embedding/embedding.h"
+#include "shaders/head_norm/head_norm.h"
+#include "shaders/matmul/matmul.h"
+#include "shaders/rope/rope.h"
+
+namespace vkformer {
+
+namespace {
+
+/// The joint tensor of an attention's input projections.
+constexpr std::string_view qkv = "qkv_proj";
+
+std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
+
+std::string table_name(int rotary) {
+  return rotary == 0 ? std::string("rotary.table") : fmt::format("rotary.table.{}", rotary);
+}
+
+/// Norms of a layer's part, by their names in the file; empty: there is none.
+struct PartNorms {
+  std::string_view before, after;
+};
+
+PartNorms attention_norms(Decoder::Norms norms) {
+  if (norms == Decoder::Norms::before) return {"input_layernorm", ""};
+  return {norms == Decoder::Norms::around ? "input_layernorm" : "", "post_attention_layernorm"};
+}
+
+PartNorms feed_forward_norms(Decoder::Norms norms) {
+  if (norms == Decoder::Norms::before) return {"post_attention_layernorm", ""};
+  return {norms == Decoder::Norms::around ? "pre_feedforward_layernorm" : "", "post_feedforward_layernorm"};
+}
+
+/// One pass through a decoder in a graph.
+class Builder {
+ public:
+  Builder(Graph& graph, const Decoder& decoder, const Pass& pass) : decoder_(decoder), layers_(graph, pass) {}
+
+  Value hidden() {
+    const Value tokens = layers_.tensor("model.embed_tokens.weight", {decoder_.vocabulary, decoder_.width});
+    Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
+    for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
+    return layers_.rms_norm(x, "model.norm", decoder_.epsilon);
+  }
+
+ private:
+  Value block(Value x, int64_t layer) {
+    const std::string name = layer_name(layer);
+    const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
+    x = add_part(x, name, attention_norms(decoder_.norms),
+                 [&](Value in, Value residual) { return attend(in, name + ".self_attn", layer, residual); });
+    return add_part(x, name, feed_forward_norms(decoder_.norms), [&](Value in, Value residual) {
+      return feed_forward(layers_, decoder_, in, name + ".mlp", residual);
+    });
+  }
+
+  /// x + what a part of the layer makes of it, with the norms that stand around the part.
+  Value add_part(Value x, const std::string& layer, const PartNorms& norms,
+                 const std::function<Value(Value in, Value residual)>& part) {
+    const auto norm = [&](Value value, std::string_view name) {
+      return name.empty() ? value : layers_.rms_norm(value, join_names(layer, name), decoder_.epsilon);
+    };
+    const Value in = norm(x, norms.before);
+    if (norms.after.empty()) return part(in, x);
+    return add(layers_.graph(), norm(part(in, {}), norms.after), x);
+  }
+
+  Value norm_queries(Value projected, const std::string& name) {
+    if (decoder_.query_norms == Decoder::QueryNorms::none) return projected;
+    const Graph::Scope scope(layers_.graph(), "qk_norm");
+    const bool each = decoder_.query_norms == Decoder::QueryNorms::head;
+    const auto part = [&](const char* gain, int64_t heads) -> HeadNormPart {
+      const int64_t width = each ? decoder_.head_width : heads * decoder_.head_width;
+      return {.gain = layers_.tensor(name + gain, {width}), .heads = each ? heads : 1};
+    };
+    return head_norm(layers_.graph(), projected, part(".q_norm.weight", decoder_.heads),
+                     part(".k_norm.weight", decoder_.kv_heads), static_cast<float>(decoder_.epsilon));
+  }
+
+  Value rotate(Value x, int rotary) {
+    if (rotary < 0) return x;
+    return rope(layers_.graph(), x, layers_.constant(table_name(rotary), {decoder_.context, decoder_.turned()}),
+                {.heads = decoder_.heads + decoder_.kv_heads,
+                 .head_width = decoder_.head_width,
+                 .rotary_width = decoder_.turned(),
+                 .position = layers_.pass().first()});
+  }
+
+  Value attend(Value x, const std::string& name, int64_t index, Value residual) {
+    const int64_t D = decoder_.head_width, heads = decoder_.heads, kv_heads = decoder_.kv_heads;
+    const Decoder::Layer& layer = decoder_.layers[static_cast<size_t>(index)];
+    const Value projected =
+        layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = decoder_.input_bias});
+    const Value y = rotate(norm_queries(projected, name), layer.rotary);
+    const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D},
+                                                  {.heads = heads,
+                                                   .kv_heads = kv_heads,
+                                                   .head_width = D,
+                                                   .scale = static_cast<float>(decoder_.score_scale),
+                                                   .causal = true,
+                                                   .window = layer.window,
+                                                   .softcap = static_cast<float>(decoder_.score_cap)},
+                                                  decoder_.attention_dropout, fmt::format("cache.{}", index));
+    return layers_.linear(attended, name + ".o_proj", decoder_.width,
+                          {.bias = decoder_.output_bias, .residual = residual});
+  }
+
+  const Decoder& decoder_;
+  Layers layers_;
+};
+
+void add_attention(ParameterList& list, const Decoder& d, const std::string& name) {
+  const int64_t q_width = d.heads * d.head_width, kv_width = d.kv_heads * d.head_width;
+  if (d.joint_files)
+    list.linear(join_names(name, qkv), d.width, q_width + 2 * kv_width, d.input_bias);
+  else
+    list.joint_linear(name, qkv, {{"q_proj", q_width}, {"k_proj", kv_width}, {"v_proj", kv_width}}, d.width,
+                      d.input_bias);
+  if (d.query_norms != Decoder::QueryNorms::none) {
+    const bool each = d.query_norms == Decoder::QueryNorms::head;
+    list.rms_norm(name + ".q_norm", each ? d.head_width : q_width);
+    list.rms_norm(name + ".k_norm", each ? d.head_width : kv_width);
+  }
+  list.linear(name + ".o_proj", q_width, d.width, d.output_bias);
+}
+
+std::vector<ParameterSpec> parameters_of(const Decoder& d) {
+  ParameterList list(d.deviation);
+  list.normal("model.embed_tokens.weight", {d.vocabulary, d.width});
+  if (d.tied) list.last().other_names = {"lm_head.weight"};
+  const auto add_norm = [&](const std::string& layer, std::string_view name) {
+    if (!name.empty()) list.rms_norm(join_names(layer, name), d.width);
+  };
+  const PartNorms attention = attention_norms(d.norms), inner = feed_forward_norms(d.norms);
+  for (size_t i = 0; i < d.layers.size(); ++i) {
+    const std::string name = layer_name(static_cast<int64_t>(i));
+    add_norm(name, attention.before);
+    add_attention(list, d, name + ".self_attn");
+    add_norm(name, attention.after);
+    add_norm(name, inner.before);
+    add_feed_forward(list, d, name + ".mlp");
+    add_norm(name, inner.after);
+  }
+  list.rms_norm("model.norm", d.width);
+  if (!d.tied) list.linear("lm_head", d.width, d.vocabulary, false);
+  return list.take();
+}
+
+}  // namespace
+
+Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
+  Model model{.family = decoder.family,
+              .parameters = parameters_of(decoder),
+              .vocabulary = decoder.vocabulary,
+              .context = decoder.context,
+              .layers = static_cast<int64_t>(decoder.layers.size()),
+              .dropout_keys = {"attention_dropout"}};
+  for (size_t i = 0; i < decoder.rotaries.size(); ++i)
+    model.constants.push_back({table_name(static_cast<int>(i)), {{decoder.context, decoder.turned()}}, [decoder, i] {
+                                 return decoder.rotaries[i].table(decoder.context, decoder.turned());
+                               }});
+  model.config = std::make_shared<const nlohmann::json>(config);
+  model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
+  model.head = [decoder](Graph& graph, const Pass&, Value hidden) {
+    const Graph::Scope scope(graph, "lm_head");
+    const std::string name = decoder.tied ? "model.embed_tokens.weight" : "lm_head.weight";
+    return matmul(graph, hidden, graph.persistent(name, {decoder.vocabulary, decoder.width}), {.transpose_b = true});
+  };
+  return model;
+}
+
+}  // namespace vkformer
