@@ -41,6 +41,7 @@ const std::map<std::string, int> cases = {
     {"xlnet_two_stream", 49},
     {"marian_apart", 63},
     {"qwen3", 41},
+    {"qwen3_moe", 61},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

@@ -11,6 +11,7 @@
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/llama/llama.h"
 #include "models/families/qwen3/qwen3.h"
+#include "models/families/qwen3_moe/qwen3_moe.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
 #include "runtime/check.h"
@@ -31,6 +32,7 @@ const Family families[] = {
     {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
     {{"llama", "mistral", "qwen2"}, make_llama},
     {{"qwen3"}, make_qwen3},
+    {{"qwen3_moe"}, make_qwen3_moe},
     {{"bert", "roberta", "distilbert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},

@@ -19,8 +19,16 @@ struct Decoder {
   enum class QueryNorms : uint8_t { none, head, whole };
   /// What differs from layer to layer.
   struct Layer {
-    int64_t window = 0;  ///< a position sees itself and the window - 1 before it; 0: all before it
-    int rotary = 0;      ///< which of `rotaries` turns queries and keys; -1: none
+    int64_t window = 0;    ///< a position sees itself and the window - 1 before it; 0: all before it
+    int rotary = 0;        ///< which of `rotaries` turns queries and keys; -1: none
+    bool experts = false;  ///< its feed-forward layer is a mixture of experts
+  };
+  /// Feed-forward layers of which each token takes a few.
+  struct Experts {
+    int64_t count = 0;        ///< E
+    int64_t chosen = 0;       ///< k, for each token
+    int64_t inner = 0;        ///< F of each
+    bool normalised = false;  ///< a token's weights sum to 1
   };
 
   std::string family;  ///< model_type
@@ -50,6 +58,7 @@ struct Decoder {
   std::vector<RotaryConfig> rotaries = {{}};
   int64_t rotary_width = 0;  ///< first columns of each head that turn; 0: all
   std::vector<Layer> layers;
+  Experts experts;
 
   int64_t turned() const { return rotary_width ? rotary_width : head_width; }
 };
