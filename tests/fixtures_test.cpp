@@ -50,6 +50,7 @@ const std::map<std::string, int> cases = {
     {"llama_yarn", 28},
     {"phi3_short", 25},
     {"phi3_long", 25},
+    {"qwen3_moe", 61},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

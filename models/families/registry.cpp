@@ -14,6 +14,7 @@
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen3/qwen3.h"
+#include "models/families/qwen3_moe/qwen3_moe.h"
 #include "models/families/smollm3/smollm3.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
@@ -39,6 +40,7 @@ const Family families[] = {
     {{"phi3"}, make_phi3},
     {{"olmo2"}, make_olmo2},
     {{"smollm3"}, make_smollm3},
+    {{"qwen3_moe"}, make_qwen3_moe},
     {{"bert", "roberta", "distilbert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/decoder/feed_forward.h"
+#include "models/families/decoder/mixture.h"
 #include "models/families/layers.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/head_norm/head_norm.h"
@@ -69,7 +70,8 @@ class Builder {
     x = add_part(x, name, attention_norms(decoder_.norms),
                  [&](Value in, Value residual) { return attend(in, name + ".self_attn", layer, residual); });
     return add_part(x, name, feed_forward_norms(decoder_.norms), [&](Value in, Value residual) {
-      return feed_forward(layers_, decoder_, in, name + ".mlp", residual);
+      const bool experts = decoder_.layers[static_cast<size_t>(layer)].experts;
+      return (experts ? mixture : feed_forward)(layers_, decoder_, in, name + ".mlp", residual);
     });
   }
 
@@ -168,7 +170,7 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
     add_attention(list, d, name + ".self_attn");
     add_norm(name, attention.after);
     add_norm(name, inner.before);
-    add_feed_forward(list, d, name + ".mlp");
+    (d.layers[i].experts ? add_mixture : add_feed_forward)(list, d, name + ".mlp");
     add_norm(name, inner.after);
   }
   add_gain(list, d, "model.norm", d.width);

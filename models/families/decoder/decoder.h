@@ -19,8 +19,16 @@ struct Decoder {
   enum class QueryNorms : uint8_t { none, head, whole };
   /// What differs from layer to layer.
   struct Layer {
-    int64_t window = 0;  ///< a position sees itself and the window - 1 before it; 0: all before it
-    int rotary = 0;      ///< which of `rotaries` turns queries and keys; -1: none
+    int64_t window = 0;    ///< a position sees itself and the window - 1 before it; 0: all before it
+    int rotary = 0;        ///< which of `rotaries` turns queries and keys; -1: none
+    bool experts = false;  ///< its feed-forward layer is a mixture of experts
+  };
+  /// Feed-forward layers of which each token takes a few.
+  struct Experts {
+    int64_t count = 0;        ///< E
+    int64_t chosen = 0;       ///< k, for each token
+    int64_t inner = 0;        ///< F of each
+    bool normalised = false;  ///< a token's weights sum to 1
   };
 
   std::string family;  ///< model_type
@@ -51,6 +59,7 @@ struct Decoder {
   std::vector<RotaryConfig> rotaries = {{}};
   double rotary_share = 1;  ///< of each head's columns that turn, the first ones
   std::vector<Layer> layers;
+  Experts experts;
 
   /// Columns of a head that turn.
   int64_t turned() const { return static_cast<int64_t>(static_cast<double>(head_width) * rotary_share); }

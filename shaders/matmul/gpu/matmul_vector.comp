@@ -27,6 +27,7 @@ layout(constant_id = 8) const uint COLUMNS = 1;        // of a team; 4 where b i
 layout(constant_id = 9) const uint NORM = 0;           // MATMUL_NORM_*
 layout(constant_id = 10) const uint NORMED_COLUMNS = 8;  // with NORM: K up to whole octets
 layout(constant_id = 11) const bool GATED = false;       // b: N / 2 gates, then what they gate; y [M, N / 2]
+layout(constant_id = 12) const bool CHOSEN = false;      // each product has a row of its own choice of b
 
 PUSH(MatmulVectorArgs);
 #define WITHOUT_PAIRS
@@ -163,7 +164,9 @@ void main() {
   const uint width = GATED ? args.n / 2 : args.n, groups = (width + TEAMS * OWN - 1) / (TEAMS * OWN);
   const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
   if (group >= groups * args.batch) return;
-  const uint product = group / groups, a_base = product * ROWS * args.k, b_base = product * args.k * args.n;
+  const uint product = group / groups;
+  const uint a_base = (CHOSEN ? product / args.sharing : product) * ROWS * args.k;
+  const uint b_base = (CHOSEN ? uint(args.chosen.v[product]) : product) * args.k * args.n;
   const uint own_team = TRANSPOSE_B ? id / TEAM : id % TEAMS, slice = TRANSPOSE_B ? id % TEAM : id / TEAMS;
   first_column = group % groups * TEAMS * OWN;
 
