@@ -98,21 +98,22 @@ Evaluator::Flow Evaluator::execute(const For& statement) {
     }
     items = std::move(kept);
   }
-  if (items.empty()) {
-    const Within inner(scope_);
-    return execute(statement.otherwise);
-  }
   Loop loop{.items = std::make_shared<const Values>(std::move(items)),
             .changed = std::make_shared<std::optional<Values>>()};
   loop.extent = extent_of_all(*loop.items);
+  bool completed = false;  // Jinja asks for a body that came to its end, not for an item
   for (; loop.index0 < loop.items->size(); ++loop.index0) {
     budget_.make(sizeof(Scope) + sizeof(Loop));
     const Within inner(scope_);
     scope_->variables["loop"] = Value(std::make_shared<const Loop>(loop));
     assign(statement.target, (*loop.items)[loop.index0]);
-    if (execute(statement.body) == Flow::break_loop) break;
+    const Flow flow = execute(statement.body);
+    completed = completed || flow == Flow::on;
+    if (flow == Flow::break_loop) break;
   }
-  return Flow::on;
+  if (completed) return Flow::on;
+  const Within inner(scope_);
+  return execute(statement.otherwise);
 }
 
 Evaluator::Flow Evaluator::execute(const Assign& statement) {

@@ -290,7 +290,7 @@ Value slice(Budget& budget, const Value& object, const Value& begin, const Value
     return result;
   }
   using Kind = Sequence::Kind;
-  check(object.is<Sequence>() && object.as<Sequence>().kind <= Kind::range, "a {} has no slices", type_name(object));
+  if (!object.is<Sequence>() || object.as<Sequence>().kind > Kind::range) return missing(object, "slices");
   const Values& items = object.items();
   const Bounds bounds = bounds_of(std::ssize(items), begin, end, step);
   budget.make(items.size() * sizeof(Value));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <span>
 
 #include "models/chat/jinja/arguments.h"
 #include "models/chat/jinja/filters.h"
@@ -75,7 +76,7 @@ Value extreme(Budget& budget, const Value& object, const Arguments& arguments) {
   if (all.empty()) return Value::undefined("there is no item to choose from");
   charge(budget, all, 2);
   const Keyed* best = &all.front();
-  for (const Keyed& each : all)
+  for (const Keyed& each : std::span(all).subspan(1))
     if (largest ? less(best->second, each.second) : less(each.second, best->second)) best = &each;
   return best->first;
 }

@@ -219,7 +219,7 @@ bool all_are(std::string_view text, CharacterClass which) {
   return all && any;
 }
 
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   const char quote = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
   std::string result(1, quote);
   for_each_character(text, [&](char32_t c, size_t at, size_t bytes) {

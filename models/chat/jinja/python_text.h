@@ -47,6 +47,6 @@ enum class CharacterClass : uint8_t { space, digit, letter, letter_or_number, up
 bool all_are(std::string_view text, CharacterClass which);
 
 /// repr(): in quotes, what can't be printed escaped.
-std::string quoted(std::string_view text);
+std::string quoted_text(std::string_view text);
 
 }  // namespace vkformer::jinja

@@ -55,8 +55,7 @@ Value reverse(Budget& budget, const Value& object, const Arguments& arguments) {
   Values items = iterate(budget, object);
   std::ranges::reverse(items);
   if (object.is_text()) return joined(budget, items, "");
-  return is_iterator(object) || object.is_undefined() ? Value::list(std::move(items))
-                                                      : Value::iterator(std::move(items));
+  return is_iterator(object) ? Value::list(std::move(items)) : Value::iterator(std::move(items));
 }
 
 Value items_filter(Budget& budget, const Value& object, const Arguments& arguments) {

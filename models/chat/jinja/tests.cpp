@@ -15,10 +15,10 @@ namespace {
 
 using TestFunction = bool (*)(Budget&, const Value& object, const Value* argument);
 
-int64_t whole(const Value& value) {
-  check_defined(value);
-  check(value.is_integer(), "a test of integers takes no {}", type_name(value));
-  return value.integer();
+/// The rest of a division of numbers.
+double rest_of(Budget& budget, const Value& value, const Value& by) {
+  check(value.is_undefined() || value.is_number(), "a test of numbers takes no {}", type_name(value));
+  return arithmetic(budget, "%", value, by).number();
 }
 
 bool is_sequence(const Value& value) {
@@ -66,14 +66,10 @@ const std::map<std::string_view, TestRow>& plain_tests() {
          check(!of.is<std::shared_ptr<const Loop>>(), "the test 'callable' of a loop is not supported");
          return of.is<std::shared_ptr<const Callable>>() || of.is_undefined();
        }}},
-      {"odd", {[](Budget&, const Value& of, const Value*) { return whole(of) % 2 != 0; }}},
-      {"even", {[](Budget&, const Value& of, const Value*) { return whole(of) % 2 == 0; }}},
+      {"odd", {[](Budget& budget, const Value& of, const Value*) { return rest_of(budget, of, int64_t{2}) == 1; }}},
+      {"even", {[](Budget& budget, const Value& of, const Value*) { return rest_of(budget, of, int64_t{2}) == 0; }}},
       {"divisibleby",
-       {[](Budget&, const Value& of, const Value* by) {
-          check(whole(*by) != 0, "a division by zero");
-          return whole(*by) == -1 || whole(of) % whole(*by) == 0;
-        },
-        true}},
+       {[](Budget& budget, const Value& of, const Value* by) { return rest_of(budget, of, *by) == 0; }, true}},
       {"upper", {is_case<CharacterClass::upper>}},
       {"lower", {is_case<CharacterClass::lower>}},
       {"sameas", {same, true}},

@@ -173,8 +173,8 @@ bool less(const Value& a, const Value& b) {
       if (!equal(x[i], y[i])) return less(x[i], y[i]);
     return x.size() < y.size();
   }
-  check(!a.is_undefined(), "{}", *a.as<Undefined>().reason);
-  check(!b.is_undefined(), "{}", *b.as<Undefined>().reason);
+  for (const Value* value : {&a, &b})
+    if (value->is_undefined()) fail("{}", *value->as<Undefined>().reason);
   fail("{} and {} have no order", type_name(a), type_name(b));
 }
 
@@ -213,7 +213,7 @@ std::string representation(const Value& value) {
       Overloaded{
           [](const Undefined&) { return std::string("Undefined"); }, [](const None&) { return std::string("None"); },
           [](bool of) { return std::string(of ? "True" : "False"); }, [](int64_t of) { return fmt::format("{}", of); },
-          [](double of) { return float_text(of); }, [](const Value::Text& of) { return quoted(*of); },
+          [](double of) { return float_text(of); }, [](const Value::Text& of) { return quoted_text(*of); },
           [](const Sequence& of) { return representation(of); },
           [](const std::shared_ptr<const Dictionary>& of) { return representation(*of); },
           [&](const auto&) -> std::string { fail("a {} has no text of use", type_name(value)); }},
