@@ -61,7 +61,8 @@ void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts
       [&] {
         if (flags.show_prompt && !std::exchange(shown, true)) show_prompt(talk.prompt(), tokenizer);
         if (prompts.left_out() > left_out && !flags.common.quiet)
-          say("(the context is full: the first {} questions are left out from here on)", prompts.left_out());
+          say("(the context is full: the oldest {} of {} questions are left out from here on)", prompts.left_out(),
+              talk.history().turns());
       });
   print("\n");
   check_output();

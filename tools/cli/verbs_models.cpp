@@ -54,8 +54,10 @@ void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
                   "the same for each time that the token came; 0: off")
       ->check(CLI::Range(-1e3, 1e3))
       ->capture_default_str();
-  command.add_option("--logit-bias", flags.logit_bias,
-                     "added to the logit of a token: ID+VALUE or ID-VALUE, also ID-inf");
+  command
+      .add_option("--logit-bias", flags.logit_bias,
+                  "added to the logit of a token: ID+VALUE or ID-VALUE, also ID-inf; again for more")
+      ->allow_extra_args(false);
   command.add_option("--seed", flags.seed, "of the draws (default: a new one, printed)")
       ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
 }
