@@ -114,7 +114,7 @@ RoundedGroups search_groups(const Search& search, int most, const float* values,
   const int count = 256 / search.size;
   for (int group = 0; group < count; ++group) {
     const float* at = values + group * search.size;
-    float weights[32];
+    float weights[32] = {};
     weigh(search, at, weights);
     groups[group] = search_minimum(search, at, weights, codes + group * search.size);
     largest_scale = std::max(largest_scale, groups[group].scale);
