@@ -6,7 +6,7 @@
 
 namespace vkformer {
 
-std::string_view name_of(DType dtype) { return encoding_of(dtype).name; }
+std::string_view name_of(DType dtype) { return format_of(dtype).name; }
 
 DType float_type(std::string_view name) {
   for (DType dtype : {DType::f32, DType::f16, DType::bf16})

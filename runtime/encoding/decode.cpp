@@ -153,19 +153,19 @@ DecodeBlock decoder_of(DType dtype) {
 }  // namespace
 
 int64_t encoded_bytes(DType dtype, int64_t values) {
-  const Encoding& encoding = encoding_of(dtype);
-  check(values % encoding.values == 0, "{} values are no whole blocks of {}, which have {}", values, encoding.name,
-        encoding.values);
-  return values / encoding.values * encoding.bytes;
+  const BlockFormat& format = format_of(dtype);
+  check(values % format.values == 0, "{} values are no whole blocks of {}, which have {}", values, format.name,
+        format.values);
+  return values / format.values * format.bytes;
 }
 
 void decode(DType dtype, std::span<const std::byte> blocks, std::span<float> values) {
   check(encoded_bytes(dtype, static_cast<int64_t>(values.size())) == static_cast<int64_t>(blocks.size()),
         "{} bytes of {} are not {} values", blocks.size(), name_of(dtype), values.size());
   const DecodeBlock decode_block = decoder_of(dtype);
-  const Encoding& encoding = encoding_of(dtype);
+  const BlockFormat& format = format_of(dtype);
   const auto* block = reinterpret_cast<const uint8_t*>(blocks.data());
-  for (float* at = values.data(); at != values.data() + values.size(); at += encoding.values, block += encoding.bytes)
+  for (float* at = values.data(); at != values.data() + values.size(); at += format.values, block += format.bytes)
     decode_block(block, at);
 }
 

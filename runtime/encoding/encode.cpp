@@ -118,13 +118,12 @@ void encode(DType dtype, std::span<const float> values, std::span<std::byte> blo
         "{} values are not {} bytes of {}", values.size(), blocks.size(), name_of(dtype));
   const EncodeBlock encode_block = encoder_of(dtype);
   check(encode_block != nullptr, "{} is no type of weights", name_of(dtype));
-  const Encoding& encoding = encoding_of(dtype);
+  const BlockFormat& format = format_of(dtype);
   if (is_blocks(dtype))
     for (float value : values)
-      check(std::isfinite(value), "a weight is {}; {} holds finite numbers", value, encoding.name);
+      check(std::isfinite(value), "a weight is {}; {} holds finite numbers", value, format.name);
   auto* block = reinterpret_cast<uint8_t*>(blocks.data());
-  for (const float* at = values.data(); at != values.data() + values.size();
-       at += encoding.values, block += encoding.bytes)
+  for (const float* at = values.data(); at != values.data() + values.size(); at += format.values, block += format.bytes)
     encode_block(at, block);
 }
 

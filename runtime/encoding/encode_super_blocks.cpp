@@ -247,7 +247,7 @@ void encode_q6_k(const float* values, uint8_t* block) {
   for (int group = 0; group < 16; ++group) scales[group] = search_scale(values + 16 * group, codes + 16 * group);
   const float largest = farthest(scales);
   if (std::abs(largest) < negligible) {
-    std::fill_n(block, encoding_of(DType::q6_k).bytes, uint8_t{0});
+    std::fill_n(block, format_of(DType::q6_k).bytes, uint8_t{0});
     return;
   }
   const float factor = -128 / largest;
@@ -313,7 +313,7 @@ void encode_q3_k(const float* values, uint8_t* block) {
   float scales[16];
   for (int group = 0; group < 16; ++group) scales[group] = refine_scale(values + 16 * group, codes + 16 * group);
   const float largest = farthest(scales);
-  std::fill_n(block, encoding_of(DType::q3_k).bytes, uint8_t{0});
+  std::fill_n(block, format_of(DType::q3_k).bytes, uint8_t{0});
   uint8_t* packed = block + 96;
   if (largest != 0) {
     const float factor = -32 / largest;

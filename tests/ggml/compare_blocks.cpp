@@ -49,18 +49,17 @@ std::vector<float> decode_theirs(ggml_type type, const std::vector<std::byte>& b
 /// Blocks of any bits.
 bool decodes(const Type& type, int blocks, std::mt19937_64& draw) {
   constexpr int at_a_time = 1000;
-  const Encoding& encoding = encoding_of(type.ours);
-  if (static_cast<size_t>(encoding.bytes) != ggml_type_size(type.theirs) ||
-      encoding.values != ggml_blck_size(type.theirs))
-    return fmt::print("{}: blocks of another size\n", encoding.name), false;
+  const BlockFormat& format = format_of(type.ours);
+  if (static_cast<size_t>(format.bytes) != ggml_type_size(type.theirs) || format.values != ggml_blck_size(type.theirs))
+    return fmt::print("{}: blocks of another size\n", format.name), false;
   for (int done = 0; done < blocks; done += at_a_time) {
-    const auto bytes = random_bytes(static_cast<size_t>(encoding.bytes * at_a_time), draw);
-    std::vector<float> ours(static_cast<size_t>(encoding.values * at_a_time));
+    const auto bytes = random_bytes(static_cast<size_t>(format.bytes * at_a_time), draw);
+    std::vector<float> ours(static_cast<size_t>(format.values * at_a_time));
     decode(type.ours, bytes, ours);
     const auto theirs = decode_theirs(type.theirs, bytes, ours.size());
     for (size_t i = 0; i < ours.size(); ++i)
       if (!same(ours[i], theirs[i]))
-        return fmt::print("{}: value {} is {:a}, ggml's {:a}\n", encoding.name, i, ours[i], theirs[i]), false;
+        return fmt::print("{}: value {} is {:a}, ggml's {:a}\n", format.name, i, ours[i], theirs[i]), false;
   }
   return true;
 }

@@ -4,6 +4,19 @@
 // variant f32_bf16: -DHALF=2 -DB_HALF
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
+// variant f32_q8_0: -DBLOCKS=BLOCKS_Q8_0
+// variant f32_q4_0: -DBLOCKS=BLOCKS_Q4_0
+// variant f32_q4_1: -DBLOCKS=BLOCKS_Q4_1
+// variant f32_q5_0: -DBLOCKS=BLOCKS_Q5_0
+// variant f32_q5_1: -DBLOCKS=BLOCKS_Q5_1
+// variant f32_q2_k: -DBLOCKS=BLOCKS_Q2_K
+// variant f32_q3_k: -DBLOCKS=BLOCKS_Q3_K
+// variant f32_q4_k: -DBLOCKS=BLOCKS_Q4_K
+// variant f32_q5_k: -DBLOCKS=BLOCKS_Q5_K
+// variant f32_q6_k: -DBLOCKS=BLOCKS_Q6_K
+// variant f32_iq4_nl: -DBLOCKS=BLOCKS_IQ4_NL
+// variant f32_iq4_xs: -DBLOCKS=BLOCKS_IQ4_XS
+// variant f32_mxfp4: -DBLOCKS=BLOCKS_MXFP4
 // variant f16_y: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF
 // variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF
 // Matrix product for GPUs: a workgroup owns a TILE x TILE block of outputs, walks K in slices staged through shared
@@ -47,13 +60,6 @@ float load_a(uint base, uint row, uint k, uint end) {
   return inside ? value : 0.0;
 }
 
-float load_b(uint base, uint column, uint k, uint end) {
-  const bool inside = column < args.n && k < end;
-  const uint index = base + (TRANSPOSE_B ? column * args.k + k : k * args.n + column);
-  const float value = b_one(inside ? index : 0);
-  return inside ? value : 0.0;
-}
-
 // Which k and which quad of a slice load `i` of this invocation brings: neighbours read neighbouring addresses.
 uvec2 slot(uint i, const bool k_contiguous) {
   const uint id = i * INVOCATIONS + gl_LocalInvocationIndex;
@@ -82,6 +88,27 @@ vec4 load_quad_a(uint i, uint base, uint first, uint k, uint end) {
               load_a(base, row + 3, k, end));
 }
 
+#ifdef BLOCKS
+// Rows of blocks are whole quads. `base` is the product.
+vec4 load_quad_b(uint i, uint base, uint first, uint k, uint end) {
+  const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
+  const uint column = first + at.y;
+  k += at.x;
+  const bool inside = column < args.n && k < end;
+  const uint rows = TRANSPOSE_B ? args.n : args.k, width = TRANSPOSE_B ? args.k : args.n;
+  const uint row = base * rows + (inside ? TRANSPOSE_B ? column : k : 0);
+  const vec4 quad = block_quad(args.b, row * block_row_words(width), width / BLOCK_VALUES,
+                               inside ? TRANSPOSE_B ? k : column : 0);
+  return inside ? quad : vec4(0);
+}
+#else
+float load_b(uint base, uint column, uint k, uint end) {
+  const bool inside = column < args.n && k < end;
+  const uint index = base + (TRANSPOSE_B ? column * args.k + k : k * args.n + column);
+  const float value = b_one(inside ? index : 0);
+  return inside ? value : 0.0;
+}
+
 vec4 load_quad_b(uint i, uint base, uint first, uint k, uint end) {
   if (ALIGNED_B) {
     const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
@@ -97,6 +124,7 @@ vec4 load_quad_b(uint i, uint base, uint first, uint k, uint end) {
   return vec4(load_b(base, column, k, end), load_b(base, column + 1, k, end), load_b(base, column + 2, k, end),
               load_b(base, column + 3, k, end));
 }
+#endif
 
 #define STAGE(slice, quad, turn, k_contiguous)                                                          \
   if (turn) {                                                                                           \
@@ -115,7 +143,12 @@ void main() {
   group /= row_tiles;
   const uint first_column = group % column_tiles * TILE;
   group /= column_tiles;
-  const uint a_base = group % args.batch * args.m * args.k, b_base = group % args.batch * args.k * args.n;
+  const uint product = group % args.batch, a_base = product * args.m * args.k;
+#ifdef BLOCKS
+  const uint b_base = product;
+#else
+  const uint b_base = product * args.k * args.n;
+#endif
   const uint begin = group / args.batch * args.k_per_split, end = min(begin + args.k_per_split, args.k);
 
   const uint across = gl_LocalInvocationIndex % ACROSS, down = gl_LocalInvocationIndex / ACROSS;
