@@ -36,16 +36,36 @@ bool is_float(FileDType dtype) {
   return dtype == FileDType::f32 || dtype == FileDType::f16 || dtype == FileDType::bf16;
 }
 
-/// Gives the tensor's values piece by piece, from element `first` on.
+/// Gives the tensor's values piece by piece, from element `first` on. Pieces are multiples of `grain` elements.
 template <class Visitor>
-void visit_pieces(const WeightFiles::Tensor& tensor, std::vector<float>& values, Visitor&& visit) {
+void visit_pieces(const WeightFiles::Tensor& tensor, std::vector<float>& values, Visitor&& visit, int64_t grain = 1) {
   const auto& [file, entry] = tensor;
-  for (int64_t first = 0; first < entry->elements(); first += piece_elements) {
-    const int64_t count = std::min(piece_elements, entry->elements() - first);
+  const int64_t piece = std::max(piece_elements / grain, int64_t{1}) * grain;
+  for (int64_t first = 0; first < entry->elements(); first += piece) {
+    const int64_t count = std::min(piece, entry->elements() - first);
     values.resize(static_cast<size_t>(count));
     file->read_floats(*entry, first, values);
     file->release(*entry, first, count);
     visit(first);
+  }
+}
+
+/// Gives the transposed matrix's values piece by piece, whole rows of it from element `first` on.
+template <class Visitor>
+void visit_columns(const WeightFiles::Tensor& tensor, const Shape& shape, std::vector<float>& values, Visitor&& visit) {
+  const auto& [file, entry] = tensor;
+  const int64_t height = shape[0], width = shape[1], piece = std::max(piece_elements / height, int64_t{1});
+  std::vector<float> part;
+  for (int64_t column = 0; column < width; column += piece) {
+    const int64_t count = std::min(piece, width - column);
+    part.resize(static_cast<size_t>(count));
+    values.resize(static_cast<size_t>(count * height));
+    for (int64_t row = 0; row < height; ++row) {
+      file->read_floats(*entry, row * width + column, part);
+      for (int64_t c = 0; c < count; ++c) values[static_cast<size_t>(c * height + row)] = part[static_cast<size_t>(c)];
+    }
+    file->release(*entry, 0, entry->elements());
+    visit(column * height);
   }
 }
 
@@ -138,14 +158,18 @@ void Weights::load(Store& store, const LoadProgress& progress) const {
   std::vector<float> values;
   for (const auto& [tensor, parameter] : places_) {
     if (!tensor) {
-      store.write(parameter.name, start_values(parameter, 0));
+      initialize(store, {parameter}, 0);
       continue;
     }
-    visit_pieces(*tensor, values, [&, name = parameter.name, entry = tensor->entry](int64_t first) {
+    const auto write = [&, name = parameter.name, entry = tensor->entry](int64_t first) {
       store.write_part(name, first, values);
       done += values.size() * static_cast<uint64_t>(size_of(entry->dtype));
       if (progress) progress(done);
-    });
+    };
+    if (parameter.turned)
+      visit_columns(*tensor, parameter.shape, values, write);
+    else
+      visit_pieces(*tensor, values, write, is_blocks(parameter.dtype) ? parameter.shape.columns() : 1);
   }
 }
 
