@@ -65,16 +65,18 @@ struct ExpertTile {
 };
 constexpr ExpertTile tile128{128, 2}, tile64{64, 1}, tile32{32, 1};
 
-template <const ExpertTile& tile>
-bool tile_fits(const ExpertProblem&, const DeviceFacts& facts) {
-  return (tile.quads == 1 || !facts.lanes_share_registers()) && tile.invocations() <= facts.max_workgroup_size &&
-         tile.shared_bytes() <= facts.shared_memory;
-}
-
 /// Rows that an expert has on average; of the gradient, rows of its weight.
 int64_t usual_rows(const ExpertProblem& p) { return p.backward ? p.m : p.pairs / p.experts; }
 
-/// Tiles that are not mostly padding, two workgroups for each core.
+/// Mostly padding is no use; the smallest must do for everything.
+template <const ExpertTile& tile>
+bool tile_fits(const ExpertProblem& p, const DeviceFacts& facts) {
+  const bool filled = usual_rows(p) > tile.side / 4 && p.n > tile.side / 4;
+  return (filled || &tile == &tile32) && (tile.quads == 1 || !facts.lanes_share_registers()) &&
+         tile.invocations() <= facts.max_workgroup_size && tile.shared_bytes() <= facts.shared_memory;
+}
+
+/// Whole tiles, two workgroups for each core.
 template <const ExpertTile& tile>
 bool tile_pays(const ExpertProblem& p, const DeviceFacts& facts) {
   const int64_t cores = facts.cores > 0 ? facts.cores : 64;

@@ -102,8 +102,8 @@ std::vector<Case> cases() {
   for (const bool transposed : {true, false}) {
     add({1, 1}, true, 1, 1, 1, transposed);
     add({2, 3, 2}, true, 5, 7, 13, transposed);
-    add({67, 3}, true, 7, 41, 37, transposed);
-    add({67, 3}, false, 7, 48, 36, transposed, {.first = 2, .last = 2});
+    add({67, 3}, true, 4, 41, 37, transposed);
+    add({67, 3}, false, 4, 48, 36, transposed, {.first = 2, .last = 2});
     add({61, 2}, false, 3, 72, 20, transposed, {.first = 1});
     add({131, 2}, true, 29, 12, 100, transposed);
     add({1, 8}, true, 31, 96, 56, transposed);

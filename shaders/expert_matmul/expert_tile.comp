@@ -13,14 +13,13 @@ PUSH(ExpertMatmulArgs);
 #include "shaders/matmul/gpu/tile.glsl"
 #include "shaders/expert_matmul/expert_rows.glsl"
 
-shared uint sources[TILE];  // without TRANSPOSE_A: where the rows of A start
+shared uint sources[TILE];  // without TRANSPOSE_A: the block's rows of A
 
 uint place(Ints places, uint k) { return uint(places.v[min(k, args.pairs - 1)]); }
 
-uint a_row(uint i) { return TRANSPOSE_A ? place(args.a_places, i) * args.m : sources[i - first_row]; }
+uint a_row(uint i) { return TRANSPOSE_A ? place(args.a_places, i) : sources[i - first_row]; }
 uint b_row(uint i) {
-  if (TRANSPOSE_A) return place(args.b_places, i) * args.n;
-  return expert * args.k * args.n + i * (TRANSPOSE_B ? args.k : args.n);
+  return TRANSPOSE_A ? place(args.b_places, i) : expert * (TRANSPOSE_B ? args.n : args.k) + i;
 }
 
 void main() {
@@ -43,7 +42,7 @@ void main() {
     end_row = end_place;
     end_k = args.k;
     for (uint i = gl_LocalInvocationIndex; i < TILE; i += INVOCATIONS)
-      sources[i] = place(args.a_places, first_row + i) * args.k;
+      sources[i] = place(args.a_places, first_row + i);
     barrier();
   }
   multiply_tile(begin);

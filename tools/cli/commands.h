@@ -125,6 +125,7 @@ struct AttentionFlags {
 
 struct ConvertFlags {
   std::string model, out;
+  std::string weights;  ///< of a GGUF file; empty: f32
   bool quiet = false;
 };
 

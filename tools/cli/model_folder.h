@@ -1,5 +1,5 @@
 #pragma once
-// A model on the command line: a Hugging Face folder, or a run folder (then its latest checkpoint).
+// A model on the command line: a Hugging Face folder, a run folder (then its latest checkpoint), or a GGUF file.
 
 #include <filesystem>
 
@@ -7,10 +7,10 @@
 
 namespace vkformer {
 
-/// The folder that holds config.json. Throws Error when there is none.
+/// The folder that holds config.json, or the GGUF file (see models/model_files.h). Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
-/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "bf16").
+/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "q8_0", ..).
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype);
 
 /// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as
@@ -22,6 +22,8 @@ Model model_or_shape(const std::string& text);
 void load_weights(const Weights& weights, Store& store, bool quiet);
 /// A store of a model's constants and loaded parameters.
 std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet);
+/// Runs `work`, which reads the weights, with the same bar and lines.
+void with_weights_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work);
 /// The same for Weights::save().
 void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet);
 /// "skipped 2 tensors the model does not use: a, b"; "" when there are none.
