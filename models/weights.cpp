@@ -104,6 +104,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   std::vector<std::string> missing, wrong;
   Finder finder(files_);
   for (const ParameterSpec& parameter : parameters) {
+    if (parameter.adapter) continue;
     const WeightFiles::Tensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
     if (!tensor) {
       const bool may_lack = parameter.optional || parameter.anew;
@@ -149,7 +150,7 @@ void Weights::load(Store& store, const LoadProgress& progress) const {
   }
 }
 
-void Weights::save(const std::filesystem::path& path, const LoadProgress& progress) const {
+void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change) const {
   uint64_t done = 0;
   std::vector<TensorSource> tensors;
   std::vector<float> values, piece;  // of one tensor at a time
@@ -169,6 +170,7 @@ void Weights::save(const std::filesystem::path& path, const LoadProgress& progre
                            done += place.tensor->entry->bytes.size();
                            if (progress) progress(done);
                          }
+                         if (change) change(place.parameter, values);
                          return std::as_bytes(std::span(values));
                        }});
   }

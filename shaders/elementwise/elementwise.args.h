@@ -8,10 +8,11 @@ VKFORMER_SHARED_BEGIN
 const uint elementwise_backward = 16;
 const uint elementwise_add = 32;
 const uint elementwise_scale = 33;
+const uint elementwise_multiply = 34;
 
 struct ElementwiseArgs {
   RealQuads x;
-  RealQuads second;  // the addend or the pre-activation
+  RealQuads second;  // the addend, the factor or the pre-activation
   RealQuads y;
   Stream stream;
   float factor;

@@ -17,6 +17,7 @@ const bool binary = FUNCTION >= elementwise_backward && FUNCTION != elementwise_
 float value(float x, float second) {
   if (FUNCTION == elementwise_add) return x + second;
   if (FUNCTION == elementwise_scale) return x * args.factor;
+  if (FUNCTION == elementwise_multiply) return x * second;
   if (binary) return x * activation_derivative(FUNCTION - elementwise_backward, second);
   return activate(FUNCTION, x);
 }

@@ -34,12 +34,18 @@ void convert(const ConvertFlags& flags) {
   const fs::path folder = resolve_model_folder(flags.model), out = flags.out;
   const Model model = load_model(folder);
   const Weights weights(model.parameters, folder);
+  const auto adapter = open_adapter(flags.adapter);
+  Model adapted = model;
+  if (adapter) adapter->adapt(adapted);
+  const auto merge = [&](const ParameterSpec& parameter, std::span<float> values) {
+    if (adapter) adapter->merge(adapted, parameter, values);
+  };
   const bool existed = fs::exists(out);
   check(!existed || (fs::is_directory(out) && fs::is_empty(out)), "'{}' is not an empty folder; give a new one",
         out.string());
   fs::create_directories(out);
   try {
-    save_weights(weights, out / "model.safetensors", flags.quiet);
+    save_weights(weights, out / "model.safetensors", flags.quiet, merge);
     for (const char* name : companions)
       if (fs::exists(folder / name)) fs::copy_file(folder / name, out / name);
     write_json(out / "config.json", *model.config);
