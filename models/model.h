@@ -55,7 +55,7 @@ struct Pass {
   // Over a cache of earlier positions.
   Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes
   int64_t capacity = 0;  ///< positions the cache holds: S of the mask
-  /// Optional i32 [B]: what each row counts its first position as, when that is not `position`.
+  /// Optional i32 [B]: what each row counts its first position as, when that is not `position`; or [B, T], each one.
   Value first_positions = {};
   /// Where positions are counted from: absent is 0.
   Value first() const { return first_positions ? first_positions : position; }
@@ -133,6 +133,7 @@ struct BatchShape {
   int64_t source_positions = 0;  ///< S of the encoder
   bool mask = false;             ///< padding: input "mask" [B, T], or "source_mask" [B, S] where there is an encoder
   bool segments = false;         ///< input "segments" [B, T]
+  bool packed = false;           ///< rows hold several texts: inputs "mask" [B, T, T] and "positions" [B, T]
   int64_t predictions = 0;       ///< P > 0: two-stream attention with "mask" and "query_mask" [B, T, T], "predicted"
 
   bool operator==(const BatchShape&) const = default;

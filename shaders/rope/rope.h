@@ -13,7 +13,8 @@ struct RopeOptions {
   /// 1), as in GPT-J.
   bool interleaved = false;
   int64_t column = 0;   ///< first column of head 0 in x
-  Value position = {};  ///< i32 [1] or [B], of the first row (of each sequence); absent: 0
+  /// i32 [1] or [B], of the first row (of each sequence), or [B, T] of each row; absent: 0
+  Value position = {};
 };
 
 /// Turns each pair (x1, x2) of each head by the angle of its row's position: y1 = x1 cos - x2 sin, y2 = x2 cos + x1
