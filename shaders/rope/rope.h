@@ -12,7 +12,7 @@ struct RopeOptions {
   /// false: the pairs are columns (i, i + rotary_width / 2), as in Hugging Face's LLaMA and GPT-NeoX; true: (2i, 2i +
   /// 1), as in GPT-J.
   bool interleaved = false;
-  int64_t column = 0;   ///< first column of head 0 in x
+  int64_t column = 0;  ///< first column of head 0 in x
   /// i32 [1] or [B], of the first row (of each sequence), or [B, T] of each row; absent: 0
   Value position = {};
 };

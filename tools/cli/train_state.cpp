@@ -71,8 +71,7 @@ nlohmann::json settings_of(TrainFlags& flags) {
 std::string base_print(const std::filesystem::path& folder) {
   std::string print = content_print(MappedFile(folder / "config.json").text());
   const WeightFiles weights(folder);
-  for (const SafetensorsFile& file : weights.files())
-    print += '+' + content_print(MappedFile(file.name()).text());
+  for (const SafetensorsFile& file : weights.files()) print += '+' + content_print(MappedFile(file.name()).text());
   return print;
 }
 
