@@ -192,11 +192,9 @@ void train(TrainFlags flags) {
     if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   }
   TrainRun(flags, job, *backend, trainer, state).train();
-  if (!flags.common.profile.empty()) {
-    for (const auto& [name, program] : trainer.programs())
-      print_profile(*program, "last " + name, flags.common.json, roof_of(*backend));
-    write_trace(trainer.programs(), flags.common.profile);
-  }
+  ProfileReport profile(*backend, flags.common);
+  for (const auto& [name, program] : trainer.programs()) profile.add(name, *program);
+  profile.write();
 }
 
 }  // namespace vkformer
