@@ -31,6 +31,9 @@ struct ParameterSpec {
   /// train them through it, not alone.
   std::string joint = {};
   DType dtype = DType::f32;  ///< of the store's copy, see store_weights_as(); training needs f32
+  bool turned = false;       ///< the store's copy is transposed, see store_weights_as()
+  /// Of the store's copy.
+  TensorType stored() const { return {turned ? Shape{shape[1], shape[0]} : shape, dtype}; }
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }
 };

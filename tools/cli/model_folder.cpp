@@ -28,7 +28,7 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
 
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype) {
   Model model = load_model(folder);
-  if (is_half(float_type(dtype))) store_weights_as(model, float_type(dtype));
+  if (const DType type = weight_type(dtype); type != DType::f32) store_weights_as(model, type);
   return model;
 }
 

@@ -10,7 +10,7 @@ namespace vkformer {
 /// The folder that holds config.json, or the GGUF file (see models/model_files.h). Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
-/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "bf16").
+/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "q8_0", ..).
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype);
 
 /// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as

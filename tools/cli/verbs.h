@@ -13,6 +13,8 @@ void add_common_flags(CLI::App& command, CommonFlags& flags);
 void add_tuning_flag(CLI::App& command, CommonFlags& flags);
 void add_tune_flags(CLI::App& command, CommonFlags& flags);
 void add_dtype(CLI::App& command, std::string& dtype, const char* help);
+/// The same, also with blocks (q8_0, q4_k, ..).
+void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
 void add_stride(CLI::App& command, int64_t& stride);
 
 /// Notes the names of the options that are on the command line.

@@ -79,7 +79,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->capture_default_str();
-  add_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
+  add_weight_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

@@ -8,7 +8,7 @@ namespace vkformer {
 namespace {
 
 void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
-  add_dtype(command, flags.dtype, "of the weights in the device's memory");
+  add_weight_dtype(command, flags.dtype, "of the weights in the device's memory");
 }
 
 void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
