@@ -128,6 +128,9 @@ std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
   if (parameter.start == ParameterSpec::Start::normal)
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
+  if (parameter.start == ParameterSpec::Start::uniform)
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(parameter.deviation * (2 * uniform(seed, stream, i) - 1));
   return values;
 }
 

@@ -41,6 +41,15 @@ const std::map<std::string, int> cases = {
     {"xlnet_two_stream", 49},
     {"marian_apart", 63},
     {"qwen3", 41},
+    {"gemma", 36},
+    {"gemma2", 51},
+    {"gemma3", 57},
+    {"phi3", 31},
+    {"olmo2", 41},
+    {"smollm3", 36},
+    {"llama_yarn", 28},
+    {"phi3_short", 25},
+    {"phi3_long", 25},
     {"qwen3_moe", 61},
 };
 

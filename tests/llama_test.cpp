@@ -112,8 +112,8 @@ TEST_CASE("wrong LLaMA configs name the file and the key", "[llama]") {
   says({{"num_key_value_heads", 3}}, "num_key_value_heads");
   says({{"num_attention_heads", 5}}, "num_attention_heads");
   says({{"head_dim", 7}}, "head_dim");
-  says({{"hidden_act", "relu"}}, "relu");
-  says({{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}}}}, "yarn");
+  says({{"hidden_act", "tanh"}}, "tanh");
+  says({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
   says({{"rope_scaling", {{"rope_type", "linear"}}}}, "factor");
   says({{"hidden_size", -4}}, "hidden_size");
   says({{"rope_scaling",

@@ -26,6 +26,7 @@ struct HeadNormArgs {
   HeadColumnRange range;
   uint q_heads;  // of the range, which come first; the others take k's gain
   float epsilon;
+  float gain_offset;  // added to every gain
   uint outputs;
 };
 
@@ -38,6 +39,7 @@ struct HeadNormBackwardArgs {
   RowFloats partial_sums;  // [groups, COLUMNS]: one workgroup's part of dgain, bit 1
   Rows rows;
   HeadColumnRange range;
+  float gain_offset;
   uint outputs;
 };
 

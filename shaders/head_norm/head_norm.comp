@@ -7,7 +7,7 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
-// y = x * reciprocal_rms * gain for each head, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
+// y = x * reciprocal_rms * (gain_offset + gain) for each head, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/head_norm/head_columns.glsl"
 
@@ -26,7 +26,7 @@ void take_row(uint item) {
     const bool query = item % args.range.heads < args.q_heads;
     [[unroll]] for (uint n = 0; n < COUNT; ++n) {
       const vec2 gain = query ? load2(args.q_gain, 0, n, whole(n), 0) : load2(args.k_gain, 0, n, whole(n), 0);
-      store_reals2(args.y, start, n, whole(n), x[n] * reciprocal_rms * gain);
+      store_reals2(args.y, start, n, whole(n), x[n] * reciprocal_rms * (args.gain_offset + gain));
     }
     COPY_REST(args.x, args.y, args.range, item)
   }

@@ -108,6 +108,7 @@ void record(Recorder& recorder, const Node& node) {
                                    .range = layout.range(part, copies),
                                    .q_heads = static_cast<uint>(q_heads),
                                    .epsilon = static_cast<float>(node.number("epsilon")),
+                                   .gain_offset = static_cast<float>(node.number("gain_offset")),
                                    .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u)});
   };
   const bool copies = x != y;
@@ -138,7 +139,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
         for (int64_t c = 0; c < part.width; ++c)
           mean_square += std::pow((*in[0])[first + c], 2) / static_cast<double>(part.width);
         const double rms = std::sqrt(mean_square + node.number("epsilon"));
-        for (int64_t c = 0; c < part.width; ++c) out[0][first + c] = (*in[0])[first + c] / rms * (*in[1 + p])[c];
+        for (int64_t c = 0; c < part.width; ++c)
+          out[0][first + c] = (*in[0])[first + c] / rms * (node.number("gain_offset") + (*in[1 + p])[c]);
         out[1][r * layout.heads + part.index + h] = 1 / rms;
       }
     }
@@ -148,7 +150,7 @@ struct Problem {
   Shape rows;
   int64_t heads, width, kv_heads, kv_width, rest;
   DType dtype = DType::f32;
-  double epsilon = 1e-5;
+  double epsilon = 1e-5, gain_offset = 0;
 
   TensorType x() const {
     std::vector<int64_t> dimensions(rows.dimensions().begin(), rows.dimensions().end());
@@ -156,10 +158,14 @@ struct Problem {
     return {Shape(dimensions), dtype};
   }
   Attributes attributes() const {
-    return {{"heads", static_cast<double>(heads)}, {"kv_heads", static_cast<double>(kv_heads)}, {"epsilon", epsilon}};
+    return {{"heads", static_cast<double>(heads)},
+            {"kv_heads", static_cast<double>(kv_heads)},
+            {"epsilon", epsilon},
+            {"gain_offset", gain_offset}};
   }
   std::vector<CaseInput> gains() const {
-    return {{.type = {Shape{width}}, .low = 0.5, .high = 1.5}, {.type = {Shape{kv_width}}, .low = 0.5, .high = 1.5}};
+    const double low = 0.5 - gain_offset, high = 1.5 - gain_offset;
+    return {{.type = {Shape{width}}, .low = low, .high = high}, {.type = {Shape{kv_width}}, .low = low, .high = high}};
   }
   int64_t reduction() const { return std::max(width, kv_width); }
 };
@@ -175,6 +181,7 @@ const Problem problems[] = {
     {{2}, 1, 1031, 1, 1031, 7},
     {{3, 5}, 4, 64, 2, 64, 128, DType::f16},
     {{13}, 1, 130, 1, 64, 62, DType::bf16},
+    {{5}, 4, 64, 2, 64, 0, DType::f32, 1e-5, 1},
 };
 
 std::vector<Case> cases() {
@@ -249,6 +256,7 @@ void record_backward(Recorder& recorder, const Node& node) {
                                                    .partial_sums = partial.address,
                                                    .rows = shared,
                                                    .range = layout.range(part, p == 0 && upstream != dx.address),
+                                                   .gain_offset = static_cast<float>(node.number("gain_offset")),
                                                    .outputs = (dx.address ? 1u : 0u) | (dgain.address ? 2u : 0u)});
     if (dgain.address) record_column_sum(recorder, {partial, parts, part.width, part.width, dgain, {}, part.width});
   };
@@ -263,18 +271,18 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
   for (int64_t r = 0; r < layout.rows; ++r)
     for (size_t p = 0; p < 2; ++p) {
       const Part& part = p == 0 ? layout.q : layout.k;
-      const HostTensor& gain = *in[2 + p];
+      const auto gain = [&](int64_t c) { return node.number("gain_offset") + (*in[2 + p])[c]; };
       for (int64_t h = 0; h < part.heads; ++h) {
         const int64_t first = r * layout.columns + part.column + h * part.width;
         const double factor = reciprocal_rms[r * layout.heads + part.index + h];
         double gx_mean = 0;
         for (int64_t c = 0; c < part.width; ++c) {
           const double dy = upstream[first + c], normal = x[first + c] * factor;
-          gx_mean += dy * gain[c] * normal / static_cast<double>(part.width);
+          gx_mean += dy * gain(c) * normal / static_cast<double>(part.width);
           out[1 + p][c] += dy * normal;
         }
         for (int64_t c = 0; c < part.width; ++c)
-          out[0][first + c] = factor * (upstream[first + c] * gain[c] - x[first + c] * factor * gx_mean);
+          out[0][first + c] = factor * (upstream[first + c] * gain(c) - x[first + c] * factor * gx_mean);
       }
     }
 }
@@ -324,11 +332,12 @@ const Op head_norm_backward_op = {.name = "head_norm_backward",
 
 }  // namespace
 
-Value head_norm(Graph& graph, Value x, const HeadNormPart& q, const HeadNormPart& k, float epsilon) {
+Value head_norm(Graph& graph, Value x, const HeadNormPart& q, const HeadNormPart& k, float epsilon, float gain_offset) {
   return graph.apply(head_norm_op, {x, q.gain, k.gain},
                      {{"heads", static_cast<double>(q.heads)},
                       {"kv_heads", static_cast<double>(k.heads)},
-                      {"epsilon", static_cast<double>(epsilon)}});
+                      {"epsilon", static_cast<double>(epsilon)},
+                      {"gain_offset", static_cast<double>(gain_offset)}});
 }
 
 }  // namespace vkformer

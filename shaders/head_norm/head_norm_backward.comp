@@ -7,7 +7,7 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
-// With x^ = x * reciprocal_rms and g = upstream * gain, for each head
+// With x^ = x * reciprocal_rms and g = upstream * (gain_offset + gain), for each head
 //   dx = reciprocal_rms * (g - x^ * mean of (g x^))
 // and over the workgroup's heads the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.
 #extension GL_GOOGLE_include_directive : require
@@ -37,7 +37,7 @@ void take_row(uint item) {
 
 void main() {
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
-    gain[n] = load2(args.gain, 0, n, whole(n), 0);
+    gain[n] = args.gain_offset + load2(args.gain, 0, n, whole(n), 0);
     gain_sums[n] = vec2(0);
   }
   ROW_LOOP(take_row)

@@ -42,6 +42,7 @@ struct Decoder {
   double epsilon = 1e-6;
   double deviation = 0.02;
   double attention_dropout = 0;
+  double output_dropout = 0;   ///< of what attention and feed-forward layers give
   double embedding_scale = 1;  ///< of a token's row
   double score_scale = 0;      ///< of q k; 0: 1 / sqrt(D)
   double score_cap = 0;        ///< scores stay within it, by tanh; 0: as they are
@@ -56,11 +57,12 @@ struct Decoder {
   bool inner_bias = false;     ///< of the feed-forward layers
   bool tied = false;           ///< the head is the embedding
   std::vector<RotaryConfig> rotaries = {{}};
-  int64_t rotary_width = 0;  ///< first columns of each head that turn; 0: all
+  double rotary_share = 1;  ///< of each head's columns that turn, the first ones
   std::vector<Layer> layers;
   Experts experts;
 
-  int64_t turned() const { return rotary_width ? rotary_width : head_width; }
+  /// Columns of a head that turn.
+  int64_t turned() const { return static_cast<int64_t>(static_cast<double>(head_width) * rotary_share); }
 };
 
 /// `config`: what config.json says, as transformers loads it.

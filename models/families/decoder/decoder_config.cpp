@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t most_width = 1 << 20;
 constexpr std::string_view windowed = "sliding_attention", full = "full_attention";
 
+constexpr Gate gates[] = {Gate::silu, Gate::gelu, Gate::gelu_tanh, Gate::relu};
+
 /// What the families' files call it.
 std::string_view name_of_gate(Gate gate) {
   return gate == Gate::gelu_tanh ? "gelu_pytorch_tanh" : name_of(static_cast<Activation>(gate));
@@ -37,10 +39,11 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
   check(d.head_width % 2 == 0, "{}: head_dim {} is odd; rotary positions turn pairs", json.name(), d.head_width);
   check(d.heads % d.kv_heads == 0, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}",
         json.name(), d.heads, d.kv_heads);
-  const std::string_view gate = name_of_gate(d.gate);
-  check(activation_of(json, activation, std::string(gate)) == static_cast<Activation>(d.gate),
-        "{}: {} '{}' is not supported; {} knows {}", json.name(), activation, string_or(json, activation, ""), d.family,
-        gate);
+  const Activation chosen = activation_of(json, activation, std::string(name_of_gate(d.gate)));
+  const auto gate = std::ranges::find(gates, chosen, [](Gate known) { return static_cast<Activation>(known); });
+  check(gate != std::end(gates), "{}: {} '{}' is not supported; gates are silu, gelu, gelu_pytorch_tanh or relu",
+        json.name(), activation, string_or(json, activation, ""));
+  d.gate = *gate;
   d.epsilon = number_or(json, "rms_norm_eps", d.epsilon, 0, 1);
   d.deviation = number_or(json, "initializer_range", d.deviation, 0, 10);
   d.attention_dropout = number_or(json, "attention_dropout", d.attention_dropout, 0, 0.99);
@@ -64,6 +67,17 @@ nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const ch
           {"attention_dropout", d.attention_dropout},
           {"tie_word_embeddings", d.tied},
           {"torch_dtype", "float32"}};
+}
+
+void read_rotary(const JsonObject& json, Decoder& d, double usual_theta, bool parts) {
+  constexpr const char* share = "partial_rotary_factor";
+  d.rotary_share = number_or(RotaryConfig::place(json), share, number_or(json, share, 1, 0, 1), 0, 1);
+  check(parts || d.rotary_share == 1, "{}: {} {} is not supported; heads of {} turn as a whole", json.name(), share,
+        d.rotary_share, d.family);
+  check(d.turned() >= 2 && d.turned() % 2 == 0, "{}: {} columns of each head turn ({} {}); rotary positions turn pairs",
+        json.name(), d.turned(), share, d.rotary_share);
+  d.rotaries = {RotaryConfig::from_json(json, {.theta = usual_theta, .context = d.context})};
+  d.rotaries[0].check_width(json, d.turned());
 }
 
 int64_t window_of(const JsonObject& json, int64_t usual) {

@@ -14,6 +14,8 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
 /// What read_decoder() reads, as transformers loads it.
 nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const char* activation = "hidden_act");
 
+/// Reads the angles that all layers share, and how much of each head turns where the family has `parts` of heads turn.
+void read_rotary(const JsonObject& json, Decoder& d, double usual_theta = 10000, bool parts = false);
 /// sliding_window; 0 for null, `usual` for an absent key.
 int64_t window_of(const JsonObject& json, int64_t usual);
 /// Gives that window to the layers that layer_types names or, in a file without that list, to those that `has_window`

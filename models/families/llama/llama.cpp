@@ -41,7 +41,7 @@ Model make_llama(const JsonObject& json) {
   const char* architecture = architecture_name(d.family);
   read_decoder(json, d, architecture);
   read_family(json, d);
-  d.rotaries = {RotaryConfig::from_json(json)};
+  read_rotary(json, d);
 
   nlohmann::json written = decoder_keys(d, architecture);
   written.update(family_keys(d));

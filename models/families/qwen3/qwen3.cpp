@@ -17,7 +17,7 @@ Model make_qwen3(const JsonObject& json) {
   read_decoder(json, d, architecture);
   d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
   read_upper_windows(json, d);
-  d.rotaries = {RotaryConfig::from_json(json)};
+  read_rotary(json, d);
 
   nlohmann::json written = decoder_keys(d, architecture);
   written["attention_bias"] = d.input_bias;

@@ -72,7 +72,7 @@ Model make_qwen3_moe(const JsonObject& json) {
   const int64_t window = boolean_or(json, "use_sliding_window", false) ? window_of(json, 4096) : 0;
   for (Decoder::Layer& layer : d.layers) layer.window = window;
   read_experts(json, d);
-  d.rotaries = {RotaryConfig::from_json(json)};
+  read_rotary(json, d);
 
   nlohmann::json written = decoder_keys(d, architecture);
   written["attention_bias"] = d.input_bias;

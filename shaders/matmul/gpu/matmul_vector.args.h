@@ -39,6 +39,7 @@ struct MatmulVectorArgs {
   uint n, k;
   uint batch;
   float scale;
+  float gain_offset;  ///< added to every gain
   float epsilon;
   uint flags;  ///< MATMUL_*
   uint sharing;

@@ -108,6 +108,7 @@ void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeigh
                               .k = whole.k,
                               .batch = whole.batch,
                               .scale = whole.scale,
+                              .gain_offset = neighbours.gain_offset,
                               .epsilon = neighbours.epsilon,
                               .flags = whole.flags | (neighbours.shift ? MATMUL_SHIFT : 0),
                               .sharing = neighbours.sharing};
