@@ -31,8 +31,12 @@ struct ParameterSpec {
   /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
   /// train them through it, not alone.
   std::string joint = {};
-  DType dtype = DType::f32;  ///< of the store's copy, see store_weights_as(); what is trained needs f32
-  bool adapter = false;      ///< of the model's adapter: not in its files, but in the adapter's
+  /// Of the store's copy, see store_weights_as(); what is trained needs f32.
+  DType dtype = DType::f32;
+  bool turned = false;   ///< the store's copy is transposed, see store_weights_as()
+  bool adapter = false;  ///< of the model's adapter: not in its files, but in the adapter's
+  /// Of the store's copy.
+  TensorType stored() const { return {turned ? Shape{shape[1], shape[0]} : shape, dtype}; }
   bool trains() const { return training == Training::always || training == Training::reached; }
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }

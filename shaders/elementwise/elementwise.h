@@ -35,4 +35,7 @@ Value multiply(Graph& graph, Value a, Value b);
 /// factor * x.
 Value scale(Graph& graph, Value x, double factor);
 
+/// limit * tanh(x / limit): stays between -limit and limit, which is positive (Gemma 2).
+Value softcap(Graph& graph, Value x, double limit);
+
 }  // namespace vkformer

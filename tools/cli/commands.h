@@ -128,6 +128,7 @@ struct AttentionFlags {
 
 struct ConvertFlags {
   std::string model, out;
+  std::string weights;  ///< of a GGUF file; empty: f32
   std::string adapter;  ///< folder of the adapter to be merged; empty: none
   bool quiet = false;
 };
@@ -217,6 +218,11 @@ struct PipelinesFlags {
   double slow = 5;                  ///< seconds of a core that a pipeline may take
 };
 
+struct ProfileFlags {
+  std::vector<std::string> compared;  ///< two files of --profile
+  bool json = false;
+};
+
 struct ScoreFlags {
   std::string reference, hypothesis = "-";  ///< text files; "-": standard input
   std::vector<std::string> metrics{"bleu", "chrf"};
@@ -258,6 +264,8 @@ void pipelines(const PipelinesFlags& flags);
 /// could not be made or took longer than `slow`, when a chosen one spills, and when more of the others spill than the
 /// file `allowed` has: {"report's name": {"kernel/variant": pipelines}}.
 void judge_pipelines(const PipelinesFlags& flags);
+/// Prints which kernels became slower or faster from the first profile to the second, by more than their runs scatter.
+void compare_profiles(const ProfileFlags& flags);
 void print_devices(bool json);
 void print_ops(const CommonFlags& flags);
 

@@ -83,12 +83,12 @@ void generate(const GenerateFlags& flags) {
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{})", first_token * 1e3, speed, generated,
         config.do_sample ? fmt::format(", seed {}", config.seed) : "");
   if (!flags.common.profile.empty()) {
-    print_profile(*generator.prefill_program(), "prefill", flags.common.json, roof_of(*backend));
     check(generator.decode_program() != nullptr,
           "nothing was decoded, so there is no profile to write; use -n 2 or more");
-    print_profile(*generator.decode_program(), "last decoded token", flags.common.json, roof_of(*backend));
-    write_trace({{"prefill", generator.prefill_program()}, {"decode", generator.decode_program()}},
-                flags.common.profile);
+    ProfileReport profile(*backend, flags.common);
+    profile.add("prefill", *generator.prefill_program());
+    profile.add("decoding of a token", *generator.decode_program());
+    profile.write();
   }
 }
 

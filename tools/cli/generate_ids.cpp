@@ -84,13 +84,11 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   print_results(prepared.search->results(), tokenizer ? &tokenizer->target() : nullptr, config, flags.common.json);
   if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
 
-  if (flags.common.profile.empty()) return;
-  std::vector<std::pair<std::string, const Program*>> programs;
-  if (generator.encoder_program()) programs.emplace_back("encoder", generator.encoder_program());
-  programs.emplace_back("prefill", generator.prefill_program());
-  if (generator.decode_program()) programs.emplace_back("last decoded token", generator.decode_program());
-  for (const auto& [title, program] : programs) print_profile(*program, title, flags.common.json, roof_of(*backend));
-  write_trace(programs, flags.common.profile);
+  ProfileReport profile(*backend, flags.common);
+  if (generator.encoder_program()) profile.add("encoder", *generator.encoder_program());
+  profile.add("prefill", *generator.prefill_program());
+  if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
+  profile.write();
 }
 
 }  // namespace

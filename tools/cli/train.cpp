@@ -252,11 +252,9 @@ void train(TrainFlags flags) {
     initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
   }
   TrainRun(flags, job, *backend, trainer, state).train();
-  if (!flags.common.profile.empty()) {
-    for (const auto& [name, program] : trainer.programs())
-      print_profile(*program, "last " + name, flags.common.json, roof_of(*backend));
-    write_trace(trainer.programs(), flags.common.profile);
-  }
+  ProfileReport profile(*backend, flags.common);
+  for (const auto& [name, program] : trainer.programs()) profile.add(name, *program);
+  profile.write();
 }
 
 }  // namespace vkformer

@@ -1,5 +1,6 @@
 // What the verbs that work with one model can be asked for.
 
+#include "models/gguf/mixture.h"
 #include "tools/cli/verbs.h"
 
 namespace vkformer {
@@ -7,7 +8,7 @@ namespace vkformer {
 namespace {
 
 void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
-  add_dtype(command, flags.dtype, "of the weights in the device's memory");
+  add_weight_dtype(command, flags.dtype, "of the weights in the device's memory");
 }
 
 void add_adapter(CLI::App& command, std::string& folder) {
@@ -193,10 +194,17 @@ void add_info(CLI::App& app) {
 void add_convert(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
   CLI::App* command =
-      app.add_subcommand("convert", "write a model (sharded, f16 or bf16 too) as one folder with f32 weights");
+      app.add_subcommand("convert",
+                         "write a model (sharded, f16, bf16 or GGUF, too) as one folder with f32 weights, or as a GGUF "
+                         "file");
   command->add_flag("-q,--quiet", flags->quiet, "results only");
-  command->add_option("model", flags->model, "model folder or run folder")->required();
-  command->add_option("out", flags->out, "new folder")->required();
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  command->add_option("out", flags->out, "new folder, or new NAME.gguf")->required();
+  command
+      ->add_option("--weights", flags->weights,
+                   "types of a GGUF file's weights, as llama-quantize mixes them without an importance matrix: " +
+                       known_mixtures() + " (default f32)")
+      ->type_name("TYPES");
   command->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
       ->type_name("FOLDER");
   command->callback([flags] { convert(*flags); });
