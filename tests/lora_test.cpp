@@ -161,6 +161,12 @@ TEST_CASE("nothing is computed for the gradients of frozen weights", "[lora]") {
       if (block.trained)
         for (const ParameterSpec* parameter : block.parameters) trained += parameter->adapter ? 1 : 1000;
     CHECK(trained == std::ssize(model.adapter->products) * 2);
+    // With 16-bit values between ops, too: frozen weights are then read as they are stored.
+    const Model halves = adapted_model(name, {.rank = 4}, {"all-linear"}, DType::bf16);
+    const TrainingGraph mixed = build_loss_and_gradients(halves, small_batch(halves), true, {DType::bf16, true});
+    for (const Node& node : mixed.graph.nodes())
+      if (node.op->name == "cast" && mixed.graph.info(node.inputs[0]).storage == Storage::persistent)
+        CHECK(mixed.graph.info(node.inputs[0]).name.find("lora_") != std::string::npos);
   }
 }
 

@@ -88,10 +88,42 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
   return flags.resume ? *latest : std::filesystem::path();
 }
 
+/// The type that a folder's weights are kept in when nothing else is asked for: that of most of them.
+DType type_of_most(const WeightFiles& files) {
+  uint64_t bytes = 0;
+  std::map<FileDType, uint64_t> of_type;
+  for (const WeightFiles::Tensor& tensor : files.tensors())
+    bytes = std::max(bytes, of_type[tensor.entry->dtype] += tensor.entry->bytes.size());
+  for (const auto& [from, to] : {std::pair{FileDType::f16, DType::f16}, {FileDType::bf16, DType::bf16}})
+    if (of_type.contains(from) && of_type[from] == bytes) return to;
+  return DType::f32;
+}
+
+/// Freezes the model, keeps its weights in the type asked for, or of the files, and gives it the adapter of --lora.
+void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const std::string& base) {
+  const LoraFlag lora = lora_flag(flags.lora);
+  check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
+  const DType products = flags.settings.products;
+  const DType kept = !flags.weights.empty() ? float_type(flags.weights) : is_half(products) ? products : of_files;
+  check(!is_half(products) || !is_half(kept) || products == kept,
+        "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
+  if (is_half(kept)) store_weights_as(model, kept);
+  adapt(model, lora.config, modules_of_targets(model, lora.targets), base);
+}
+
+/// The same for the folder that a run starts from, whose weights these are.
+Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
+  const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
+  Weights weights(model.parameters, folder);
+  add_adapter(flags, model, type_of_most(weights.files()), folder.string());
+  if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
+  return weights;
+}
+
 /// `--plan` without files: the vocabulary is the config's.
 void plan_config(const TrainFlags& flags) {
-  const Model model =
-      model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
+  Model model = model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
+  if (!flags.lora.empty()) add_adapter(flags, model, DType::f32, flags.config);
   const auto backend = open_backend(flags.common);
   print_dry_run(plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, *backend),
                 *backend, flags.common.json);
@@ -125,35 +157,6 @@ void check_metric(const TrainFlags& flags, const TrainJob& job) {
   const std::vector<std::string> known = job.scorer ? job.scorer->metrics() : std::vector<std::string>();
   check(std::ranges::find(known, flags.keep_best) != known.end(), "--keep-best {}: this run scores {}", flags.keep_best,
         known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
-}
-
-/// The folder's weights in the type that they are kept in when nothing else is asked for: that of most of them.
-DType type_of_most(const WeightFiles& files) {
-  uint64_t bytes = 0;
-  std::map<FileDType, uint64_t> of_type;
-  for (const WeightFiles::Tensor& tensor : files.tensors())
-    bytes = std::max(bytes, of_type[tensor.entry->dtype] += tensor.entry->bytes.size());
-  for (const auto& [from, to] : {std::pair{FileDType::f16, DType::f16}, {FileDType::bf16, DType::bf16}})
-    if (of_type.contains(from) && of_type[from] == bytes) return to;
-  return DType::f32;
-}
-
-/// Freezes the model, keeps its weights in the type asked for, and gives it the adapter of --lora. Gives its weights.
-Weights add_adapter(const TrainFlags& flags, Model& model, RunState& state) {
-  const LoraFlag lora = lora_flag(flags.lora);
-  check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
-  const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
-  Weights weights(model.parameters, folder);
-  const DType products = flags.settings.products;
-  const DType kept = !flags.weights.empty() ? float_type(flags.weights)
-                     : is_half(products)    ? products
-                                            : type_of_most(weights.files());
-  check(!is_half(products) || !is_half(kept) || products == kept,
-        "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
-  if (is_half(kept)) store_weights_as(model, kept);
-  adapt(model, lora.config, modules_of_targets(model, lora.targets), folder.string());
-  if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
-  return weights;
 }
 
 /// ", 12288 of them trained, the others kept as bf16"
@@ -216,7 +219,7 @@ void train(TrainFlags flags) {
   // Throw before anything is allocated.
   std::optional<Weights> start;
   if (!flags.lora.empty())
-    start.emplace(add_adapter(flags, *job.model, state));
+    start.emplace(adapt_folder(flags, *job.model, state));
   else if (flags.resume)
     Weights(model.parameters, checkpoint);
   else if (!flags.from.empty())
