@@ -89,12 +89,12 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
 }
 
 /// The type that a folder's weights are kept in when nothing else is asked for: that of most of them.
-DType type_of_most(const WeightFiles& files) {
+DType type_of_most(const WeightSource& files) {
   uint64_t bytes = 0;
-  std::map<FileDType, uint64_t> of_type;
-  for (const WeightFiles::Tensor& tensor : files.tensors())
-    bytes = std::max(bytes, of_type[tensor.entry->dtype] += tensor.entry->bytes.size());
-  for (const auto& [from, to] : {std::pair{FileDType::f16, DType::f16}, {FileDType::bf16, DType::bf16}})
+  std::map<std::string_view, uint64_t> of_type;
+  for (const auto& tensor : files.tensors())
+    bytes = std::max(bytes, of_type[tensor->type()] += tensor->bytes());
+  for (const auto& [from, to] : {std::pair{"F16", DType::f16}, {"BF16", DType::bf16}})
     if (of_type.contains(from) && of_type[from] == bytes) return to;
   return DType::f32;
 }
