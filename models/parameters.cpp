@@ -1,6 +1,7 @@
 #include "models/parameters.h"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/check.h"
 #include "runtime/random.h"
@@ -11,12 +12,21 @@ std::string block_name(std::string_view what, size_t i) { return fmt::format("{}
 
 namespace {
 
+/// The last parameter of each joint tensor.
+std::map<std::string_view, size_t> last_parts(const std::vector<ParameterSpec>& parameters) {
+  std::map<std::string_view, size_t> last;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (!parameters[i].joint.empty()) last[parameters[i].joint] = i;
+  return last;
+}
+
 /// The end of the shortest run of parameters from `begin` on that splits no joint tensor.
-size_t end_of_run(const std::vector<ParameterSpec>& parameters, size_t begin) {
+size_t end_of_run(const std::vector<ParameterSpec>& parameters, const std::map<std::string_view, size_t>& last_parts,
+                  size_t begin) {
   size_t end = begin + 1;
   for (size_t i = begin; i < end; ++i)
-    for (size_t k = end; k < parameters.size() && !parameters[i].joint.empty(); ++k)
-      if (parameters[k].joint == parameters[i].joint) end = k + 1;
+    if (const auto last = last_parts.find(parameters[i].joint); last != last_parts.end())
+      end = std::max(end, last->second + 1);
   return end;
 }
 
@@ -25,10 +35,11 @@ size_t end_of_run(const std::vector<ParameterSpec>& parameters, size_t begin) {
 std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation,
                                              const std::vector<bool>& resting) {
   std::vector<ParameterBlock> blocks;
+  const std::map<std::string_view, size_t> last = last_parts(parameters);
   for (const bool trained : {true, false}) {
     int64_t bytes = 0;
     for (size_t begin = 0, end = 0; begin < parameters.size(); begin = end) {
-      end = end_of_run(parameters, begin);
+      end = end_of_run(parameters, last, begin);
       int64_t size = 0;
       std::vector<const ParameterSpec*> run;
       for (size_t i = begin; i < end; ++i) {
@@ -117,6 +128,9 @@ std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
   if (parameter.start == ParameterSpec::Start::normal)
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
+  if (parameter.start == ParameterSpec::Start::uniform)
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(parameter.deviation * (2 * uniform(seed, stream, i) - 1));
   return values;
 }
 

@@ -16,7 +16,7 @@ class Weights {
   /// `path`: of a model, see open_weights(). A parameter may be stored under its name, one of
   /// its other_names, or without the part of its name up to the first dot (bare transformers leave that out). Throws
   /// Error that lists every tensor that is missing, misshapen or of a type that can't be read, and every tied one of
-  /// which the files have copies that differ.
+  /// which the files have copies that differ. Those of an adapter are left out: see models/adapters/adapter_files.h.
   Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path);
 
   const WeightSource& files() const { return *files_; }
@@ -28,8 +28,10 @@ class Weights {
   void load(Store& store, const LoadProgress& progress = {}) const;
   /// All values of one parameter. Throws Error for one that is none of the model's.
   std::vector<float> read(std::string_view parameter) const;
+  /// Called with the values of a parameter before they are written.
+  using Change = std::function<void(const ParameterSpec& parameter, std::span<float> values)>;
   /// Writes every parameter in float32 under its own name to one safetensors file; one tensor is in memory at a time.
-  void save(const std::filesystem::path& file, const LoadProgress& progress = {}) const;
+  void save(const std::filesystem::path& file, const LoadProgress& progress = {}, const Change& change = {}) const;
 
  private:
   struct Place {

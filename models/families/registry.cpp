@@ -7,9 +7,15 @@
 
 #include "models/families/bert/bert.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
+#include "models/families/gemma/gemma.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/llama/llama.h"
+#include "models/families/olmo2/olmo2.h"
+#include "models/families/phi3/phi3.h"
+#include "models/families/qwen3/qwen3.h"
+#include "models/families/qwen3_moe/qwen3_moe.h"
+#include "models/families/smollm3/smollm3.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
 #include "models/model_files.h"
@@ -29,8 +35,13 @@ struct Family {
 const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
     {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
-    {{"llama", "mistral", "qwen2"},
-     [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
+    {{"llama", "mistral", "qwen2"}, make_llama},
+    {{"qwen3"}, make_qwen3},
+    {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
+    {{"phi3"}, make_phi3},
+    {{"olmo2"}, make_olmo2},
+    {{"smollm3"}, make_smollm3},
+    {{"qwen3_moe"}, make_qwen3_moe},
     {{"bert", "roberta", "distilbert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},

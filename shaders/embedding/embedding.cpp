@@ -4,6 +4,7 @@
 #include "shaders/common/rows.h"
 #include "shaders/embedding/embedding.args.h"
 #include "shaders/embedding/embedding_backward.h"
+#include "shaders/reshape/reshape.h"
 
 namespace vkformer {
 
@@ -180,6 +181,15 @@ const Op embedding_op = {.name = "embedding",
 }  // namespace
 
 Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& options) {
+  if (options.position && graph.shape(options.position).rank() > 1) {  // each id is a sequence
+    const Shape shape = graph.shape(ids);
+    EmbeddingOptions rows = options;
+    rows.position = reshape(graph, options.position, {graph.shape(options.position).elements()});
+    const Value y = embedding(graph, table, reshape(graph, ids, {shape.elements(), 1}), rows);
+    std::vector<int64_t> dimensions(shape.dimensions().begin(), shape.dimensions().end());
+    dimensions.push_back(graph.shape(table)[1]);
+    return reshape(graph, y, Shape(dimensions));
+  }
   return graph.apply(embedding_op, {table, ids, options.position_table, options.position},
                      {{"first_position", static_cast<double>(options.first_position)}, {"scale", options.scale}});
 }

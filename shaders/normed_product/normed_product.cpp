@@ -86,13 +86,16 @@ void record(Recorder& recorder, const Node& node) {
                         .flags = (in(in_bias) ? MATMUL_BIAS : 0) | (in(in_residual) ? MATMUL_RESIDUAL : 0)};
   const MatmulWork work{.p = p, .args = args, .activation = static_cast<uint32_t>(p.activation)};
   const auto epsilon = static_cast<float>(node.number("epsilon"));
+  const auto gain_offset = static_cast<float>(node.number("gain_offset"));
   if (recorder.candidate() == "dot")
-    record_dot(recorder, work, {.gain = in(in_gain), .epsilon = epsilon, .gated = gated(node)});
+    record_dot(recorder, work,
+               {.gain = in(in_gain), .gain_offset = gain_offset, .epsilon = epsilon, .gated = gated(node)});
   else
     record_vector(recorder, work,
                   {.norm = centred(node) ? MATMUL_NORM_LAYER : MATMUL_NORM_RMS,
                    .gain = in(in_gain),
                    .shift = in(in_shift),
+                   .gain_offset = gain_offset,
                    .epsilon = epsilon,
                    .gated = gated(node)});
 }
@@ -112,8 +115,9 @@ void reference(const Node& node, Inputs in, Outputs out) {
     const auto value = [&](int64_t n) {
       double product = 0;
       for (int64_t k = 0; k < p.k; ++k)
-        product += ((x[r * p.k + k] - mean) / deviation * gain[k] + optional(in_shift, k)) *
-                   b[p.transpose_b ? n * p.k + k : k * p.n + n];
+        product +=
+            ((x[r * p.k + k] - mean) / deviation * (node.number("gain_offset") + gain[k]) + optional(in_shift, k)) *
+            b[p.transpose_b ? n * p.k + k : k * p.n + n];
       return node.number("scale") * product + optional(in_bias, n);
     };
     for (int64_t c = 0; c < columns; ++c)
@@ -136,17 +140,19 @@ struct CaseParts {
   bool transpose_b = true;
   DType b_type = DType::f32;
   double scale = 1;
+  double gain_offset = 0;
 };
 
 Case make_case(const CaseSizes& sizes, const CaseParts& parts) {
   const auto [rows, n, k] = sizes;
   return {.inputs = {{.type = {{rows, k}}, .low = -2, .high = 2},
-                     {.type = {{k}}, .low = 0.5, .high = 1.5},
+                     {.type = {{k}}, .low = 0.5 - parts.gain_offset, .high = 1.5 - parts.gain_offset},
                      {.type = {{k}}, .absent = !parts.shift},
                      {.type = {parts.transpose_b ? Shape{n, k} : Shape{k, n}, parts.b_type}},
                      {.type = {{n}}, .absent = !parts.bias},
                      {.type = {{rows, parts.gated ? n / 2 : n}}, .absent = !parts.residual}},
           .attributes = {{"epsilon", 0.25},
+                         {"gain_offset", parts.gain_offset},
                          {"scale", parts.scale},
                          {"activation", static_cast<double>(parts.activation)},
                          {"gated", parts.gated},
@@ -162,6 +168,7 @@ std::vector<Case> cases() {
       make_case({1, 19, 144}, {.bias = true}),
       make_case({1, 1, 144}, {}),
       make_case({2, 34, 144}, {.activation = silu, .gated = true, .scale = 0.125}),
+      make_case({2, 34, 144}, {.activation = silu, .gated = true, .gain_offset = 1}),
       make_case({2, 2, 144}, {.activation = silu, .gated = true, .bias = true, .residual = true}),
       make_case({1, 19, 144}, {.bias = true, .b_type = DType::bf16}),
       make_case({2, 34, 144}, {.activation = silu, .gated = true, .b_type = DType::f16, .scale = 0.125}),
@@ -217,6 +224,7 @@ Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const Devic
       {reshape(graph, norm.inputs[0], product.in(0)), norm.inputs[1], is_centred ? optional(norm, 2) : Value{},
        product.inputs[1], optional(product, 2), optional(product, 3)},
       {{"epsilon", norm.number("epsilon")},
+       {"gain_offset", is_centred ? 0 : norm.number("gain_offset")},
        {"scale", static_cast<double>(p.scale)},
        {"activation", static_cast<double>(p.activation)},
        {"gated", false},

@@ -7,13 +7,19 @@
 
 namespace vkformer {
 
+void add_profile_flag(CLI::App& command, CommonFlags& flags) {
+  command
+      .add_option(
+          "--profile", flags.profile,
+          "time every dispatch: table on screen, and into FILE a page (.html) or a trace that Perfetto opens and "
+          "`vkformer profile` compares (.json)")
+      ->type_name("FILE");
+}
+
 void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
                      "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
-  command
-      .add_option("--profile", flags.profile,
-                  "time every dispatch: table on screen, Chrome trace JSON (Perfetto) into FILE")
-      ->type_name("FILE");
+  add_profile_flag(command, flags);
   command.add_flag("--json", flags.json, "machine-readable output");
   command.add_flag("-q,--quiet", flags.quiet, "results only");
 }

@@ -47,14 +47,15 @@ void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
   if (!generation.empty()) write_json(out / "generation_config.json", generation);
 }
 
-void write_folder(const ConvertFlags& flags, const fs::path& given, const Model& model, const Weights& weights) {
+void write_folder(const ConvertFlags& flags, const fs::path& given, const Model& model, const Weights& weights,
+                  const Weights::Change& change) {
   const fs::path out = flags.out;
   const bool existed = fs::exists(out);
   check(!existed || (fs::is_directory(out) && fs::is_empty(out)), "'{}' is not an empty folder; give a new one",
         out.string());
   fs::create_directories(out);
   try {
-    save_weights(weights, out / "model.safetensors", flags.quiet);
+    save_weights(weights, out / "model.safetensors", flags.quiet, change);
     if (is_gguf(given)) {
       write_gguf_companions(given, out);
     } else {
@@ -78,7 +79,15 @@ void convert(const ConvertFlags& flags) {
   if (!flags.weights.empty() && !to_gguf) throw UsageError("--weights is about GGUF files; give a new one, NAME.gguf");
   const Model model = load_model(given);
   const Weights weights(model.parameters, given);
-  if (!to_gguf) return write_folder(flags, given, model, weights);
+  if (!to_gguf) {
+    const auto adapter = open_adapter(flags.adapter);
+    Model adapted = model;
+    if (adapter) adapter->adapt(adapted);
+    return write_folder(flags, given, model, weights, [&](const ParameterSpec& parameter, std::span<float> values) {
+      if (adapter) adapter->merge(adapted, parameter, values);
+    });
+  }
+  if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");
   check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
   const Mixture mixture(flags.weights.empty() ? "f32" : flags.weights);
   std::vector<std::string> dropped;

@@ -22,13 +22,23 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
         given.string());
   if (std::filesystem::exists(given / "config.json")) return given;
   const auto latest = latest_checkpoint(given);
+  const std::filesystem::path& folder = latest.value_or(given);
+  check(!is_adapter_folder(folder), "'{}' holds an adapter and no model; give its model, and this folder by --adapter",
+        given.string());
   check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
   return *latest;
 }
 
-Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype) {
+std::unique_ptr<AdapterFiles> open_adapter(const std::string& given) {
+  if (given.empty()) return nullptr;
+  const auto latest = is_adapter_folder(given) ? std::nullopt : latest_checkpoint(given);
+  return std::make_unique<AdapterFiles>(latest.value_or(given));
+}
+
+Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
   Model model = load_model(folder);
   if (const DType type = weight_type(dtype); type != DType::f32) store_weights_as(model, type);
+  if (adapter) adapter->adapt(model);
   return model;
 }
 
@@ -65,6 +75,11 @@ void load_weights(const Weights& weights, Store& store, bool quiet) {
   with_weights_bar(weights, quiet, [&](const LoadProgress& progress) { weights.load(store, progress); });
 }
 
+void load_weights(const Weights& weights, const Model& model, const AdapterFiles* adapter, Store& store, bool quiet) {
+  load_weights(weights, store, quiet);
+  if (adapter) adapter->load(store, model);
+}
+
 std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet) {
   StoreLayout layout;
   add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
@@ -74,8 +89,9 @@ std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const We
   return store;
 }
 
-void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet) {
-  with_weights_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress); });
+void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet,
+                  const Weights::Change& change) {
+  with_weights_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress, change); });
 }
 
 std::string skipped_line(const std::vector<std::string>& extra) {

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
+#include "models/generation/stored_weights.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/cli/job_kinds.h"
+#include "tools/cli/lora_flag.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -23,7 +25,7 @@ std::string config_file(const TrainFlags& flags) {
 }
 
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
-  if (!checkpoint.empty()) {
+  if (!checkpoint.empty() && flags.lora.empty()) {
     Model model = make_model(JsonObject::load(checkpoint / "config.json"));
     if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
     return model;
@@ -125,12 +127,63 @@ void check_metric(const TrainFlags& flags, const TrainJob& job) {
         known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
+/// The folder's weights in the type that they are kept in when nothing else is asked for: that of most of them.
+DType type_of_most(const WeightFiles& files) {
+  uint64_t bytes = 0;
+  std::map<FileDType, uint64_t> of_type;
+  for (const WeightFiles::Tensor& tensor : files.tensors())
+    bytes = std::max(bytes, of_type[tensor.entry->dtype] += tensor.entry->bytes.size());
+  for (const auto& [from, to] : {std::pair{FileDType::f16, DType::f16}, {FileDType::bf16, DType::bf16}})
+    if (of_type.contains(from) && of_type[from] == bytes) return to;
+  return DType::f32;
+}
+
+/// Freezes the model, keeps its weights in the type asked for, and gives it the adapter of --lora. Gives its weights.
+Weights add_adapter(const TrainFlags& flags, Model& model, RunState& state) {
+  const LoraFlag lora = lora_flag(flags.lora);
+  check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
+  const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
+  Weights weights(model.parameters, folder);
+  const DType products = flags.settings.products;
+  const DType kept = !flags.weights.empty() ? float_type(flags.weights)
+                     : is_half(products)    ? products
+                                            : type_of_most(weights.files());
+  check(!is_half(products) || !is_half(kept) || products == kept,
+        "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
+  if (is_half(kept)) store_weights_as(model, kept);
+  adapt(model, lora.config, modules_of_targets(model, lora.targets), folder.string());
+  if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
+  return weights;
+}
+
+/// ", 12288 of them trained, the others kept as bf16"
+std::string adapter_text(const Model& model) {
+  if (!model.adapter) return "";
+  int64_t trained = 0;
+  DType kept = DType::f32;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (parameter.adapter) trained += parameter.shape.elements();
+    if (is_half(parameter.dtype)) kept = parameter.dtype;
+  }
+  return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
+}
+
+/// What no folder has loaded begins as its family, or LoRA, says.
+void initialize_others(Store& store, const Model& model, bool loaded, uint32_t seed) {
+  for (const ParameterSpec& parameter : model.parameters)
+    if (!loaded || parameter.adapter) store.write(parameter.name, start_values(parameter, seed));
+}
+
 void check_flags(const TrainFlags& flags) {
   if (flags.out.empty() && !flags.plan)
     throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
   const JobKind* kind = kind_of_flags(flags);
   if (kind != nullptr) check_options(*kind, flags.given);
   if (flags.resume) return;
+  if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
+  if (flags.lora.empty() && !flags.weights.empty()) throw UsageError("--weights is for frozen weights, with --lora");
+  if (!flags.lora.empty() && (flags.average > 1 || flags.average_best > 0))
+    throw UsageError("--average and --average-best do not go with --lora; --moving-average does");
   if (flags.config.empty() == flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");
   if (kind == nullptr) throw UsageError(fmt::format("train needs files: {}", options_of_kinds()));
 }
@@ -161,16 +214,20 @@ void train(TrainFlags flags) {
         (flags.epochs * job.data->epoch() + flags.settings.accumulate - 1) / flags.settings.accumulate;
   check_metric(flags, job);
   // Throw before anything is allocated.
-  if (flags.resume) Weights(model.parameters, checkpoint);
   std::optional<Weights> start;
-  if (!flags.from.empty() && !flags.resume) start.emplace(model.parameters, resolve_model_folder(flags.from));
+  if (!flags.lora.empty())
+    start.emplace(add_adapter(flags, *job.model, state));
+  else if (flags.resume)
+    Weights(model.parameters, checkpoint);
+  else if (!flags.from.empty())
+    start.emplace(model.parameters, resolve_model_folder(flags.from));
   flags.settings.width = width_of(model);
 
   auto backend = open_backend(flags.common);
   const bool talk = !flags.common.quiet && !flags.common.json;
   if (talk)
-    print("{}: {} layers, {} parameters, vocabulary {}; {}\n", model.family, model.layers, model.parameter_count(),
-          model.vocabulary, job.summary);
+    print("{}: {} layers, {} parameters{}, vocabulary {}; {}\n", model.family, model.layers, model.parameter_count(),
+          adapter_text(model), model.vocabulary, job.summary);
   const auto plan_run = [&] { return plan_training(model, flags.settings, job.data->shapes(), *backend); };
   TrainingPlan plan = plan_run();
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
@@ -184,19 +241,17 @@ void train(TrainFlags flags) {
   if (talk) print_plan(plan, *backend);
   check_fits(plan, backend->facts());
   Trainer trainer(*backend, std::move(plan));
+  if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   if (flags.resume) {
     trainer.load(checkpoint);
     if (talk) print("resumed at iteration {}\n", state.iteration);
   } else {
-    initialize(trainer.store(), model.parameters, flags.settings.seed);
-    if (start) load_weights(*start, trainer.store(), flags.common.quiet);
+    initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
   }
   TrainRun(flags, job, *backend, trainer, state).train();
-  if (!flags.common.profile.empty()) {
-    for (const auto& [name, program] : trainer.programs())
-      print_profile(*program, "last " + name, flags.common.json, roof_of(*backend));
-    write_trace(trainer.programs(), flags.common.profile);
-  }
+  ProfileReport profile(*backend, flags.common);
+  for (const auto& [name, program] : trainer.programs()) profile.add(name, *program);
+  profile.write();
 }
 
 }  // namespace vkformer

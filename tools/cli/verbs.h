@@ -10,6 +10,7 @@ namespace vkformer {
 
 // Flags that several verbs have.
 void add_common_flags(CLI::App& command, CommonFlags& flags);
+void add_profile_flag(CLI::App& command, CommonFlags& flags);
 void add_tuning_flag(CLI::App& command, CommonFlags& flags);
 void add_tune_flags(CLI::App& command, CommonFlags& flags);
 void add_dtype(CLI::App& command, std::string& dtype, const char* help);
@@ -25,7 +26,7 @@ void add_train_verb(CLI::App& app);
 void add_model_verbs(CLI::App& app);
 /// data, tokens, encode, score
 void add_data_verbs(CLI::App& app);
-/// devices, ops, conform, verify, bench, tune, pipelines
+/// devices, ops, conform, verify, bench, tune, pipelines, profile
 void add_device_verbs(CLI::App& app);
 
 }  // namespace vkformer

@@ -68,6 +68,7 @@ void add_bench(CLI::App& app) {
       "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  add_profile_flag(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command
       ->add_option(
@@ -165,6 +166,18 @@ void add_pipelines(CLI::App& app) {
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }
 
+void add_profile(CLI::App& app) {
+  auto flags = std::make_shared<ProfileFlags>();
+  CLI::App* command = app.add_subcommand(
+      "profile", "compare two profiles (--profile FILE.json of train, generate, ...), kernel by kernel");
+  command->add_option("--compare", flags->compared, "before and after")
+      ->type_name("A.json B.json")
+      ->expected(2)
+      ->required();
+  command->add_flag("--json", flags->json, "machine-readable output");
+  command->callback([flags] { compare_profiles(*flags); });
+}
+
 }  // namespace
 
 void add_device_verbs(CLI::App& app) {
@@ -175,6 +188,7 @@ void add_device_verbs(CLI::App& app) {
   add_bench(app);
   add_tune(app);
   add_pipelines(app);
+  add_profile(app);
 }
 
 }  // namespace vkformer

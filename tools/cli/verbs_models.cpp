@@ -11,6 +11,10 @@ void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
   add_weight_dtype(command, flags.dtype, "of the weights in the device's memory");
 }
 
+void add_adapter(CLI::App& command, std::string& folder) {
+  command.add_option("--adapter", folder, "an adapter (PEFT's folder, or a run's) of this model")->type_name("FOLDER");
+}
+
 void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
   command.add_option("--beams", flags.beams, "beams of each source")->check(CLI::Range(1, 1024));
   command
@@ -29,6 +33,7 @@ void add_translate(CLI::App& app) {
   command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin");
   command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
   add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
   add_beam_flags(*command, *flags);
   command->add_option("--n-best,--return", flags->returned, "hypotheses of each line to print, with their scores")
       ->check(CLI::Range(1, 1024));
@@ -122,6 +127,7 @@ void add_generate(CLI::App& app) {
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
                                             "the text to continue, or for an encoder-decoder the source text");
   add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
@@ -199,6 +205,8 @@ void add_convert(CLI::App& app) {
                    "types of a GGUF file's weights, as llama-quantize mixes them without an importance matrix: " +
                        known_mixtures() + " (default f32)")
       ->type_name("TYPES");
+  command->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
+      ->type_name("FOLDER");
   command->callback([flags] { convert(*flags); });
 }
 

@@ -40,6 +40,7 @@ layout(constant_id = 8) const uint COLUMNS = 1;        // of a team; 4 where b i
 layout(constant_id = 9) const uint NORM = 0;           // MATMUL_NORM_*
 layout(constant_id = 10) const uint NORMED_COLUMNS = 8;  // with NORM: K up to whole octets
 layout(constant_id = 11) const bool GATED = false;       // b: N / 2 gates, then what they gate; y [M, N / 2]
+layout(constant_id = 12) const bool CHOSEN = false;      // each product has a row of its own choice of b
 
 PUSH(MatmulVectorArgs);
 #define WITHOUT_PAIRS
@@ -78,7 +79,7 @@ vec4 load_a(uint a_base, uint row, uint k) {
 
 #ifdef BLOCKS
 // Some more of their scales.
-uint stored_row(uint product, uint row) { return (product * args.n + row) * block_row_words(args.k); }
+uint stored_row(uint matrix, uint row) { return (matrix * args.n + row) * block_row_words(args.k); }
 Grain load_grain(uint row, uint k) {
   return load_grain(args.b_vectors, args.b, row, args.k / BLOCK_VALUES, k / GRAIN);
 }
@@ -106,7 +107,7 @@ vec4 gather(uint at, uint last) {
   return grain;
 }
 #endif
-uint stored_row(uint product, uint row) { return (product * args.n + row) * args.k; }
+uint stored_row(uint matrix, uint row) { return (matrix * args.n + row) * args.k; }
 Grain load_grain(uint row, uint k) {
   return ALIGNED_B ? args.b_vectors.v[(row + k) / GRAIN] : gather(row + k, row + args.k - 1);
 }
@@ -119,10 +120,10 @@ uint row_of_column(uint team, uint c) {
   return min(first_column + team * OWN + c % OWN, width - 1) + (c < OWN ? 0 : width);
 }
 
-void multiply_transposed(uint a_base, uint product, uint team, uint slice) {
+void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
   const uint LOADS = 4 / COLUMNS;  // in flight for each column
   uint b_rows[COLUMNS];
-  [[unroll]] for (uint c = 0; c < COLUMNS; c++) b_rows[c] = stored_row(product, row_of_column(team, c));
+  [[unroll]] for (uint c = 0; c < COLUMNS; c++) b_rows[c] = stored_row(matrix, row_of_column(team, c));
   for (uint first = slice * GRAIN; first < args.k; first += LOADS * TEAM * GRAIN) {
     Grain b[LOADS * COLUMNS];
     [[unroll]] for (uint l = 0; l < LOADS; l++) {
@@ -149,7 +150,7 @@ void multiply_transposed(uint a_base, uint product, uint team, uint slice) {
 // --- b as it is: a quad of columns ---
 
 #ifdef BLOCKS
-void multiply(uint a_base, uint product, uint team, uint slice) {}  // is read along its rows alone
+void multiply(uint a_base, uint matrix, uint team, uint slice) {}  // is read along its rows alone
 #else
 vec4 load_b(uint row_start, uint column) {
   const uint last = args.n - 1;
@@ -159,8 +160,8 @@ vec4 load_b(uint row_start, uint column) {
   return quad;
 }
 
-void multiply(uint a_base, uint product, uint team, uint slice) {
-  const uint LOADS = 2, b_base = product * args.k * args.n, column = first_column + 4 * team;
+void multiply(uint a_base, uint matrix, uint team, uint slice) {
+  const uint LOADS = 2, b_base = matrix * args.k * args.n, column = first_column + 4 * team;
   vec4 quads[ROWS];
   [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] = vec4(0);
   for (uint first = 4 * slice; first < args.k; first += LOADS * 4 * TEAM) {
@@ -194,16 +195,17 @@ void main() {
   const uint width = GATED ? args.n / 2 : args.n, groups = (width + TEAMS * OWN - 1) / (TEAMS * OWN);
   const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
   if (group >= groups * args.batch) return;
-  const uint product = group / groups, a_base = product * ROWS * args.k;
+  const uint product = group / groups, a_base = (CHOSEN ? product / args.sharing : product) * ROWS * args.k;
+  const uint matrix = CHOSEN ? uint(args.chosen.v[product]) : product;
   const uint own_team = TRANSPOSE_B ? id / TEAM : id % TEAMS, slice = TRANSPOSE_B ? id % TEAM : id / TEAMS;
   first_column = group % groups * TEAMS * OWN;
 
   if (NORM != 0) norm_rows(a_base);
   [[unroll]] for (uint v = 0; v < VALUES; v++) sums[v] = 0;
   if (TRANSPOSE_B) {
-    multiply_transposed(a_base, product, own_team, slice);
+    multiply_transposed(a_base, matrix, own_team, slice);
   } else {
-    multiply(a_base, product, own_team, slice);
+    multiply(a_base, matrix, own_team, slice);
   }
 
   [[unroll]] for (uint v = 0; v < VALUES; v++) {

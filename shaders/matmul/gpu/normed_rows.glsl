@@ -48,7 +48,7 @@ void norm_rows(uint a_base) {
   for (uint k = id; k < NORMED_COLUMNS; k += THREADS) {
     const bool inside = k < args.k;
     const uint at = min(k, args.k - 1);
-    const float gain = inside ? args.gain.v[at] : 0;
+    const float gain = inside ? args.gain_offset + args.gain.v[at] : 0;
     const float shift = inside && (args.flags & MATMUL_SHIFT) != 0 ? args.shift.v[at] : 0;
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
       const float value = (a_one(a_base + r * args.k + at) - means[r]) * factors[r] * gain + shift;

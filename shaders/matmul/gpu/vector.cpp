@@ -103,17 +103,21 @@ void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeigh
                               .residual = whole.residual,
                               .gain = neighbours.gain,
                               .shift = neighbours.shift,
+                              .chosen = neighbours.chosen,
                               .n = whole.n,
                               .k = whole.k,
                               .batch = whole.batch,
                               .scale = whole.scale,
+                              .gain_offset = neighbours.gain_offset,
                               .epsilon = neighbours.epsilon,
-                              .flags = whole.flags | (neighbours.shift ? MATMUL_SHIFT : 0)};
+                              .flags = whole.flags | (neighbours.shift ? MATMUL_SHIFT : 0),
+                              .sharing = neighbours.sharing};
   recorder.dispatch({.kernel = "matmul_vector",
                      .variant = variant_of(p),
                      .constants = {shared.threads, work.activation, whole.m, p.transpose_b, a_aligned,
                                    work.b_aligned(grain), shared.subgroup, shared.team, shared.columns, neighbours.norm,
-                                   neighbours.norm ? static_cast<uint32_t>(normed_columns(p)) : 8, neighbours.gated},
+                                   neighbours.norm ? static_cast<uint32_t>(normed_columns(p)) : 8, neighbours.gated,
+                                   neighbours.chosen != 0},
                      .groups = spread_groups(facts, static_cast<uint64_t>(p.batch * groups_for(p.n, own))),
                      .subgroup_size = shared.subgroup > 1 ? shared.subgroup : 0},
                     args);

@@ -40,6 +40,7 @@ void record_dot(Recorder& recorder, const MatmulWork& work, const DotNeighbours&
                           .n = args.n,
                           .k = args.k,
                           .scale = args.scale,
+                          .gain_offset = neighbours.gain_offset,
                           .epsilon = neighbours.epsilon,
                           .flags = args.flags,
                           .digits = {0, 1, 2, 3, 4, 5, 6, 7}};
