@@ -51,18 +51,28 @@ void visit_pieces(const WeightTensor& tensor, std::vector<float>& values, Visito
 template <class Visitor>
 void visit_columns(const WeightTensor& tensor, const Shape& shape, std::vector<float>& values, Visitor&& visit) {
   const int64_t height = shape[0], width = shape[1], piece = std::max(piece_elements / height, int64_t{1});
-  std::vector<float> part;
   for (int64_t column = 0; column < width; column += piece) {
-    const int64_t count = std::min(piece, width - column);
-    part.resize(static_cast<size_t>(count));
-    values.resize(static_cast<size_t>(count * height));
-    for (int64_t row = 0; row < height; ++row) {
-      tensor.read_floats(row * width + column, part);
-      for (int64_t c = 0; c < count; ++c) values[static_cast<size_t>(c * height + row)] = part[static_cast<size_t>(c)];
-    }
+    values.resize(static_cast<size_t>(std::min(piece, width - column) * height));
+    tensor.read_columns(column, values);
     tensor.release(0, tensor.elements());
     visit(column * height);
   }
+}
+
+/// Writes the blocks of a tensor as the file has them.
+template <class Visitor>
+void copy_blocks(const WeightTensor& tensor, const TensorType& stored, Visitor&& visit) {
+  const int64_t columns = stored.shape.columns(), rows = stored.shape.rows();
+  const int64_t piece = std::max(piece_elements / columns, int64_t{1});
+  const BlockFormat& format = format_of(stored.dtype);
+  std::vector<std::byte> blocks;
+  for (int64_t row = 0; row < rows; row += piece) {
+    const int64_t count = std::min(piece, rows - row);
+    blocks.resize(static_cast<size_t>(count * columns / format.values * format.bytes));
+    tensor.read_blocks(row, blocks);
+    visit(row, blocks);
+  }
+  tensor.release(0, tensor.elements());
 }
 
 bool same_values(const WeightTensor& a, const WeightTensor& b) {
@@ -158,12 +168,22 @@ void Weights::load(Store& store, const LoadProgress& progress) const {
       initialize(store, {parameter}, 0);
       continue;
     }
-    const auto write = [&, name = parameter.name, stored = tensor](int64_t first) {
-      store.write_part(name, first, values);
-      const double share = static_cast<double>(first + std::ssize(values)) / static_cast<double>(stored->elements());
+    const auto report = [&, stored = tensor](int64_t values_done) {
+      const double share = static_cast<double>(values_done) / static_cast<double>(stored->elements());
       if (progress) progress(done + static_cast<uint64_t>(share * static_cast<double>(stored->bytes())));
     };
-    if (parameter.turned)
+    const auto write = [&, name = parameter.name](int64_t first) {
+      store.write_part(name, first, values);
+      report(first + std::ssize(values));
+    };
+    if (is_blocks(parameter.dtype) && tensor->blocks(parameter.turned) == parameter.dtype)
+      copy_blocks(*tensor, parameter.stored(),
+                  [&, name = parameter.name, columns = parameter.stored().shape.columns()](
+                      int64_t row, std::span<const std::byte> blocks) {
+                    store.write_blocks(name, row, blocks);
+                    report(row * columns);
+                  });
+    else if (parameter.turned)
       visit_columns(*tensor, parameter.shape, values, write);
     else
       visit_pieces(*tensor, values, write, is_blocks(parameter.dtype) ? parameter.shape.columns() : 1);

@@ -67,7 +67,7 @@ void verify(Backend& backend, const std::vector<std::string>& names) {
   }
 }
 
-const std::vector<std::string> one_of_each_kind = {"gpt2", "t5_v11", "vaswani", "xlnet"};
+const std::vector<std::string> one_of_each_kind = {"gpt2", "gemma3", "t5_v11", "vaswani", "xlnet"};
 
 std::vector<std::string> all() {
   std::vector<std::string> names;

@@ -189,6 +189,10 @@ void read_t5(const Settings& settings, json& config) {
   if (!config.contains("num_decoder_layers")) config["num_decoder_layers"] = config["num_layers"];
   if (!config.contains("relative_attention_max_distance")) config["relative_attention_max_distance"] = 128;
   config["feed_forward_proj"] = settings.has_tensor("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu";
+  // The first T5, whose layers have no gates, scales what goes into a tied head; those after it have heads of their own.
+  config["scale_decoder_outputs"] = settings.has("scale_decoder_outputs")
+                                        ? settings.all().boolean(settings.name("scale_decoder_outputs"))
+                                        : !settings.has_tensor("output.weight") && config["feed_forward_proj"] == "relu";
   if (settings.has("decoder_start_token_id"))
     config["decoder_start_token_id"] = settings.integer("decoder_start_token_id");
 }
@@ -285,6 +289,7 @@ void add_t5(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_integer(prefix + "attention.value_length", integer_in(config, "d_kv"));
   pairs.add_number(prefix + "attention.layer_norm_epsilon", config.at("layer_norm_epsilon").get<float>());
   pairs.add_integer(prefix + "decoder_start_token_id", config.value("decoder_start_token_id", uint32_t{0}));
+  pairs.add_boolean(prefix + "scale_decoder_outputs", config.value("scale_decoder_outputs", false));
   const std::string layers = config.at("feed_forward_proj");
   check(layers == "relu" || layers == "gated-gelu" || layers == "gated-gelu_new",
         "a GGUF file can't say \"feed_forward_proj\" {}; relu and gated-gelu it can", in_quotes(layers));

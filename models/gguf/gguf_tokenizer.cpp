@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view space_sign = "\xE2\x96\x81";
-
 /// What all tokenizers of GGUF files have.
 class Tokens {
  public:

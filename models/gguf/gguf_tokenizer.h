@@ -8,6 +8,9 @@
 
 namespace vkformer {
 
+/// What stands for a blank in tokens of SentencePiece, and for the start of a word in those of BERT.
+inline constexpr std::string_view space_sign = "\xE2\x96\x81";
+
 /// Kinds of tokens, with their numbers in a file.
 enum class TokenKind : uint8_t { undefined, normal, unknown, control, user_defined, unused, byte };
 

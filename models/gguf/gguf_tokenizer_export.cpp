@@ -17,8 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view space_sign = "\xE2\x96\x81";
-
 /// The steps of a normalizer, a pre-tokenizer or a decoder, those of sequences one by one.
 void collect_steps(const json& part, const char* list, std::vector<json>& steps) {
   if (!part.is_object()) return;
@@ -235,7 +233,8 @@ class Exporter {
     pairs_.add_boolean("tokenizer.ggml.remove_extra_whitespaces", has_normalizer("Replace"));
     for (const json& step : normalizers_)
       if (step.value("type", "") == "Precompiled" && step.at("precompiled_charsmap").is_string())
-        pairs_.add_bytes("tokenizer.ggml.precompiled_charsmap", from_base64(step["precompiled_charsmap"]));
+        pairs_.add_bytes("tokenizer.ggml.precompiled_charsmap",
+                         from_base64(step["precompiled_charsmap"].get<std::string>()));
     add_flags();
   }
 

@@ -47,6 +47,27 @@ class GgufWeight : public WeightTensor {
       for (float& value : out) value -= place_.subtracted;
   }
 
+  void read_columns(int64_t first, std::span<float> out) const override {
+    if (place_.order != RowOrder::transposed) return WeightTensor::read_columns(first, out);
+    for (int64_t done = 0; done < static_cast<int64_t>(out.size()); done += columns_, ++first)
+      read_part(first, 0, columns_, out.subspan(static_cast<size_t>(done), static_cast<size_t>(columns_)));
+  }
+
+  std::optional<DType> blocks(bool columns) const override {
+    const bool as_they_are = columns == (place_.order == RowOrder::transposed) && place_.subtracted == 0;
+    return as_they_are && values_ > 1 ? dtype_ : std::nullopt;
+  }
+
+  void read_blocks(int64_t first, std::span<std::byte> out) const override {
+    const RowOrder order = place_.order == RowOrder::transposed ? RowOrder::same : place_.order;
+    for (int64_t done = 0; done < static_cast<int64_t>(out.size()); done += row_bytes_, ++first) {
+      const int64_t row = place_.first_row + gguf_row(order, first, rows_, place_.heads);
+      const auto bytes =
+          place_.tensor->bytes.subspan(static_cast<size_t>(row * row_bytes_), static_cast<size_t>(row_bytes_));
+      std::ranges::copy(bytes, out.begin() + done);
+    }
+  }
+
   void release(int64_t first, int64_t count) const override {
     if (place_.order == RowOrder::transposed) {
       // Every row was touched; those that are read next come from all of them again.

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "models/gguf/architectures.h"
+#include "models/generation/stored_weights.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -60,22 +60,6 @@ bool is_weight(const Mixture::Tensor& tensor) {
   for (const char* part : {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight"})
     if (has(tensor.name, part)) return false;
   return tensor.name != "position_embd.weight" && tensor.name != "token_types.weight";
-}
-
-/// What stands in for a type whose blocks a row does not fill.
-DType fitting(DType type, int64_t columns) {
-  const auto fits = [&](DType candidate) { return columns % format_of(candidate).values == 0; };
-  if (fits(type)) return type;
-  switch (type) {
-    case DType::q2_k:
-    case DType::q3_k: type = DType::q4_0; break;
-    case DType::iq4_xs: type = DType::iq4_nl; break;
-    case DType::q4_k: type = DType::q5_0; break;
-    case DType::q5_k: type = DType::q5_1; break;
-    case DType::q6_k: type = DType::q8_0; break;
-    default: return DType::f16;
-  }
-  return fits(type) ? type : DType::f16;
 }
 
 /// llama-quantize goes through the tensors by layer, then by name; others come first.
@@ -177,7 +161,7 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, int64_t
         type = output_type(*row_);
       }
     }
-    types[i] = fitting(type, tensor.shape.back());
+    types[i] = fitting_type(type, tensor.shape.back());
   }
   return types;
 }

@@ -406,9 +406,10 @@ GgufShards::GgufShards(const std::filesystem::path& path) {
   const auto shard = ShardName::parse(path.filename().string());
   if (!shard) {
     add_tensors(files_.emplace_back(path));
-    check(metadata().integer_or("split.count", 0, 0, UINT16_MAX) <= 1,
-          "{}: it is one of {} files, but its name does not say which; name it as it was, ...-00001-of-000NN.gguf",
-          name(), metadata().integer("split.count", 0, UINT16_MAX));
+    const int64_t count = metadata().integer_or("split.count", 0, 0, UINT16_MAX);
+    check(count <= 1,
+          "{}: it is one of {} files, but its name does not say which; name it as it was, ...-00001-of-{:05}.gguf",
+          name(), count, count);
     return;
   }
   for (int i = 1; i <= shard->count; ++i) {

@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runtime/tensor.h"
 
 namespace vkformer {
 
@@ -32,6 +35,13 @@ class WeightTensor {
   virtual bool is_float() const = 0;
   /// As many elements as `out` has, from element `first` on, row by row. They must be in the tensor.
   virtual void read_floats(int64_t first, std::span<float> out) const = 0;
+  /// Columns of a matrix from column `first` on, one after the other.
+  virtual void read_columns(int64_t first, std::span<float> out) const;
+  /// The type of the blocks that its rows, or with `columns` those of the transposed matrix, consist of; nothing where
+  /// they can't be read as they are.
+  virtual std::optional<DType> blocks(bool /*columns*/) const { return std::nullopt; }
+  /// Rows of such blocks from row `first` on, as they lie in files.
+  virtual void read_blocks(int64_t first, std::span<std::byte> out) const;
   /// Lets go of the memory that reading these elements took; they can be read again.
   virtual void release(int64_t first, int64_t count) const = 0;
 
