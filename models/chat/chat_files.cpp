@@ -12,9 +12,7 @@ constexpr const char* chatml =
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-std::string content_of(const std::filesystem::path& path) {
-  return std::string(MappedFile(path).text());
-}
+std::string content_of(const std::filesystem::path& path) { return std::string(MappedFile(path).text()); }
 
 /// Of the field "chat_template" of a JSON file.
 std::optional<ChatTemplate> template_in(const JsonObject& json, std::string_view kind) {
@@ -24,7 +22,8 @@ std::optional<ChatTemplate> template_in(const JsonObject& json, std::string_view
   for (const std::string_view wanted : {kind, std::string_view("default")})
     for (const JsonObject& named : require_objects(json, "chat_template"))
       if (require_string(named, "name") == wanted)
-        return ChatTemplate(require_string(named, "template"), fmt::format("{}, chat_template {}", json.name(), wanted));
+        return ChatTemplate(require_string(named, "template"),
+                            fmt::format("{}, chat_template {}", json.name(), wanted));
   fail("{}: \"chat_template\" has none called \"default\"; give one with --template", json.name());
 }
 
@@ -51,12 +50,14 @@ nlohmann::ordered_json special_token_variables(const std::filesystem::path& fold
   for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
     if (!std::filesystem::exists(folder / name)) continue;
     const JsonObject json = JsonObject::load(folder / name);
-    for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+    for (const char* key :
+         {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
       const auto field = json.value().find(key);
       if (field == json.value().end()) continue;
       // A text, or an added token with its settings.
       if (field->is_string()) tokens[key] = field->get<std::string>();
-      if (field->is_object() && field->contains("content")) tokens[key] = require_string(require_object(json, key), "content");
+      if (field->is_object() && field->contains("content"))
+        tokens[key] = require_string(require_object(json, key), "content");
     }
   }
   return tokens;
