@@ -51,14 +51,14 @@ LearnedText encode_stretches(const std::vector<TextStretch>& stretches,
 /// Conversations as the model's template writes them. The template writes special tokens itself.
 class ConversationEncoder {
  public:
-  ConversationEncoder(ChatTemplate written_by, const std::filesystem::path& folder, const Tokenizer& tokenizer)
+  ConversationEncoder(ChatTemplate written_by, const std::filesystem::path& folder, const PromptText& tokenizer)
       : template_(std::move(written_by)), variables_(special_token_variables(folder)), tokenizer_(tokenizer) {}
 
   LearnedText encode(const PromptRow& row, const std::string& place) const {
     try {
       return encode_stretches(
           learned_turns(template_, {.messages = row.messages, .tools = row.tools, .variables = variables_}),
-          [&](const std::string& text) { return tokenizer_.encode(text, false).ids; });
+          [&](const std::string& text) { return tokenizer_.encode_as_it_is(text); });
     } catch (const Error& error) {
       fail("{}: {}", place, error.what());
     }
@@ -67,7 +67,7 @@ class ConversationEncoder {
  private:
   ChatTemplate template_;
   nlohmann::ordered_json variables_;
-  const Tokenizer& tokenizer_;
+  const PromptText& tokenizer_;
 };
 
 /// Rows as ids.
@@ -170,9 +170,8 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   set_context(flags, model);
 
   const auto rows_of = [](const RunFile& file) { return read_prompt_rows(file.content, file.path); };
-  const Tokenizer pieces = text.tokenizer();
   std::optional<ConversationEncoder> talks;
-  if (auto found = find_chat_template(folder)) talks.emplace(std::move(*found), folder, pieces);
+  if (auto found = find_chat_template(folder)) talks.emplace(std::move(*found), folder, tokenizer);
   const PromptEncoder encoder(tokenizer, talks ? &*talks : nullptr, end_of_text(*model.config), flags.context);
   Cuts cuts;
   std::vector<LearnedText> training = encoder.encode(rows_of(*find_file(files, "prompts")), cuts), validation;

@@ -36,7 +36,7 @@ TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
     });
   }
   std::map<std::string, std::string> contents;
-  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json"})
+  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"})
     if (file == main_file || std::filesystem::exists(folder / file)) contents[file] = MappedFile(folder / file).text();
   const std::string name = (folder / main_file).string();
   return TokenizerFiles(parse_json(contents[main_file], name), name, [contents](const std::filesystem::path& to) {
