@@ -238,9 +238,17 @@ json gguf_config(const GgufShards& shards) {
 
 namespace {
 
+RotaryConfig rotary_of(const json& config) {
+  const RotaryConfig rotary = RotaryConfig::from_json(JsonObject::make(config, "config.json"), {});
+  using Scaling = RotaryConfig::Scaling;
+  check(rotary.scaling == Scaling::none || rotary.scaling == Scaling::linear || rotary.scaling == Scaling::llama3,
+        "config.json: only rotary positions without scaling, or of type linear or llama3, can go into a GGUF file yet");
+  return rotary;
+}
+
 /// What a config says of rotary positions beside their base.
 void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  const RotaryConfig rotary = RotaryConfig::from_json(JsonObject::make(config, "config.json"));
+  const RotaryConfig rotary = rotary_of(config);
   if (rotary.scaling == RotaryConfig::Scaling::linear) {
     pairs.add_text(prefix + "rope.scaling.type", "linear");
     pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
@@ -325,7 +333,7 @@ void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const js
 
 std::vector<float> rotary_divisors(const json& config) {
   if (!config.contains("rope_theta") && !config.contains("rope_parameters")) return {};
-  const RotaryConfig rotary = RotaryConfig::from_json(JsonObject::make(config, "config.json"));
+  const RotaryConfig rotary = rotary_of(config);
   if (rotary.scaling != RotaryConfig::Scaling::llama3) return {};
   const RotaryConfig plain{.theta = rotary.theta};
   const auto width = config.at("head_dim").get<int64_t>();
