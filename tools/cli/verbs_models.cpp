@@ -215,6 +215,7 @@ void add_chat(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
   add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
   command->add_option("-n,--tokens", flags->tokens, "most tokens of an answer (default: as the context has)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   add_sampling_flags(*command, *flags);
