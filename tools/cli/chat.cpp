@@ -73,7 +73,8 @@ void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts
 
 void chat(const ChatFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
         model.family);
   const nlohmann::ordered_json variables = special_token_variables(folder);
@@ -92,7 +93,7 @@ void chat(const ChatFlags& flags) {
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   Generator generator(*backend, model, {.capacity = flags.context, .choices = choices});
-  load_weights(weights, generator.store(), flags.common.quiet);
+  load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(
       std::move(chat_template), variables, [&](std::string_view text) { return tokenizer.encode_as_it_is(text); },

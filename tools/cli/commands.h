@@ -56,6 +56,8 @@ struct TrainFlags {
   int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";
+  std::string lora;     ///< see lora_flag(); empty: all parameters are trained
+  std::string weights;  ///< type of frozen ones; empty: --dtype's or that of the files
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
@@ -77,6 +79,7 @@ struct TrainFlags {
 struct GenerateFlags {
   CommonFlags common;
   std::string model, prompt;
+  std::string adapter;  ///< folder; empty: none
   std::string dtype = "f32";
   int64_t tokens = 200;
   int64_t seed = -1;
@@ -136,6 +139,8 @@ struct AttentionFlags {
 
 struct ConvertFlags {
   std::string model, out;
+  std::string weights;  ///< of a GGUF file; empty: f32
+  std::string adapter;  ///< folder of the adapter to be merged; empty: none
   bool quiet = false;
 };
 
@@ -224,6 +229,11 @@ struct PipelinesFlags {
   double slow = 5;                  ///< seconds of a core that a pipeline may take
 };
 
+struct ProfileFlags {
+  std::vector<std::string> compared;  ///< two files of --profile
+  bool json = false;
+};
+
 struct ScoreFlags {
   std::string reference, hypothesis = "-";  ///< text files; "-": standard input
   std::vector<std::string> metrics{"bleu", "chrf"};
@@ -266,6 +276,8 @@ void pipelines(const PipelinesFlags& flags);
 /// could not be made or took longer than `slow`, when a chosen one spills, and when more of the others spill than the
 /// file `allowed` has: {"report's name": {"kernel/variant": pipelines}}.
 void judge_pipelines(const PipelinesFlags& flags);
+/// Prints which kernels became slower or faster from the first profile to the second, by more than their runs scatter.
+void compare_profiles(const ProfileFlags& flags);
 void print_devices(bool json);
 void print_ops(const CommonFlags& flags);
 

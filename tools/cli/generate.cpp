@@ -17,7 +17,8 @@ namespace vkformer {
 
 void generate(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates(), "this {} model does not write text", model.family);
   const PromptText tokenizer(folder);
   const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
@@ -35,7 +36,7 @@ void generate(const GenerateFlags& flags) {
     tune_generation(*backend, model, {}, std::span(&length, 1), tuning, observer);
   });
   Generator generator(*backend, model, {.choices = search->choices()});
-  load_weights(weights, generator.store(), flags.common.quiet);
+  load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
 
   const auto continuation = tokenizer.stream(prompt);
   std::string text = flags.prompt;
@@ -82,12 +83,12 @@ void generate(const GenerateFlags& flags) {
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{})", first_token * 1e3, speed, generated,
         config.do_sample ? fmt::format(", seed {}", config.seed) : "");
   if (!flags.common.profile.empty()) {
-    print_profile(*generator.prefill_program(), "prefill", flags.common.json, roof_of(*backend));
     check(generator.decode_program() != nullptr,
           "nothing was decoded, so there is no profile to write; use -n 2 or more");
-    print_profile(*generator.decode_program(), "last decoded token", flags.common.json, roof_of(*backend));
-    write_trace({{"prefill", generator.prefill_program()}, {"decode", generator.decode_program()}},
-                flags.common.profile);
+    ProfileReport profile(*backend, flags.common);
+    profile.add("prefill", *generator.prefill_program());
+    profile.add("decoding of a token", *generator.decode_program());
+    profile.write();
   }
 }
 
