@@ -145,12 +145,15 @@ Weights add_adapter(const TrainFlags& flags, Model& model, RunState& state) {
   const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
   Weights weights(model.parameters, folder);
   const DType products = flags.settings.products;
-  const DType kept = !flags.weights.empty() ? float_type(flags.weights)
+  const DType kept = !flags.weights.empty() ? weight_type(flags.weights)
                      : is_half(products)    ? products
                                             : type_of_most(weights.files());
-  check(!is_half(products) || !is_half(kept) || products == kept,
+  check(!is_half(products) || kept == DType::f32 || products == kept,
         "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
-  if (is_half(kept)) store_weights_as(model, kept);
+  if (kept != DType::f32) {
+    store_weights_as(model, kept);
+    weights = Weights(model.parameters, folder);
+  }
   adapt(model, lora.config, modules_of_targets(model, lora.targets), folder.string());
   if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
   return weights;
@@ -163,7 +166,7 @@ std::string adapter_text(const Model& model) {
   DType kept = DType::f32;
   for (const ParameterSpec& parameter : model.parameters) {
     if (parameter.adapter) trained += parameter.shape.elements();
-    if (is_half(parameter.dtype)) kept = parameter.dtype;
+    if (parameter.dtype != DType::f32) kept = parameter.dtype;
   }
   return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
 }
