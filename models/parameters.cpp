@@ -44,7 +44,7 @@ std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& p
       std::vector<const ParameterSpec*> run;
       for (size_t i = begin; i < end; ++i) {
         if (trained == (!resting.empty() && resting[i])) continue;
-        size += align_part(TensorType{parameters[i].shape, parameters[i].dtype}.bytes());
+        size += align_part(parameters[i].stored().bytes());
         run.push_back(&parameters[i]);
       }
       if (run.empty()) continue;
@@ -75,7 +75,7 @@ namespace {
 void add_joint_views(StoreLayout& layout, const ParameterBlock& block) {
   for (size_t i = 0; i < block.parameters.size(); ++i) {
     const ParameterSpec& first = *block.parameters[i];
-    if (first.joint.empty()) continue;
+    if (first.joint.empty() || first.apart) continue;
     std::vector<int64_t> dimensions(first.shape.dimensions().begin(), first.shape.dimensions().end());
     for (; block.joins_next(i); ++i) dimensions[0] += block.parameters[i + 1]->shape[0];
     layout.add_view(first.joint, {Shape(dimensions), first.dtype}, first.name);
@@ -92,7 +92,7 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
     for (size_t k = 0; k < blocks[i].parameters.size(); ++k) {
       const ParameterSpec& parameter = *blocks[i].parameters[k];
       parts.push_back({parameters ? parameter.name : fmt::format("{}/{}", what, parameter.name),
-                       {parameter.shape, parameter.dtype},
+                       parameters ? parameter.stored() : TensorType{parameter.shape, parameter.dtype},
                        blocks[i].joins_next(k)});
     }
     layout.add_block(block_name(what, i), parts);
@@ -128,11 +128,25 @@ std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
   if (parameter.start == ParameterSpec::Start::normal)
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
+  if (parameter.start == ParameterSpec::Start::uniform)
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(parameter.deviation * (2 * uniform(seed, stream, i) - 1));
   return values;
 }
 
+std::vector<float> turned(std::span<const float> values, int64_t rows) {
+  const auto height = static_cast<size_t>(rows), width = values.size() / height;
+  std::vector<float> result(values.size());
+  for (size_t row = 0; row < height; ++row)
+    for (size_t column = 0; column < width; ++column) result[column * height + row] = values[row * width + column];
+  return result;
+}
+
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed) {
-  for (const ParameterSpec& parameter : parameters) store.write(parameter.name, start_values(parameter, seed));
+  for (const ParameterSpec& parameter : parameters) {
+    const std::vector<float> values = start_values(parameter, seed);
+    store.write(parameter.name, parameter.turned ? turned(values, parameter.shape[0]) : values);
+  }
 }
 
 }  // namespace vkformer

@@ -11,13 +11,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "runtime/plan.h"
 
 namespace vkformer {
 
 /// Persistent tensors, shared by programs. Data goes in and out as floats or 32-bit integers; a tensor of 16-bit floats
-/// takes and gives floats, rounded.
+/// or of blocks takes and gives floats, rounded.
 class Store {
  public:
   explicit Store(StoreLayout layout) : layout_(std::move(layout)) {}
@@ -29,13 +30,17 @@ class Store {
   /// Throws Error for an unknown name, another type, or a wrong number of elements.
   void write(const std::string& name, std::span<const float> data);
   void write(const std::string& name, std::span<const int32_t> data);
-  /// Writes the elements from `first` on. Throws Error for an unknown name or elements outside the tensor.
+  /// Writes the elements from `first` on, of a tensor of blocks whole rows. Throws Error for an unknown name or
+  /// elements outside the tensor.
   void write_part(const std::string& name, int64_t first, std::span<const float> data);
+  /// Writes rows of a tensor of blocks from row `first` on, bit for bit as they lie in a file. Throws Error for an
+  /// unknown name, another kind of tensor, and rows outside it.
+  void write_blocks(const std::string& name, int64_t first, std::span<const std::byte> blocks);
   void read(const std::string& name, std::span<float> data) const;
   std::vector<float> read(const std::string& name) const;
 
  protected:
-  /// Writes elements of the tensor's type behind its first `first` ones; it has room for them.
+  /// Writes elements of the tensor's type, laid out for a device, behind its first `first` ones; it has room for them.
   virtual void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) = 0;
   virtual void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const = 0;
 
@@ -50,7 +55,20 @@ struct Timing {
   int node = -1;     ///< index into the graph's nodes; -1: a copy to the host
   double start = 0;  ///< seconds since the run began
   double seconds = 0;
+  std::vector<float> recent;  ///< seconds in the last profiled runs, this one included; the oldest first
+  bool barrier = false;       ///< it waited for all before it
+  size_t submission = 0;      ///< of the run's
   Cost cost;
+};
+
+/// What one run of a profiled program took, in seconds.
+struct RunTimes {
+  double begin = 0;   ///< of the first submission, on the host's steady clock
+  double host = 0;    ///< until the host knew that the device was done
+  double device = 0;  ///< from the beginning of the first dispatch to the end of the last
+  /// From the first submission to the beginning of the first dispatch, where device and driver can compare the clocks.
+  std::optional<double> latency;
+  bool timed = true;  ///< false: it ran without timestamps, to tell what these cost; then there is only the host's time
 };
 
 /// What one run of a program submits.
@@ -68,6 +86,7 @@ struct Counters {
   CommandCounts commands;            ///< of one run
   uint64_t segments = 0;             ///< submissions of one run
   double seconds = 0;                ///< of all runs, from the first submission until the device is done
+  double recording_seconds = 0;      ///< of the host: recording, and waiting for pipelines to be made
 };
 
 /// Device memory for the temporaries of programs of which never two run at the same time: as much as the largest needs.
@@ -93,6 +112,8 @@ class Program {
   /// Sets an input by name; the element count and type must match. Floats are rounded for an input of 16-bit floats.
   void write(const std::string& input, std::span<const float> data);
   void write(const std::string& input, std::span<const int32_t> data);
+  /// Sets an input of blocks, bit for bit as they would lie in a file.
+  void write_blocks(const std::string& input, std::span<const std::byte> blocks);
   virtual void run() = 0;
   /// The value of an output after the last run.
   std::vector<float> read(const std::string& output) const;
@@ -103,6 +124,8 @@ class Program {
   virtual Counters counters() const { return {}; }
   /// Timings of the last run, when the backend was made to profile.
   virtual std::vector<Timing> timings() const { return {}; }
+  /// The last runs, when the backend was made to profile; those without timestamps behind the others.
+  virtual std::vector<RunTimes> run_times() const { return {}; }
   /// Throws Error when something was written behind a tensor (only with PlanOptions::guard_bytes).
   virtual void check_guards() const {}
 
@@ -115,6 +138,9 @@ class Program {
 
 struct BackendOptions {
   bool profile = false;  ///< timestamps around every dispatch
+  /// With `profile`: every other run of a program goes without timestamps, so that their cost is known; the device's
+  /// clock is compared with the host's; pipelines are made anew, with what the driver says of them in pipeline_log().
+  bool profile_details = false;
   /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
   double segment_seconds = 0.1;
   bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)

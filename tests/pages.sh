@@ -53,6 +53,23 @@ pieces=$(for c in {a..z} ä ö ü ß; do echo "$c ##$c"; done; echo -)
   >/dev/null || fail "no run"
 "$vkformer" train --resume --out run --iterations 12 --quiet >/dev/null || fail "the run does not go on"
 
+# --- a profile ---
+page=profile.html
+"$vkformer" bench -m 12x48x3:64:32 --batch 2 --prompt 8 --tokens 4 --repetitions 3 --profile $page >/dev/null 2>&1 || fail "no profile"
+(($(stat -c %s $page) < 5000000)) || fail "$page has $(stat -c %s $page) bytes"
+browse $page "" "
+  const step = programs.findIndex(({name}) => name === 'training: step');
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: String(step + 1), bubbles: true}));
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}));
+  const told = (list) => [...document.querySelectorAll(list)].reduce((total, {dataset}) => total + Number(dataset.us), 0);
+  const timed = sum(programs[step].dispatches.us), near = (a) => Math.abs(a - timed) < 1e-6 * timed + 0.01;
+  document.body.append(near(told('#kernels tr[data-us]')) ? ' table right' : ' table wrong',
+    near(told('#legend span')) ? ' bars right' : ' bars wrong', ' layers ' + document.querySelectorAll('.layer').length);"
+has 1 'table right bars right layers 16'
+has 1 'aria-pressed="true">training: step'
+dots=$(grep -o '<circle class="kernel"' dom | wc -l)
+((dots > 10)) || fail "$page: $dots kernels in the roofline"
+
 # --- the run ---
 page=run/run.html
 browse $page

@@ -147,6 +147,29 @@ TEST_CASE("a profiled program times every dispatch", "[device]") {
   for (const Timing& timing : timings) CHECK(timing.seconds >= 0);
 }
 
+TEST_CASE("a profile in detail leaves out timestamps every other time, and forgets the first run", "[device]") {
+  auto backend = make_backend("", {.profile = true, .profile_details = true});
+  if (backend->facts().timestamp_period == 0) SKIP("the device has no timestamps");
+  auto program = backend->compile(diamond(), backend->make_store({}));
+  const auto first = run_diamond(*program);
+  for (int i = 1; i < 6; ++i) CHECK(run_diamond(*program) == first);
+  int timed = 0, plain = 0;
+  for (const RunTimes& run : program->run_times()) {
+    ++(run.timed ? timed : plain);
+    CHECK(run.host > 0);
+    if (!run.timed) continue;
+    CHECK(run.device > 0);
+    CHECK(run.device <= run.host);
+    if (run.latency) CHECK(*run.latency + run.device <= run.host);
+  }
+  CHECK(timed == 2);
+  CHECK(plain == 3);
+  for (const Timing& timing : program->timings()) {
+    REQUIRE(timing.recent.size() == 2);
+    CHECK(timing.recent.back() == static_cast<float>(timing.seconds));
+  }
+}
+
 TEST_CASE("kernels that prepare or finish a product have none of its operations", "[device]") {
   auto backend = make_backend("", {.profile = true});
   if (backend->facts().timestamp_period == 0) SKIP("the device has no timestamps");

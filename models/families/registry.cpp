@@ -18,6 +18,7 @@
 #include "models/families/smollm3/smollm3.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
+#include "models/model_files.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -28,7 +29,7 @@ struct Family {
   std::vector<std::string_view> types;  ///< model_type values
   Model (*make)(const JsonObject& config);
   /// What a config leaves open, as the files of its folder have it; nullptr: nothing.
-  void (*settle)(nlohmann::json& config, const JsonObject& read, const WeightFiles& files) = nullptr;
+  void (*settle)(nlohmann::json& config, const JsonObject& read, const WeightSource& files) = nullptr;
 };
 
 const Family families[] = {
@@ -108,12 +109,12 @@ bool predicts_masked_words(const Model& model) {
          model.config->at("architectures").front().get<std::string>().ends_with(masked_head);
 }
 
-Model load_model(const std::filesystem::path& folder) {
-  const JsonObject config = JsonObject::load(folder / "config.json");
+Model load_model(const std::filesystem::path& path) {
+  const JsonObject config = load_model_json(path, "config.json");
   const Family& family = family_of(config);
   if (!family.settle) return make_model(config);
   nlohmann::json settled = config.value();
-  family.settle(settled, config, WeightFiles(folder));
+  family.settle(settled, config, *open_weights(path));
   return make_model(JsonObject::parse(settled.dump(), config.name()));
 }
 

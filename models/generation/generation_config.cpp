@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/model_files.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -68,7 +69,6 @@ void refuse_unsupported(const JsonObject& object) {
       {"encoder_repetition_penalty", 1},
       {"encoder_no_repeat_ngram_size", 0},
       {"guidance_scale", 1},
-      {"min_p", 0},
       {"typical_p", 1},
       {"epsilon_cutoff", 0},
       {"eta_cutoff", 0},
@@ -102,9 +102,9 @@ GenerationConfig class_defaults(std::string_view model_type) {
 }  // namespace
 
 GenerationSource find_generation_source(const std::filesystem::path& folder) {
-  const auto file = folder / "generation_config.json";
-  if (std::filesystem::exists(file)) return {JsonObject::load(file), {}};
-  JsonObject config = JsonObject::load(folder / "config.json");
+  constexpr const char* file = "generation_config.json";
+  if (has_model_json(folder, file)) return {load_model_json(folder, file), {}};
+  JsonObject config = load_model_json(folder, "config.json");
   GenerationConfig silent = class_defaults(string_or(config, "model_type", ""));
   return {std::move(config), std::move(silent)};
 }
@@ -140,6 +140,7 @@ GenerationConfig parse_generation_config(const JsonObject& object, GenerationCon
   // -1 says "off" in some files.
   c.top_k = std::max<int64_t>(integer_or(object, "top_k", c.top_k, -1, most_tokens), 0);
   c.top_p = number_or(object, "top_p", c.top_p, 0, 1);
+  c.min_p = number_or(object, "min_p", c.min_p, 0, 1);
   return c;
 }
 

@@ -86,7 +86,9 @@ bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType typ
 }  // namespace
 
 VulkanContext::VulkanContext(const std::string& device_choice, const BackendOptions& backend_options)
-    : device(device_choice, {.as_gpu = backend_options.as_gpu, .statistics = backend_options.inspect}),
+    : device(device_choice, {.as_gpu = backend_options.as_gpu,
+                             .statistics = backend_options.inspect || backend_options.profile_details,
+                             .clocks = backend_options.profile_details}),
       pipelines(device),
       options(backend_options) {
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -189,7 +191,7 @@ VulkanStore::~VulkanStore() { context_->allocated_bytes -= static_cast<uint64_t>
 
 void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) {
   const auto stay = context_->enter();
-  context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + first * size_of(entry.type.dtype)), data);
+  context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + entry.type.offset_of(first)), data);
 }
 
 void VulkanStore::read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const {

@@ -1,9 +1,29 @@
 #include "runtime/vulkan/device.h"
 
+#include <algorithm>
+
 #include "runtime/check.h"
 #include "runtime/vulkan/newer_vulkan.h"
 
 namespace vkformer {
+
+namespace {
+
+/// That of std::chrono::steady_clock, in nanoseconds.
+constexpr VkTimeDomainEXT host_clock = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
+
+bool compares_clocks(VkInstance instance, VkPhysicalDevice device) {
+  if (!has_extension(device, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)) return false;
+  const auto get_domains = reinterpret_cast<PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"));
+  uint32_t count = 0;
+  if (!get_domains || get_domains(device, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkTimeDomainEXT> domains(count);
+  if (get_domains(device, &count, domains.data()) != VK_SUCCESS) return false;
+  return std::ranges::count(domains, VK_TIME_DOMAIN_DEVICE_EXT) > 0 && std::ranges::count(domains, host_clock) > 0;
+}
+
+}  // namespace
 
 Device::Device(const std::string& choice, const DeviceOptions& options) : instance_(std::make_shared<Instance>()) {
   index_ = instance_->choose(choice);
@@ -67,6 +87,8 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
     extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     features.v13.pNext = &executables;
   }
+  const bool clocks = options.clocks && facts_.timestamp_period > 0 && compares_clocks(instance_->handle(), physical_);
+  if (clocks) extensions.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
   const float priority = 1;
   const VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                       .queueFamilyIndex = family,
@@ -79,6 +101,9 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
                                 .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
                                 .ppEnabledExtensionNames = extensions.data()};
   vk_check(vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice");
+  if (clocks)
+    get_clocks_ = reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(
+        vkGetDeviceProcAddr(device_, "vkGetCalibratedTimestampsEXT"));
   vkGetDeviceQueue(device_, family, 0, &queue_);
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   vk_check(vkCreateFence(device_, &fence, nullptr, &fence_), "vkCreateFence");
@@ -96,6 +121,16 @@ std::string Device::describe() const {
                      : facts_.kind == DeviceKind::integrated ? "integrated GPU"
                                                              : "other";
   return fmt::format("device {}: {} ({})", index_, facts_.name, kind);
+}
+
+std::optional<ClockPair> Device::clocks() const {
+  if (!get_clocks_) return {};
+  const VkCalibratedTimestampInfoEXT which[] = {
+      {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
+      {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = host_clock}};
+  uint64_t now[2] = {}, deviation = 0;
+  if (get_clocks_(device_, 2, which, now, &deviation) != VK_SUCCESS) return {};
+  return ClockPair{now[0], 1e-9 * static_cast<double>(now[1])};
 }
 
 uint64_t Device::memory_free() const { return free_bytes(physical_); }

@@ -2,6 +2,7 @@
 // One Vulkan device: its queue and its facts.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/vulkan/instance.h"
@@ -12,6 +13,13 @@ namespace vkformer {
 struct DeviceOptions {
   bool as_gpu = false;      ///< the facts call a software device a discrete GPU: kernels are chosen as on one
   bool statistics = false;  ///< pipelines can tell what the driver made of them, where it says so
+  bool clocks = false;      ///< see Device::clocks()
+};
+
+/// One moment on two clocks.
+struct ClockPair {
+  uint64_t ticks = 0;  ///< of the device's timestamps
+  double host = 0;     ///< seconds of the host's steady clock
 };
 
 /// A logical device with one compute queue.
@@ -28,6 +36,8 @@ class Device {
   void set_matrix_check(std::function<bool(DType)> check) { facts_.matrix_check = std::move(check); }
   int index() const { return index_; }
   bool has_statistics() const { return statistics_; }
+  /// Now; nothing without VK_EXT_calibrated_timestamps, or where it does not know the host's steady clock.
+  std::optional<ClockPair> clocks() const;
   VkDevice handle() const { return device_; }
   VkPhysicalDevice physical() const { return physical_; }
   VkQueue queue() const { return queue_; }
@@ -50,6 +60,7 @@ class Device {
   uint32_t queue_family_ = 0;
   int index_ = 0;
   bool statistics_ = false;
+  PFN_vkGetCalibratedTimestampsEXT get_clocks_ = nullptr;
   DeviceFacts facts_;
 };
 

@@ -16,6 +16,7 @@ class Instance {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
+  VkInstance handle() const { return instance_; }
   const std::vector<InspectedDevice>& devices() const { return devices_; }
   /// The number of the chosen device: empty for the best one (discrete, integrated, other, CPU), an index, or part of a
   /// name, ignoring case. Throws Error that lists the devices when nothing matches, or that says why it can't be used.

@@ -1,10 +1,12 @@
 // A recorded program: a planned graph, its memory on the device and its commands, which are submitted again and again.
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "runtime/recording.h"
 #include "runtime/vulkan/segments.h"
+#include "runtime/vulkan/timestamps.h"
 
 namespace vkformer {
 
@@ -14,6 +16,10 @@ namespace {
 // Inputs have another one behind them, so that even a sum of two elements beyond the end shows.
 constexpr uint32_t poison = 0x7fc0beef;
 constexpr uint32_t input_poison = 0x7fc0dead;
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 class VulkanProgram : public Program {
  public:
@@ -26,7 +32,8 @@ class VulkanProgram : public Program {
         guard_bytes_(options.guard_bytes),
         profile_(options.profile || context_->options.profile),
         plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)),
-        segments_(*context_) {
+        segments_(*context_),
+        plain_segments_(*context_) {
     try {
       allocate();
       record_commands();
@@ -45,10 +52,16 @@ class VulkanProgram : public Program {
       record_commands();
     }
     if (segments_.size() == 0) cut();  // not before: until then pipelines are being made while the host works
+    const bool plain = plain_segments_.size() > 0 && counters_.runs % 2 == 1;
     if (guard_bytes_ > 0)
       for (const auto& block : workspace_->blocks()) context_->fill(*block, poison);
-    const double seconds = segments_.run();
+    const double begin = steady_seconds();
+    const double seconds = (plain ? plain_segments_ : segments_).run();
     counters_.seconds += seconds;
+    if (timestamps_) {
+      const RunTimes times{.begin = begin, .host = seconds};
+      plain ? timestamps_->keep_plain(times) : timestamps_->keep(times);
+    }
     // The first run includes the driver's compilation.
     if (++counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();
   }
@@ -64,24 +77,16 @@ class VulkanProgram : public Program {
   }
 
   std::vector<Timing> timings() const override {
-    if (!queries_ || counters_.runs == 0) return {};
+    if (!timestamps_ || !timestamps_->any()) return {};
     const auto stay = context_->enter();
-    std::vector<uint64_t> ticks(commands_.size() * 2);
-    vk_check(
-        vkGetQueryPoolResults(context_->device.handle(), queries_, 0, static_cast<uint32_t>(ticks.size()),
-                              ticks.size() * 8, ticks.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-        "vkGetQueryPoolResults");
-    const uint32_t bits = context_->device.facts().timestamp_bits;
-    const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-    const auto between = [&](uint64_t from, uint64_t to) { return static_cast<double>((to - from) & mask); };
-    const double period = static_cast<double>(context_->device.facts().timestamp_period) * 1e-9;
     std::vector<Timing> timings;
     for (size_t i = 0; i < commands_.size(); ++i) {
       const Command& command = commands_[i];
       Timing timing{.kernel = command.kernel,
-                    .start = between(ticks[0], ticks[2 * i]) * period,
-                    .seconds = between(ticks[2 * i], ticks[2 * i + 1]) * period,
+                    .barrier = command.barrier_before,
+                    .submission = segments_.submissions()[i],
                     .cost = command.cost};
+      timestamps_->fill(i, timing);
       if (command.node >= 0) {
         const Node& node = graph_.nodes()[static_cast<size_t>(command.node)];
         timing.scope = node.scope;
@@ -92,6 +97,10 @@ class VulkanProgram : public Program {
       timings.push_back(std::move(timing));
     }
     return timings;
+  }
+
+  std::vector<RunTimes> run_times() const override {
+    return timestamps_ ? timestamps_->run_times() : std::vector<RunTimes>{};
   }
 
   void check_guards() const override {
@@ -133,7 +142,8 @@ class VulkanProgram : public Program {
     const VkDevice device = context_->device.handle();
     vkDeviceWaitIdle(device);
     segments_.clear();
-    if (queries_) vkDestroyQueryPool(device, queries_, nullptr);
+    plain_segments_.clear();
+    timestamps_.reset();
     context_->allocated_bytes -= accounted_;
   }
 
@@ -169,28 +179,27 @@ class VulkanProgram : public Program {
   }
 
   void record_commands() {
+    const double begin = steady_seconds();
     Placement placement;
     for (const Place& place : plan_.values) placement.values.push_back(resolve(place));
     for (const Place& place : plan_.scratch) placement.scratch.push_back(resolve(place));
     commands_ = record_graph(graph_, context_->device.facts(), context_->pipeline_source(), plan_, placement,
                              readback_->address());
     counters_.commands = count_commands(commands_);
-    create_queries();
+    const bool timed = profile_ && context_->device.facts().timestamp_period > 0 && !commands_.empty();
+    if (timed && !timestamps_) timestamps_ = std::make_unique<Timestamps>(*context_, commands_.size());
     segments_.clear();
+    plain_segments_.clear();
+    counters_.recording_seconds += steady_seconds() - begin;
     recorded_version_ = workspace_->version();
   }
 
-  void create_queries() {
-    if (queries_ || !profile_ || context_->device.facts().timestamp_period <= 0 || commands_.empty()) return;
-    const VkQueryPoolCreateInfo queries{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                        .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                        .queryCount = static_cast<uint32_t>(commands_.size() * 2)};
-    vk_check(vkCreateQueryPool(context_->device.handle(), &queries, nullptr, &queries_), "vkCreateQueryPool");
-  }
-
   void cut() {
-    segments_.cut(
-        commands_, [this](const Region& region) { return locate(region); }, queries_);
+    const double begin = steady_seconds();
+    const auto where = [this](const Region& region) { return locate(region); };
+    segments_.cut(commands_, where, timestamps_ ? timestamps_->queries() : nullptr);
+    if (timestamps_ && context_->options.profile_details) plain_segments_.cut(commands_, where, nullptr);
+    counters_.recording_seconds += steady_seconds() - begin;
   }
 
   std::pair<VkBuffer, uint64_t> locate(const Region& region) const {
@@ -217,7 +226,8 @@ class VulkanProgram : public Program {
   std::unique_ptr<Buffer> step_, readback_;
   std::vector<Command> commands_;
   Segments segments_;
-  VkQueryPool queries_ = nullptr;
+  Segments plain_segments_;  ///< without timestamps; none unless their cost is asked for
+  std::unique_ptr<Timestamps> timestamps_;
   uint64_t accounted_ = 0;         ///< bytes in context_->allocated_bytes
   uint64_t recorded_version_ = 0;  ///< of the workspace
   Counters counters_;

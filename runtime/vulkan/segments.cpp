@@ -53,6 +53,7 @@ void Segments::clear() {
     vkFreeCommandBuffers(context_.device.handle(), context_.command_pool, static_cast<uint32_t>(buffers_.size()),
                          buffers_.data());
   buffers_.clear();
+  submissions_.clear();
 }
 
 double Segments::run() {
@@ -87,6 +88,7 @@ void Segments::cut(std::span<const Command> commands, const Locate& locate, VkQu
       current = begin();
       time = 0;
     }
+    submissions_.push_back(buffers_.size() - 1);
     if (command.barrier_before) emit_barrier(current);
     timestamp(current, 2 * i);
     if (command.kind == Command::Kind::dispatch && cost > budget)

@@ -26,6 +26,8 @@ class Segments {
   void cut(std::span<const Command> commands, const Locate& locate, VkQueryPool queries);
   void clear();
   size_t size() const { return buffers_.size(); }
+  /// By command: the number of the submission that it begins in.
+  const std::vector<size_t>& submissions() const { return submissions_; }
   /// Submits them all and waits until they are done; gives the seconds that took.
   double run();
   /// Whether `seconds`, which all commands took, show that segments are far from the budget. The context's guess of the
@@ -43,6 +45,7 @@ class Segments {
 
   VulkanContext& context_;
   std::vector<VkCommandBuffer> buffers_;
+  std::vector<size_t> submissions_;
   VkFence fence_ = nullptr;
   double longest_ = 0;     ///< seconds of a segment, estimated when they were cut
   double cut_factor_ = 1;  ///< context_.seconds_per_estimate then

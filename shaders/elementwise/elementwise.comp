@@ -20,6 +20,7 @@ float value(float x, float second) {
   if (FUNCTION == elementwise_scale) return x * args.factor;
   if (FUNCTION == elementwise_softcap) return args.factor * hyperbolic_tangent(x / args.factor);
   if (FUNCTION == elementwise_softcap_backward) return x * hyperbolic_tangent_derivative(second / args.factor);
+  if (FUNCTION == elementwise_multiply) return x * second;
   if (binary) return x * activation_derivative(FUNCTION - elementwise_backward, second);
   return activate(FUNCTION, x);
 }

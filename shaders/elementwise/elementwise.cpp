@@ -32,6 +32,7 @@ const Function functions[] = {
      [](double x, double, double limit) { return limit * std::tanh(x / limit); }},
     {"softcap_backward", elementwise_softcap_backward, 2, 10,
      [](double upstream, double x, double limit) { return upstream / std::cosh(x / limit) / std::cosh(x / limit); }},
+    {"multiply", elementwise_multiply, 2, 1, [](double x, double second, double) { return x * second; }},
     {"relu", forward(Activation::relu), 1, 1, [](double x, double, double) { return x < 0 ? 0 : x; }},
     {"gelu", forward(Activation::gelu), 1, 25, [](double x, double, double) { return gelu(x); }},
     {"gelu_tanh", forward(Activation::gelu_tanh), 1, 9, [](double x, double, double) { return gelu_tanh(x); }},
@@ -74,8 +75,9 @@ Types infer(const Node& node) {
   for (const TensorType& type : node.input_types)
     check(type.dtype != DType::i32 && type.dtype == node.input_types[0].dtype, "[{}] takes floats of one type, got {}",
           function.name, name_of(type.dtype));
-  if (function.number == elementwise_add)
-    check(node.in(0) == node.in(1), "[add] shapes {} and {} differ", node.in(0).to_string(), node.in(1).to_string());
+  if (function.number == elementwise_add || function.number == elementwise_multiply)
+    check(node.in(0) == node.in(1), "[{}] shapes {} and {} differ", function.name, node.in(0).to_string(),
+          node.in(1).to_string());
   else if (function.inputs == 2)
     check(node.in(0).elements() == node.in(1).elements(), "[{}] upstream {} and pre-activation {} differ in size",
           function.name, node.in(0).to_string(), node.in(1).to_string());
@@ -133,6 +135,7 @@ std::vector<Case> with_halves(std::vector<Case> cases, std::initializer_list<DTy
 }
 
 std::vector<Case> add_cases() { return with_halves(cases_between(-2, 2, 2)); }
+std::vector<Case> multiply_cases() { return cases_between(-2, 2, 2); }
 std::vector<Case> scale_cases() { return cases_between(-2, 2, 1, {{"factor", -0.37}}); }
 
 // Few sizes: how arrays are walked is proved by the others. Far below and beyond the limit, both ways.
@@ -178,6 +181,12 @@ Values scale_gradient(Graph& graph, const Node& node, std::span<const Value> ups
 
 Values softcap_gradient(Graph& graph, const Node& node, std::span<const Value> upstream);
 
+Values multiply_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  const Values factors = node.inputs;  // adding nodes moves the graph's
+  if (!upstream[0]) return {{}, {}};
+  return {multiply(graph, upstream[0], factors[1]), multiply(graph, upstream[0], factors[0])};
+}
+
 template <Activation activation>
 Values activation_gradient_rule(Graph& graph, const Node& node, std::span<const Value> upstream) {
   if (!upstream[0]) return {{}};
@@ -211,6 +220,7 @@ Values softcap_gradient(Graph& graph, const Node& node, std::span<const Value> u
   if (!upstream[0]) return {{}};
   return {graph.apply(softcap_backward_op, {upstream[0], node.inputs[0]}, node.attributes)};
 }
+const Op multiply_op = elementwise_op("multiply", multiply_gradient, multiply_cases);
 
 Op forward_op(std::string_view name, Gradient gradient) { return elementwise_op(name, gradient, smooth_cases); }
 Op backward_op(std::string_view name) { return elementwise_op(name, nullptr, backward_cases); }
@@ -267,6 +277,8 @@ Value activation_gradient(Graph& graph, Activation activation, Value pre_activat
 
 Value add(Graph& graph, Value a, Value b) { return graph.apply(add_op, {a, b}); }
 
+Value multiply(Graph& graph, Value a, Value b) { return graph.apply(multiply_op, {a, b}); }
+
 Value scale(Graph& graph, Value x, double factor) { return graph.apply(scale_op, {x}, {{"factor", factor}}); }
 
 Value softcap(Graph& graph, Value x, double limit) {
@@ -277,7 +289,7 @@ Value softcap(Graph& graph, Value x, double limit) {
 }  // namespace vkformer
 
 VKFORMER_OPS(elementwise, &vkformer::add_op, &vkformer::scale_op, &vkformer::softcap_op, &vkformer::softcap_backward_op,
-             &vkformer::relu_op, &vkformer::gelu_op, &vkformer::gelu_tanh_op, &vkformer::silu_op, &vkformer::tanh_op,
-             &vkformer::quick_gelu_op, &vkformer::relu_backward_op, &vkformer::gelu_backward_op,
-             &vkformer::gelu_tanh_backward_op, &vkformer::silu_backward_op, &vkformer::tanh_backward_op,
-             &vkformer::quick_gelu_backward_op)
+             &vkformer::multiply_op, &vkformer::relu_op, &vkformer::gelu_op, &vkformer::gelu_tanh_op,
+             &vkformer::silu_op, &vkformer::tanh_op, &vkformer::quick_gelu_op, &vkformer::relu_backward_op,
+             &vkformer::gelu_backward_op, &vkformer::gelu_tanh_backward_op, &vkformer::silu_backward_op,
+             &vkformer::tanh_backward_op, &vkformer::quick_gelu_backward_op)

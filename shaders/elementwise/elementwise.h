@@ -29,6 +29,9 @@ Value activation_gradient(Graph& graph, Activation activation, Value pre_activat
 /// a + b of equal shapes.
 Value add(Graph& graph, Value a, Value b);
 
+/// a * b of equal shapes.
+Value multiply(Graph& graph, Value a, Value b);
+
 /// factor * x.
 Value scale(Graph& graph, Value x, double factor);
 

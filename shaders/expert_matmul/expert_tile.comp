@@ -2,6 +2,19 @@
 // variant f32:
 // variant f32_f16: -DHALF=1 -DB_HALF
 // variant f32_bf16: -DHALF=2 -DB_HALF
+// variant f32_q8_0: -DBLOCKS=BLOCKS_Q8_0
+// variant f32_q4_0: -DBLOCKS=BLOCKS_Q4_0
+// variant f32_q4_1: -DBLOCKS=BLOCKS_Q4_1
+// variant f32_q5_0: -DBLOCKS=BLOCKS_Q5_0
+// variant f32_q5_1: -DBLOCKS=BLOCKS_Q5_1
+// variant f32_q2_k: -DBLOCKS=BLOCKS_Q2_K
+// variant f32_q3_k: -DBLOCKS=BLOCKS_Q3_K
+// variant f32_q4_k: -DBLOCKS=BLOCKS_Q4_K
+// variant f32_q5_k: -DBLOCKS=BLOCKS_Q5_K
+// variant f32_q6_k: -DBLOCKS=BLOCKS_Q6_K
+// variant f32_iq4_nl: -DBLOCKS=BLOCKS_IQ4_NL
+// variant f32_iq4_xs: -DBLOCKS=BLOCKS_IQ4_XS
+// variant f32_mxfp4: -DBLOCKS=BLOCKS_MXFP4
 // Products of each expert's weight with the rows of its pairs, gathered as they are loaded, for GPUs, in tiles of shared
 // memory (tile.glsl). With TRANSPOSE_A the gradient of the weights: K is the expert's pairs.
 #extension GL_GOOGLE_include_directive : require
@@ -13,14 +26,13 @@ PUSH(ExpertMatmulArgs);
 #include "shaders/matmul/gpu/tile.glsl"
 #include "shaders/expert_matmul/expert_rows.glsl"
 
-shared uint sources[TILE];  // without TRANSPOSE_A: where the rows of A start
+shared uint sources[TILE];  // without TRANSPOSE_A: the block's rows of A
 
 uint place(Ints places, uint k) { return uint(places.v[min(k, args.pairs - 1)]); }
 
-uint a_row(uint i) { return TRANSPOSE_A ? place(args.a_places, i) * args.m : sources[i - first_row]; }
+uint a_row(uint i) { return TRANSPOSE_A ? place(args.a_places, i) : sources[i - first_row]; }
 uint b_row(uint i) {
-  if (TRANSPOSE_A) return place(args.b_places, i) * args.n;
-  return expert * args.k * args.n + i * (TRANSPOSE_B ? args.k : args.n);
+  return TRANSPOSE_A ? place(args.b_places, i) : expert * (TRANSPOSE_B ? args.n : args.k) + i;
 }
 
 void main() {
@@ -43,7 +55,7 @@ void main() {
     end_row = end_place;
     end_k = args.k;
     for (uint i = gl_LocalInvocationIndex; i < TILE; i += INVOCATIONS)
-      sources[i] = place(args.a_places, first_row + i) * args.k;
+      sources[i] = place(args.a_places, first_row + i);
     barrier();
   }
   multiply_tile(begin);

@@ -180,6 +180,11 @@ std::vector<Case> cases() {
                 {.activation = Activation::gelu_tanh, .centred = true, .shift = true, .transpose_b = false}),
       make_case({1, 21, 130}, {.centred = true, .bias = true, .transpose_b = false, .b_type = DType::f16}),
       make_case({1, 8202, 64}, {.activation = silu, .gated = true}),
+      // Encoded blocks.
+      make_case({1, 35, 512}, {.b_type = DType::q8_0}),
+      make_case({1, 34, 512}, {.activation = silu, .gated = true, .b_type = DType::q4_0}),
+      make_case({3, 35, 256}, {.centred = true, .shift = true, .bias = true, .b_type = DType::q4_k}),
+      make_case({1, 34, 256}, {.activation = silu, .gated = true, .b_type = DType::q6_k}),
   };
 }
 
@@ -187,7 +192,7 @@ Cost cost(const Node& node) {
   const MatmulProblem p = problem_of(node);
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double results = m * static_cast<double>(node.out(0).columns()) * (node.has_input(in_residual) ? 2 : 1);
-  return {.bytes = 4 * (m * k + k + results) + n * k * static_cast<double>(size_of(p.b_type)),
+  return {.bytes = 4 * (m * k + k + results) + static_cast<double>(node.input_types[in_b].bytes()),
           .flops = 2 * m * n * k + 3 * m * k};
 }
 
@@ -199,7 +204,8 @@ const Op normed_product_op = {.name = "normed_product",
                               .cost = cost,
                               .candidates = candidates,
                               .room = room,
-                              .half_inputs = 1u << in_b};
+                              .half_inputs = 1u << in_b,
+                              .block_inputs = 1u << in_b};
 
 }  // namespace
 
@@ -208,7 +214,8 @@ Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const Devic
   const bool all_f32 = norm.output_types[0].dtype == DType::f32 && p.a_type == DType::f32 && p.y_type == DType::f32;
   if (product.in(1).rank() != 2 || p.transpose_a || !all_f32) return {};
   const bool is_centred = is_layer_norm(norm);
-  const std::string_view kernel = matmul_candidates(product, facts).front();
+  const std::vector<std::string_view> kernels = matmul_candidates(product, facts);
+  const std::string_view kernel = kernels.empty() ? "" : kernels.front();
   const bool can = (kernel == "dot" && dot_norm_legal(p, facts, is_centred)) ||
                    (kernel == "vector" && normed_vector_legal(p, facts, false));
   if (!can) return {};

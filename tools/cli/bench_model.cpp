@@ -12,6 +12,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 
 namespace vkformer {
@@ -46,7 +47,7 @@ std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary) {
 }
 
 void bench_generation(const BenchFlags& flags, Backend& backend, const Model& model,
-                      const std::function<void(const Row&)>& report) {
+                      const std::function<void(const Row&)>& report, ProfileReport& profile) {
   Generator generator(backend, model);
   initialize(generator.store(), model.parameters, 1);
   for (int64_t length : flags.prompts) {
@@ -55,6 +56,7 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
     const auto prompt = some_ids(length, model.vocabulary);
     report(measure(fmt::format("pp{}", length), static_cast<double>(length), flags.repetitions,
                    [&] { generator.prefill(prompt); }));
+    profile.add(fmt::format("prefill of {}", length), *generator.prefill_program());
   }
   for (int64_t count : flags.tokens) {
     if (count == 0) continue;
@@ -64,10 +66,11 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
       for (int64_t i = 0; i < count; ++i) generator.decode(static_cast<int32_t>(i % model.vocabulary));
     }));
   }
+  if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
 }
 
 void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,
-                    const std::function<void(const Row&)>& report) {
+                    const std::function<void(const Row&)>& report, ProfileReport& profile) {
   const TrainSettings settings{.products = float_type(flags.dtype)};
   const BatchShape shape = causal_batch(model, flags.batch);
   const int64_t tokens = shape.rows * shape.positions;
@@ -98,12 +101,13 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
   int64_t iteration = 0;
   report(measure("train step " + size, static_cast<double>(tokens), flags.repetitions,
                  [&] { trainer.step(++iteration, ids, ids); }));
+  for (const auto& [name, program] : trainer.programs()) profile.add("training: " + name, *program);
 }
 
 /// Of the parameters in the types they are stored in.
 std::string parameter_bytes_text(const Model& model) {
   int64_t bytes = 0;
-  for (const ParameterSpec& p : model.parameters) bytes += p.shape.elements() * size_of(p.dtype);
+  for (const ParameterSpec& p : model.parameters) bytes += p.stored().bytes();
   return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
@@ -111,11 +115,11 @@ std::string parameter_bytes_text(const Model& model) {
 
 void bench_model(const BenchFlags& flags) {
   const Model model = model_or_shape(flags.model);
-  const DType dtype = float_type(flags.dtype);
+  const DType dtype = weight_type(flags.dtype);
   check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
   auto backend = open_backend(flags.common);
   Model stored = model;
-  if (is_half(dtype)) store_weights_as(stored, dtype);
+  if (dtype != DType::f32) store_weights_as(stored, dtype);
   std::string size = parameter_bytes_text(stored);
   const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
   const bool json = flags.output == "json";
@@ -142,9 +146,11 @@ void bench_model(const BenchFlags& flags) {
             row.test, fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
     check_output();
   };
-  bench_generation(flags, *backend, stored, report);
+  ProfileReport profile(*backend, flags.common);
+  bench_generation(flags, *backend, stored, report, profile);
   size = parameter_bytes_text(model);
-  if (flags.batch > 0) bench_training(flags, *backend, model, report);
+  if (flags.batch > 0) bench_training(flags, *backend, model, report, profile);
+  profile.write();
   if (json) print("{}\n", rows.dump(1));
 }
 

@@ -7,13 +7,19 @@
 
 namespace vkformer {
 
+void add_profile_flag(CLI::App& command, CommonFlags& flags) {
+  command
+      .add_option(
+          "--profile", flags.profile,
+          "time every dispatch: table on screen, and into FILE a page (.html) or a trace that Perfetto opens and "
+          "`vkformer profile` compares (.json)")
+      ->type_name("FILE");
+}
+
 void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
                      "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
-  command
-      .add_option("--profile", flags.profile,
-                  "time every dispatch: table on screen, Chrome trace JSON (Perfetto) into FILE")
-      ->type_name("FILE");
+  add_profile_flag(command, flags);
   command.add_flag("--json", flags.json, "machine-readable output");
   command.add_flag("-q,--quiet", flags.quiet, "results only");
 }
@@ -29,6 +35,18 @@ void add_tuning_flag(CLI::App& command, CommonFlags& flags) {
 
 void add_dtype(CLI::App& command, std::string& dtype, const char* help) {
   command.add_option("--dtype", dtype, help)->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
+}
+
+std::vector<std::string> weight_types() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < dtype_count; ++i)
+    if (const auto type = static_cast<DType>(i); type != DType::i32) names.emplace_back(name_of(type));
+  return names;
+}
+
+void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help) {
+  CLI::Option* option = command.add_option("--dtype", dtype, help)->check(CLI::IsMember(weight_types()));
+  if (!dtype.empty()) option->capture_default_str();
 }
 
 void add_stride(CLI::App& command, int64_t& stride) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "models/data/number_split.h"
+#include "models/generation/generation_config.h"
 #include "models/generation/sampling.h"
 #include "models/training/trainer.h"
 #include "runtime/conform/conform.h"
@@ -55,6 +56,8 @@ struct TrainFlags {
   int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";
+  std::string lora;     ///< see lora_flag(); empty: all parameters are trained
+  std::string weights;  ///< type of frozen ones; empty: --dtype's or that of the files
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
@@ -76,10 +79,13 @@ struct TrainFlags {
 struct GenerateFlags {
   CommonFlags common;
   std::string model, prompt;
+  std::string adapter;  ///< folder; empty: none
   std::string dtype = "f32";
   int64_t tokens = 200;
   int64_t seed = -1;
   SamplingSettings sampling;
+  RecentPenalties penalties;
+  std::vector<std::string> logit_bias;  ///< "15043+1.5", "2-inf"
   // Ids instead of text: greedy or beam search.
   std::vector<std::string> ids;
   int64_t beams = 1, returned = 1;
@@ -89,6 +95,14 @@ struct GenerateFlags {
   std::string prefix;           ///< in front of each, such as T5's "translate English to German: "
   int64_t batch_tokens = 0;     ///< positions of a batch; 0: as usual
   std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
+};
+
+/// The prompt is one question; empty: they come from standard input.
+struct ChatFlags : GenerateFlags {
+  std::string system;
+  std::string chat_template;  ///< file or name; empty: the folder's
+  int64_t context = 4096;     ///< positions of the cache, or the model's where it has fewer
+  bool show_prompt = false;
 };
 
 /// Of verbs that read a text a line.
@@ -125,6 +139,8 @@ struct AttentionFlags {
 
 struct ConvertFlags {
   std::string model, out;
+  std::string weights;  ///< of a GGUF file; empty: f32
+  std::string adapter;  ///< folder of the adapter to be merged; empty: none
   bool quiet = false;
 };
 
@@ -213,6 +229,11 @@ struct PipelinesFlags {
   double slow = 5;                  ///< seconds of a core that a pipeline may take
 };
 
+struct ProfileFlags {
+  std::vector<std::string> compared;  ///< two files of --profile
+  bool json = false;
+};
+
 struct ScoreFlags {
   std::string reference, hypothesis = "-";  ///< text files; "-": standard input
   std::vector<std::string> metrics{"bleu", "chrf"};
@@ -224,6 +245,7 @@ void generate(const GenerateFlags& flags);
 void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
+void chat(const ChatFlags& flags);
 void translate(GenerateFlags flags);
 void classify(const TextsFlags& flags);
 void fill(const FillFlags& flags);
@@ -254,6 +276,8 @@ void pipelines(const PipelinesFlags& flags);
 /// could not be made or took longer than `slow`, when a chosen one spills, and when more of the others spill than the
 /// file `allowed` has: {"report's name": {"kernel/variant": pipelines}}.
 void judge_pipelines(const PipelinesFlags& flags);
+/// Prints which kernels became slower or faster from the first profile to the second, by more than their runs scatter.
+void compare_profiles(const ProfileFlags& flags);
 void print_devices(bool json);
 void print_ops(const CommonFlags& flags);
 

@@ -17,7 +17,8 @@ namespace vkformer {
 
 void generate(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates(), "this {} model does not write text", model.family);
   const PromptText tokenizer(folder);
   const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
@@ -30,12 +31,15 @@ void generate(const GenerateFlags& flags) {
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  const auto length = static_cast<int64_t>(prompt.size());
+  // A context may be far longer than any text that is asked for.
+  GeneratorShape shape{.capacity = config.max_new_tokens ? length + *config.max_new_tokens : 0};
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
-    const auto length = static_cast<int64_t>(prompt.size());
-    tune_generation(*backend, model, {}, std::span(&length, 1), tuning, observer);
+    tune_generation(*backend, model, shape, std::span(&length, 1), tuning, observer);
   });
-  Generator generator(*backend, model, {.choices = search->choices()});
-  load_weights(weights, generator.store(), flags.common.quiet);
+  shape.choices = search->choices();
+  Generator generator(*backend, model, shape);
+  load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
 
   const auto continuation = tokenizer.stream(prompt);
   std::string text = flags.prompt;
@@ -82,12 +86,12 @@ void generate(const GenerateFlags& flags) {
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{})", first_token * 1e3, speed, generated,
         config.do_sample ? fmt::format(", seed {}", config.seed) : "");
   if (!flags.common.profile.empty()) {
-    print_profile(*generator.prefill_program(), "prefill", flags.common.json, roof_of(*backend));
     check(generator.decode_program() != nullptr,
           "nothing was decoded, so there is no profile to write; use -n 2 or more");
-    print_profile(*generator.decode_program(), "last decoded token", flags.common.json, roof_of(*backend));
-    write_trace({{"prefill", generator.prefill_program()}, {"decode", generator.decode_program()}},
-                flags.common.profile);
+    ProfileReport profile(*backend, flags.common);
+    profile.add("prefill", *generator.prefill_program());
+    profile.add("decoding of a token", *generator.decode_program());
+    profile.write();
   }
 }
 

@@ -22,7 +22,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions o
 }
 
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options, bool tuning_written) {
-  options.profile |= !flags.profile.empty();
+  if (!flags.profile.empty()) options.profile = options.profile_details = true;
   auto backend = open_device(flags.device, std::move(options));
   if (!flags.quiet) say("{}", backend->describe());
   use_tuning(*backend, flags, tuning_written || flags.tune);

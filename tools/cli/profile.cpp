@@ -1,11 +1,13 @@
 #include "tools/cli/profile.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "tools/cli/output.h"
+#include "tools/cli/page.h"
+#include "tools/cli/profile_advice.h"
+#include "tools/cli/profile_record.h"
+#include "tools/cli/tune.h"
 
 namespace vkformer {
 
@@ -18,70 +20,70 @@ std::string rates(const Cost& cost, double seconds, const std::optional<Roof>& r
   return cost.at_most ? std::string(text.size(), ' ') : text;
 }
 
-}  // namespace
-
-void print_profile(const Program& program, const std::string& title, bool json, const std::optional<Roof>& roof) {
-  void (*const write)(std::string_view) = json ? say_text : print_text;
-  struct Row {
-    std::string name;
-    int count = 0;
-    double seconds = 0;
-    Cost cost;
-  };
-  const auto timings = program.timings();
-  if (timings.empty()) {
-    write(fmt::format("{}: {}\n", title, program.counters().runs ? "this device has no timestamps" : "it did not run"));
-    return;
-  }
-  std::map<std::string, Row> by_kernel;
+std::string text_of(const nlohmann::json& program, const Program& made, const std::optional<Roof>& roof) {
+  const std::string title = program["name"];
+  const Counters c = made.counters();
+  if (!program.contains("kernels"))
+    return fmt::format("{}: {}\n", title, c.runs ? "this device has no timestamps" : "it did not run");
+  std::vector<nlohmann::json> rows = program["kernels"];
+  std::ranges::sort(rows, std::greater{}, [](const nlohmann::json& row) { return row["us"].get<double>(); });
   double total = 0;
-  for (const Timing& t : timings) {
-    std::string name(t.kernel);
-    if (!t.op.empty() && t.op != t.kernel) name += fmt::format(" ({})", t.op);
-    Row& row = by_kernel[name];
-    row.name = name;
-    ++row.count;
-    row.seconds += t.seconds;
-    row.cost.bytes += t.cost.bytes;
-    row.cost.flops += t.cost.flops;
-    row.cost.at_most |= t.cost.at_most;
-    total += t.seconds;
+  for (const auto& row : rows) total += row["us"].get<double>();
+  std::string text = fmt::format("{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8}{} {:>6}\n", title, "kernel (op)", "count",
+                                 "mean us", "total ms", "GFLOP/s", "GB/s", roof ? "  of roof" : "", "share");
+  for (const auto& row : rows) {
+    const double us = row["us"];
+    text += fmt::format("{:<52} {:>6} {:>10.1f} {:>10.3f} {} {:>5.1f}%\n", row["name"].get<std::string>(),
+                        row["dispatches"].get<int64_t>(), us / row["dispatches"].get<double>(), us * 1e-3,
+                        rates({row["bytes"], row["flops"], row["at_most"]}, us * 1e-6, roof), 100 * us / total);
   }
-  std::vector<Row> rows;
-  for (const auto& [name, row] : by_kernel) rows.push_back(row);
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
-  write(fmt::format("{}\n{:<52} {:>6} {:>10} {:>10} {:>9} {:>8}{} {:>6}\n", title, "kernel (op)", "count", "mean us",
-                    "total ms", "GFLOP/s", "GB/s", roof ? "  of roof" : "", "share"));
-  for (const Row& row : rows)
-    write(fmt::format("{:<52} {:>6} {:>10.1f} {:>10.3f} {} {:>5.1f}%\n", row.name, row.count,
-                      row.seconds / row.count * 1e6, row.seconds * 1e3, rates(row.cost, row.seconds, roof),
-                      100 * row.seconds / total));
-  const Counters c = program.counters();
-  write(fmt::format("{:<52} {:>6} {:>10} {:>10.3f}\n", "all", timings.size(), "", total * 1e3));
-  write(fmt::format(
-      "{} runs replayed {} dispatches with {} barriers in {} submissions; recorded {} dispatches in all; "
-      "{} device allocations so far\n",
-      c.runs, c.commands.dispatches, c.commands.barriers, c.segments, c.recorded_dispatches, c.allocations));
+  text += fmt::format("{:<52} {:>6} {:>10} {:>10.3f}\n", "all", program["dispatches"]["us"].size(), "", total * 1e-3);
+  text += fmt::format(
+      "{} runs, these are medians of {}; each replayed {} dispatches with {} barriers in {} submissions; "
+      "recorded {} dispatches in all; {} device allocations so far\n",
+      c.runs, program["host"]["runs"].get<size_t>(), c.commands.dispatches, c.commands.barriers, c.segments,
+      c.recorded_dispatches, c.allocations);
+  for (const auto& line : program["advice"]) text += fmt::format("* {}\n", line.get<std::string>());
+  return text;
 }
 
-void write_trace(const std::vector<std::pair<std::string, const Program*>>& programs, const std::string& file) {
-  auto events = nlohmann::json::array();
-  for (size_t row = 0; row < programs.size(); ++row) {
+/// One row, of its last run.
+void add_events(nlohmann::json& events, size_t row, const std::string& title, const Program& program) {
+  events.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", row}, {"args", {{"name", title}}}});
+  for (const Timing& t : program.timings())
     events.push_back(
-        {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", row}, {"args", {{"name", programs[row].first}}}});
-    for (const Timing& t : programs[row].second->timings())
-      events.push_back(
-          {{"name", t.kernel},
-           {"cat", t.op},
-           {"ph", "X"},
-           {"pid", 1},
-           {"tid", row},
-           {"ts", t.start * 1e6},
-           {"dur", t.seconds * 1e6},
-           {"args",
-            {{"scope", t.scope}, {"candidate", t.candidate}, {"flops", t.cost.flops}, {"bytes", t.cost.bytes}}}});
-  }
-  write_file_atomically(file, nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump());
+        {{"name", t.kernel},
+         {"cat", t.op},
+         {"ph", "X"},
+         {"pid", 1},
+         {"tid", row},
+         {"ts", t.start * 1e6},
+         {"dur", t.seconds * 1e6},
+         {"args", {{"scope", t.scope}, {"candidate", t.candidate}, {"flops", t.cost.flops}, {"bytes", t.cost.bytes}}}});
+}
+
+}  // namespace
+
+ProfileReport::ProfileReport(const Backend& backend, const CommonFlags& flags)
+    : backend_(backend), flags_(flags), roof_(roof_of(backend)) {}
+
+void ProfileReport::add(const std::string& title, const Program& program) {
+  if (flags_.profile.empty()) return;
+  nlohmann::json record = program_record(title, program);
+  record["advice"] = profile_advice(profile_record(backend_, roof_), record);
+  text_ += text_of(record, program, roof_);
+  add_events(events_, programs_.size(), title, program);
+  programs_.push_back(std::move(record));
+}
+
+void ProfileReport::write() {
+  if (flags_.profile.empty()) return;
+  (flags_.json ? say_text : print_text)(text_);
+  nlohmann::json record = profile_record(backend_, roof_);
+  record["programs"] = std::move(programs_);
+  if (flags_.profile.ends_with(".html")) return write_file_atomically(flags_.profile, page_with("profile", record));
+  const nlohmann::json trace = {{"traceEvents", std::move(events_)}, {"displayTimeUnit", "ms"}, {"vkformer", record}};
+  write_file_atomically(flags_.profile, trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace vkformer

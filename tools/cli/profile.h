@@ -1,16 +1,35 @@
 #pragma once
-// Shader timings for people and for trace viewers.
+// --profile: shader timings for people, trace viewers and browsers.
+
+#include <nlohmann/json.hpp>
 
 #include "runtime/backend.h"
 #include "runtime/tuning.h"
+#include "tools/cli/commands.h"
 
 namespace vkformer {
 
-/// Prints one row a kernel: count, mean, total, GFLOP/s, GB/s, with a roof the larger share of it, and the share of the
-/// time; then what replays recorded and allocated. Kernels whose work depends on how full a cache is have no rates. On
-/// stderr when stdout carries JSON.
-void print_profile(const Program& program, const std::string& title, bool json, const std::optional<Roof>& roof = {});
-/// Writes the timings as Chrome trace JSON, which Perfetto opens; one row a program.
-void write_trace(const std::vector<std::pair<std::string, const Program*>>& programs, const std::string& file);
+/// What a command that was asked for --profile tells of its programs; asked for none, nothing happens. `backend` and
+/// `flags` must outlive it.
+class ProfileReport {
+ public:
+  ProfileReport(const Backend& backend, const CommonFlags& flags);
+
+  /// Takes what was measured of a program, which may go then.
+  void add(const std::string& title, const Program& program);
+  /// Prints for each program one row a kernel: count, mean of its medians, total, GFLOP/s, GB/s, with a roof the larger
+  /// share of it, and the share of the time; then what replays recorded and allocated, and what follows from the
+  /// figures. Kernels whose work depends on how full a cache is have no rates. On stderr when stdout carries JSON.
+  /// Writes the file: a page when its name ends with .html, else Chrome trace JSON, which Perfetto opens, with the
+  /// profile_record() under "vkformer".
+  void write();
+
+ private:
+  const Backend& backend_;
+  const CommonFlags& flags_;
+  std::optional<Roof> roof_;
+  std::string text_;
+  nlohmann::json programs_ = nlohmann::json::array(), events_ = nlohmann::json::array();
+};
 
 }  // namespace vkformer

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/model_files.h"
 #include "models/text/sentinels.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -9,9 +10,9 @@
 
 namespace vkformer {
 
-PromptText::PromptText(const std::filesystem::path& folder) : PromptText(JsonObject::load(folder / "tokenizer.json")) {
-  if (std::filesystem::exists(folder / target_tokenizer_file))
-    target_ = std::make_shared<PromptText>(PromptText(JsonObject::load(folder / target_tokenizer_file)));
+PromptText::PromptText(const std::filesystem::path& folder) : PromptText(load_model_json(folder, "tokenizer.json")) {
+  if (has_model_json(folder, target_tokenizer_file))
+    target_ = std::make_shared<PromptText>(PromptText(load_model_json(folder, target_tokenizer_file)));
 }
 
 PromptText::PromptText(const JsonObject& file) {
@@ -26,6 +27,12 @@ std::vector<int32_t> PromptText::encode(std::string_view prompt) const {
   check(!ids.empty(), "the prompt is empty; give at least one character with -p");
   return ids;
 }
+
+std::vector<int32_t> PromptText::encode_as_it_is(std::string_view text) const {
+  return vocabulary_ ? vocabulary_->encode(text) : tokenizer_->encode(text, false).ids;
+}
+
+bool PromptText::is_special(int32_t id) const { return tokenizer_ && tokenizer_->special_ids().contains(id); }
 
 Encoding PromptText::encode_pair(std::string_view first, std::string_view second) const {
   check(tokenizer_.has_value(), "a vocabulary of characters or bytes has no pairs of texts; give one text");

@@ -31,7 +31,7 @@ struct JobTokens {
 };
 
 /// The config.json that a new run begins with: the flags' own, or that of the folder they start from.
-std::string config_file(const TrainFlags& flags);
+JsonObject first_config(const TrainFlags& flags);
 
 /// The model of the flags' config or of the folder they start from, with some keys changed and, if asked for, another
 /// dropout; with a checkpoint its own.
@@ -50,6 +50,8 @@ void set_context(TrainFlags& flags, const Model& model);
 TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder-decoder on pairs of lines, of sub-words that both sides share.
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A causal model on prompts and completions, texts or talks. Sets the flags' context and batch where they have none.
+TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
 TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder on lines of a text, some of whose tokens are masked. Sets the flags' context and batch where they have

@@ -68,6 +68,7 @@ void add_bench(CLI::App& app) {
       "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  add_profile_flag(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command
       ->add_option(
@@ -79,7 +80,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->capture_default_str();
-  add_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
+  add_weight_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -117,7 +118,7 @@ void add_tune(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_dtype(*command, flags->dtype, "as for generate and train");
+  add_weight_dtype(*command, flags->dtype, "as for generate and train");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
   command->add_option("--accumulate", flags->accumulate, "micro-batches of an iteration")
@@ -137,7 +138,7 @@ void add_pipelines(CLI::App& app) {
   command->add_option("models", flags->models,
                       "models whose kernels to compile: folder, config.json, or a GPT-2 shape as for bench");
   command->add_option("--dtype", flags->dtypes, "as for generate and train; each model in each of them")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->check(CLI::IsMember(weight_types()))
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
@@ -165,6 +166,18 @@ void add_pipelines(CLI::App& app) {
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }
 
+void add_profile(CLI::App& app) {
+  auto flags = std::make_shared<ProfileFlags>();
+  CLI::App* command = app.add_subcommand(
+      "profile", "compare two profiles (--profile FILE.json of train, generate, ...), kernel by kernel");
+  command->add_option("--compare", flags->compared, "before and after")
+      ->type_name("A.json B.json")
+      ->expected(2)
+      ->required();
+  command->add_flag("--json", flags->json, "machine-readable output");
+  command->callback([flags] { compare_profiles(*flags); });
+}
+
 }  // namespace
 
 void add_device_verbs(CLI::App& app) {
@@ -175,6 +188,7 @@ void add_device_verbs(CLI::App& app) {
   add_bench(app);
   add_tune(app);
   add_pipelines(app);
+  add_profile(app);
 }
 
 }  // namespace vkformer

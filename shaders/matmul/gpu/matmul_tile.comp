@@ -4,6 +4,19 @@
 // variant f32_bf16: -DHALF=2 -DB_HALF
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
+// variant f32_q8_0: -DBLOCKS=BLOCKS_Q8_0
+// variant f32_q4_0: -DBLOCKS=BLOCKS_Q4_0
+// variant f32_q4_1: -DBLOCKS=BLOCKS_Q4_1
+// variant f32_q5_0: -DBLOCKS=BLOCKS_Q5_0
+// variant f32_q5_1: -DBLOCKS=BLOCKS_Q5_1
+// variant f32_q2_k: -DBLOCKS=BLOCKS_Q2_K
+// variant f32_q3_k: -DBLOCKS=BLOCKS_Q3_K
+// variant f32_q4_k: -DBLOCKS=BLOCKS_Q4_K
+// variant f32_q5_k: -DBLOCKS=BLOCKS_Q5_K
+// variant f32_q6_k: -DBLOCKS=BLOCKS_Q6_K
+// variant f32_iq4_nl: -DBLOCKS=BLOCKS_IQ4_NL
+// variant f32_iq4_xs: -DBLOCKS=BLOCKS_IQ4_XS
+// variant f32_mxfp4: -DBLOCKS=BLOCKS_MXFP4
 // variant f16_y: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF
 // variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF
 // Matrix product for GPUs, in tiles of shared memory (tile.glsl).
@@ -19,8 +32,8 @@ PUSH(MatmulArgs);
 
 uint product;  // its index in the batch
 
-uint a_row(uint i) { return product * args.m * args.k + i * (TRANSPOSE_A ? args.m : args.k); }
-uint b_row(uint i) { return product * args.k * args.n + i * (TRANSPOSE_B ? args.k : args.n); }
+uint a_row(uint i) { return product * (TRANSPOSE_A ? args.k : args.m) + i; }
+uint b_row(uint i) { return product * (TRANSPOSE_B ? args.n : args.k) + i; }
 
 void main() {
   const uint row_tiles = (args.m + TILE - 1) / TILE, column_tiles = (args.n + TILE - 1) / TILE;

@@ -3,7 +3,7 @@
 #include "shaders/matmul/matmul.args.h"
 
 #ifndef __cplusplus
-#ifdef B_HALF
+#if defined(B_HALF) || defined(BLOCKS)
 #define B_VECTORS HalfPacks
 #else
 #define B_VECTORS FloatQuads

@@ -2,7 +2,7 @@
 // walks K in slices staged through shared memory, and each invocation keeps 4 BLOCK_ROWS x 4 BLOCK_COLUMNS outputs in
 // registers: the larger its share, the fewer loads from shared memory for a multiply-add. The next slice is loaded into
 // registers while the current one is multiplied. Needs no subgroup operations.
-// Expects operands.glsl, `args` with n, and where the stored rows of A and B start, in elements:
+// Expects operands.glsl, `args` with m, n and k, and which of the stored rows of A and of B is meant:
 //   uint a_row(uint i);  // i: a row of the product, or with TRANSPOSE_A a value of k
 //   uint b_row(uint i);  // i: a value of k, or with TRANSPOSE_B a column of the product
 // Both are also asked for rows past the end, of which nothing is used.
@@ -31,21 +31,17 @@ shared vec4 slice_b[STAGES * SLICE * STRIDE];  // [k][columns / 4]
 
 uint a_row(uint i);
 uint b_row(uint i);
+// The elements of row and column (of k) of the operands.
+uint a_at(uint row, uint k) { return TRANSPOSE_A ? a_row(k) * args.m + row : a_row(row) * args.k + k; }
+uint b_at(uint column, uint k) { return TRANSPOSE_B ? b_row(column) * args.k + k : b_row(k) * args.n + column; }
 
 // The outputs that are summed: rows from first_row to end_row, columns from first_column on, values of k up to end_k.
 uint first_row, end_row, first_column, end_k;
 
 float load_a(uint row, uint k) {
   const bool inside = row < end_row && k < end_k;
-  const uint index = TRANSPOSE_A ? a_row(k) + row : a_row(row) + k;
-  const float value = a_one(inside ? index : 0);
-  return inside ? value : 0.0;
-}
-
-float load_b(uint column, uint k) {
-  const bool inside = column < args.n && k < end_k;
-  const uint index = TRANSPOSE_B ? b_row(column) + k : b_row(k) + column;
-  const float value = b_one(inside ? index : 0);
+  const uint at = a_at(row, k);
+  const float value = a_one(inside ? at : 0);
   return inside ? value : 0.0;
 }
 
@@ -67,7 +63,7 @@ vec4 load_quad_a(uint i, uint k) {
     const uint row = first_row + at.y;
     k += at.x;
     const bool inside = row < end_row && k < end_k;
-    const vec4 quad = a_quad(inside ? (TRANSPOSE_A ? a_row(k) + row : a_row(row) + k) / 4 : 0);
+    const vec4 quad = a_quad(inside ? a_at(row, k) / 4 : 0);
     return inside ? quad : vec4(0);
   }
   const uvec2 at = slot(i, !TRANSPOSE_A);
@@ -76,13 +72,33 @@ vec4 load_quad_a(uint i, uint k) {
   return vec4(load_a(row, k), load_a(row + 1, k), load_a(row + 2, k), load_a(row + 3, k));
 }
 
+#ifdef BLOCKS
+// Rows of blocks are whole quads.
+vec4 load_quad_b(uint i, uint k) {
+  const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
+  const uint column = first_column + at.y;
+  k += at.x;
+  const bool inside = column < args.n && k < end_k;
+  const uint row = inside ? b_row(TRANSPOSE_B ? column : k) : 0, width = TRANSPOSE_B ? args.k : args.n;
+  const vec4 quad = block_quad(args.b, row * block_row_words(width), width / BLOCK_VALUES,
+                               inside ? TRANSPOSE_B ? k : column : 0);
+  return inside ? quad : vec4(0);
+}
+#else
+float load_b(uint column, uint k) {
+  const bool inside = column < args.n && k < end_k;
+  const uint at = b_at(column, k);
+  const float value = b_one(inside ? at : 0);
+  return inside ? value : 0.0;
+}
+
 vec4 load_quad_b(uint i, uint k) {
   if (ALIGNED_B) {
     const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
     const uint column = first_column + at.y;
     k += at.x;
     const bool inside = column < args.n && k < end_k;
-    const vec4 quad = b_quad(inside ? (TRANSPOSE_B ? b_row(column) + k : b_row(k) + column) / 4 : 0);
+    const vec4 quad = b_quad(inside ? b_at(column, k) / 4 : 0);
     return inside ? quad : vec4(0);
   }
   const uvec2 at = slot(i, TRANSPOSE_B);
@@ -90,6 +106,7 @@ vec4 load_quad_b(uint i, uint k) {
   k += at.x;
   return vec4(load_b(column, k), load_b(column + 1, k), load_b(column + 2, k), load_b(column + 3, k));
 }
+#endif
 
 #define STAGE(slice, quad, turn, k_contiguous)                                                          \
   if (turn) {                                                                                           \

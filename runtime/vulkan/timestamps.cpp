@@ -1,0 +1,57 @@
+#include "runtime/vulkan/timestamps.h"
+
+namespace vkformer {
+
+Timestamps::Timestamps(VulkanContext& context, size_t commands) : context_(context), ticks_(commands * 2) {
+  const VkQueryPoolCreateInfo queries{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                      .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                      .queryCount = static_cast<uint32_t>(ticks_.size())};
+  vk_check(vkCreateQueryPool(context_.device.handle(), &queries, nullptr, &queries_), "vkCreateQueryPool");
+}
+
+Timestamps::~Timestamps() { vkDestroyQueryPool(context_.device.handle(), queries_, nullptr); }
+
+double Timestamps::between(uint64_t from, uint64_t to) const {
+  const DeviceFacts& facts = context_.device.facts();
+  const uint64_t mask = facts.timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << facts.timestamp_bits) - 1;
+  return static_cast<double>((to - from) & mask) * static_cast<double>(facts.timestamp_period) * 1e-9;
+}
+
+void Timestamps::keep(RunTimes times) {
+  vk_check(
+      vkGetQueryPoolResults(context_.device.handle(), queries_, 0, static_cast<uint32_t>(ticks_.size()),
+                            ticks_.size() * 8, ticks_.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+      "vkGetQueryPoolResults");
+  Run run{.times = times, .seconds = {}};
+  for (size_t i = 0; i < ticks_.size(); i += 2)
+    run.seconds.push_back(static_cast<float>(between(ticks_[i], ticks_[i + 1])));
+  run.times.device = between(ticks_.front(), ticks_.back());
+  if (const auto clocks = context_.device.clocks())
+    run.times.latency = clocks->host - between(ticks_.front(), clocks->ticks) - times.begin;
+  if (runs_.size() == kept_runs || (first_ && !runs_.empty())) {
+    first_ = false;
+    runs_.erase(runs_.begin());
+  }
+  runs_.push_back(std::move(run));
+}
+
+void Timestamps::keep_plain(RunTimes times) {
+  if (plain_.size() == kept_runs) plain_.erase(plain_.begin());
+  times.timed = false;
+  plain_.push_back(times);
+}
+
+void Timestamps::fill(size_t command, Timing& timing) const {
+  timing.start = between(ticks_.front(), ticks_[2 * command]);
+  timing.seconds = between(ticks_[2 * command], ticks_[2 * command + 1]);
+  for (const Run& run : runs_) timing.recent.push_back(run.seconds[command]);
+}
+
+std::vector<RunTimes> Timestamps::run_times() const {
+  std::vector<RunTimes> all;
+  for (const Run& run : runs_) all.push_back(run.times);
+  all.insert(all.end(), plain_.begin(), plain_.end());
+  return all;
+}
+
+}  // namespace vkformer

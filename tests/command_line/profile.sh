@@ -1,0 +1,34 @@
+# shellcheck shell=bash disable=SC2154
+# Profiles as traces and as pages, and two of them compared. Sourced by tests/command_line.sh.
+
+bench=("$vkformer" bench -m 1x32x2:16:16 --batch 1 --prompt 8 --tokens 4 --repetitions 3)
+accept "${bench[@]}" --profile bench.json
+grep -q '^training: step' out || fail "bench prints no profile of a training step"
+grep -q '^\* timestamps cost' out || fail "a profile does not say what timestamps cost"
+accept "${bench[@]}" --profile bench.html
+grep -q '"name":"decoding of a token"' bench.html || fail "the page has no decoding"
+
+# One kernel of five is a tenth slower, all are a twentieth: clocks do that.
+profile() {
+  local kernels=
+  for kernel in a b c d e; do
+    local time=$1
+    [[ $kernel == c ]] && time=$2
+    kernels+="{\"name\": \"$kernel\", \"dispatches\": 4, \"least\": $time, \"first_half\": $time, \"second_half\": $((time + $3))},"
+  done
+  echo "{\"traceEvents\": [], \"vkformer\": {\"programs\": [{\"name\": \"step\", \"kernels\": [${kernels%,}]}]}}"
+}
+profile 10000 10000 50 >before.json
+profile 10500 11550 50 >after.json
+profile 10500 11550 900 >noisy.json
+accept "$vkformer" profile --compare before.json before.json
+grep -q '^0 of 5 kernels changed' out || fail "a profile differs from itself: $(cat out)"
+accept "$vkformer" profile --compare before.json after.json
+grep -q '^1 of 5 kernels changed' out || fail "not one kernel is named: $(cat out)"
+grep -q '^step: c .* +10.0% .*slower' out || fail "the slowed kernel is not named: $(cat out)"
+accept "$vkformer" profile --compare before.json noisy.json
+grep -q '^0 of 5 kernels changed' out || fail "noise is taken for a change: $(cat out)"
+accept "$vkformer" profile --compare before.json after.json --json
+refuse 1 "is no profile" "$vkformer" profile --compare before.json small.json
+refuse 1 "no kernel in common" "$vkformer" profile --compare before.json bench.json
+refuse 2 "--compare" "$vkformer" profile --compare before.json

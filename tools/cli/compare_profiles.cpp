@@ -1,0 +1,138 @@
+// `vkformer profile --compare`: what became slower or faster between two profiles.
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/output.h"
+
+namespace vkformer {
+
+namespace {
+
+/// A kernel in one program of a profile; microseconds, sums over its dispatches.
+struct KernelTime {
+  int64_t dispatches = 0;
+  double least = 0;
+  double noise = 0;  ///< how far the least times of the two halves of the runs are apart: 0.1 is a tenth
+};
+using KernelTimes = std::map<std::pair<std::string, std::string>, KernelTime>;  ///< by program and kernel
+
+KernelTimes load_times(const std::string& file) {
+  const JsonObject trace = JsonObject::load(file);
+  check(trace.has("vkformer"), "{} is no profile: it has to come from --profile FILE.json", file);
+  KernelTimes times;
+  for (const JsonObject& program : require_objects(require_object(trace, "vkformer"), "programs")) {
+    if (!program.has("kernels")) continue;
+    for (const JsonObject& kernel : require_objects(program, "kernels")) {
+      const auto number = [&](const char* key) { return require_number(kernel, key, 0, 1e15); };
+      const double first = number("first_half"), second = number("second_half");
+      times[{require_string(program, "name"), require_string(kernel, "name")}] = {
+          .dispatches = require_integer(kernel, "dispatches", 1, int64_t{1} << 40),
+          .least = number("least"),
+          .noise = std::abs(first - second) / std::max(1e-3, std::min(first, second))};
+    }
+  }
+  check(!times.empty(), "{} has no timings", file);
+  return times;
+}
+
+struct Change {
+  std::string program, kernel;
+  double before = 0, after = 0;  ///< microseconds
+  double ratio = 1;              ///< apart from what all kernels have in common
+  double noise = 0;              ///< below this a ratio says nothing
+  bool stands_out = false;
+};
+
+struct Comparison {
+  std::vector<Change> changes;  ///< of kernels that both have, the largest difference first
+  std::vector<std::string> only_a, only_b;
+  double before = 0, after = 0;  ///< microseconds, all of these kernels
+  double typical = 1;            ///< median ratio of a kernel: clocks and neighbours change all of them
+};
+
+Comparison compare(const KernelTimes& a, const KernelTimes& b) {
+  Comparison result;
+  const auto title = [](const auto& key) { return key.first + ": " + key.second; };
+  std::vector<double> ratios;
+  for (const auto& [key, before] : a) {
+    const auto found = b.find(key);
+    if (found == b.end() || found->second.dispatches != before.dispatches) {
+      result.only_a.push_back(title(key));
+      if (found != b.end()) result.only_b.push_back(title(key));
+      continue;
+    }
+    const KernelTime& after = found->second;
+    result.before += before.least;
+    result.after += after.least;
+    const double ratio = std::max(after.least, 1e-3) / std::max(before.least, 1e-3);
+    ratios.push_back(ratio);
+    result.changes.push_back({.program = key.first,
+                              .kernel = key.second,
+                              .before = before.least,
+                              .after = after.least,
+                              .ratio = ratio,
+                              .noise = before.noise + after.noise});
+  }
+  for (const auto& [key, time] : b)
+    if (!a.contains(key)) result.only_b.push_back(title(key));
+  check(!ratios.empty(), "the two profiles have no kernel in common");
+  std::ranges::nth_element(ratios, ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2));
+  result.typical = ratios[ratios.size() / 2];
+  for (Change& change : result.changes) {
+    change.ratio /= result.typical;
+    // Least times of few runs scatter by some per cent; what is brief beside the whole scatters more and matters less.
+    const bool matters = std::abs(change.after - change.before * result.typical) > 0.002 * result.before;
+    change.stands_out = matters && std::abs(change.ratio - 1) > std::max(0.05, 2 * change.noise);
+  }
+  std::ranges::sort(result.changes, std::greater{}, [](const Change& c) { return std::abs(c.after - c.before); });
+  return result;
+}
+
+void print_comparison(const Comparison& result) {
+  print("{:<72} {:>11} {:>11} {:>8} {:>8}\n", "program: kernel (op)", "before us", "after us", "change", "noise");
+  int64_t named = 0;
+  for (const Change& change : result.changes) {
+    named += change.stands_out;
+    if (change.stands_out)
+      print("{:<72} {:>11.1f} {:>11.1f} {:>+7.1f}% {:>7.1f}%  {}\n", change.program + ": " + change.kernel,
+            change.before, change.after, 100 * (change.ratio - 1), 100 * change.noise,
+            change.ratio > 1 ? "slower" : "faster");
+  }
+  for (const auto& title : result.only_a) print("{}: only before, or another number of times\n", title);
+  for (const auto& title : result.only_b) print("{}: only after, or another number of times\n", title);
+  print(
+      "{} of {} kernels changed beyond noise; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of which "
+      "{:+.1f} % is what a kernel changed typically and was taken off\n",
+      named, result.changes.size(), result.before, result.after, 100 * (result.after / result.before - 1),
+      100 * (result.typical - 1));
+}
+
+}  // namespace
+
+void compare_profiles(const ProfileFlags& flags) {
+  const Comparison result = compare(load_times(flags.compared[0]), load_times(flags.compared[1]));
+  if (!flags.json) return print_comparison(result);
+  auto rows = nlohmann::json::array();
+  for (const Change& change : result.changes)
+    rows.push_back({{"program", change.program},
+                    {"kernel", change.kernel},
+                    {"before", change.before},
+                    {"after", change.after},
+                    {"ratio", change.ratio},
+                    {"noise", change.noise},
+                    {"stands_out", change.stands_out}});
+  print("{}\n", nlohmann::json{{"kernels", rows},
+                               {"only_before", result.only_a},
+                               {"only_after", result.only_b},
+                               {"before", result.before},
+                               {"after", result.after},
+                               {"typical", result.typical}}
+                    .dump(1));
+}
+
+}  // namespace vkformer

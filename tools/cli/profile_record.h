@@ -1,0 +1,31 @@
+#pragma once
+// What a profiled command measured, as JSON: pages/profile.html draws it, `vkformer profile --compare` reads two.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "runtime/backend.h"
+#include "runtime/tuning.h"
+
+namespace vkformer {
+
+/// {"vkformer": version, "device", "driver", "timestamp_ns", "roof": {..} or null, "programs": [], "pipelines": [..]}:
+/// all but the programs.
+nlohmann::json profile_record(const Backend& backend, const std::optional<Roof>& roof);
+
+/// What was measured of a program that ran with BackendOptions::profile; times in microseconds:
+///  - "host", "plain", "device", "latency", "between": {"least", "median", "most", "runs"} of runs with timestamps and
+///    without, of the device's part, from submission to the first dispatch, and of the host between two runs; null
+///    where there is nothing;
+///  - "kernels": by kernel_title() the number of dispatches, the sums over them of the medians ("us"), of the least
+///    times, and of those of the first and of the second half of the runs; flops, bytes, whether these are only a
+///    bound;
+///  - "dispatches": columns, one value a dispatch: "kernel" and "scope" are indices, "start" and "last" are of the last
+///    run, "us" are medians;
+///  - "memory": bytes, "alive" by dispatch, and "peak", what is alive where most is.
+/// Without timings there is only its "name".
+nlohmann::json program_record(const std::string& title, const Program& program);
+
+/// "matmul_tile (matmul)": one row of a profile.
+std::string kernel_title(const Timing& timing);
+
+}  // namespace vkformer
