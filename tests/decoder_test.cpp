@@ -12,7 +12,7 @@
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/smollm3/smollm3.h"
 #include "tests/config_messages.h"
-#include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 
 #include "models/families/decoder/decoder.h"
 #include "models/families/gpt2/gpt2.h"

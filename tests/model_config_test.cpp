@@ -10,6 +10,7 @@
 #include "models/model.h"
 #include "models/parameters.h"
 #include "models/weights.h"
+#include "runtime/files/safetensors.h"
 #include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
 
