@@ -129,6 +129,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   std::vector<std::string> missing, wrong;
   Finder finder(*files_);
   for (const ParameterSpec& parameter : parameters) {
+    if (parameter.adapter) continue;
     const WeightTensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
     if (!tensor) {
       const bool may_lack = parameter.optional || parameter.anew;

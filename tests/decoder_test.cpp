@@ -30,7 +30,7 @@ const Recorded recorded[] = {{"gemma", make_gemma},     {"gemma2", make_gemma}, 
                              {"phi3_long", make_phi3},  {"olmo2", make_olmo2},  {"smollm3", make_smollm3},
                              {"llama_yarn", make_llama}};
 
-json changed(const std::string& fixture, const json& changes, std::initializer_list<const char*> without = {}) {
+json fixture_with(const std::string& fixture, const json& changes, std::initializer_list<const char*> without = {}) {
   json config = JsonObject::load(fixtures / fixture / "config.json").value();
   for (const char* key : without) config.erase(key);
   config.update(changes);
@@ -51,7 +51,7 @@ json written(const Recorded& family, const json& config) {
 TEST_CASE("configs of decoders mean the same in each spelling", "[config][decoder]") {
   for (const Recorded& family : recorded) {
     INFO(family.fixture);
-    const json current = written(family, changed(family.fixture, {}));
+    const json current = written(family, fixture_with(family.fixture, {}));
     CHECK(current == written(family, JsonObject::load(fixtures / family.fixture / "config_legacy.json").value()));
     CHECK(current == written(family, current));
   }
@@ -62,19 +62,19 @@ TEST_CASE("layers have windows by their types, or by each family's rule", "[conf
   const auto types = [](const Recorded& family, const json& config) { return written(family, config)["layer_types"]; };
   const Recorded gemma{"gemma2", make_gemma}, qwen3{"qwen3", make_qwen3}, smollm3{"smollm3", make_smollm3};
   const std::initializer_list<const char*> untold = {"layer_types"};
-  CHECK(types(gemma, changed("gemma2", {{"num_hidden_layers", 4}}, untold)) == json{local, global, local, global});
-  CHECK(types(gemma, changed("gemma2", {{"layer_types", {global, local, local}}})) == json{global, local, local});
-  CHECK(types(gemma, changed("gemma3", {{"num_hidden_layers", 7}}, untold)) ==
+  CHECK(types(gemma, fixture_with("gemma2", {{"num_hidden_layers", 4}}, untold)) == json{local, global, local, global});
+  CHECK(types(gemma, fixture_with("gemma2", {{"layer_types", {global, local, local}}})) == json{global, local, local});
+  CHECK(types(gemma, fixture_with("gemma3", {{"num_hidden_layers", 7}}, untold)) ==
         json{local, local, local, local, local, global, local});
-  CHECK(types(gemma, changed("gemma3", {{"sliding_window_pattern", 2}}, untold)) == json{local, global, local});
+  CHECK(types(gemma, fixture_with("gemma3", {{"sliding_window_pattern", 2}}, untold)) == json{local, global, local});
   const json upper =
-      changed("qwen3", {{"use_sliding_window", true}, {"sliding_window", 7}, {"max_window_layers", 1}}, untold);
+      fixture_with("qwen3", {{"use_sliding_window", true}, {"sliding_window", 7}, {"max_window_layers", 1}}, untold);
   CHECK(types(qwen3, upper) == json{global, local});
   CHECK(written(qwen3, upper)["max_window_layers"] == 1);
-  CHECK(types(smollm3, changed("smollm3", {{"use_sliding_window", true}, {"sliding_window", 7}}, untold)) ==
+  CHECK(types(smollm3, fixture_with("smollm3", {{"use_sliding_window", true}, {"sliding_window", 7}}, untold)) ==
         json{global, local});
-  CHECK(written(smollm3, changed("smollm3", {{"num_hidden_layers", 5}},
-                                 {"layer_types", "no_rope_layers"}))["no_rope_layers"] == json{1, 1, 1, 0, 1});
+  CHECK(written(smollm3, fixture_with("smollm3", {{"num_hidden_layers", 5}},
+                                      {"layer_types", "no_rope_layers"}))["no_rope_layers"] == json{1, 1, 1, 0, 1});
 }
 
 TEST_CASE("yarn interpolates between the columns that turn often and those that turn seldom", "[config][decoder]") {
@@ -120,7 +120,7 @@ TEST_CASE("longrope has factors for short texts and for long ones", "[config][de
 TEST_CASE("wrong configs of decoders name the file and the key", "[config][decoder]") {
   const auto says = [](const std::string& fixture, const json& changes, const std::string& word) {
     INFO(fixture << " " << changes.dump());
-    check_refused(changed(fixture, changes), word);
+    check_refused(fixture_with(fixture, changes), word);
   };
   says("gemma", {{"use_bidirectional_attention", true}}, "use_bidirectional_attention");
   says("gemma2", {{"attn_logit_softcapping", "x"}}, "attn_logit_softcapping");
@@ -137,7 +137,7 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("smollm3", {{"no_rope_layers", {1}}}, "no_rope_layers");
   says("smollm3", {{"no_rope_layers", {1, 2}}}, "no_rope_layers");
   says("phi3", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.2}}}}, "3 columns");
-  json parameters = changed("phi3_long", {})["rope_parameters"];
+  json parameters = fixture_with("phi3_long", {})["rope_parameters"];
   for (const json& factors : {json{1, 2}, json{1, 2, 3, 4}, json{1, "x", 3}, json{1, 0, 3}, json(nullptr), json("x")}) {
     parameters["long_factor"] = factors;
     says("phi3_long", {{"rope_parameters", parameters}}, "long_factor");
