@@ -1,7 +1,7 @@
 #include "models/chat/chat_files.h"
 
+#include "models/model_files.h"
 #include "runtime/check.h"
-#include "runtime/files/json_file.h"
 #include "runtime/files/mapped_file.h"
 
 namespace vkformer {
@@ -33,8 +33,8 @@ std::optional<ChatTemplate> find_chat_template(const std::filesystem::path& fold
   if (const auto path = folder / "chat_template.jinja"; std::filesystem::exists(path))
     return ChatTemplate(content_of(path), path.string());
   for (const char* name : {"tokenizer_config.json", "chat_template.json"})
-    if (const auto path = folder / name; std::filesystem::exists(path))
-      if (auto found = template_in(JsonObject::load(path), kind)) return found;
+    if (has_model_json(folder, name))
+      if (auto found = template_in(load_model_json(folder, name), kind)) return found;
   return {};
 }
 
@@ -48,8 +48,8 @@ ChatTemplate chat_template_named(const std::string& file_or_name) {
 nlohmann::ordered_json special_token_variables(const std::filesystem::path& folder) {
   nlohmann::ordered_json tokens = nlohmann::ordered_json::object();
   for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
-    if (!std::filesystem::exists(folder / name)) continue;
-    const JsonObject json = JsonObject::load(folder / name);
+    if (!has_model_json(folder, name)) continue;
+    const JsonObject json = load_model_json(folder, name);
     for (const char* key :
          {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
       const auto field = json.value().find(key);

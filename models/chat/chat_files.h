@@ -1,5 +1,5 @@
 #pragma once
-// Where model folders keep their chat template, and the special tokens that it writes.
+// Where model folders and GGUF files keep their chat template, and the special tokens that it writes.
 
 #include <filesystem>
 #include <optional>
@@ -9,8 +9,8 @@
 namespace vkformer {
 
 /// The template of a folder: chat_template.jinja, else "chat_template" of tokenizer_config.json (the text, or of a list
-/// of named ones that which is called `kind`, else "default"), else of chat_template.json; nothing where there is none.
-/// Throws Error for files that are not what they should be, and like ChatTemplate.
+/// of named ones that which is called `kind`, else "default"), else of chat_template.json; of a GGUF file its own;
+/// nothing where there is none. Throws Error for files that are not what they should be, and like ChatTemplate.
 std::optional<ChatTemplate> find_chat_template(const std::filesystem::path& folder, std::string_view kind = "default");
 
 /// A template's file or the name of one that is built in: "chatml". Throws Error when it is neither.

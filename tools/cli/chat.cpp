@@ -2,6 +2,7 @@
 
 #include "models/chat/chat_files.h"
 #include "models/generation/beam_search.h"
+#include "models/model_files.h"
 #include "runtime/check.h"
 #include "tools/cli/chat_commands.h"
 #include "tools/cli/chat_input.h"
@@ -26,7 +27,7 @@ ChatTemplate template_for(const ChatFlags& flags, const std::filesystem::path& f
 
 /// What llama.cpp takes where nobody says anything.
 void take_usual_sampling(GenerationConfig& config, const ChatFlags& flags, const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / "generation_config.json")) return;
+  if (has_model_json(folder, "generation_config.json")) return;
   const auto given = [&](const char* name) { return flags.given.contains(name); };
   if (given("--temp") && flags.sampling.temperature == 0) return;
   config.do_sample = config.temperature_last = true;
@@ -61,7 +62,8 @@ void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts
       [&] {
         if (flags.show_prompt && !std::exchange(shown, true)) show_prompt(talk.prompt(), tokenizer);
         if (prompts.left_out() > left_out && !flags.common.quiet)
-          say("(the context is full: the first {} questions are left out from here on)", prompts.left_out());
+          say("(the context is full: the oldest {} of {} questions are left out from here on)", prompts.left_out(),
+              talk.history().turns());
       });
   print("\n");
   check_output();

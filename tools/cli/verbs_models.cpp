@@ -8,7 +8,9 @@ namespace vkformer {
 namespace {
 
 void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
-  add_weight_dtype(command, flags.dtype, "of the weights in the device's memory");
+  flags.dtype.clear();
+  add_weight_dtype(command, flags.dtype,
+                   "of the weights in the device's memory (default: f32; of a .gguf the file's own)");
 }
 
 void add_adapter(CLI::App& command, std::string& folder) {
@@ -59,8 +61,10 @@ void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
                   "the same for each time that the token came; 0: off")
       ->check(CLI::Range(-1e3, 1e3))
       ->capture_default_str();
-  command.add_option("--logit-bias", flags.logit_bias,
-                     "added to the logit of a token: ID+VALUE or ID-VALUE, also ID-inf");
+  command
+      .add_option("--logit-bias", flags.logit_bias,
+                  "added to the logit of a token: ID+VALUE or ID-VALUE, also ID-inf; again for more")
+      ->allow_extra_args(false);
   command.add_option("--seed", flags.seed, "of the draws (default: a new one, printed)")
       ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
 }
@@ -199,7 +203,7 @@ void add_chat(CLI::App& app) {
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "answers only");
   add_tuning_flag(*command, flags->common);
-  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   command->add_option("-p,--prompt", flags->prompt, "one question; the command ends with its answer");
   command->add_option("--system", flags->system, "what the model is told before the conversation");
   command
