@@ -63,7 +63,7 @@ const Function& function_of(const Op& op) {
 }
 
 bool has_factor(const Function& function) {
-  return function.number >= elementwise_scale;  // softcap and its gradient, too
+  return function.number >= elementwise_scale && function.number <= elementwise_softcap_backward;
 }
 
 double factor_of(const Node& node) { return has_factor(function_of(*node.op)) ? node.number("factor") : 1; }

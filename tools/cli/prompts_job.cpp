@@ -186,7 +186,7 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   job.summary += fmt::format("\nthe first, what is learned in brackets:{}", shown(training.front(), tokenizer));
   const int64_t positions = std::min(flags.context, std::max(all_positions(training), all_positions(validation)));
   if (!flags.resume && !flags.given.contains("--batch"))
-    flags.batch = std::max<int64_t>(1, flags.batch_tokens / positions);
+    flags.batch = std::max<int64_t>(1, std::min(flags.batch_tokens, all_positions(training)) / positions);
   auto data = std::make_unique<PackedTexts>(
       std::move(training), std::move(validation),
       PackedTexts::Settings{.rows = flags.batch, .positions = positions, .seed = flags.settings.seed});

@@ -162,15 +162,14 @@ void check_metric(const TrainFlags& flags, const TrainJob& job) {
         known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
-/// ", 12288 of them trained, the others kept as bf16"
+/// ", 12288 of them trained (LoRA), the others kept as bf16": most of them.
 std::string adapter_text(const Model& model) {
   if (!model.adapter) return "";
   int64_t trained = 0;
-  DType kept = DType::f32;
-  for (const ParameterSpec& parameter : model.parameters) {
-    if (parameter.adapter) trained += parameter.shape.elements();
-    if (parameter.dtype != DType::f32) kept = parameter.dtype;
-  }
+  std::map<DType, int64_t> elements;  // of frozen parameters
+  for (const ParameterSpec& parameter : model.parameters)
+    (parameter.adapter ? trained : elements[parameter.dtype]) += parameter.shape.elements();
+  const DType kept = std::ranges::max_element(elements, {}, [](const auto& of) { return of.second; })->first;
   return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
 }
 
