@@ -8,6 +8,7 @@
 #include "shaders/expert_matmul/expert_matmul.args.h"
 #include "shaders/expert_matmul/expert_problem.h"
 #include "shaders/matmul/gpu/vector.h"
+#include "shaders/matmul/software/shared_loads.h"
 
 namespace vkformer {
 
@@ -86,20 +87,56 @@ bool tile_pays(const ExpertProblem& p, const DeviceFacts& facts) {
          block_count(p, tile.side, tile.side) >= 2 * cores;
 }
 
-/// Whether an operand's rows, which lie at multiples of their length, start at whole quads.
-bool aligned(uint64_t address, int64_t columns, DType type) {
-  return is_blocks(type) || (address % static_cast<uint64_t>(4 * size_of(type)) == 0 && columns % 4 == 0);
+/// Whether an operand's rows, which lie at multiples of their length, start at multiples of so many values.
+bool aligned(uint64_t address, int64_t columns, DType type, int64_t values) {
+  const auto bytes = static_cast<uint64_t>(values * size_of(type));
+  return is_blocks(type) || (address % bytes == 0 && columns % values == 0);
+}
+bool a_aligned(const ExpertProblem& p, const ExpertMatmulArgs& args, int64_t values) {
+  return aligned(args.a, p.backward ? p.m : p.k, DType::f32, values);
+}
+bool b_aligned(const ExpertProblem& p, const ExpertMatmulArgs& args, int64_t values) {
+  return aligned(args.b, p.transpose_b ? p.k : p.n, p.b_type, values);
 }
 
 template <const ExpertTile& tile>
 Launch tile_launch(const DeviceFacts& facts, const ExpertProblem& p, const ExpertMatmulArgs& args) {
-  const bool aligned_a = aligned(args.a, p.backward ? p.m : p.k, DType::f32);
-  const bool aligned_b = aligned(args.b, p.transpose_b ? p.k : p.n, p.b_type);
   return {.kernel = "expert_tile",
           .variant = variant_of(p),
           .constants = {0, tile.invocations(), tile.side, tile.quads, tile.quads, tile.slice, 1, p.backward,
-                        p.transpose_b, aligned_a, aligned_b},
+                        p.transpose_b, a_aligned(p, args, 4), b_aligned(p, args, 4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(block_count(p, tile.side, tile.side)))};
+}
+
+// --- "lanes": tiles in the registers of a subgroup ---
+
+struct LaneTile {
+  uint32_t rows, columns;
+};
+
+/// As high as an expert's rows, in few sizes; of many rows as many sums as there are registers, see matmul's
+/// lane_tile().
+LaneTile lane_tile(const ExpertProblem& p, const DeviceFacts& facts) {
+  const int64_t rows = usual_rows(p);
+  if (rows < 8) return {rows < 2 ? 1u : 4u, 64};
+  return facts.cpu_registers < 32 ? LaneTile{16, 32} : LaneTile{32, 64};
+}
+
+std::string_view long_word_variant_of(const ExpertProblem& p) {
+  return p.b_type == DType::f16 ? "f32_f16_int64" : p.b_type == DType::bf16 ? "f32_bf16_int64" : "f32_int64";
+}
+
+bool lanes_are_legal(const ExpertProblem&, const DeviceFacts& facts) { return lanes_legal(facts); }
+bool on_cpus_with_long_words(const ExpertProblem&, const DeviceFacts& facts) { return facts.is_cpu() && facts.int64; }
+
+Launch lanes_launch(const DeviceFacts& facts, const ExpertProblem& p, const ExpertMatmulArgs& args) {
+  const LaneTile tile = lane_tile(p, facts);
+  return {.kernel = "expert_lanes",
+          .variant = facts.int64 ? long_word_variant_of(p) : variant_of(p),
+          .constants = {facts.subgroup_size, tile.rows, tile.columns / facts.subgroup_size, p.backward, p.transpose_b,
+                        a_aligned(p, args, 2), b_aligned(p, args, 8 / size_of(p.b_type))},
+          .groups = spread_groups(facts, static_cast<uint64_t>(block_count(p, tile.rows, tile.columns))),
+          .subgroup_size = required_subgroup(facts)};
 }
 
 // --- straight from memory ---
@@ -115,6 +152,10 @@ Launch direct_launch(const DeviceFacts& facts, const ExpertProblem& p, const Exp
 
 bool always(const ExpertProblem&, const DeviceFacts&) { return true; }
 bool on_gpus(const ExpertProblem&, const DeviceFacts& facts) { return !facts.is_cpu(); }
+/// Kernels for CPUs do not read blocks.
+bool on_gpus_or_blocks(const ExpertProblem& p, const DeviceFacts& facts) {
+  return on_gpus(p, facts) || is_blocks(p.b_type);
+}
 
 /// Rows go from special to general. Those that do not go first come behind, from the last row up.
 struct ExpertKernel {
@@ -128,10 +169,12 @@ struct ExpertKernel {
 };
 
 constexpr ExpertKernel kernels[] = {
-    {"vector", KernelRoom::gpu, vector_is_legal, on_gpus, true, nullptr},
+    {"vector", KernelRoom::gpu, vector_is_legal, on_gpus_or_blocks, true, nullptr},
     {"tile128", KernelRoom::gpu, tile_fits<tile128>, tile_pays<tile128>, true, tile_launch<tile128>},
     {"tile64", KernelRoom::gpu, tile_fits<tile64>, tile_pays<tile64>, true, tile_launch<tile64>},
-    {"tile32", KernelRoom::gpu, tile_fits<tile32>, on_gpus, true, tile_launch<tile32>},
+    {"tile32", KernelRoom::gpu, tile_fits<tile32>, on_gpus_or_blocks, true, tile_launch<tile32>},
+    {"lanes", KernelRoom::cpu, lanes_are_legal, on_cpus_with_long_words, false, lanes_launch},
+    // Without int64 it is SwiftShader, which unrolls nothing.
     {"direct", KernelRoom::any, always, always, false, direct_launch},
 };
 
@@ -201,6 +244,8 @@ void record_experts(Recorder& recorder, const Node& node) {
   const uint64_t a = recorder.address(node.inputs[0]), b = recorder.address(node.inputs[1]);
   const ExpertMatmulArgs args{.a = a,
                               .b = b,
+                              .a_pairs = a,
+                              .b_pairs = b,
                               .a_quads = a,
                               .b_quads = b,
                               .y = recorder.address(node.outputs[0]),

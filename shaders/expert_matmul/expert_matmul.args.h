@@ -21,7 +21,9 @@ struct ExpertOrderArgs {
 struct ExpertMatmulArgs {
   A_ELEMENTS a;
   B_ELEMENTS b;     ///< [E, K, N], transposed [E, N, K]; with TRANSPOSE_A rows [N]
-  A_QUADS a_quads;  ///< the same addresses, read only by kernels told that every row is aligned
+  A_PAIRS a_pairs;  ///< the same addresses, read only by kernels told that every row is aligned
+  B_PAIRS b_pairs;
+  A_QUADS a_quads;
   B_QUADS b_quads;
   Floats y;
   Ints a_places;  ///< [pairs], by place in the list: which row of A, and of B with TRANSPOSE_A

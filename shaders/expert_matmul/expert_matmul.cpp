@@ -107,7 +107,7 @@ std::vector<Case> cases() {
     add({61, 2}, false, 3, 72, 20, transposed, {.first = 1});
     add({131, 2}, true, 29, 12, 100, transposed);
     add({1, 8}, true, 31, 96, 56, transposed);
-    add({3, 2}, false, 5, 35, 1030, transposed);
+    add({3, 2}, false, 5, 36, 1030, transposed);
     add({67, 1}, true, 4, 19, 67, transposed);
   }
   // 16-bit weights: whole quads in one type, odd rows in the other; few pairs as a generator has them.

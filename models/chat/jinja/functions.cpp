@@ -39,7 +39,7 @@ Value dict(const Arguments& arguments) {
 }
 
 Value strftime_now(const Arguments& arguments) {
-  const std::string& format = Parameters("strftime_now", arguments, {"format"}).text(0);
+  const std::string format = Parameters("strftime_now", arguments, {"format"}).text(0);
   check(format.size() <= 200, "strftime_now: a format of {} bytes is too long", format.size());
   for (size_t at = format.find('%'); at != format.npos; at = format.find('%', at + 2))
     check(at + 1 < format.size() &&

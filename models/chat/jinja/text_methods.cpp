@@ -107,19 +107,19 @@ Value join_method(Budget& budget, const Value& object, const Arguments& argument
 }
 
 Value removeprefix(Budget&, const Value& object, const Arguments& arguments) {
-  const std::string& prefix = Parameters("a text's removeprefix", arguments, {"prefix"}).text(0);
+  const std::string prefix = Parameters("a text's removeprefix", arguments, {"prefix"}).text(0);
   return object.text().starts_with(prefix) ? object.text().substr(prefix.size()) : object.text();
 }
 
 Value removesuffix(Budget&, const Value& object, const Arguments& arguments) {
-  const std::string& suffix = Parameters("a text's removesuffix", arguments, {"suffix"}).text(0);
+  const std::string suffix = Parameters("a text's removesuffix", arguments, {"suffix"}).text(0);
   const std::string& text = object.text();
   return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
 }
 
 template <bool from_right>
 Value partition_method(Budget&, const Value& object, const Arguments& arguments) {
-  const std::string& separator = Parameters("a text's partition", arguments, {"sep"}).text(0);
+  const std::string separator = Parameters("a text's partition", arguments, {"sep"}).text(0);
   check(!separator.empty(), "a text can't be split at an empty one");
   const std::string& text = object.text();
   const size_t at = from_right ? text.rfind(separator) : text.find(separator);
