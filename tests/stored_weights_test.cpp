@@ -127,7 +127,7 @@ TEST_CASE("weights stored in blocks compute what the same values in f32 do", "[e
         Model stored = model;
         store_weights_as(stored, dtype);
         const DType fitting = dtype == DType::q8_0 ? DType::q8_0 : DType::q5_0;  // rows of 64 and 96
-        CHECK(std::ranges::count(stored.parameters, fitting, &ParameterSpec::dtype) > 8);
+        CHECK(std::ranges::count(stored.parameters, fitting, &ParameterSpec::dtype) > 6);
         CHECK(std::ranges::count(stored.parameters, true, &ParameterSpec::turned) ==
               (config == gpt2_of_blocks ? 8 : 0));
         check_stored(*backend, model, stored);
