@@ -33,8 +33,9 @@ std::optional<StoredType> stored_for(const Node& node, size_t i, DType dtype) {
     stored.attributes.set("transpose_b", true);
   }
   const DType fitting = fitting_type(dtype, stored.in(i).columns());
-  if (!takes(stored, i, fitting)) return {};
-  return StoredType{fitting, turned};
+  if (takes(stored, i, fitting)) return StoredType{fitting, turned};
+  if (is_blocks(dtype) && takes(node, i, DType::f16)) return StoredType{DType::f16};
+  return {};
 }
 
 }  // namespace

@@ -7,8 +7,8 @@ namespace vkformer {
 
 /// Gives the parameters that a text generator reads only as weights of products and as embedding tables the type
 /// `dtype`; others, like norms, stay f32. Blocks lie along what products sum over: a weight stored the other way round
-/// is kept transposed. Where rows are no whole blocks, the type is fitting_type()'s. Throws Error for a model that does
-/// not write text.
+/// is kept transposed. Where rows are no whole blocks, the type is fitting_type()'s; where an op takes none, f16.
+/// Throws Error for a model that does not write text.
 void store_weights_as(Model& model, DType dtype);
 
 /// The type that a parameter should have, f32 where it is to stay; `turned`: its blocks would be those of the
