@@ -7,6 +7,7 @@
 
 #include "models/families/registry.h"
 #include "models/generation/stored_weights.h"
+#include "models/model_files.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/cli/job_kinds.h"
@@ -20,8 +21,9 @@
 
 namespace vkformer {
 
-std::string config_file(const TrainFlags& flags) {
-  return flags.from.empty() ? flags.config : (resolve_model_folder(flags.from) / "config.json").string();
+JsonObject config_of(const TrainFlags& flags) {
+  return flags.from.empty() ? JsonObject::load(flags.config)
+                            : load_model_json(resolve_model_folder(flags.from), "config.json");
 }
 
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
@@ -30,13 +32,13 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
     if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
     return model;
   }
-  const std::string file = config_file(flags);
-  nlohmann::json config = JsonObject::load(file).value();
+  const JsonObject file = config_of(flags);
+  nlohmann::json config = file.value();
   config.update(changes);
-  Model model = make_model(JsonObject::parse(config.dump(), file));
+  Model model = make_model(JsonObject::make(config, file.name()));
   if (flags.dropout >= 0) {
     for (const std::string& key : model.dropout_keys) config[key] = flags.dropout;
-    model = make_model(JsonObject::parse(config.dump(), file));
+    model = make_model(JsonObject::make(config, file.name()));
   }
   if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
   return model;
