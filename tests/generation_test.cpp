@@ -125,6 +125,8 @@ TEST_CASE("the likeliest tokens are all that a search without rules needs", "[ge
   for (const double top_p : {1.0, 0.6})
     for (uint32_t seed = 0; seed < 20; ++seed) {
       config.top_p = top_p;
+      config.min_p = seed % 3 == 0 ? 0.2 : 0;
+      config.temperature_last = seed % 2 == 0;
       config.seed = seed;
       CHECK(run(config, true) == run(config, false));
     }
@@ -135,6 +137,9 @@ TEST_CASE("the likeliest tokens are all that a search without rules needs", "[ge
   CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 100}) == vocabulary);
   CHECK(choices({.max_new_tokens = 9, .num_beams = 2}) == 0);
   CHECK(choices({.max_new_tokens = 9, .repetition_penalty = 1.1}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .recent_penalties = {.presence = 0.5}}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .logit_bias = {{3, 1}}}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 13, .min_p = 0.1}) == 13);
   CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3}}) == 0);
 }
 

@@ -204,8 +204,9 @@ TEST_CASE("shards of a GGUF model are one", "[gguf]") {
 TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") {
   const TemporaryFolder folder;
   for (const char* fixture :
-       {"llama", "llama_linear", "mistral", "qwen2", "gpt2", "gpt_neox", "gpt_neox_sequential", "bert_cls", "t5",
-        "t5_v11", "qwen3", "olmo2", "phi3", "qwen3_moe", "smollm3", "llama_yarn", "phi3_long", "phi3_short", "gemma", "gemma2", "gemma3"}) {
+       {"llama",    "llama_linear", "mistral",   "qwen2",      "gpt2",  "gpt_neox", "gpt_neox_sequential",
+        "bert_cls", "t5",           "t5_v11",    "qwen3",      "olmo2", "phi3",     "qwen3_moe",
+        "smollm3",  "llama_yarn",   "phi3_long", "phi3_short", "gemma", "gemma2",   "gemma3"}) {
     if (!std::filesystem::exists(fixtures / fixture)) continue;
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");

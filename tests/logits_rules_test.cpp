@@ -39,7 +39,7 @@ TEST_CASE("generation_config.json is read with Hugging Face's names", "[generati
     "pad_token_id": 0, "bos_token_id": 1, "decoder_start_token_id": 9, "forced_bos_token_id": 11,
     "forced_eos_token_id": 2, "bad_words_ids": [[96], [3, 4]], "suppress_tokens": [5, 6],
     "begin_suppress_tokens": [7], "renormalize_logits": true, "no_repeat_ngram_size": 3, "repetition_penalty": 1.2,
-    "do_sample": true, "temperature": 0.7, "top_k": 10, "top_p": 0.9, "transformers_version": "5.0", "use_cache": true,
+    "do_sample": true, "temperature": 0.7, "top_k": 10, "top_p": 0.9, "min_p": 0.05, "transformers_version": "5.0", "use_cache": true,
     "num_beam_groups": 1, "diversity_penalty": 0.0, "encoder_no_repeat_ngram_size": 0, "typical_p": 1.0,
     "constraints": null, "force_words_ids": []
   })");
@@ -66,6 +66,8 @@ TEST_CASE("generation_config.json is read with Hugging Face's names", "[generati
   CHECK(c.temperature == 0.7);
   CHECK(c.top_k == 10);
   CHECK(c.top_p == 0.9);
+  CHECK(c.min_p == 0.05);
+  CHECK_FALSE(c.temperature_last);
 }
 
 TEST_CASE("absent and null keys keep the defaults, negative ids are none", "[generation_config]") {
@@ -128,8 +130,8 @@ TEST_CASE("what would change the result and is not implemented is refused", "[ge
   for (const char* setting :
        {R"("num_beam_groups": 2)", R"("diversity_penalty": 0.5)", R"("penalty_alpha": 0.6)",
         R"("encoder_repetition_penalty": 1.2)", R"("encoder_no_repeat_ngram_size": 3)", R"("guidance_scale": 1.5)",
-        R"("min_p": 0.05)", R"("typical_p": 0.9)", R"("epsilon_cutoff": 1e-4)", R"("eta_cutoff": 1e-4)",
-        R"("constraints": [1])", R"("force_words_ids": [[1]])", R"("sequence_bias": [[[1], 2.5]])",
+        R"("typical_p": 0.9)", R"("epsilon_cutoff": 1e-4)", R"("eta_cutoff": 1e-4)", R"("constraints": [1])",
+        R"("force_words_ids": [[1]])", R"("sequence_bias": [[[1], 2.5]])",
         R"("exponential_decay_length_penalty": [3, 1.1])", R"("forced_decoder_ids": [[1, 2]])",
         R"("stop_strings": "a")", R"("watermarking_config": {"bias": 2})", R"("dola_layers": "low")"}) {
     const std::string text = setting, key = text.substr(0, text.find(':'));
@@ -191,6 +193,30 @@ TEST_CASE("no end id before the least length", "[logits_rules]") {
 TEST_CASE("the repetition penalty takes each id once, prompt included", "[logits_rules]") {
   const GenerationConfig config{.repetition_penalty = 2};
   CHECK(ruled(config, {0, 3, 3, 1, 3}, 1, {4, -1, 5, -3, 0}) == std::vector<double>{2, -2, 5, -6, 0});
+}
+
+TEST_CASE("penalties of recent tokens are llama.cpp's", "[logits_rules]") {
+  // logit <= 0: times the penalty, else divided; less count * frequency + presence.
+  const std::vector<int32_t> ids{3, 0, 1, 1, 2};
+  const std::vector<double> scores{4, -1, 0, 5, 6};
+  GenerationConfig config{.recent_penalties = {.repeat = 2, .presence = 0.5, .frequency = 0.25}};
+  CHECK(ruled(config, ids, 1, scores) == std::vector<double>{1.25, -3, -0.75, 1.75, 6});
+  config.recent_penalties.last = 3;  // 1, 1, 2
+  CHECK(ruled(config, ids, 1, scores) == std::vector<double>{4, -3, -0.75, 5, 6});
+  config.recent_penalties.last = 0;
+  CHECK(ruled(config, ids, 1, scores) == scores);
+  CHECK(LogitsRules(config, 1, 5).none());
+  config.recent_penalties.last = -1;
+  CHECK_FALSE(LogitsRules(config, 1, 5).none());
+}
+
+TEST_CASE("biases are added before penalties", "[logits_rules]") {
+  const GenerationConfig config{.recent_penalties = {.repeat = 2}, .logit_bias = {{0, 5}, {1, banned}, {0, 1}}};
+  CHECK(ruled(config, {0}, 1, {-4, 1, 2}) == std::vector<double>{1, banned, 2});
+  CHECK_THAT(error_of([] {
+               LogitsRules({.logit_bias = {{3, 1}}}, 1, 3);
+             }),
+             ContainsSubstring("logit bias: token 3 is outside the vocabulary of 3"));
 }
 
 TEST_CASE("no n-gram comes twice", "[logits_rules]") {

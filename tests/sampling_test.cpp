@@ -49,6 +49,29 @@ TEST_CASE("top-k and top-p drop the tail", "[sampling]") {
   CHECK(draw(logits, {.top_p = 0.0}).size() == 1);
 }
 
+TEST_CASE("min-p drops what is unlikely beside the likeliest", "[sampling]") {
+  const std::vector<float> logits{0, std::log(4.0f), std::log(3.0f), std::log(2.0f)};  // 0.1 0.4 0.3 0.2
+  CHECK(draw(logits, {.min_p = 0.3}).size() == 3);
+  CHECK(draw(logits, {.min_p = 0.6}).size() == 2);
+  CHECK(draw(logits, {.min_p = 1}).size() == 1);
+  CHECK(draw(logits, {.top_k = 2, .min_p = 0.1}).size() == 2);
+  // Of probabilities after the temperature, as in transformers: squared, 0.2 is a quarter of 0.4.
+  CHECK(draw(logits, {.temperature = 0.5, .min_p = 0.3}).size() == 2);
+}
+
+TEST_CASE("in llama.cpp's order the temperature comes last", "[sampling]") {
+  const std::vector<float> logits{0, std::log(4.0f), std::log(3.0f), std::log(2.0f)};  // 0.1 0.4 0.3 0.2
+  // Cold, the first alone reaches top_p; before that two are needed.
+  CHECK(draw(logits, {.temperature = 0.2, .top_p = 0.65}).size() == 1);
+  const auto counts = draw(logits, {.temperature = 0.5, .top_p = 0.65, .temperature_last = true});
+  CHECK(counts.size() == 2);
+  CHECK(std::abs(counts.at(1) - 2560) < 122);  // 16 : 9
+  CHECK(draw(logits, {.temperature = 0.5, .min_p = 0.3, .temperature_last = true}).size() == 3);
+  // Without top-p and min-p the order is nothing.
+  CHECK(draw(logits, {.temperature = 0.7, .top_k = 3}) ==
+        draw(logits, {.temperature = 0.7, .top_k = 3, .temperature_last = true}));
+}
+
 TEST_CASE("what is banned is never drawn", "[sampling]") {
   const float none = -std::numeric_limits<float>::infinity();
   const auto counts = draw({none, 0, none, 0, none}, {.seed = 2});

@@ -413,6 +413,8 @@ void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& confi
   const uint32_t width = integer_in(config, "hidden_size") / integer_in(config, "num_attention_heads");
   const double share = config.value("rotary_pct", 0.25);
   pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
+  if (!config.contains("rope_theta"))  // transformers' older name
+    pairs.add_number(prefix + "rope.freq_base", config.value("rotary_emb_base", 10000.0f));
   add_rotary(pairs, prefix, config);
 }
 

@@ -22,6 +22,7 @@ class WeightFiles : public WeightSource {
   explicit WeightFiles(const std::filesystem::path& path);
 
   const std::string& name() const override { return name_; }
+  const std::list<SafetensorsFile>& files() const { return files_; }
   size_t file_count() const override { return files_.size(); }
   uint64_t bytes() const override;
 

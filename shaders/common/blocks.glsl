@@ -3,7 +3,7 @@
 // Rows of encoded blocks as a device keeps them (runtime/encoding/planes.h); -DBLOCKS=BLOCKS_* says of which type. A value
 // is (code - ZERO) * step - minimum, with one step and minimum for each GROUP of values. Codes come four at a time, a
 // byte each, in two ways:
-//   block_quad()               four neighbours, anywhere
+//   block_quad()               four neighbours, anywhere; block_value() one of them
 //   load_grain(), grain_quad() GRAIN values that lie in one vector of 16 bytes, for streams of whole rows
 // `blocks` is always their number in a row, `start` the row's first word, and positions are counted in values.
 #include "shaders/common/shared.h"
@@ -207,6 +207,12 @@ uint quad_codes(Halves data, uint start, uint blocks, uint column) {
 
 vec4 block_quad(Halves data, uint start, uint blocks, uint column) {
   return decoded(quad_codes(data, start, blocks, column), group_step(data, start, blocks, column / GROUP));
+}
+
+float block_value(Halves data, uint start, uint blocks, uint column) {
+  const vec4 quad = block_quad(data, start, blocks, column / 4 * 4);
+  const vec2 pair = column % 4 < 2 ? quad.xy : quad.zw;
+  return column % 2 == 0 ? pair.x : pair.y;
 }
 
 // --- whole vectors ---

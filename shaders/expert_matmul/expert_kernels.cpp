@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "shaders/common/block_variants.h"
 #include "shaders/expert_matmul/expert_matmul.args.h"
 #include "shaders/expert_matmul/expert_problem.h"
 #include "shaders/matmul/gpu/vector.h"
@@ -21,6 +22,7 @@ int64_t block_count(const ExpertProblem& p, int64_t rows, int64_t columns) {
 }
 
 std::string_view variant_of(const ExpertProblem& p) {
+  if (is_blocks(p.b_type)) return variant_of_blocks(p.b_type);
   return p.b_type == DType::f16 ? "f32_f16" : p.b_type == DType::bf16 ? "f32_bf16" : "f32";
 }
 
@@ -84,9 +86,9 @@ bool tile_pays(const ExpertProblem& p, const DeviceFacts& facts) {
          block_count(p, tile.side, tile.side) >= 2 * cores;
 }
 
-/// Of both operands and for both kinds of rows: they start at whole quads, at multiples of their length.
+/// Whether an operand's rows, which lie at multiples of their length, start at whole quads.
 bool aligned(uint64_t address, int64_t columns, DType type) {
-  return address % static_cast<uint64_t>(4 * size_of(type)) == 0 && columns % 4 == 0;
+  return is_blocks(type) || (address % static_cast<uint64_t>(4 * size_of(type)) == 0 && columns % 4 == 0);
 }
 
 template <const ExpertTile& tile>
@@ -120,16 +122,17 @@ struct ExpertKernel {
   KernelRoom room;
   bool (*legal)(const ExpertProblem&, const DeviceFacts&);
   bool (*first)(const ExpertProblem&, const DeviceFacts&);
+  bool blocks;  ///< whether it can read b as encoded blocks
   /// nullptr: "vector", which needs no list.
   Launch (*launch)(const DeviceFacts&, const ExpertProblem&, const ExpertMatmulArgs&);
 };
 
 constexpr ExpertKernel kernels[] = {
-    {"vector", KernelRoom::gpu, vector_is_legal, on_gpus, nullptr},
-    {"tile128", KernelRoom::gpu, tile_fits<tile128>, tile_pays<tile128>, tile_launch<tile128>},
-    {"tile64", KernelRoom::gpu, tile_fits<tile64>, tile_pays<tile64>, tile_launch<tile64>},
-    {"tile32", KernelRoom::gpu, tile_fits<tile32>, on_gpus, tile_launch<tile32>},
-    {"direct", KernelRoom::any, always, always, direct_launch},
+    {"vector", KernelRoom::gpu, vector_is_legal, on_gpus, true, nullptr},
+    {"tile128", KernelRoom::gpu, tile_fits<tile128>, tile_pays<tile128>, true, tile_launch<tile128>},
+    {"tile64", KernelRoom::gpu, tile_fits<tile64>, tile_pays<tile64>, true, tile_launch<tile64>},
+    {"tile32", KernelRoom::gpu, tile_fits<tile32>, on_gpus, true, tile_launch<tile32>},
+    {"direct", KernelRoom::any, always, always, false, direct_launch},
 };
 
 const ExpertKernel& kernel_named(std::string_view candidate) {
@@ -175,7 +178,8 @@ std::vector<std::string_view> expert_candidates(const Node& node, const DeviceFa
   const ExpertProblem p = expert_problem(node);
   std::vector<std::string_view> preferred, others;
   for (const ExpertKernel& kernel : kernels)
-    if (kernel.legal(p, facts)) (kernel.first(p, facts) ? preferred : others).push_back(kernel.name);
+    if ((kernel.blocks || !is_blocks(p.b_type)) && kernel.legal(p, facts))
+      (kernel.first(p, facts) ? preferred : others).push_back(kernel.name);
   preferred.insert(preferred.end(), others.rbegin(), others.rend());
   return preferred;
 }

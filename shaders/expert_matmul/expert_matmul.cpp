@@ -117,13 +117,18 @@ std::vector<Case> cases() {
   add({67, 3}, true, 7, 42, 37, true, {}, DType::bf16);
   add({1, 8}, true, 31, 96, 56, true, {}, DType::f16);
   add({2, 2}, false, 5, 42, 37, true, {}, DType::bf16);
+  // Encoded blocks; how each type is read is matmul's to prove.
+  add({61, 2}, false, 3, 72, 96, true, {}, DType::q8_0);
+  add({61, 2}, true, 3, 19, 256, true, {}, DType::q4_k);
+  add({61, 2}, false, 3, 64, 20, false, {}, DType::q8_0);
+  add({1, 8}, true, 31, 35, 256, true, {}, DType::q4_k);
   return list;
 }
 
 Cost cost(const Node& node) {
   const ExpertProblem p = expert_problem(node);
   const double rows = static_cast<double>(node.in(0).elements() + node.out(0).elements());
-  const auto read = static_cast<double>(std::min(p.experts, p.pairs) * p.n * p.k * size_of(p.b_type));
+  const auto read = static_cast<double>(node.input_types[1].bytes() / p.experts * std::min(p.experts, p.pairs));
   return {.bytes = 4 * rows + read, .flops = 2 * static_cast<double>(p.pairs * p.n * p.k)};
 }
 
@@ -188,7 +193,8 @@ const Op expert_matmul_op = {.name = "expert_matmul",
                              .candidates = expert_candidates,
                              .room = expert_room,
                              .scratch = expert_scratch,
-                             .half_inputs = 0b10};
+                             .half_inputs = 0b10,
+                             .block_inputs = 0b10};
 
 const Op expert_matmul_backward_op = {.name = "expert_matmul_backward",
                                       .infer = infer_backward,

@@ -9,7 +9,8 @@ namespace vkformer {
 ///
 ///   chosen     i32 [.., k], from 0 to E - 1: a router's
 ///   x          [.., K], a row for all k experts of a token, or [.., k, K], one for each
-///   weight     [E, N, K] when transposed, like the weights of E PyTorch Linears, otherwise [E, K, N]; f32, f16 or bf16
+///   weight     [E, N, K] when transposed, like the weights of E PyTorch Linears, otherwise [E, K, N]; f32, f16, bf16
+///              or, where not trained, encoded blocks
 ///   y          [.., k, N]
 ///
 /// Sums are f32. Only the weights of chosen experts are read. The gradient of the weight is f32; of an expert that

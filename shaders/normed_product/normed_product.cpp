@@ -214,7 +214,8 @@ Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const Devic
   const bool all_f32 = norm.output_types[0].dtype == DType::f32 && p.a_type == DType::f32 && p.y_type == DType::f32;
   if (product.in(1).rank() != 2 || p.transpose_a || !all_f32) return {};
   const bool is_centred = is_layer_norm(norm);
-  const std::string_view kernel = matmul_candidates(product, facts).front();
+  const std::vector<std::string_view> kernels = matmul_candidates(product, facts);
+  const std::string_view kernel = kernels.empty() ? "" : kernels.front();
   const bool can = (kernel == "dot" && dot_norm_legal(p, facts, is_centred)) ||
                    (kernel == "vector" && normed_vector_legal(p, facts, false));
   if (!can) return {};

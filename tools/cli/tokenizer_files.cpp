@@ -29,14 +29,14 @@ std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_
 
 TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
   if (is_gguf(folder)) {
-    const nlohmann::json content = load_model_json(folder, main_file).value();
-    const nlohmann::json settings = load_model_json(folder, "tokenizer_config.json").value();
-    return TokenizerFiles(content, folder.string(), [content, settings](const std::filesystem::path& to) {
-      write_tokenizer_files(to, content.dump() + '\n', settings);
+    const JsonObject content = load_model_json(folder, main_file),
+                     settings = load_model_json(folder, "tokenizer_config.json");
+    return TokenizerFiles(content.value(), content.name(), [content, settings](const std::filesystem::path& to) {
+      write_tokenizer_files(to, content.value().dump() + '\n', settings.value());
     });
   }
   std::map<std::string, std::string> contents;
-  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json"})
+  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"})
     if (file == main_file || std::filesystem::exists(folder / file)) contents[file] = MappedFile(folder / file).text();
   const std::string name = (folder / main_file).string();
   return TokenizerFiles(parse_json(contents[main_file], name), name, [contents](const std::filesystem::path& to) {
@@ -45,9 +45,9 @@ TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
 }
 
 std::optional<TokenizerFiles> TokenizerFiles::load_target(const std::filesystem::path& folder) {
-  if (!has_model_json(folder, target_tokenizer_file)) return std::nullopt;
-  const JsonObject file = load_model_json(folder, target_tokenizer_file);
-  return TokenizerFiles(file.value(), file.name(), {});
+  const std::filesystem::path file = folder / target_tokenizer_file;
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  return TokenizerFiles(JsonObject::load(file).value(), file.string(), {});
 }
 
 void TokenizerFiles::write_target(const std::filesystem::path& folder) const {
@@ -107,7 +107,6 @@ SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise) {
 }
 
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
-  if (is_gguf(given)) return given;
   const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / main_file);
   return is_run ? resolve_model_folder(given) : given;
 }

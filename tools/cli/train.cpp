@@ -21,7 +21,7 @@
 
 namespace vkformer {
 
-JsonObject config_of(const TrainFlags& flags) {
+JsonObject first_config(const TrainFlags& flags) {
   return flags.from.empty() ? JsonObject::load(flags.config)
                             : load_model_json(resolve_model_folder(flags.from), "config.json");
 }
@@ -32,13 +32,14 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
     if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
     return model;
   }
-  const JsonObject file = config_of(flags);
-  nlohmann::json config = file.value();
+  const JsonObject first = first_config(flags);
+  const std::string& file = first.name();
+  nlohmann::json config = first.value();
   config.update(changes);
-  Model model = make_model(JsonObject::make(config, file.name()));
+  Model model = make_model(JsonObject::parse(config.dump(), file));
   if (flags.dropout >= 0) {
     for (const std::string& key : model.dropout_keys) config[key] = flags.dropout;
-    model = make_model(JsonObject::make(config, file.name()));
+    model = make_model(JsonObject::parse(config.dump(), file));
   }
   if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
   return model;
@@ -90,10 +91,42 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
   return flags.resume ? *latest : std::filesystem::path();
 }
 
+/// The type that files' weights are kept in when nothing else is asked for: that of most of them if they can be written
+/// in it again without a loss, of other blocks f16.
+DType type_of_most(const WeightSource& files) {
+  std::map<std::string_view, uint64_t> bytes;
+  for (const auto& tensor : files.tensors()) bytes[tensor->type()] += tensor->bytes();
+  const std::string_view most = std::ranges::max_element(bytes, {}, [](const auto& of) { return of.second; })->first;
+  for (const auto& [name, dtype] :
+       {std::pair{"F32", DType::f32}, {"F16", DType::f16}, {"BF16", DType::bf16}, {"Q8_0", DType::q8_0}})
+    if (most == name) return dtype;
+  return DType::f16;
+}
+
+/// Freezes the model, keeps its weights in the type asked for, or of the files, and gives it the adapter of --lora.
+void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const std::string& base) {
+  const LoraFlag lora = lora_flag(flags.lora);
+  check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
+  const DType products = flags.settings.products;
+  const DType kept = !flags.weights.empty() ? weight_type(flags.weights) : is_half(products) ? products : of_files;
+  check(!is_half(products) || kept == DType::f32 || products == kept,
+        "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
+  if (kept != DType::f32) store_weights_as(model, kept);
+  adapt(model, lora.config, modules_of_targets(model, lora.targets), base);
+}
+
+/// The same for the folder that a run starts from, whose weights these are.
+Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
+  const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
+  add_adapter(flags, model, type_of_most(Weights(model.parameters, folder).files()), folder.string());
+  if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
+  return {model.parameters, folder};
+}
+
 /// `--plan` without files: the vocabulary is the config's.
 void plan_config(const TrainFlags& flags) {
-  const Model model =
-      model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
+  Model model = model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
+  if (!flags.lora.empty()) add_adapter(flags, model, DType::f32, flags.config);
   const auto backend = open_backend(flags.common);
   print_dry_run(plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, *backend),
                 *backend, flags.common.json);
@@ -129,35 +162,6 @@ void check_metric(const TrainFlags& flags, const TrainJob& job) {
         known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
-/// The folder's weights in the type that they are kept in when nothing else is asked for: that of most of them.
-DType type_of_most(const WeightFiles& files) {
-  uint64_t bytes = 0;
-  std::map<FileDType, uint64_t> of_type;
-  for (const WeightFiles::Tensor& tensor : files.tensors())
-    bytes = std::max(bytes, of_type[tensor.entry->dtype] += tensor.entry->bytes.size());
-  for (const auto& [from, to] : {std::pair{FileDType::f16, DType::f16}, {FileDType::bf16, DType::bf16}})
-    if (of_type.contains(from) && of_type[from] == bytes) return to;
-  return DType::f32;
-}
-
-/// Freezes the model, keeps its weights in the type asked for, and gives it the adapter of --lora. Gives its weights.
-Weights add_adapter(const TrainFlags& flags, Model& model, RunState& state) {
-  const LoraFlag lora = lora_flag(flags.lora);
-  check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
-  const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
-  Weights weights(model.parameters, folder);
-  const DType products = flags.settings.products;
-  const DType kept = !flags.weights.empty() ? float_type(flags.weights)
-                     : is_half(products)    ? products
-                                            : type_of_most(weights.files());
-  check(!is_half(products) || !is_half(kept) || products == kept,
-        "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
-  if (is_half(kept)) store_weights_as(model, kept);
-  adapt(model, lora.config, modules_of_targets(model, lora.targets), folder.string());
-  if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
-  return weights;
-}
-
 /// ", 12288 of them trained, the others kept as bf16"
 std::string adapter_text(const Model& model) {
   if (!model.adapter) return "";
@@ -165,7 +169,7 @@ std::string adapter_text(const Model& model) {
   DType kept = DType::f32;
   for (const ParameterSpec& parameter : model.parameters) {
     if (parameter.adapter) trained += parameter.shape.elements();
-    if (is_half(parameter.dtype)) kept = parameter.dtype;
+    if (parameter.dtype != DType::f32) kept = parameter.dtype;
   }
   return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
 }
@@ -218,7 +222,7 @@ void train(TrainFlags flags) {
   // Throw before anything is allocated.
   std::optional<Weights> start;
   if (!flags.lora.empty())
-    start.emplace(add_adapter(flags, *job.model, state));
+    start.emplace(adapt_folder(flags, *job.model, state));
   else if (flags.resume)
     Weights(model.parameters, checkpoint);
   else if (!flags.from.empty())

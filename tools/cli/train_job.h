@@ -30,8 +30,8 @@ struct JobTokens {
   std::function<void(const std::filesystem::path&)> write;  ///< tokenizer.json and what belongs to it
 };
 
-/// The config.json that a new run begins with: the flags' own, or that of the folder or GGUF file they start from.
-JsonObject config_of(const TrainFlags& flags);
+/// The config.json that a new run begins with: the flags' own, or that of the folder they start from.
+JsonObject first_config(const TrainFlags& flags);
 
 /// The model of the flags' config or of the folder they start from, with some keys changed and, if asked for, another
 /// dropout; with a checkpoint its own.

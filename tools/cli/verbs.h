@@ -14,7 +14,9 @@ void add_profile_flag(CLI::App& command, CommonFlags& flags);
 void add_tuning_flag(CLI::App& command, CommonFlags& flags);
 void add_tune_flags(CLI::App& command, CommonFlags& flags);
 void add_dtype(CLI::App& command, std::string& dtype, const char* help);
-/// The same, also with blocks (q8_0, q4_k, ..).
+/// Names of the types in which weights may be stored: f32, f16, bf16, q8_0, q4_k, ..
+std::vector<std::string> weight_types();
+/// add_dtype() for all of them.
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
 void add_stride(CLI::App& command, int64_t& stride);
 
@@ -22,7 +24,7 @@ void add_stride(CLI::App& command, int64_t& stride);
 void remember_given(CLI::App& command, std::set<std::string>& given);
 
 void add_train_verb(CLI::App& app);
-/// train, generate, translate, classify, fill, tag, answer, attention, logits, info, convert
+/// train, generate, chat, translate, classify, fill, tag, answer, attention, logits, info, convert
 void add_model_verbs(CLI::App& app);
 /// data, tokens, encode, score
 void add_data_verbs(CLI::App& app);

@@ -87,10 +87,13 @@ struct Test {
 struct Expression {
   int line = 1;
   int depth = 1;  ///< levels of expressions in it, itself included
-  std::variant<Constant, Name, Caught, SequenceLiteral, DictionaryLiteral, Unary, Binary, Comparison, Concatenation,
-               Conditional, Attribute, Item, Slice, Call, Filter, Test>
-      form;
+  using Form = std::variant<Constant, Name, Caught, SequenceLiteral, DictionaryLiteral, Unary, Binary, Comparison,
+                            Concatenation, Conditional, Attribute, Item, Slice, Call, Filter, Test>;
+  Form form;
 };
+
+/// Levels of the expressions in one.
+int depth_within(const Expression::Form& form);
 
 /// What is assigned to: a name, an attribute of a namespace, or several of these.
 struct Target {

@@ -136,7 +136,8 @@ constexpr MatmulKernel kernels[] = {
     {.name = "vector",
      .room = KernelRoom::gpu,
      .legal = vector_legal,
-     .first = always,
+     // Unrolled for more rows it takes a software driver minutes to compile.
+     .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return !facts.is_cpu() || p.m <= 2; },
      .blocks = true,
      .record = [](Recorder& recorder, const MatmulWork& work) { record_vector(recorder, work, {}); }},
     {.name = "matrix64_split",

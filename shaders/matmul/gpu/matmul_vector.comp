@@ -121,7 +121,12 @@ uint row_of_column(uint team, uint c) {
 }
 
 void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
-  const uint LOADS = 4 / COLUMNS;  // in flight for each column
+  // In flight for each column. What is unpacked of blocks takes more registers.
+#ifdef BLOCKS
+  const uint LOADS = COLUMNS < 2 ? 2 : 1;
+#else
+  const uint LOADS = 4 / COLUMNS;
+#endif
   uint b_rows[COLUMNS];
   [[unroll]] for (uint c = 0; c < COLUMNS; c++) b_rows[c] = stored_row(matrix, row_of_column(team, c));
   for (uint first = slice * GRAIN; first < args.k; first += LOADS * TEAM * GRAIN) {

@@ -1,0 +1,207 @@
+// Conversations: what is kept in the cache, what is left out of a full context, and the files of templates and
+// histories.
+
+#include "models/chat/chat_files.h"
+#include "models/chat/chat_history.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "models/generation/session.h"
+#include "models/weights.h"
+#include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
+
+using Catch::Matchers::ContainsSubstring;
+using namespace vkformer;
+using namespace vkformer::testing;
+
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+/// A Generator over a recorded model.
+struct Loaded {
+  Loaded(Backend& backend, const std::string& name, int64_t capacity)
+      : model(make_model(JsonObject::load(fixtures / name / "config.json"))),
+        generator(backend, model, {.capacity = capacity}) {
+    load_parameters(generator.store(), model.parameters, fixtures / name);
+  }
+  Model model;
+  Generator generator;
+};
+
+int32_t likeliest(const std::vector<float>& logits) {
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+/// The likeliest `count` tokens after `prompt`.
+Ids continued(GenerationSession& session, const Ids& prompt, int count) {
+  Ids found;
+  std::vector<float> logits = session.begin(prompt);
+  for (int i = 0; i < count; ++i) {
+    if (i > 0) logits = session.append(found.back());
+    found.push_back(likeliest(logits));
+  }
+  return found;
+}
+
+/// Prompts that share beginnings, each answered from the kept cache and from scratch.
+void check_kept_cache(Backend& backend, const std::string& name) {
+  INFO(name);
+  Loaded kept(backend, name, 30);
+  GenerationSession session(kept.generator);
+  const Ids first{5, 17, 3, 9};
+  Ids grown = first;
+  const Ids answer = continued(session, first, 4);
+  grown.insert(grown.end(), answer.begin(), answer.end());
+  Ids changed = grown;
+  changed[5] = (changed[5] + 1) % 60;
+  const Ids longer = [&] {
+    Ids ids = grown;
+    for (int32_t i = 0; i < 17; ++i) ids.push_back(i * 5 % 60);
+    return ids;
+  }();
+  const Ids full = [&] {
+    Ids ids = longer;
+    ids.insert(ids.end(), {1, 2, 3, 4});  // nothing that pads fits behind these
+    return ids;
+  }();
+  const struct {
+    Ids ids;
+    int64_t reused;
+    int answer;
+  } prompts[] = {{grown, 7, 3}, {changed, 5, 3}, {longer, 5, 2}, {full, 25, 1},
+                 {full, 28, 1}, {first, 3, 4},   {{8}, 0, 3}};
+  for (const auto& [ids, reused, count] : prompts) {
+    const Ids from_cache = continued(session, ids, count);
+    CHECK(session.reused() == reused);
+    Loaded fresh(backend, name, 30);
+    GenerationSession alone(fresh.generator);
+    CHECK(from_cache == continued(alone, ids, count));
+    CHECK(alone.reused() == 0);
+  }
+}
+
+ChatPrompts counted_prompts(int64_t context, int64_t room) {
+  // A token a character.
+  return {ChatTemplate("{% for m in messages %}{{ m.role[0] }}{{ m.content }};{% endfor %}", "t"),
+          {},
+          [](std::string_view text) { return Ids(text.begin(), text.end()); },
+          context,
+          room};
+}
+
+}  // namespace
+
+TEST_CASE("answers from a kept cache are those from scratch", "[chat]") {
+  const auto backend = make_reference_backend();
+  for (const char* name : {"gpt2", "llama", "mistral", "qwen2"}) check_kept_cache(*backend, name);
+}
+
+TEST_CASE("answers from a kept cache on the device are those from scratch", "[chat][device]") {
+  const auto backend = make_backend("");
+  for (const char* name : {"gpt2", "llama", "mistral"}) check_kept_cache(*backend, name);
+}
+
+TEST_CASE("a session refuses what does not fit", "[chat]") {
+  const auto backend = make_reference_backend();
+  Loaded loaded(*backend, "gpt2", 12);
+  GenerationSession session(loaded.generator);
+  CHECK_THAT(error_of([&] { session.begin(Ids(13, 1)); }),
+             ContainsSubstring("13 more don't fit into the context of 12"));
+  CHECK_THAT(error_of([&] { session.begin(Ids()); }), ContainsSubstring("the prompt is empty"));
+  CHECK_THAT(error_of([&] { loaded.generator.rewind(1); }), ContainsSubstring("it can't go back to 1"));
+  session.begin(Ids(12, 1));
+  CHECK_THAT(error_of([&] { session.append(1); }), ContainsSubstring("12 positions are taken"));
+}
+
+TEST_CASE("the oldest turns leave a full context", "[chat]") {
+  ChatPrompts prompts = counted_prompts(40, 10);
+  ChatHistory history;
+  history.set_system("S");
+  const auto text_of = [](const Ids& ids) { return std::string(ids.begin(), ids.end()); };
+  for (const char* question : {"one", "two", "three"}) {
+    history.add_question(question);
+    CHECK(prompts.left_out() == 0);
+    prompts.of(history);
+    history.add_answer("yes");
+  }
+  history.add_question("four");
+  // 37 tokens leave no room for an answer: two turns go, so that half of the context is free.
+  CHECK(text_of(prompts.of(history)) == "sS;ufour;");
+  CHECK(prompts.left_out() == 3);
+  history.add_answer("yes");
+  history.add_question("five");
+  CHECK(text_of(prompts.of(history)) == "sS;ufour;ayes;ufive;");
+  CHECK(prompts.left_out() == 3);
+  history.clear();
+  history.add_question("new");
+  CHECK(text_of(prompts.of(history)) == "sS;unew;");
+  CHECK(prompts.left_out() == 0);
+  history.clear();
+  history.add_question(std::string(50, 'x'));
+  CHECK_THAT(error_of([&] { prompts.of(history); }),
+             ContainsSubstring("the last question has 55 tokens, the context 40"));
+}
+
+TEST_CASE("histories are taken back, saved and loaded", "[chat]") {
+  ChatHistory history;
+  CHECK_FALSE(history.drop_turn());
+  CHECK_FALSE(history.drop_answer());
+  CHECK_THAT(error_of([&] { history.add_answer("x"); }), ContainsSubstring("needs a question"));
+  history.set_system("Be kind.");
+  history.add_question("Hi");
+  CHECK_THAT(error_of([&] { history.add_question("Hi"); }), ContainsSubstring("has no answer yet"));
+  history.add_answer("Hello");
+  history.add_question("And \"now\"?");
+  const TemporaryFolder folder;
+  history.save(folder / "chat.json");
+  CHECK(ChatHistory::load(folder / "chat.json").messages() == history.messages());
+  put(folder / "list.json", R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])");
+  ChatHistory loaded = ChatHistory::load(folder / "list.json");
+  CHECK(loaded.answered());
+  CHECK(loaded.drop_answer());
+  CHECK(loaded.turns() == 1);
+  for (const char* wrong :
+       {R"([{"role": "assistant", "content": "b"}])", R"([{"role": "user", "content": 1}])", R"({})",
+        R"([{"role": "user", "content": "a"}, {"role": "system", "content": "b"}])", R"([1])", "x"}) {
+    put(folder / "wrong.json", wrong);
+    CHECK_THAT(error_of([&] { ChatHistory::load(folder / "wrong.json"); }), ContainsSubstring("wrong.json"));
+  }
+}
+
+TEST_CASE("templates are found where transformers finds them", "[chat]") {
+  const TemporaryFolder folder;
+  const auto found = [&] {
+    const auto chat = find_chat_template(folder.path());
+    return chat ? chat->render({}).text : "none";
+  };
+  CHECK(found() == "none");
+  put(folder / "chat_template.json", R"({"chat_template": "processor"})");
+  CHECK(found() == "processor");
+  put(folder / "tokenizer_config.json", R"({"chat_template": [{"name": "tool_use", "template": "tools"},
+    {"name": "default", "template": "named"}], "bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "</s>",
+    "pad_token": null})");
+  CHECK(found() == "named");
+  CHECK(find_chat_template(folder.path(), "tool_use")->render({}).text == "tools");
+  put(folder / "special_tokens_map.json", R"({"eos_token": "<e>", "unk_token": "<u>"})");
+  CHECK(special_token_variables(folder.path()) ==
+        nlohmann::ordered_json{{"eos_token", "</s>"}, {"unk_token", "<u>"}, {"bos_token", "<s>"}});
+  put(folder / "tokenizer_config.json", R"({"chat_template": "config"})");
+  CHECK(found() == "config");
+  put(folder / "chat_template.jinja", "file");
+  CHECK(found() == "file");
+  put(folder / "tokenizer_config.json", R"({"chat_template": [{"name": "x", "template": "y"}]})");
+  std::filesystem::remove(folder / "chat_template.jinja");
+  CHECK_THAT(error_of(found), ContainsSubstring("has none called \"default\""));
+  CHECK_THAT(error_of([&] { chat_template_named("nonsense"); }), ContainsSubstring("there is chatml"));
+}
+
+TEST_CASE("the text behind answers tells what ends one", "[chat]") {
+  CHECK(text_behind_answers(chat_template_named("chatml"), {}) == "<|im_end|>\n");
+  CHECK(text_behind_answers(ChatTemplate("{{ raise_exception('no') }}", "t"), {}).empty());
+  CHECK(text_behind_answers(ChatTemplate("{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}", "t"),
+                            {{"eos_token", "</s>"}}) == "</s>");
+}

@@ -1,0 +1,63 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Conversations. Sourced by tests/command_line.sh.
+
+# A model that has learned three turns by heart, with a tokenizer that has the special tokens of chatml.
+refuse 1 "has no chat template" "$vkformer" chat "$fixtures/llama" -p x
+refuse 1 "can't chat" "$vkformer" chat "$fixtures/t5" -p x
+mkdir tokenizer
+sed 's/"added_tokens": *\[/&{"id": 601, "content": "<|im_start|>", "special": true}, {"id": 602, "content": "<|im_end|>", "special": true}, /' \
+  "$fixtures/tokenizers/gpt2/tokenizer.json" >tokenizer/tokenizer.json
+grep -q 'im_start' tokenizer/tokenizer.json || fail "the tokenizer got no tokens of chatml"
+cp "$fixtures/chat_templates/chatml.jinja" template.jinja
+for _ in $(seq 40); do
+  for word in cat tree; do
+    printf '<|im_start|>user\nSay %s.<|im_end|>\n<|im_start|>assistant\n%s %s!<|im_end|>\n' $word $word $word
+  done
+done >turns.txt
+cat >chat.json <<'JSON'
+{"model_type": "llama", "max_position_embeddings": 96, "hidden_size": 32, "intermediate_size": 64,
+ "num_hidden_layers": 1, "num_attention_heads": 4}
+JSON
+accept "$vkformer" train chat.json --data turns.txt --tokenizer tokenizer --out talker --iterations 60 --batch 4 \
+  --context 48 --learning-rate 0.01 --warmup 5 --checkpoint-every 60
+refuse 1 "has no chat template" "$vkformer" chat talker -p x
+chat=("$vkformer" chat talker --template template.jinja --temp 0 -n 20 --quiet)
+refuse 1 "neither a template's file nor the name" "$vkformer" chat talker --template nonsense -p x
+refuse 2 "logit-bias" "${chat[@]}" --logit-bias 5 -p x
+refuse 1 "token 700 is outside" "${chat[@]}" --logit-bias 700+1 -p x
+echo '{{ raise_exception("not so") }}' >no.jinja
+refuse 1 "no.jinja, line 1: the template refuses this conversation: not so" "$vkformer" chat talker --template no.jinja --quiet -p x
+
+# One question, the same as a line, and with the template that is built in.
+accept "${chat[@]}" -p "Say cat."
+cp out one
+[[ -s one ]] || fail "a question got no answer"
+printf 'Say cat.\n' | "${chat[@]}" >out 2>err || fail "a question from a pipe: $(cat err)"
+cmp -s out one || fail "-p and a pipe give other answers: $(cat one out)"
+accept "$vkformer" chat talker --template chatml --temp 0 -n 20 --quiet -p "Say cat."
+cmp -s out one || fail "chatml is not the same template: $(cat one out)"
+
+# A conversation: each answer from the kept cache is what a conversation that was loaded gives from scratch.
+printf 'Say tree.\nSay cat.\n/save saved.json\nSay tree.\n' | "${chat[@]}" >whole 2>err || fail "a conversation: $(cat err)"
+[[ $(wc -l <whole) -ge 3 ]] || fail "three questions got $(wc -l <whole) lines"
+printf '/load saved.json\nSay tree.\n' | "${chat[@]}" >last 2>err || fail "/load: $(cat err)"
+[[ $(tail -n 1 whole) == $(tail -n 1 last) ]] || fail "the kept cache gives another answer: $(cat whole last)"
+printf 'Say tree.\n/stats\nSay cat.\n/stats\n/retry\n/stats\n' | "${chat[@]}" >out 2>stats || fail "/stats: $(cat stats)"
+[[ $(grep -c " 0 of them kept" stats) == 1 ]] || fail "only the first prompt is all new: $(cat stats)"
+printf 'Say tree.\n/undo\nSay cat.\n' | "${chat[@]}" 2>err | tail -n 1 >out
+[[ $(cat out) == $(tail -n 1 one) ]] || fail "/undo left something behind: $(cat out one)"
+printf '"""\nSay\ncat.\n"""\n/reset\nSay \\\ncat.\n' | "${chat[@]}" >out 2>err || fail "messages of several lines: $(cat err)"
+printf '/nonsense\n' >commands
+"${chat[@]}" <commands >out 2>err && fail "an unknown command was no error"
+grep -q 'there is no command "/nonsense"' err || fail "an unknown command: $(cat err)"
+for _ in $(seq 12); do echo "Say cat."; done | "$vkformer" chat talker --template chatml --temp 0 >out 2>err ||
+  fail "a full context: $(cat err)"
+grep -q "the context is full: the oldest" err || fail "nothing was said of a full context: $(cat err)"
+accept "$vkformer" chat talker --template chatml --show-prompt -n 1 -p x
+grep -q "prompt of .* tokens: <|im_start|>|" err || fail "--show-prompt shows no special tokens: $(cat err)"
+
+# A bias decides, and a penalty is heard.
+accept "$vkformer" chat talker --template chatml --quiet --temp 0 -n 3 --logit-bias 37+1000 -p "Say cat."
+cp out biased
+accept "$vkformer" chat talker --template chatml --quiet --temp 0 -n 3 --logit-bias 37+1000 --presence-penalty 999 --frequency-penalty 999 -p "Say cat."
+cmp -s out biased && fail "penalties changed nothing: $(cat out)"
