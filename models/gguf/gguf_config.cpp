@@ -60,7 +60,7 @@ class Settings {
 };
 
 /// To six digits: what was computed from floats has no more.
-double rounded(double value) {
+double six_digits(double value) {
   double result = 0;
   const std::string digits = fmt::format("{:.6g}", value);
   std::from_chars(digits.data(), digits.data() + digits.size(), result);
@@ -114,8 +114,8 @@ json llama3_scaling(const Settings& settings, double theta, int64_t width) {
       const auto [first, first_share] = between.front();
       const auto [last, last_share] = between.back();
       const double range = (first - last) / (first_share - last_share);
-      rotary.low_frequency_factor = rounded(first - first_share * range);
-      rotary.high_frequency_factor = rounded(first - first_share * range + range);
+      rotary.low_frequency_factor = six_digits(first - first_share * range);
+      rotary.high_frequency_factor = six_digits(first - first_share * range + range);
     } else if (between.size() == 1) {
       rotary.low_frequency_factor = between[0].first / (1 + 3 * between[0].second);
       rotary.high_frequency_factor = 4 * rotary.low_frequency_factor;
