@@ -33,7 +33,7 @@ const Recorded recorded[] = {{"gemma", make_gemma},     {"gemma2", make_gemma}, 
 json fixture_with(const std::string& fixture, const json& changes, std::initializer_list<const char*> without = {}) {
   json config = JsonObject::load(fixtures / fixture / "config.json").value();
   for (const char* key : without) config.erase(key);
-  config.update(changes);
+  if (!changes.is_null()) config.update(changes);
   return config;
 }
 

@@ -148,7 +148,7 @@ TEST_CASE("of a conversation what the assistant says is learned", "[packed]") {
       "}}"
       "{% endif %}";
   CHECK(learned(plain, talk) == "u:a;a:<b;>u:c;a:<d;>");
-  CHECK(learned(plain, {talk[1]}) == "<a:b;>");  // nothing comes before it
+  CHECK(learned(plain, nlohmann::ordered_json::array({talk[1]})) == "<a:b;>");  // nothing comes before it
   // Marks go before what turns show.
   CHECK(
       learned("{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}!"
@@ -159,6 +159,7 @@ TEST_CASE("of a conversation what the assistant says is learned", "[packed]") {
             "{% for m in messages %}{{ m.role[0] + ':' + (m.content if loop.last or m.role == 'user' else '-') + ';' }}"
             "{% endfor %}{% if add_generation_prompt %}{{ 'a:' }}{% endif %}",
             talk) == "u:a;a:-;u:c;a:<d;>");
-  CHECK_THAT(error_of([&] { learned(plain, {talk[0]}); }), ContainsSubstring("nothing is learned"));
+  CHECK_THAT(error_of([&] { learned(plain, nlohmann::ordered_json::array({talk[0]})); }),
+             ContainsSubstring("nothing is learned"));
   CHECK_THAT(error_of([&] { learned("{{ raise_exception('roles!') }}", talk); }), ContainsSubstring("roles!"));
 }

@@ -39,6 +39,40 @@ std::vector<TensorRow> llama_tensors(RowOrder queries = RowOrder::same, RowOrder
           {"output", "lm_head"}};
 }
 
+template <class Row>
+std::vector<Row> with(std::vector<Row> rows, const std::vector<Row>& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+/// Norms of queries and keys, whose gains lack `added`.
+std::vector<TensorRow> query_norms(float added = 0) {
+  return {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm", RowOrder::same, added},
+          {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm", RowOrder::same, added}};
+}
+
+/// All but the norms.
+std::vector<TensorRow> without_norms(std::vector<TensorRow> rows) {
+  std::erase_if(rows, [](const TensorRow& row) { return row.gguf.ends_with("_norm"); });
+  return rows;
+}
+
+std::vector<TensorRow> gemma_tensors() {
+  std::vector<TensorRow> rows = llama_tensors();
+  for (TensorRow& row : rows) row.added = row.gguf.ends_with("_norm") ? 1 : 0;
+  return rows;
+}
+
+/// Gemma 2 and 3: norms before and behind each part.
+std::vector<TensorRow> gemma2_tensors() {
+  return with(without_norms(llama_tensors()),
+              {{"blk.{}.attn_norm", "model.layers.{}.input_layernorm", RowOrder::same, 1},
+               {"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm", RowOrder::same, 1},
+               {"blk.{}.ffn_norm", "model.layers.{}.pre_feedforward_layernorm", RowOrder::same, 1},
+               {"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm", RowOrder::same, 1},
+               {"output_norm", "model.norm", RowOrder::same, 1}});
+}
+
 std::vector<TensorRow> t5_tensors() {
   std::vector<TensorRow> rows = {{"token_embd", "shared"},
                                  {"enc.output_norm", "encoder.final_layer_norm"},
@@ -97,6 +131,81 @@ std::vector<GgufArchitecture> make_architectures() {
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", {"silu", "swish"}}, {"use_sliding_window", {false}}},
                  .tensors = llama_tensors()});
+  const std::vector<nlohmann::json> silu = {"silu", "swish"}, gelu = {"gelu_pytorch_tanh", "gelu_new", "gelu"};
+  all.push_back({.name = "qwen3",
+                 .model_types = {"qwen3"},
+                 .model_class = "Qwen3ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
+                 .tensors = with(llama_tensors(), query_norms())});
+  all.push_back(
+      {.name = "qwen3moe",
+       .model_types = {"qwen3_moe"},
+       .model_class = "Qwen3MoeForCausalLM",
+       .keys = with(llama_keys(), {{"expert_count", "num_experts"},
+                                   {"expert_used_count", "num_experts_per_tok"},
+                                   {"expert_feed_forward_length", "moe_intermediate_size"}}),
+       .fixed = {{"hidden_act", silu},
+                 {"use_sliding_window", {false}},
+                 {"norm_topk_prob", {true}},
+                 {"decoder_sparse_step", {1}},
+                 {"mlp_only_layers", {nlohmann::json::array()}}},
+       .tensors = with(with(llama_tensors(), query_norms()),
+                       {{"blk.{}.ffn_gate_inp", "model.layers.{}.mlp.gate"},
+                        {"blk.{}.ffn_gate_exps", "model.layers.{}.mlp.experts.{}.gate_proj", RowOrder::experts},
+                        {"blk.{}.ffn_up_exps", "model.layers.{}.mlp.experts.{}.up_proj", RowOrder::experts},
+                        {"blk.{}.ffn_down_exps", "model.layers.{}.mlp.experts.{}.down_proj", RowOrder::experts}})});
+  all.push_back({.name = "smollm3",
+                 .model_types = {"smollm3"},
+                 .model_class = "SmolLM3ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
+                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back({.name = "olmo2",
+                 .model_types = {"olmo2"},
+                 .model_class = "Olmo2ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = with(with(without_norms(llama_tensors()), query_norms()),
+                                 {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
+                                  {"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm"},
+                                  {"output_norm", "model.norm"}})});
+  all.push_back({.name = "phi3",
+                 .model_types = {"phi3"},
+                 .model_class = "Phi3ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = {{"token_embd", "model.embed_tokens"},
+                             {"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
+                             {"blk.{}.attn_qkv", "model.layers.{}.self_attn.qkv_proj"},
+                             {"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"},
+                             {"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"},
+                             {"blk.{}.ffn_up", "model.layers.{}.mlp.gate_up_proj"},
+                             {"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"},
+                             {"output_norm", "model.norm"},
+                             {"output", "lm_head"}}});
+  all.push_back({.name = "gemma",
+                 .model_types = {"gemma"},
+                 .model_class = "GemmaForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", gelu}, {"attention_bias", {false}}},
+                 .tensors = gemma_tensors()});
+  const std::vector<KeyRow> caps = {{"attn_logit_softcapping", "attn_logit_softcapping", ValueKind::number, true},
+                                    {"final_logit_softcapping", "final_logit_softcapping", ValueKind::number, true},
+                                    {"attention.sliding_window", "sliding_window", ValueKind::integer, true}};
+  all.push_back({.name = "gemma2",
+                 .model_types = {"gemma2"},
+                 .model_class = "Gemma2ForCausalLM",
+                 .keys = with(llama_keys(), caps),
+                 .fixed = {{"hidden_activation", gelu}, {"attention_bias", {false}}},
+                 .tensors = gemma2_tensors()});
+  all.push_back({.name = "gemma3",
+                 .model_types = {"gemma3_text"},
+                 .model_class = "Gemma3ForCausalLM",
+                 .keys = with(llama_keys(),
+                              with(caps, {{"rope.freq_base_swa", "rope_local_base_freq", ValueKind::number, true}})),
+                 .fixed = {{"hidden_activation", gelu}, {"attention_bias", {false}}},
+                 .tensors = with(gemma2_tensors(), query_norms(1))});
   all.push_back({.name = "gpt2",
                  .model_types = {"gpt2"},
                  .model_class = "GPT2LMHeadModel",

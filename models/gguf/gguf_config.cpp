@@ -59,19 +59,36 @@ class Settings {
   std::string prefix_;
 };
 
+/// To six digits: what was computed from floats has no more.
+double six_digits(double value) {
+  double result = 0;
+  const std::string digits = fmt::format("{:.6g}", value);
+  std::from_chars(digits.data(), digits.data() + digits.size(), result);
+  return result;
+}
+
+/// The F32 values of a vector.
+std::vector<float> floats_of(const Settings& settings, std::string_view tensor, int64_t count) {
+  const GgufShards::Tensor* stored = settings.shards().find(tensor);
+  check(stored && stored->entry->type->name == "F32" && stored->entry->shape == std::vector<int64_t>{count},
+        "{}: tensor {} must be {} values of F32", settings.shards().name(), tensor, count);
+  std::vector<float> values(static_cast<size_t>(count));
+  decode(DType::f32, stored->entry->bytes, values);
+  return values;
+}
+
 /// What turns the divisors of a file into "llama3" scaling. How many turns a frequency makes in the original context
-/// decides; only the ratios of that context and of the two limits count, so that it is free to be 8192.
+/// decides; only the ratios of that context and of the two limits count, so that it is free to be 8192
+/// where the file does not say it.
 json llama3_scaling(const Settings& settings, double theta, int64_t width) {
-  const GgufShards::Tensor& stored = *settings.shards().find("rope_freqs.weight");
   const auto name = [&] { return fmt::format("{}: tensor rope_freqs.weight", settings.shards().name()); };
-  const auto pairs = static_cast<size_t>(width / 2);
-  check(stored.entry->type->name == "F32" && stored.entry->shape == std::vector<int64_t>{width / 2},
-        "{} must be {} values of F32", name(), pairs);
-  std::vector<float> divisors(pairs);
-  decode(DType::f32, stored.entry->bytes, divisors);
+  const std::vector<float> divisors = floats_of(settings, "rope_freqs.weight", width / 2);
+  const size_t pairs = divisors.size();
   for (const float divisor : divisors) check(divisor >= 1e-3f && divisor <= 1e6f, "{} has {}", name(), divisor);
   RotaryConfig rotary{.theta = theta, .scaling = RotaryConfig::Scaling::llama3};
   rotary.factor = *std::ranges::max_element(divisors);
+  if (settings.has("rope.scaling.original_context_length"))
+    rotary.original_context = settings.integer("rope.scaling.original_context_length");
   const RotaryConfig plain{.theta = theta};
   const auto fits = [&] {
     for (size_t i = 0; i < pairs; ++i) {
@@ -97,8 +114,8 @@ json llama3_scaling(const Settings& settings, double theta, int64_t width) {
       const auto [first, first_share] = between.front();
       const auto [last, last_share] = between.back();
       const double range = (first - last) / (first_share - last_share);
-      rotary.low_frequency_factor = first - first_share * range;
-      rotary.high_frequency_factor = rotary.low_frequency_factor + range;
+      rotary.low_frequency_factor = six_digits(first - first_share * range);
+      rotary.high_frequency_factor = six_digits(first - first_share * range + range);
     } else if (between.size() == 1) {
       rotary.low_frequency_factor = between[0].first / (1 + 3 * between[0].second);
       rotary.high_frequency_factor = 4 * rotary.low_frequency_factor;
@@ -112,6 +129,21 @@ json llama3_scaling(const Settings& settings, double theta, int64_t width) {
   return scaling;
 }
 
+json longrope_scaling(const Settings& settings, int64_t width) {
+  json scaling = {{"rope_type", "longrope"}};
+  for (const auto& [tensor, key] :
+       {std::pair{"rope_factors_short.weight", "short_factor"}, {"rope_factors_long.weight", "long_factor"}}) {
+    scaling[key] = json::array();
+    for (const float factor : floats_of(settings, tensor, width / 2)) scaling[key].push_back(shortest(factor));
+  }
+  if (settings.has("rope.scaling.attn_factor"))
+    scaling["attention_factor"] = settings.number("rope.scaling.attn_factor");
+  return scaling;
+}
+
+constexpr std::pair<const char*, const char*> yarn_keys[] = {{"rope.scaling.yarn_beta_fast", "beta_fast"},
+                                                             {"rope.scaling.yarn_beta_slow", "beta_slow"}};
+
 void read_rotary(const Settings& settings, json& config, int64_t width) {
   if (!config.contains("rope_theta")) config["rope_theta"] = 10000.0;
   const double theta = config["rope_theta"];
@@ -119,12 +151,24 @@ void read_rotary(const Settings& settings, json& config, int64_t width) {
     config["rope_scaling"] = llama3_scaling(settings, theta, width);
     return;
   }
+  if (settings.has_tensor("rope_factors_long.weight")) {
+    config["rope_scaling"] = longrope_scaling(settings, width);
+    config["original_max_position_embeddings"] = settings.integer("rope.scaling.original_context_length");
+    return;
+  }
   const std::string type =
       settings.has("rope.scaling.type") ? std::string(settings.all().text(settings.name("rope.scaling.type"))) : "none";
   if (type == "none") return;
-  check(type == "linear", "{}: key {} is {}; linear is supported", settings.shards().name(),
+  check(type == "linear" || type == "yarn", "{}: key {} is {}; linear and yarn are supported", settings.shards().name(),
         settings.name("rope.scaling.type"), in_quotes(type));
-  config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", settings.number("rope.scaling.factor")}};
+  json& scaling = config["rope_scaling"] = {{"rope_type", type}, {"factor", settings.number("rope.scaling.factor")}};
+  if (type == "linear") return;
+  scaling["original_max_position_embeddings"] = settings.integer("rope.scaling.original_context_length");
+  for (const auto& [key, theirs] : yarn_keys)
+    if (settings.has(key)) scaling[theirs] = settings.number(key);
+  check(!settings.has("rope.scaling.yarn_attn_factor") && !settings.has("rope.scaling.yarn_ext_factor"),
+        "{}: keys {} and yarn_ext_factor are not supported", settings.shards().name(),
+        settings.name("rope.scaling.yarn_attn_factor"));
 }
 
 /// LLaMA and its kin: heads, rotary positions, what only tensors tell.
@@ -138,21 +182,74 @@ void read_decoder(const Settings& settings, json& config) {
     config["head_dim"] = width / heads;
   }
   const auto head_width = config["head_dim"].get<int64_t>();
-  for (const char* key : {"attention.value_length", "rope.dimension_count"})
+  const auto is_width = [&](const char* key) {
     check(!settings.has(key) || settings.integer(key) == head_width,
           "{}: key {} is not the width {} of the heads; that is not supported", settings.shards().name(),
           settings.name(key), head_width);
-  check(!settings.has("expert_count") || settings.integer("expert_count") == 0,
+  };
+  is_width("attention.value_length");
+  int64_t turned = head_width;
+  if (config["model_type"] == "phi3") {
+    if (settings.has("rope.dimension_count")) turned = settings.integer("rope.dimension_count");
+    check(turned >= 2 && turned <= head_width, "{}: key {} is {}, heads have {} columns", settings.shards().name(),
+          settings.name("rope.dimension_count"), turned, head_width);
+    config["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_width);
+  } else {
+    is_width("rope.dimension_count");
+  }
+  check(!settings.has("expert_count") || settings.integer("expert_count") == 0 || config.contains("num_experts"),
         "{}: key {}: mixtures of experts are not supported for this architecture", settings.shards().name(),
         settings.name("expert_count"));
-  read_rotary(settings, config, head_width);
+  if (!config.contains("attention_bias")) config["attention_bias"] = settings.has_tensor("blk.0.attn_q.bias");
+  read_rotary(settings, config, turned);
+}
+
+/// Of every so many layers the last one has no window.
+void read_windows(const Settings& settings, json& config, int64_t usual) {
+  const char* key = "attention.sliding_window_pattern";
+  const int64_t period = settings.has(key) ? settings.integer(key) : usual;
+  check(period >= 1, "{}: key {} is 0", settings.shards().name(), settings.name(key));
+  json types = json::array();
+  for (int64_t layer = 0; layer < config["num_hidden_layers"].get<int64_t>(); ++layer)
+    types.push_back((layer + 1) % period == 0 ? "full_attention" : "sliding_attention");
+  config["layer_types"] = types;
+}
+
+/// Files have no scale of scores: it follows from the model, the largest of a generation differing from the others.
+void read_gemma(const Settings& settings, json& config, int64_t layers_of_largest) {
+  read_decoder(settings, config);
+  const bool largest = config["num_hidden_layers"] == layers_of_largest;
+  config["query_pre_attn_scalar"] =
+      largest ? config["hidden_size"].get<int64_t>() / config["num_attention_heads"].get<int64_t>()
+              : config["head_dim"].get<int64_t>();
+  if (settings.has("attention.query_pre_scalar"))
+    config["query_pre_attn_scalar"] = settings.integer("attention.query_pre_scalar");
+}
+
+void read_gemma2(const Settings& settings, json& config) {
+  read_gemma(settings, config, 46);
+  read_windows(settings, config, 2);
+}
+
+void read_gemma3(const Settings& settings, json& config) {
+  if (!config.contains("rope_theta")) config["rope_theta"] = 1e6;
+  if (!config.contains("rope_local_base_freq")) config["rope_local_base_freq"] = 1e4;
+  read_gemma(settings, config, 62);
+  read_windows(settings, config, 6);
+}
+
+void read_phi3(const Settings& settings, json& config) {
+  read_decoder(settings, config);
+  if (settings.has("attention.sliding_window") && settings.integer("attention.sliding_window") > 0)
+    config["sliding_window"] = settings.integer("attention.sliding_window");
 }
 
 void read_llama(const Settings& settings, json& config) {
   read_decoder(settings, config);
-  config["attention_bias"] = settings.has_tensor("blk.0.attn_q.bias");
   config["mlp_bias"] = settings.has_tensor("blk.0.ffn_up.bias");
-  if (!settings.has("attention.sliding_window") || settings.integer("attention.sliding_window") == 0) return;
+  if (config["model_type"] != "llama" || !settings.has("attention.sliding_window") ||
+      settings.integer("attention.sliding_window") == 0)
+    return;
   config["model_type"] = "mistral";
   config["architectures"] = {"MistralForCausalLM"};
   config["sliding_window"] = settings.integer("attention.sliding_window");
@@ -189,10 +286,12 @@ void read_t5(const Settings& settings, json& config) {
   if (!config.contains("num_decoder_layers")) config["num_decoder_layers"] = config["num_layers"];
   if (!config.contains("relative_attention_max_distance")) config["relative_attention_max_distance"] = 128;
   config["feed_forward_proj"] = settings.has_tensor("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu";
-  // The first T5, whose layers have no gates, scales what goes into a tied head; those after it have heads of their own.
-  config["scale_decoder_outputs"] = settings.has("scale_decoder_outputs")
-                                        ? settings.all().boolean(settings.name("scale_decoder_outputs"))
-                                        : !settings.has_tensor("output.weight") && config["feed_forward_proj"] == "relu";
+  // The first T5, whose layers have no gates, scales what goes into a tied head; those after it have heads of their
+  // own.
+  config["scale_decoder_outputs"] =
+      settings.has("scale_decoder_outputs")
+          ? settings.all().boolean(settings.name("scale_decoder_outputs"))
+          : !settings.has_tensor("output.weight") && config["feed_forward_proj"] == "relu";
   if (settings.has("decoder_start_token_id"))
     config["decoder_start_token_id"] = settings.integer("decoder_start_token_id");
 }
@@ -201,8 +300,11 @@ struct Reader {
   std::string_view architecture;
   void (*read)(const Settings&, json& config);
 };
-constexpr Reader readers[] = {{"llama", read_llama},      {"qwen2", read_decoder}, {"gpt2", read_gpt2},
-                              {"gptneox", read_gpt_neox}, {"bert", read_bert},     {"t5", read_t5}};
+constexpr Reader readers[] = {{"llama", read_llama},      {"qwen2", read_decoder}, {"qwen3", read_decoder},
+                              {"qwen3moe", read_decoder}, {"smollm3", read_llama}, {"olmo2", read_decoder},
+                              {"phi3", read_phi3},        {"gemma", read_decoder}, {"gemma2", read_gemma2},
+                              {"gemma3", read_gemma3},    {"gpt2", read_gpt2},     {"gptneox", read_gpt_neox},
+                              {"bert", read_bert},        {"t5", read_t5}};
 
 /// The ids of special tokens, under Hugging Face's keys. A text may also end with the end of a turn or of a message.
 void read_ids(const GgufMetadata& metadata, json& config) {
@@ -238,37 +340,69 @@ json gguf_config(const GgufShards& shards) {
 
 namespace {
 
+/// The angles of a config: in Gemma 3 of the layers without a window.
 RotaryConfig rotary_of(const json& config) {
-  const RotaryConfig rotary = RotaryConfig::from_json(JsonObject::make(config, "config.json"), {});
-  using Scaling = RotaryConfig::Scaling;
-  check(rotary.scaling == Scaling::none || rotary.scaling == Scaling::linear || rotary.scaling == Scaling::llama3,
-        "config.json: only rotary positions without scaling, or of type linear or llama3, can go into a GGUF file yet");
-  return rotary;
+  json keys = json::object();
+  for (const char* key : {"rope_theta", "rope_scaling", "original_max_position_embeddings"})
+    if (const auto value = config.find(key); value != config.end() && !value->is_null()) keys[key] = *value;
+  return RotaryConfig::from_json(JsonObject::make(keys, "config.json"),
+                                 {.context = config.value("max_position_embeddings", int64_t{2048})});
 }
 
 /// What a config says of rotary positions beside their base.
 void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  using Scaling = RotaryConfig::Scaling;
   const RotaryConfig rotary = rotary_of(config);
-  if (rotary.scaling == RotaryConfig::Scaling::linear) {
-    pairs.add_text(prefix + "rope.scaling.type", "linear");
-    pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
-    return;
-  }
-  // llama3's factors are a tensor.
-  check(rotary.scaling == RotaryConfig::Scaling::none || rotary.scaling == RotaryConfig::Scaling::llama3,
-        "rope_type {} is not written to GGUF files; linear and llama3 are", rotary.to_json()["rope_type"].dump());
+  if (rotary.scaling == Scaling::none) return;
+  if (rotary.scaling != Scaling::linear)
+    pairs.add_integer(prefix + "rope.scaling.original_context_length", static_cast<uint32_t>(rotary.original_context));
+  if (rotary.scaling == Scaling::longrope)
+    pairs.add_number(prefix + "rope.scaling.attn_factor", static_cast<float>(rotary.attention_factor));
+  if (rotary.scaling != Scaling::linear && rotary.scaling != Scaling::yarn) return;  // the others are tensors
+  pairs.add_text(prefix + "rope.scaling.type", rotary.scaling == Scaling::yarn ? "yarn" : "linear");
+  pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
+  if (rotary.scaling == Scaling::linear) return;
+  const double usual = 1 + 0.1 * std::log(rotary.factor);
+  check(rotary.truncate && std::abs(rotary.attention_factor - usual) < 1e-6,
+        "a GGUF file can't say yarn's truncate false or an attention_factor of its own");
+  pairs.add_number(prefix + "rope.scaling.yarn_beta_fast", static_cast<float>(rotary.beta_fast));
+  pairs.add_number(prefix + "rope.scaling.yarn_beta_slow", static_cast<float>(rotary.beta_slow));
 }
 
 uint32_t integer_in(const json& config, const char* key) { return config.at(key).get<uint32_t>(); }
 
 void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
   const uint32_t width = integer_in(config, "head_dim");
+  const double share = config.value("partial_rotary_factor", 1.0);
   pairs.add_integer(prefix + "attention.value_length", width);
-  pairs.add_integer(prefix + "rope.dimension_count", width);
-  pairs.add_integer(prefix + "vocab_size", integer_in(config, "vocab_size"));
+  pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
   add_rotary(pairs, prefix, config);
+}
+
+void add_windowed(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
   if (config.value("sliding_window", json()).is_number())
     pairs.add_integer(prefix + "attention.sliding_window", integer_in(config, "sliding_window"));
+}
+
+void add_gemma(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  pairs.add_integer(prefix + "attention.query_pre_scalar", integer_in(config, "query_pre_attn_scalar"));
+  const auto types = config.at("layer_types").get<std::vector<std::string>>();
+  const auto full = std::ranges::find(types, "full_attention");
+  const auto period = static_cast<size_t>(full - types.begin()) + 1;
+  for (size_t layer = 0; layer < types.size(); ++layer)
+    check((types[layer] == "full_attention") == ((layer + 1) % period == 0),
+          "a GGUF file can't say which layers have a window: not every {}th lacks it", period);
+  pairs.add_integer(prefix + "attention.sliding_window_pattern", static_cast<uint32_t>(period));
+}
+
+void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  const json turns = config.at("no_rope_layers");
+  for (size_t layer = 0; layer < turns.size(); ++layer)
+    check((turns[layer] == 0) == ((layer + 1) % 4 == 0),
+          "a GGUF file can't say which layers have no rotary positions: not every fourth");
 }
 
 void add_gpt2(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -277,10 +411,10 @@ void add_gpt2(GgufPairs& pairs, const std::string& prefix, const json& config) {
 
 void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& config) {
   const uint32_t width = integer_in(config, "hidden_size") / integer_in(config, "num_attention_heads");
-  const double share = RotaryConfig::place(JsonObject::make(config, "config.json"))
-                           .value()
-                           .value("partial_rotary_factor", config.value("rotary_pct", 0.25));
+  const double share = config.value("rotary_pct", 0.25);
   pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
+  if (!config.contains("rope_theta"))  // transformers' older name
+    pairs.add_number(prefix + "rope.freq_base", config.value("rotary_emb_base", 10000.0f));
   add_rotary(pairs, prefix, config);
 }
 
@@ -311,8 +445,11 @@ struct Adder {
   std::string_view architecture;
   void (*add)(GgufPairs&, const std::string& prefix, const json& config);
 };
-constexpr Adder adders[] = {{"llama", add_decoder},    {"qwen2", add_decoder}, {"gpt2", add_gpt2},
-                            {"gptneox", add_gpt_neox}, {"bert", add_bert},     {"t5", add_t5}};
+constexpr Adder adders[] = {
+    {"llama", add_windowed},  {"qwen2", add_decoder}, {"qwen3", add_decoder}, {"qwen3moe", add_decoder},
+    {"smollm3", add_smollm3}, {"olmo2", add_decoder}, {"phi3", add_windowed}, {"gemma", add_decoder},
+    {"gemma2", add_gemma},    {"gemma3", add_gemma},  {"gpt2", add_gpt2},     {"gptneox", add_gpt_neox},
+    {"bert", add_bert},       {"t5", add_t5}};
 
 }  // namespace
 
@@ -331,20 +468,27 @@ void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const js
     if (row.kind == KeyRow::Kind::boolean) pairs.add_boolean(key, value->get<bool>());
     if (row.kind == KeyRow::Kind::integer) pairs.add_integer(key, value->get<uint32_t>());
   }
+  pairs.add_integer(prefix + "vocab_size", integer_in(config, "vocab_size"));
   for (const Adder& adder : adders)
     if (adder.architecture == architecture.name) adder.add(pairs, prefix, config);
 }
 
-std::vector<float> rotary_divisors(const json& config) {
-  if (!config.contains("rope_theta") && !config.contains("rope_parameters")) return {};
+std::vector<NamedValues> rotary_tensors(const json& config) {
+  if (!config.contains("rope_theta") || !config.contains("head_dim")) return {};
   const RotaryConfig rotary = rotary_of(config);
+  const auto floats = [](const std::vector<double>& values) {
+    return std::vector<float>(values.begin(), values.end());
+  };
+  if (rotary.scaling == RotaryConfig::Scaling::longrope)
+    return {{"rope_factors_long.weight", floats(rotary.long_factors)},
+            {"rope_factors_short.weight", floats(rotary.short_factors)}};
   if (rotary.scaling != RotaryConfig::Scaling::llama3) return {};
   const RotaryConfig plain{.theta = rotary.theta};
   const auto width = config.at("head_dim").get<int64_t>();
   std::vector<float> divisors;
   for (int64_t i = 0; i < width / 2; ++i)
     divisors.push_back(static_cast<float>(plain.frequency(i, width) / rotary.frequency(i, width)));
-  return divisors;
+  return {{"rope_freqs.weight", divisors}};
 }
 
 }  // namespace vkformer

@@ -16,7 +16,11 @@ nlohmann::json gguf_config(const GgufShards& shards);
 /// The other way: appends the settings of a model's config. Throws Error for what the format can't say.
 void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const nlohmann::json& config);
 
-/// The divisors of rotary frequencies that stand in "rope_freqs.weight" for a config; empty: none.
-std::vector<float> rotary_divisors(const nlohmann::json& config);
+/// Tensors of a file that say how a config's rotary frequencies are scaled; empty: none.
+struct NamedValues {
+  std::string name;
+  std::vector<float> values;
+};
+std::vector<NamedValues> rotary_tensors(const nlohmann::json& config);
 
 }  // namespace vkformer

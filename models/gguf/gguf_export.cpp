@@ -54,17 +54,29 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
     const auto named = row_of_hugging_face(architecture, parameter.name);
     check(named.has_value(), "GGUF files of architecture {} have no place for tensor {}", architecture.name,
           in_quotes(parameter.name, 120));
-    Target target{.tensor = {.name = fill_name(named->row->gguf, named->numbers).append(named->ending),
-                             .shape = shape_of(parameter, named->row->order)},
-                  .row = named->row,
-                  .parts = {&parameter}};
-    targets.push_back(std::move(target));
+    std::string name = fill_name(named->row->gguf, named->numbers).append(named->ending);
+    if (named->row->order == RowOrder::experts) {
+      const auto known = std::ranges::find(targets, name, [](const Target& target) { return target.tensor.name; });
+      if (known != targets.end()) {
+        check(named->numbers.at(1) == std::ssize(known->parts), "tensor {} is not the next expert's",
+              in_quotes(parameter.name, 120));
+        known->parts.push_back(&parameter);
+        ++known->tensor.shape.front();
+        continue;
+      }
+    }
+    std::vector<int64_t> shape = shape_of(parameter, named->row->order);
+    if (named->row->order == RowOrder::experts) shape.insert(shape.begin(), 1);
+    targets.push_back({.tensor = {.name = std::move(name), .shape = std::move(shape)},
+                       .row = named->row,
+                       .parts = {&parameter},
+                       .values = {}});
   }
-  if (std::vector<float> divisors = rotary_divisors(*model.config); !divisors.empty())
-    targets.push_back({.tensor = {.name = "rope_freqs.weight", .shape = {std::ssize(divisors)}},
+  for (NamedValues& tensor : rotary_tensors(*model.config))
+    targets.push_back({.tensor = {.name = tensor.name, .shape = {std::ssize(tensor.values)}},
                        .row = nullptr,
                        .parts = {},
-                       .values = std::move(divisors)});
+                       .values = std::move(tensor.values)});
   return targets;
 }
 
@@ -73,7 +85,7 @@ std::vector<float> arranged(const Target& target, int64_t heads, std::vector<flo
   const RowOrder order = target.row->order;
   std::vector<float> result;
   const bool matrix = target.tensor.shape.size() > 1;
-  if (order == RowOrder::same || (order == RowOrder::transposed && !matrix)) {
+  if (order == RowOrder::same || order == RowOrder::experts || (order == RowOrder::transposed && !matrix)) {
     result = std::move(values);
   } else if (order == RowOrder::transposed) {
     result.resize(values.size());

@@ -139,6 +139,8 @@ constexpr TypePair type_pairs[] = {
     {"Q2_K", DType::q2_k}, {"Q3_K", DType::q3_k},     {"Q4_K", DType::q4_k},     {"Q5_K", DType::q5_k},
     {"Q6_K", DType::q6_k}, {"IQ4_NL", DType::iq4_nl}, {"IQ4_XS", DType::iq4_xs}, {"MXFP4", DType::mxfp4}};
 
+constexpr int64_t most_experts = 4096;
+
 /// Tensors that the settings are made of: no weights.
 constexpr std::string_view settings_of_rotary[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                                    "rope_factors_short.weight"};
@@ -200,10 +202,21 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       continue;
     }
     const TensorRow& row = *named->row;
-    std::string theirs = fill_name(row.hugging_face, named->numbers).append(named->ending);
     std::vector<int64_t> shape = tensor->shape;
     place.subtracted = named->ending == ".weight" ? row.added : 0;
     place.order = row.order;
+    if (row.order == RowOrder::experts) {
+      check(shape.size() == 3 && shape[0] <= most_experts, "{} is no stack of at most {} matrices", where(),
+            most_experts);
+      place.order = RowOrder::same;
+      for (int64_t expert = 0; expert < shape[0]; ++expert) {
+        place.first_row = expert * shape[1];
+        add(std::make_unique<GgufWeight>(fill_name(row.hugging_face, {named->numbers[0], expert}).append(named->ending),
+                                         std::vector<int64_t>{shape[1], shape[2]}, shape[1] * shape[2],
+                                         tensor->bytes.size() / static_cast<size_t>(shape[0]), place));
+      }
+      continue;
+    }
     if (row.order == RowOrder::transposed) {
       check(shape.size() <= 2, "{} has {} dimensions, not 2", where(), shape.size());
       if (shape.size() == 1) place.order = RowOrder::same;
@@ -217,7 +230,8 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       check(shape.size() == 2 || tensor->type->values == 1, "{} is one row of {} blocks, which can't be in this order",
             where(), tensor->type->name);
     }
-    add(std::make_unique<GgufWeight>(std::move(theirs), std::move(shape), elements, tensor->bytes.size(), place));
+    add(std::make_unique<GgufWeight>(fill_name(row.hugging_face, named->numbers).append(named->ending),
+                                     std::move(shape), elements, tensor->bytes.size(), place));
   }
 }
 

@@ -87,7 +87,8 @@ JsonObject JsonObject::load(const std::filesystem::path& path, size_t size_limit
 
 JsonObject JsonObject::parse(std::string_view text, std::string name) {
   name = printable(name);
-  return make(parse_json(text, name), std::move(name));
+  json value = parse_json(text, name);
+  return make(std::move(value), std::move(name));
 }
 
 JsonObject JsonObject::make(json value, std::string name) {

@@ -8,7 +8,7 @@ mkdir tokenizer
 sed 's/"added_tokens": *\[/&{"id": 601, "content": "<|im_start|>", "special": true}, {"id": 602, "content": "<|im_end|>", "special": true}, /' \
   "$fixtures/tokenizers/gpt2/tokenizer.json" >tokenizer/tokenizer.json
 grep -q 'im_start' tokenizer/tokenizer.json || fail "the tokenizer got no tokens of chatml"
-cp "$fixtures/chat_templates/chatml.jinja" template.jinja
+cp "$fixtures/../chat_templates/recorded/chatml.jinja" template.jinja
 for _ in $(seq 40); do
   for word in cat tree; do
     printf '<|im_start|>user\nSay %s.<|im_end|>\n<|im_start|>assistant\n%s %s!<|im_end|>\n' $word $word $word

@@ -40,7 +40,8 @@ def save(name, model, tokenizer, special):
     with torch.no_grad():
         for key, value in model.named_parameters():
             if value.dim() > 1:
-                value.normal_(0, 0.08)
+                # T5 does not divide scores by the root of a head's width.
+                value.normal_(0, 0.014 if "Attention.q." in key else 0.08)
             elif key.endswith("bias"):
                 value.normal_(0, 0.05)
             else:

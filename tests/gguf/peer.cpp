@@ -3,7 +3,7 @@
 //   peer FILE logits IDS.bin OUT.bin    i32 ids of one sequence -> f32 logits of every position; of an encoder-decoder
 //                                       "N ids of the source, then those of the decoder" (the first number is N);
 //                                       of a classifier its scores
-//   peer FILE tokens < TEXTS            a line of ids for each text; texts end with a zero byte
+//   peer FILE tokens < TEXTS            a line of ids for each line
 #include <ggml-backend.h>
 #include <llama.h>
 
@@ -41,7 +41,7 @@ llama_batch whole(std::vector<int32_t>& ids, bool all) {
 int tokens(const llama_vocab* vocab) {
   std::string all((std::istreambuf_iterator<char>(std::cin)), {});
   for (size_t at = 0; at < all.size();) {
-    const size_t end = all.find('\0', at);
+    const size_t end = all.find('\n', at);
     const std::string text = all.substr(at, end - at);
     at = end == all.npos ? all.size() : end + 1;
     std::vector<llama_token> ids(text.size() + 16);
@@ -81,7 +81,8 @@ int logits(llama_model* model, const char* in, const char* out) {
     ids.erase(ids.begin(), ids.begin() + 1 + ids[0]);
     if (llama_encode(context, whole(source, true))) return fail("the encoder failed");
   }
-  if (bert ? llama_encode(context, whole(ids, true)) : llama_decode(context, whole(ids, true))) return fail("it failed");
+  if (bert ? llama_encode(context, whole(ids, true)) : llama_decode(context, whole(ids, true)))
+    return fail("it failed");
   if (bert) {
     const float* scores = llama_get_embeddings_seq(context, 0);
     values.assign(scores, scores + classes);

@@ -1,6 +1,7 @@
 // `train --data`: a text file becomes a language model.
 
 #include "models/data/text_windows.h"
+#include "models/model_files.h"
 #include "models/text/vocabulary.h"
 #include "tools/cli/text_tokens.h"
 #include "tools/cli/train_job.h"
@@ -44,7 +45,7 @@ EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std:
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   check_tokenizer(folder, file);
   if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
-  const JsonObject tokenizer = JsonObject::load(folder / "tokenizer.json");
+  const JsonObject tokenizer = load_model_json(folder, "tokenizer.json");
   const bool of_symbols = Vocabulary::is_one(tokenizer);
   if (!TokenSequence::is_name(file.path) && of_symbols) return encode_symbols(text, Vocabulary::from(tokenizer));
   return encode_pieces(file, TokenizerFiles::load(folder), of_symbols);

@@ -74,7 +74,7 @@ void add_translate(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "translate", "text to text with an encoder-decoder: a line on stdout for each line on stdin, in its order");
   add_common_flags(*command, flags->common);
-  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin");
   command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
   add_dtype_of_weights(*command, *flags);
@@ -168,7 +168,7 @@ void add_generate(CLI::App& app) {
       "--top-p or --seed draw, and so does text without such a file");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
-  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
                                             "the text to continue, or for an encoder-decoder the source text");
   add_dtype_of_weights(*command, *flags);
@@ -235,7 +235,7 @@ void add_logits_verb(CLI::App& app) {
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
-  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   command
       ->add_option("--ids", flags->ids,
                    "safetensors file: input_ids, attention_mask, token_type_ids, decoder_input_ids [batch, positions]")
@@ -288,7 +288,7 @@ void add_attention(CLI::App& app) {
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
-  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   command->add_option("-p,--prompt", flags->text, "the text, of an encoder-decoder the source")->required();
   command->add_option("--target", flags->target,
                       "what an encoder-decoder writes (default: what it would, greedily), an encoder's second text, or "

@@ -1,0 +1,143 @@
+// Damaged GGUF files: each is read or refused with one clear line, and nothing else happens; run it in the asan build.
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "models/families/registry.h"
+#include "models/gguf/gguf_config.h"
+#include "models/gguf/gguf_export.h"
+#include "models/gguf/gguf_tokenizer.h"
+#include "models/gguf/gguf_weights.h"
+#include "models/text/tokenizer.h"
+#include "runtime/encoding/encoding.h"
+#include "tests/file_helpers.h"
+#include "tests/fuzz_helpers.h"
+#include "tests/model_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+
+namespace {
+
+/// Asks for every key in every way; wrong ways are refused.
+void read_metadata(const GgufMetadata& metadata) {
+  for (const std::string_view key : metadata.keys()) {
+    Tally tally;
+    attempt(tally, [&] { metadata.integer(key, INT64_MIN, INT64_MAX); });
+    attempt(tally, [&] { metadata.number(key, -1e300, 1e300); });
+    attempt(tally, [&] { metadata.boolean(key); });
+    attempt(tally, [&] { metadata.text(key); });
+    attempt(tally, [&] { metadata.integers(key, INT64_MIN, INT64_MAX); });
+    attempt(tally, [&] { metadata.numbers(key, -1e300, 1e300); });
+    attempt(tally, [&] { metadata.texts(key); });
+    attempt(tally, [&] { metadata.bytes(key); });
+  }
+}
+
+void read_everything(const std::string& bytes) {
+  // In memory of its own, so that reads past the end are seen.
+  const std::vector<char> exact(bytes.begin(), bytes.end());
+  const GgufFile file(std::as_bytes(std::span(exact)), "fuzz.gguf");
+  read_metadata(file.metadata());
+  for (const GgufTensor& tensor : file.tensors()) {
+    const auto dtype = dtype_of(*tensor.type);
+    if (!dtype) continue;
+    std::vector<float> values(tensor.bytes.size() / static_cast<size_t>(tensor.type->bytes) *
+                              static_cast<size_t>(tensor.type->values));
+    decode(*dtype, tensor.bytes, values);
+  }
+}
+
+std::string small_file(const TemporaryFolder& folder) {
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", "llama");
+  pairs.add_integer("general.alignment", 32);
+  pairs.add_number("llama.rope.freq_base", 10000);
+  pairs.add_boolean("tokenizer.ggml.add_bos_token", true);
+  pairs.add_texts("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "ab"});
+  pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>{1, 1, 1});
+  pairs.add_bytes("tokenizer.ggml.precompiled_charsmap", "bytes");
+  const std::vector<float> values(64, 0.5f);
+  std::vector<std::byte> blocks(static_cast<size_t>(encoded_bytes(DType::q8_0, 64)));
+  encode(DType::q8_0, values, blocks);
+  write_gguf(folder / "good.gguf", pairs,
+             {{"a", gguf_tensor_type("F32"), {2, 32}, [&] { return std::as_bytes(std::span(values)); }},
+              {"b", gguf_tensor_type("Q8_0"), {2, 32}, [&] { return std::span<const std::byte>(blocks); }}});
+  return get(folder / "good.gguf");
+}
+
+/// A whole small model with its tokenizer.
+std::string model_file(const TemporaryFolder& folder, const char* fixture, const char* tokenizer) {
+  const auto source = folder / "model";
+  std::filesystem::copy(fixtures / fixture, source);
+  nlohmann::json config = nlohmann::json::parse(get(source / "config.json"));
+  std::filesystem::copy_file(fixtures / "tokenizers" / tokenizer / "tokenizer.json", source / "tokenizer.json");
+  // Few tokens fit the fixture's model: the first ones.
+  nlohmann::json file = nlohmann::json::parse(get(source / "tokenizer.json"));
+  const auto size = config.at("vocab_size").get<int64_t>();
+  nlohmann::json vocabulary = nlohmann::json::object(), merges = nlohmann::json::array();
+  for (const auto& [token, id] : file["model"]["vocab"].items())
+    if (id < size) vocabulary[token] = id;
+  file["model"]["vocab"] = vocabulary;
+  file["model"]["merges"] = merges;
+  put(source / "tokenizer.json", file.dump());
+  const Model model = load_model(source);
+  write_model_as_gguf(folder / "model.gguf", model, Weights(model.parameters, source), source, Mixture("q8_0"));
+  std::filesystem::remove_all(source);
+  return get(folder / "model.gguf");
+}
+
+}  // namespace
+
+TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
+  const TemporaryFolder folder;
+  const std::string good = small_file(folder);
+  Mutator mutate(11);
+  Tally tally;
+  attempt(tally, [&] { read_everything(good); });
+  REQUIRE(tally.read == 1);
+  for (int i = 0; i < 6000; ++i) attempt(tally, [&] { read_everything(mutate.bytes(good)); });
+  // Numbers of eight bytes, of which a header consists: large ones, and some near others.
+  constexpr uint64_t numbers[] = {
+      0, 1, 2, 31, 33, uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{1} << 61, UINT64_MAX, INT64_MAX, UINT64_MAX - 31};
+  for (int i = 0; i < 6000; ++i) {
+    std::string file = good;
+    const uint64_t number = numbers[mutate.below(std::size(numbers))];
+    file.replace(mutate.below(std::min<size_t>(file.size(), 600) - 8), 8, reinterpret_cast<const char*>(&number), 8);
+    attempt(tally, [&] { read_everything(file); });
+  }
+  CHECK(tally.refused > 4000);
+  CHECK(tally.read > 300);
+}
+
+TEST_CASE("damaged GGUF models are made or refused", "[gguf][fuzz]") {
+  Tally tally;
+  for (const auto& [fixture, tokenizer] : {std::pair{"llama", "llama"}, {"gpt2", "gpt2"}}) {
+    const TemporaryFolder folder;
+    const std::string good = model_file(folder, fixture, tokenizer);
+    const auto path = folder / "fuzz.gguf";
+    // Behind the header there are only weights.
+    const GgufFile whole(std::as_bytes(std::span(good)), "good.gguf");
+    const auto header =
+        static_cast<size_t>(whole.tensors().front().bytes.data() - reinterpret_cast<const std::byte*>(good.data()));
+    Mutator mutate(12);
+    for (int i = 0; i < 1500; ++i) {
+      std::string file = good;
+      for (size_t n = 1 + mutate.below(3); n > 0; --n)
+        file[mutate.below(header)] = static_cast<char>(mutate.below(256));
+      put(path, file);
+      attempt(tally, [&] {
+        const Model model = load_model(path);
+        const Weights weights(model.parameters, path);
+        weights.read(model.parameters.front().name);
+      });
+      attempt(tally, [&] {
+        const GgufFile damaged(path);
+        const Tokenizer tokens(JsonObject::make(gguf_tokenizer(damaged.metadata()), "fuzz.gguf"));
+        tokens.decode(tokens.encode("The cat sat on the mat.").ids);
+      });
+    }
+  }
+  CHECK(tally.refused > 200);
+  CHECK(tally.read > 200);
+}

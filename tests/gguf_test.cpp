@@ -1,0 +1,392 @@
+// GGUF files: what is written is read, names and orders of tensors, tokenizers, and what can't be is refused.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "models/families/registry.h"
+#include "models/gguf/gguf_export.h"
+#include "models/gguf/gguf_tokenizer.h"
+#include "models/gguf/gguf_weights.h"
+#include "models/model_files.h"
+#include "models/text/tokenizer.h"
+#include "models/weights.h"
+#include "runtime/check.h"
+#include "runtime/encoding/encoding.h"
+#include "runtime/files/gguf.h"
+#include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+/// A file put together by hand, so that it may be wrong.
+class Bytes {
+ public:
+  template <class Number>
+  Bytes& add(Number value) {
+    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  Bytes& text(std::string_view value) {
+    add<uint64_t>(value.size());
+    text_ += value;
+    return *this;
+  }
+  Bytes& magic() {
+    text_ += "GGUF";
+    return add<uint32_t>(3);
+  }
+  Bytes& counts(uint64_t tensors, uint64_t pairs) { return magic().add(tensors).add(pairs); }
+  Bytes& pair(std::string_view key, uint32_t type) { return text(key).add(type); }
+  Bytes& tensor(std::string_view name, const std::vector<uint64_t>& dimensions, uint32_t type, uint64_t offset) {
+    text(name).add(static_cast<uint32_t>(dimensions.size()));
+    for (const uint64_t dimension : dimensions) add(dimension);
+    return add(type).add(offset);
+  }
+  Bytes& data(size_t count) {
+    text_.resize((text_.size() + 31) / 32 * 32);
+    text_.append(count, '\0');
+    return *this;
+  }
+  std::string error() const {
+    return error_of([&] { const GgufFile file(std::as_bytes(std::span(text_)), "x.gguf"); });
+  }
+
+ private:
+  std::string text_;
+};
+
+Bytes with_tensor(const std::vector<uint64_t>& dimensions, uint32_t type, uint64_t offset = 0, size_t data = 64) {
+  return Bytes().counts(1, 0).tensor("t", dimensions, type, offset).data(data);
+}
+
+std::vector<float> ramp(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) - 3;
+  return values;
+}
+
+/// The fixture as a GGUF file of that mixture.
+std::filesystem::path write_fixture(const TemporaryFolder& folder, const std::string& fixture, const char* mixture) {
+  const Model model = load_model(fixtures / fixture);
+  const std::filesystem::path file = folder / (fixture + "." + mixture + ".gguf");
+  write_model_as_gguf(file, model, Weights(model.parameters, fixtures / fixture), fixtures / fixture, Mixture(mixture));
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("what is written as GGUF is read", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "a.gguf";
+  GgufPairs pairs;
+  pairs.add_integer("a.whole", 4000000000u);
+  pairs.add_number("a.number", 0.5f);
+  pairs.add_boolean("a.switch", true);
+  pairs.add_text("a.text", "caf\xC3\xA9");
+  pairs.add_integers("a.list", std::vector<int32_t>{-1, 2});
+  pairs.add_numbers("a.numbers", std::vector<float>{1.5f});
+  pairs.add_texts("a.texts", std::vector<std::string>{"", "b c"});
+  pairs.add_bytes("a.bytes", std::string_view("\0\1", 2));
+  const auto values = ramp(6), more = ramp(32);
+  write_gguf(path, pairs,
+             {{"m", gguf_tensor_type("F32"), {2, 3}, [&] { return std::as_bytes(std::span(values)); }},
+              {"v", gguf_tensor_type("F32"), {32}, [&] { return std::as_bytes(std::span(more)); }}});
+  const GgufFile file(path);
+  const GgufMetadata& metadata = file.metadata();
+  CHECK(metadata.integer("a.whole", 0, INT64_MAX) == 4000000000);
+  CHECK(metadata.number("a.number", 0, 1) == 0.5);
+  CHECK(metadata.number("a.whole", 0, 1e10) == 4e9);
+  CHECK(metadata.boolean("a.switch"));
+  CHECK(metadata.text("a.text") == "caf\xC3\xA9");
+  CHECK(metadata.integers("a.list", -1, 2) == std::vector<int64_t>{-1, 2});
+  CHECK(metadata.numbers("a.numbers", 0, 2) == std::vector<double>{1.5});
+  CHECK(metadata.texts("a.texts") == std::vector<std::string_view>{"", "b c"});
+  CHECK(metadata.bytes("a.bytes") == std::string("\0\1", 2));
+  CHECK(metadata.integer_or("none", 7, 0, 9) == 7);
+  REQUIRE(file.tensors().size() == 2);
+  CHECK(file.tensors()[0].shape == std::vector<int64_t>{2, 3});
+  CHECK(std::memcmp(file.tensors()[0].bytes.data(), values.data(), 24) == 0);
+
+  const std::string name = path.string();
+  CHECK(error_of([&] { metadata.integer("none", 0, 9); }) == name + ": key none is missing");
+  CHECK(error_of([&] { metadata.integer("a.whole", 0, 9); }) == name + ": key a.whole is 4000000000, not from 0 to 9");
+  CHECK(error_of([&] { metadata.integer("a.text", 0, 9); }) ==
+        name + ": key a.text is of type string, not a whole number");
+  CHECK_THAT(error_of([&] { metadata.text("a.texts"); }), ContainsSubstring("key a.texts is an array, not one value"));
+  CHECK_THAT(error_of([&] { metadata.texts("a.list"); }), ContainsSubstring("has values of type i32, not strings"));
+  CHECK_THAT(error_of([&] { metadata.boolean("a.number"); }), ContainsSubstring("of type f32, not a boolean"));
+  const auto twice = [&] {
+    return std::vector<GgufSource>(
+        2, {"m", gguf_tensor_type("F32"), {6}, [&] { return std::as_bytes(std::span(values)); }});
+  };
+  CHECK_THAT(error_of([&] { write_gguf(folder / "b.gguf", pairs, twice()); }), ContainsSubstring("\"m\" is taken"));
+  CHECK(names_in(folder.path()) == std::set<std::string>{"a.gguf"});
+}
+
+TEST_CASE("GGUF headers that can't be are refused in one line", "[gguf]") {
+  CHECK_THAT(Bytes().text("GGML").error(), ContainsSubstring("x.gguf: not a GGUF file"));
+  CHECK_THAT(Bytes().magic().error(), ContainsSubstring("needs 8 bytes, 0 are left"));
+  CHECK_THAT(Bytes().counts(0, UINT64_MAX).error(), ContainsSubstring("pairs of metadata are more than"));
+  CHECK_THAT(Bytes().counts(UINT64_MAX, 0).error(), ContainsSubstring("tensors are more than"));
+  CHECK_THAT(Bytes().counts(1 << 20, 0).error(), ContainsSubstring("a tensor's name at byte 24 needs 8 bytes"));
+  // Lengths and counts that would overflow.
+  CHECK_THAT(Bytes().counts(0, 1).add(UINT64_MAX).error(),
+             ContainsSubstring("a key at byte 32 needs 18446744073709551615"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("k", 8).add(UINT64_MAX - 3).error(), ContainsSubstring("are left"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("k", 9).add<uint32_t>(10).add(UINT64_MAX / 8 + 2).error(),
+             ContainsSubstring("key k: 2305843009213693953 values do not fit into the 0 bytes"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("k", 9).add<uint32_t>(8).add(UINT64_MAX).error(),
+             ContainsSubstring("strings do not fit"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("k", 9).add<uint32_t>(9).add<uint64_t>(1).error(),
+             ContainsSubstring("arrays of arrays are not supported"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("k", 13).error(), ContainsSubstring("key k: unknown type 13"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("", 0).add<uint8_t>(1).error(), ContainsSubstring("a key of 0 bytes"));
+  CHECK_THAT(Bytes().counts(0, 2).pair("k", 0).add<uint8_t>(1).pair("k", 0).add<uint8_t>(1).error(),
+             ContainsSubstring("key k is there twice"));
+  // Tensors.
+  CHECK(with_tensor({16}, 0).error().empty());
+  CHECK_THAT(with_tensor({}, 0).error(), ContainsSubstring("tensor \"t\": it has 0 dimensions"));
+  CHECK_THAT(with_tensor({1, 1, 1, 1, 1}, 0).error(), ContainsSubstring("it has 5 dimensions"));
+  CHECK_THAT(with_tensor({4, 0}, 0).error(), ContainsSubstring("a dimension is 0"));
+  CHECK_THAT(with_tensor({4, UINT64_MAX}, 0).error(), ContainsSubstring("a dimension is 18446744073709551615"));
+  CHECK_THAT(with_tensor({uint64_t{1} << 32, uint64_t{1} << 31, 4}, 0).error(),
+             ContainsSubstring("more elements than can be"));
+  CHECK_THAT(with_tensor({33}, 8).error(), ContainsSubstring("rows of 33 values are no whole blocks of Q8_0's 32"));
+  CHECK_THAT(with_tensor({4}, 99).error(), ContainsSubstring("its type has the unknown number 99"));
+  CHECK_THAT(with_tensor({4}, 0, 8).error(), ContainsSubstring("its offset 8 is no multiple of 32"));
+  CHECK_THAT(with_tensor({17}, 0).error(),
+             ContainsSubstring("its 68 bytes from byte 0 on end behind the 64 of the file"));
+  CHECK_THAT(with_tensor({4}, 0, uint64_t{1} << 63).error(), ContainsSubstring("end behind"));
+  CHECK_THAT(Bytes().counts(2, 0).tensor("a", {16}, 0, 0).tensor("b", {4}, 0, 32).data(64).error(),
+             ContainsSubstring("tensor \"b\" overlaps another's"));
+  CHECK_THAT(Bytes().counts(2, 0).tensor("a", {4}, 0, 0).tensor("a", {4}, 0, 32).data(64).error(),
+             ContainsSubstring("tensor \"a\" is there twice"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("general.alignment", 4).add<uint32_t>(24).error(),
+             ContainsSubstring("general.alignment 24 is no power of two"));
+  CHECK_THAT(Bytes().counts(0, 1).pair("general.alignment", 4).add<uint32_t>(0).error(),
+             ContainsSubstring("key general.alignment is 0"));
+}
+
+TEST_CASE("shards of a GGUF model are one", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto values = ramp(8);
+  const auto write = [&](const char* file, int number, int count, const char* tensor) {
+    GgufPairs pairs;
+    pairs.add_integer("split.no", static_cast<uint32_t>(number));
+    pairs.add_integer("split.count", static_cast<uint32_t>(count));
+    pairs.add_integer("split.tensors.count", 2);
+    write_gguf(folder / file, pairs,
+               {{tensor, gguf_tensor_type("F32"), {8}, [&] { return std::as_bytes(std::span(values)); }}});
+  };
+  const auto error = [&](const char* file) { return error_of([&] { const GgufShards shards(folder / file); }); };
+  write("m-00001-of-00002.gguf", 0, 2, "a");
+  CHECK_THAT(error("m-00001-of-00002.gguf"), ContainsSubstring("m-00002-of-00002.gguf: No such file"));
+  write("m-00002-of-00002.gguf", 1, 2, "b");
+  const GgufShards shards(folder / "m-00002-of-00002.gguf");
+  CHECK(shards.find("a") != nullptr);
+  CHECK(shards.find("b") != nullptr);
+  CHECK(shards.files().size() == 2);
+  write("m-00002-of-00002.gguf", 0, 2, "b");
+  CHECK_THAT(error("m-00001-of-00002.gguf"), ContainsSubstring("do not say that it is file 2 of 2"));
+  write("m-00002-of-00002.gguf", 1, 2, "a");
+  CHECK_THAT(error("m-00001-of-00002.gguf"), ContainsSubstring("tensor \"a\" is both in"));
+  write("alone.gguf", 0, 2, "a");
+  CHECK_THAT(error("alone.gguf"), ContainsSubstring("name it as it was"));
+}
+
+TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") {
+  const TemporaryFolder folder;
+  for (const char* fixture :
+       {"llama",    "llama_linear", "mistral",   "qwen2",      "gpt2",  "gpt_neox", "gpt_neox_sequential",
+        "bert_cls", "t5",           "t5_v11",    "qwen3",      "olmo2", "phi3",     "qwen3_moe",
+        "smollm3",  "llama_yarn",   "phi3_long", "phi3_short", "gemma", "gemma2",   "gemma3"}) {
+    if (!std::filesystem::exists(fixtures / fixture)) continue;
+    INFO(fixture);
+    const auto file = write_fixture(folder, fixture, "f32");
+    const Model before = load_model(fixtures / fixture), after = load_model(file);
+    const Weights ours(before.parameters, fixtures / fixture), theirs(after.parameters, file);
+    CHECK(theirs.extra().empty());
+    CHECK(theirs.absent().empty());
+    REQUIRE(before.parameters.size() == after.parameters.size());
+    const bool gains_less_one = std::string_view(fixture).starts_with("gemma");
+    for (const ParameterSpec& parameter : before.parameters) {
+      INFO(parameter.name);
+      const std::vector<float> a = ours.read(parameter.name), b = theirs.read(parameter.name);
+      REQUIRE(a.size() == b.size());
+      bool equal = true;
+      // The gains of Gemma's norms are stored one larger, which rounds them.
+      for (size_t i = 0; i < a.size(); ++i)
+        equal = equal && (a[i] == b[i] ||
+                          (gains_less_one && parameter.name.ends_with("norm.weight") && b[i] == (a[i] + 1.0f) - 1.0f));
+      CHECK(equal);
+    }
+    // What a file can't say has its usual value: dropout, and how a training would begin.
+    json said = *before.config, read = *after.config;
+    for (const auto& [key, value] : read.items())
+      if (key.find("drop") == key.npos && key != "initializer_range" && key != "initializer_factor" &&
+          key != "bos_token_id" && key != "eos_token_id") {
+        INFO(key);
+        CHECK(said.value(key, value) == value);
+      }
+  }
+}
+
+TEST_CASE("rows of queries and keys are where GGUF files have them", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto file = write_fixture(folder, "llama", "f32");
+  const Model model = load_model(fixtures / "llama");  // 4 heads of 16 columns, 2 of keys
+  const Weights weights(model.parameters, fixtures / "llama");
+  const GgufFile written(file);
+  for (const auto& [stored, theirs, heads] :
+       {std::tuple{"blk.1.attn_q.weight", "model.layers.1.self_attn.q_proj.weight", 4},
+        {"blk.1.attn_k.weight", "model.layers.1.self_attn.k_proj.weight", 2}}) {
+    const std::string wanted = stored;
+    const auto tensor = std::ranges::find(written.tensors(), wanted, &GgufTensor::name);
+    REQUIRE(tensor != written.tensors().end());
+    const std::vector<float> values = weights.read(theirs);
+    std::vector<float> rows(values.size());
+    decode(DType::f32, tensor->bytes, rows);
+    // stored = W.reshape(heads, 2, 8, in).swapaxes(1, 2)
+    bool equal = true;
+    for (int head = 0; head < heads; ++head)
+      for (int half = 0; half < 2; ++half)
+        for (int i = 0; i < 8; ++i)
+          for (int column = 0; column < 64; ++column)
+            equal = equal && rows[static_cast<size_t>(((head * 8 + i) * 2 + half) * 64 + column)] ==
+                                 values[static_cast<size_t>(((head * 2 + half) * 8 + i) * 64 + column)];
+    CHECK(equal);
+  }
+}
+
+TEST_CASE("blocks of a GGUF file are read in the order of rows that the model has", "[gguf]") {
+  const TemporaryFolder folder;
+  for (const char* fixture : {"llama", "gpt2"}) {
+    INFO(fixture);
+    const auto file = write_fixture(folder, fixture, "q8_0");
+    const Model model = load_model(file);
+    const Weights plain(model.parameters, fixtures / fixture), weights(model.parameters, file);
+    int with_blocks = 0;
+    for (const ParameterSpec& parameter : model.parameters) {
+      const WeightTensor* tensor = weights.files().find(parameter.name);
+      REQUIRE(tensor != nullptr);
+      const bool turned = !tensor->blocks(false) && tensor->blocks(true);
+      if (!tensor->blocks(turned)) continue;
+      ++with_blocks;
+      INFO(parameter.name);
+      std::vector<float> values = plain.read(parameter.name), read(values.size());
+      std::vector<std::byte> blocks(static_cast<size_t>(encoded_bytes(DType::q8_0, std::ssize(values)))),
+          stored(blocks.size());
+      if (turned) {  // Conv1D
+        const auto rows = static_cast<size_t>(parameter.shape[0]), columns = static_cast<size_t>(parameter.shape[1]);
+        const std::vector<float> copy = values;
+        for (size_t r = 0; r < rows; ++r)
+          for (size_t c = 0; c < columns; ++c) values[c * rows + r] = copy[r * columns + c];
+      }
+      encode(DType::q8_0, values, blocks);
+      tensor->read_blocks(0, stored);
+      CHECK(stored == blocks);
+      decode(DType::q8_0, blocks, values);
+      if (turned)
+        tensor->read_columns(0, read);
+      else
+        tensor->read_floats(0, read);
+      CHECK(read == values);
+    }
+    CHECK(with_blocks > 8);
+  }
+}
+
+TEST_CASE("weights are mixed as llama-quantize does", "[gguf]") {
+  std::vector<Mixture::Tensor> tensors = {{"token_embd.weight", {64, 512}}, {"output.weight", {64, 512}}};
+  for (int layer = 0; layer < 8; ++layer)
+    for (const char* name : {"attn_v.weight", "attn_q.weight", "ffn_down.weight", "attn_norm.weight"})
+      tensors.push_back({fmt::format("blk.{}.{}", layer, name),
+                         name[5] == 'n' ? std::vector<int64_t>{512} : std::vector<int64_t>{512, 512}});
+  const auto types = Mixture("q4_k_m").types_of(tensors, 1);
+  std::string better;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool more = types[i] == DType::q6_k;
+    if (more) better += tensors[i].name + " ";
+    if (tensors[i].name.ends_with("norm.weight")) CHECK(types[i] == DType::f32);
+    if (tensors[i].name.ends_with("attn_q.weight")) CHECK(types[i] == DType::q4_k);
+  }
+  // Of 8 layers the first, the last, and each third between.
+  CHECK(better ==
+        "output.weight blk.0.attn_v.weight blk.0.ffn_down.weight blk.3.attn_v.weight blk.3.ffn_down.weight "
+        "blk.6.attn_v.weight blk.6.ffn_down.weight blk.7.attn_v.weight blk.7.ffn_down.weight ");
+  // Rows that blocks of 256 do not fill, and some that those of 32 do not.
+  for (Mixture::Tensor& tensor : tensors) tensor.shape.back() = 96;
+  CHECK(Mixture("q4_k_m").types_of(tensors, 1)[0] == DType::q5_0);
+  CHECK(Mixture("q4_k_m").types_of(tensors, 1)[1] == DType::q8_0);
+  CHECK(Mixture("iq4_xs").types_of(tensors, 1)[0] == DType::iq4_nl);
+  for (Mixture::Tensor& tensor : tensors) tensor.shape.back() = 33;
+  CHECK(Mixture("q8_0").types_of(tensors, 1)[0] == DType::f16);
+  CHECK_THAT(error_of([] { Mixture("q9"); }), ContainsSubstring("there are no q9 weights; there are f32, f16"));
+}
+
+TEST_CASE("tokenizers go through GGUF files", "[gguf]") {
+  const TemporaryFolder folder;
+  for (const char* kind : {"gpt2", "llama", "bert", "t5"}) {
+    INFO(kind);
+    const auto source = fixtures / "tokenizers" / kind;
+    const Tokenizer before = Tokenizer::load(source / "tokenizer.json");
+    GgufPairs pairs;
+    add_tokenizer(pairs, source, json::object(), before.size() + 3);
+    const auto path = folder / (std::string(kind) + ".gguf");
+    write_gguf(path, pairs, {});
+    const GgufFile file(path);
+    const Tokenizer after(JsonObject::make(gguf_tokenizer(file.metadata()), "x.gguf"));
+    CHECK(after.size() == before.size() + 3);
+    const JsonObject cases = JsonObject::load(source / "cases.json");
+    for (const json& recorded : cases.value().at("cases")) {
+      const std::string text = recorded.at("text");
+      INFO(text);
+      const auto ids = recorded.at("ids").get<std::vector<int32_t>>();
+      CHECK(after.encode(text).ids == ids);
+      CHECK(after.decode(ids) == before.decode(ids));
+    }
+  }
+}
+
+TEST_CASE("tokenizers that are not known are refused by name", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto error_with = [&](const char* model, const char* pre, int kinds) {
+    GgufPairs pairs;
+    pairs.add_text("tokenizer.ggml.model", model);
+    if (pre) pairs.add_text("tokenizer.ggml.pre", pre);
+    pairs.add_texts("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"});
+    pairs.add_texts("tokenizer.ggml.merges", std::vector<std::string>{});
+    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>(static_cast<size_t>(kinds), 1));
+    write_gguf(folder / "t.gguf", pairs, {});
+    const GgufFile file(folder / "t.gguf");
+    return error_of([&] { gguf_tokenizer(file.metadata()); });
+  };
+  CHECK(error_with("gpt2", "gpt-2", 2).empty());
+  CHECK_THAT(error_with("gpt2", "martian", 2),
+             ContainsSubstring("key tokenizer.ggml.pre is \"martian\", which is not"));
+  CHECK_THAT(error_with("rwkv", nullptr, 2), ContainsSubstring("key tokenizer.ggml.model is \"rwkv\"; known are gpt2"));
+  CHECK_THAT(error_with("gpt2", "gpt-2", 3), ContainsSubstring("token_type has 3 values for 2 tokens"));
+}
+
+TEST_CASE("GGUF files of models that are not known are refused by name", "[gguf]") {
+  const TemporaryFolder folder;
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", "mamba");
+  write_gguf(folder / "m.gguf", pairs, {});
+  CHECK_THAT(error_of([&] { load_model(folder / "m.gguf"); }),
+             ContainsSubstring("m.gguf: architecture \"mamba\" is not supported; vkformer reads: llama, qwen2"));
+  GgufPairs none;
+  none.add_text("general.architecture", "llama");
+  write_gguf(folder / "n.gguf", none, {});
+  CHECK_THAT(error_of([&] { load_model(folder / "n.gguf"); }),
+             ContainsSubstring("n.gguf: key llama.context_length is missing"));
+  CHECK_THAT(error_of([&] { write_fixture(folder, "xlnet", "f32"); }),
+             ContainsSubstring("GGUF files of xlnet are not supported"));
+}
