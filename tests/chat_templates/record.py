@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what Jinja makes of tests/fixtures/chat_templates/*.jinja: expected.json beside them. --check compares instead.
+"""Records what Jinja makes of tests/chat_templates/recorded/*.jinja: expected.json beside them. --check compares instead.
 
 Run by hand; needs Python's jinja2 (3.1).
 """
@@ -9,7 +9,7 @@ import sys
 
 from environment import make_environment, render
 
-folder = pathlib.Path(__file__).parent.parent / "fixtures" / "chat_templates"
+folder = pathlib.Path(__file__).parent / "recorded"
 
 weather = {
     "type": "function",
