@@ -34,6 +34,7 @@ struct ParameterSpec {
   /// Of the store's copy, see store_weights_as(); what is trained needs f32.
   DType dtype = DType::f32;
   bool turned = false;   ///< the store's copy is transposed, see store_weights_as()
+  bool apart = false;    ///< the parts of its joint tensor are stored in unlike types: graphs read each alone
   bool adapter = false;  ///< of the model's adapter: not in its files, but in the adapter's
   /// Of the store's copy.
   TensorType stored() const { return {turned ? Shape{shape[1], shape[0]} : shape, dtype}; }

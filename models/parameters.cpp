@@ -75,7 +75,7 @@ namespace {
 void add_joint_views(StoreLayout& layout, const ParameterBlock& block) {
   for (size_t i = 0; i < block.parameters.size(); ++i) {
     const ParameterSpec& first = *block.parameters[i];
-    if (first.joint.empty()) continue;
+    if (first.joint.empty() || first.apart) continue;
     std::vector<int64_t> dimensions(first.shape.dimensions().begin(), first.shape.dimensions().end());
     for (; block.joins_next(i); ++i) dimensions[0] += block.parameters[i + 1]->shape[0];
     layout.add_view(first.joint, {Shape(dimensions), first.dtype}, first.name);

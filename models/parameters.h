@@ -12,7 +12,7 @@ struct ParameterBlock {
   bool trained = true;
   /// Parameters i and i + 1 are parts of one joint tensor.
   bool joins_next(size_t i) const {
-    return i + 1 < parameters.size() && !parameters[i]->joint.empty() &&
+    return i + 1 < parameters.size() && !parameters[i]->joint.empty() && !parameters[i]->apart &&
            parameters[i]->joint == parameters[i + 1]->joint;
   }
 };

@@ -129,6 +129,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   std::vector<std::string> missing, wrong;
   Finder finder(*files_);
   for (const ParameterSpec& parameter : parameters) {
+    if (parameter.adapter) continue;
     const WeightTensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
     if (!tensor) {
       const bool may_lack = parameter.optional || parameter.anew;
@@ -198,13 +199,22 @@ std::vector<float> Weights::read(const Place& place) {
   return values;
 }
 
-std::vector<float> Weights::read(std::string_view parameter) const {
+const Weights::Place& Weights::place_of(std::string_view parameter) const {
   const auto place = std::ranges::find(places_, parameter, [](const Place& p) { return p.parameter.name; });
   check(place != places_.end(), "{}: the model has no parameter {}", files_->name(), in_quotes(parameter, 120));
-  return read(*place);
+  return *place;
 }
 
-void Weights::save(const std::filesystem::path& path, const LoadProgress& progress) const {
+std::vector<float> Weights::read(std::string_view parameter) const { return read(place_of(parameter)); }
+
+DType Weights::stored_type(std::string_view parameter, bool turned) const {
+  const WeightTensor* tensor = place_of(parameter).tensor;
+  if (!tensor) return DType::f32;
+  if (const auto blocks = tensor->blocks(turned)) return *blocks;
+  return tensor->type() == "F16" ? DType::f16 : tensor->type() == "BF16" ? DType::bf16 : DType::f32;
+}
+
+void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change) const {
   uint64_t done = 0;
   std::vector<TensorSource> tensors;
   std::vector<float> values;  // of one tensor at a time
@@ -217,6 +227,7 @@ void Weights::save(const std::filesystem::path& path, const LoadProgress& progre
                          values = read(place);
                          if (place.tensor) done += place.tensor->bytes();
                          if (progress) progress(done);
+                         if (change) change(place.parameter, values);
                          return std::as_bytes(std::span(values));
                        }});
   }

@@ -80,7 +80,8 @@ struct Op {
   int addend = -1;
   /// Output 0 may overwrite the addend, when there is one, instead of input 0; `record` sees it from their addresses.
   bool addend_in_place = false;
-  /// Byte offset inside output 0 at which each input is stored (the join op): the plan puts inputs there directly.
+  /// Byte offset inside output 0 at which each input is stored (the join op): the plan puts inputs there directly. Empty
+  /// where they are not stored in one piece.
   std::vector<int64_t> (*places)(const Node&) = nullptr;
 
   /// Its output is its input under another shape: nothing runs.

@@ -44,6 +44,7 @@ void SharedStorage::place_parts() {
     const Node& n = node(i);
     if (!n.op->places) continue;
     const auto offsets = n.op->places(n);
+    if (offsets.empty()) continue;
     const Backing block = backing(n.outputs[0]);
     for (size_t k = 0; k < n.inputs.size(); ++k) {
       const Value part = n.inputs[k];

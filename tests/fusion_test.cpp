@@ -152,6 +152,13 @@ TEST_CASE("a token takes five nodes a layer on a GPU", "[fusion]") {
                 .head_width = 8,
                 .layers = std::vector<Decoder::Layer>(2)};
   check_layers(make_decoder(llama, {}), five, 2048);
+  Decoder qwen3 = llama;
+  qwen3.query_norms = Decoder::QueryNorms::head;
+  check_layers(make_decoder(qwen3, {}),
+               {"normed_product", "head_norm", "cached_attention", "matmul", "normed_product", "matmul"}, 16);
+  Decoder without_positions = llama;
+  for (Decoder::Layer& layer : without_positions.layers) layer.rotary = -1;
+  check_layers(make_decoder(without_positions, {}), five, 16);
   const Names apart{"normed_product", "rope", "cache_write", "attention", "matmul", "normed_product", "matmul"};
   check_layers(make_decoder(llama, {}), apart, 2049);
   llama.head_width = 10;  // no whole quads

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "runtime/files/json_file.h"
+#include "runtime/files/weight_files.h"
 #include "tests/file_helpers.h"
 
 using namespace vkformer;

@@ -1,7 +1,9 @@
 #include "models/generation/stored_weights.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "models/generation/generation.h"
 #include "runtime/check.h"
@@ -17,12 +19,14 @@ const std::string& name_in_graphs(const ParameterSpec& parameter) {
   return parameter.joint.empty() ? parameter.name : parameter.joint;
 }
 
-bool operator==(const StoredType& a, const StoredType& b) { return a.dtype == b.dtype && a.turned == b.turned; }
+/// Whether blocks of input i lie along what the node sums over only where it is stored transposed.
+bool is_turned(const Node& node, size_t i) {
+  return is_matmul(node) && i == 1 && node.in(1).rank() == 2 && !node.flag("transpose_b");
+}
 
 /// How input i of a node might be stored instead of in f32; nothing: the node does not take it.
 std::optional<StoredType> stored_for(const Node& node, size_t i, DType dtype) {
-  const bool turned =
-      is_blocks(dtype) && is_matmul(node) && i == 1 && node.in(1).rank() == 2 && !node.flag("transpose_b");
+  const bool turned = is_blocks(dtype) && is_turned(node, i);
   Node stored = node;
   if (turned) {
     stored.input_types[1].shape = Shape{node.in(1)[1], node.in(1)[0]};
@@ -52,33 +56,50 @@ DType fitting_type(DType dtype, int64_t columns) {
   return fits(smaller) ? smaller : DType::f16;
 }
 
-void store_weights_as(Model& model, DType dtype) {
-  std::map<std::string, std::optional<StoredType>> types;  // nothing: some node reads it in f32 alone
+void store_weights_as(Model& model, const WantedType& wanted) {
+  check(model.generates(), "this {} model does not write text; only then weights may be of another type than f32",
+        model.family);
+  std::map<std::string, std::vector<std::pair<Node, size_t>>> uses;
   const auto visit = [&](const Graph& graph) {
     for (const Node& node : graph.nodes())
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!node.inputs[i] || graph.info(node.inputs[i]).storage != Storage::persistent) continue;
-        const auto type = stored_for(node, i, dtype);
-        const auto [known, first] = types.emplace(graph.info(node.inputs[i]).name, type);
-        if (!first && !(known->second && type && *known->second == *type)) known->second.reset();
-      }
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i] && graph.info(node.inputs[i]).storage == Storage::persistent)
+          uses[graph.info(node.inputs[i]).name].emplace_back(node, i);
   };
-  check(model.generates(), "this {} model does not write text; only then weights may be {}", model.family,
-        name_of(dtype));
   const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
   visit(build_generation(model, smallest, 1));
   if (model.has_encoder()) visit(build_encoder(model, smallest));
-  for (ParameterSpec& parameter : model.parameters)
-    if (const auto known = types.find(name_in_graphs(parameter)); known != types.end() && known->second) {
-      parameter.dtype = known->second->dtype;
-      parameter.turned = known->second->turned;
+  std::map<std::string, std::set<DType>> of_joint;
+  for (ParameterSpec& parameter : model.parameters) {
+    const auto& readers = uses[name_in_graphs(parameter)];
+    if (readers.empty()) continue;
+    const DType dtype = wanted(parameter, is_turned(readers[0].first, readers[0].second));
+    const auto type = stored_for(readers[0].first, readers[0].second, dtype);
+    const bool fits = dtype != DType::f32 && type && std::ranges::all_of(readers, [&](const auto& reader) {
+                        return stored_for(reader.first, reader.second, dtype) == type;
+                      });
+    if (fits) {
+      parameter.dtype = type->dtype;
+      parameter.turned = type->turned;
     }
+    if (!parameter.joint.empty()) of_joint[parameter.joint].insert(parameter.dtype);
+  }
+  for (ParameterSpec& parameter : model.parameters)
+    parameter.apart = !parameter.joint.empty() && of_joint[parameter.joint].size() > 1;
+}
+
+void store_weights_as(Model& model, DType dtype) {
+  store_weights_as(model, [dtype](const ParameterSpec&, bool) { return dtype; });
 }
 
 Graph with_stored_types(Graph graph, const Model& model) {
-  std::map<std::string, StoredType> types;
-  for (const ParameterSpec& parameter : model.parameters)
-    if (parameter.dtype != DType::f32) types[name_in_graphs(parameter)] = {parameter.dtype, parameter.turned};
+  StoredTypes types;
+  for (const ParameterSpec& parameter : model.parameters) {
+    const std::string& name = parameter.apart ? parameter.name : name_in_graphs(parameter);
+    if (parameter.dtype != DType::f32 || parameter.apart) types.tensors[name] = {parameter.dtype, parameter.turned};
+    if (!parameter.joint.empty()) types.parts[parameter.joint].push_back({parameter.name, parameter.shape});
+    if (parameter.apart) types.apart.insert(parameter.joint);
+  }
   return with_types(std::move(graph), types);
 }
 

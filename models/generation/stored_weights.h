@@ -11,6 +11,13 @@ namespace vkformer {
 /// not write text.
 void store_weights_as(Model& model, DType dtype);
 
+/// The type that a parameter should have, f32 where it is to stay; `turned`: its blocks would be those of the
+/// transposed matrix.
+using WantedType = std::function<DType(const ParameterSpec&, bool turned)>;
+/// The same, each in a type of its own. Products with a joint tensor whose parts get unlike types are computed part by
+/// part.
+void store_weights_as(Model& model, const WantedType& wanted);
+
 /// The type that llama.cpp takes for rows of `columns` values in place of `dtype`: itself where they are whole blocks,
 /// otherwise one of blocks of 32 with at least as many bits, or f16.
 DType fitting_type(DType dtype, int64_t columns);

@@ -252,7 +252,11 @@ void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config)
   if (rotary.scaling == RotaryConfig::Scaling::linear) {
     pairs.add_text(prefix + "rope.scaling.type", "linear");
     pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
+    return;
   }
+  // llama3's factors are a tensor.
+  check(rotary.scaling == RotaryConfig::Scaling::none || rotary.scaling == RotaryConfig::Scaling::llama3,
+        "rope_type {} is not written to GGUF files; linear and llama3 are", rotary.to_json()["rope_type"].dump());
 }
 
 uint32_t integer_in(const json& config, const char* key) { return config.at(key).get<uint32_t>(); }

@@ -5,10 +5,13 @@
 #include <map>
 #include <optional>
 
+#include "runtime/check.h"
 #include "shaders/attention/attention.h"
 #include "shaders/cast/cast.h"
 #include "shaders/common/result_type.h"
+#include "shaders/elementwise/elementwise.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/slice/slice.h"
 
 namespace vkformer {
 
@@ -141,25 +144,70 @@ Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precisi
                  }});
 }
 
-Graph with_types(Graph graph, const std::map<std::string, StoredType>& types) {
-  if (types.empty()) return graph;
-  const auto stored = [&](const ValueInfo& info) {
-    const auto known = types.find(info.name);
-    return known == types.end() ? nullptr : &known->second;
-  };
-  const auto type_of = [&](const ValueInfo& info) -> TensorType {
-    const StoredType* type = stored(info);
-    if (!type) return info.type;
+namespace {
+
+/// Reads persistent tensors as they are stored.
+class StoredWriter {
+ public:
+  StoredWriter(const Graph& from, const StoredTypes& types) : from_(from), types_(types) {}
+
+  bool keeps(const ValueInfo& info) const { return !types_.apart.contains(info.name); }
+
+  TensorType type_of(const ValueInfo& info) const {
+    const StoredType type = stored(info);
     const Shape& shape = info.type.shape;
-    return {type->turned ? Shape{shape[1], shape[0]} : shape, type->dtype};
-  };
-  const auto add = [&](Rewritten& copy, const Node& node, Values inputs) {
+    return {type.turned ? Shape{shape[1], shape[0]} : shape, type.dtype};
+  }
+
+  Values add(Rewritten& copy, const Node& node, Values inputs) const {
+    if (!is_matmul(node)) return copy.graph.add(*node.op, std::move(inputs), node.attributes);
+    const ValueInfo& b = from_.info(node.inputs[1]);
+    if (!keeps(b)) return {add_parts(copy.graph, node, inputs)};
     Attributes attributes = node.attributes;
-    const StoredType* b = is_matmul(node) ? stored(graph.info(node.inputs[1])) : nullptr;
-    if (b && b->turned) attributes.set("transpose_b", !node.flag("transpose_b"));
+    if (stored(b).turned) attributes.set("transpose_b", !node.flag("transpose_b"));
     return copy.graph.add(*node.op, std::move(inputs), std::move(attributes));
-  };
-  return rewrite(graph, {.type_of = type_of, .add = add}).graph;
+  }
+
+ private:
+  StoredType stored(const ValueInfo& info) const {
+    const auto known = types_.tensors.find(info.name);
+    return known == types_.tensors.end() ? StoredType{info.type.dtype} : known->second;
+  }
+
+  Value add_parts(Graph& graph, const Node& node, const Values& inputs) const {
+    const std::string& weight = from_.info(node.inputs[1]).name;
+    check(node.flag("transpose_b") && node.outputs.size() == 1, "{}: a product with {} can't be cut into its parts",
+          node.scope, weight);
+    const std::vector<StoredPart>& parts = types_.parts.at(weight);
+    Values results;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const StoredPart& part = parts[i];
+      const Value b = graph.persistent(part.name, part.shape, Role::parameter, types_.tensors.at(part.name).dtype);
+      Value bias;
+      if (node.has_input(2)) {
+        const StoredPart& part_of_bias = types_.parts.at(from_.info(node.inputs[2]).name).at(i);
+        bias = graph.persistent(part_of_bias.name, part_of_bias.shape);
+      }
+      results.push_back(graph.apply(*node.op, {inputs[0], b, bias, Value{}}, node.attributes));
+    }
+    const Value y = join_columns(graph, results);
+    return node.has_input(3) ? vkformer::add(graph, y, inputs[3]) : y;
+  }
+
+  const Graph& from_;
+  const StoredTypes& types_;
+};
+
+}  // namespace
+
+Graph with_types(Graph graph, const StoredTypes& types) {
+  if (types.tensors.empty()) return graph;
+  const StoredWriter writer(graph, types);
+  return rewrite(graph, {.keeps = [&](const ValueInfo& info) { return writer.keeps(info); },
+                         .type_of = [&](const ValueInfo& info) { return writer.type_of(info); },
+                         .add = [&](Rewritten& copy, const Node& node,
+                                    Values inputs) { return writer.add(copy, node, std::move(inputs)); }})
+      .graph;
 }
 
 }  // namespace vkformer

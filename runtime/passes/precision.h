@@ -2,6 +2,9 @@
 // 16-bit floats and encoded weights in a graph: rewrites of the whole graph, so that no family knows of them.
 
 #include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "runtime/passes/rewrite.h"
 
@@ -26,9 +29,24 @@ Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precisi
 struct StoredType {
   DType dtype = DType::f32;
   bool turned = false;  ///< transposed: the second operand of products that read it as it is
+  bool operator==(const StoredType&) const = default;
+};
+
+/// A part of a joint tensor: some of its rows, under a name of their own.
+struct StoredPart {
+  std::string name;
+  Shape shape;
+};
+
+struct StoredTypes {
+  std::map<std::string, StoredType> tensors;
+  /// Joint weights whose parts are of unlike types, and joint biases: products with such weights are one for each part,
+  /// and their results are joined.
+  std::map<std::string, std::vector<StoredPart>> parts;
+  std::set<std::string> apart;  ///< those joint weights
 };
 
 /// The same graph, reading the persistent tensors of these names as they are stored.
-Graph with_types(Graph graph, const std::map<std::string, StoredType>& types);
+Graph with_types(Graph graph, const StoredTypes& types);
 
 }  // namespace vkformer

@@ -12,6 +12,7 @@ Rewritten rewrite(const Graph& from, const RewriteRules& rules) {
     set(input, copy.graph.input(from.info(input).name, from.shape(input), from.info(input).type.dtype));
   for (Value tensor : from.persistents()) {
     const ValueInfo& info = from.info(tensor);
+    if (rules.keeps && !rules.keeps(info)) continue;
     const TensorType type = rules.type_of ? rules.type_of(info) : info.type;
     set(tensor, copy.graph.persistent(info.name, type.shape, info.role, type.dtype));
   }

@@ -16,6 +16,8 @@ struct Rewritten {
 };
 
 struct RewriteRules {
+  /// Whether a persistent tensor stays; what reads one that doesn't gets an absent value. Absent: all do.
+  std::function<bool(const ValueInfo&)> keeps = {};
   /// The type of a persistent tensor; absent: as it was.
   std::function<TensorType(const ValueInfo&)> type_of = {};
   /// Adds what stands for `node`, whose inputs in the copy are `inputs`, and gives its outputs; absent: the same node.

@@ -180,7 +180,112 @@ const Op slice_op = {.name = "slice",
                      .room = row_room,
                      .half_inputs = 0b1};
 
+// --- join_columns: parts -> y ---
+
+Types joined_infer(const Node& node) {
+  check(!node.inputs.empty() && node.in(0).rank() >= 1, "[join_columns] needs parts [.., C]");
+  int64_t columns = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Shape& part = node.in(i);
+    check(node.has_input(i) && node.input_types[i].dtype == DType::f32 && part.rank() == node.in(0).rank() &&
+              part.with_columns(1) == node.in(0).with_columns(1) && part.columns() > 0,
+          "[join_columns] part {} is {}, the first {}; all must be f32 and agree in all but the last dimension", i,
+          part.to_string(), node.in(0).to_string());
+    columns += part.columns();
+  }
+  return {{node.in(0).with_columns(columns)}};
+}
+
+/// By bytes from the row's start.
+std::vector<uint64_t> part_offsets(const Node& node) {
+  std::vector<uint64_t> offsets{0};
+  for (const TensorType& part : node.input_types)
+    offsets.push_back(offsets.back() + offset(DType::f32, part.shape.columns()));
+  return offsets;
+}
+
+/// The parts of a single row lie one after the other, where kernels can write them.
+std::vector<int64_t> joined_places(const Node& node) {
+  const std::vector<uint64_t> offsets = part_offsets(node);
+  const bool aligned = std::ranges::all_of(offsets, [](uint64_t at) { return at % 16 == 0; });
+  if (node.out(0).rows() != 1 || !aligned) return {};
+  return {offsets.begin(), offsets.end() - 1};
+}
+
+void joined_record(Recorder& recorder, const Node& node) {
+  const Shape& y = node.out(0);
+  const uint64_t target = recorder.address(node.outputs[0]);
+  const std::vector<uint64_t> offsets = part_offsets(node);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const uint64_t source = recorder.address(node.inputs[i]);
+    const int64_t columns = node.in(i).columns();
+    if (source != target + offsets[i])
+      copy(recorder, DType::f32, y.rows(), columns, {source, columns}, {target + offsets[i], y.columns()});
+  }
+}
+
+Values joined_gradient(Graph& graph, const Node& original, std::span<const Value> upstream) {
+  const Node node = original;  // adding nodes moves the graph's
+  Values gradients(node.inputs.size());
+  if (!upstream[0]) return gradients;
+  int64_t first = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    gradients[i] = slice(graph, upstream[0], first, node.in(i).columns());
+    first += node.in(i).columns();
+  }
+  return gradients;
+}
+
+void joined_reference(const Node& node, Inputs in, Outputs out) {
+  int64_t first = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int64_t columns = node.in(i).columns();
+    for (int64_t k = 0; k < node.in(i).elements(); ++k)
+      out[0][k / columns * node.out(0).columns() + first + k % columns] = (*in[i])[k];
+    first += columns;
+  }
+}
+
+std::vector<Case> joined_cases() {
+  std::vector<Case> list;
+  const auto add = [&](std::initializer_list<Shape> shapes) {
+    list.push_back({.inputs = {}, .attributes = {}});
+    for (const Shape& shape : shapes) list.back().inputs.push_back({{shape}});
+  };
+  add({{1, 64}, {1, 64}, {1, 64}});
+  add({{1, 7}, {1, 130}});
+  add({{67, 130}, {67, 7}, {67, 7}});
+  add({{2, 5, 64}, {2, 5, 130}});
+  return list;
+}
+
+Cost joined_cost(const Node& node) {
+  return {.bytes = 2 * static_cast<double>(node.output_types[0].bytes()), .flops = 0};
+}
+
+/// Parts of unlike widths share one kernel.
+std::vector<std::string_view> joined_candidates(const Node& node, const DeviceFacts& facts) {
+  const bool even =
+      std::ranges::all_of(node.input_types, [](const TensorType& part) { return part.shape.columns() % 2 == 0; });
+  return row_candidates(facts, even ? 2 : 1, RowUse::move);
+}
+
+const Op join_columns_op = {.name = "join_columns",
+                            .infer = joined_infer,
+                            .record = joined_record,
+                            .gradient = joined_gradient,
+                            .reference = joined_reference,
+                            .cases = joined_cases,
+                            .cost = joined_cost,
+                            .candidates = joined_candidates,
+                            .room = row_room,
+                            .places = joined_places};
+
 }  // namespace
+
+Value join_columns(Graph& graph, const Values& parts) {
+  return parts.size() == 1 ? parts[0] : graph.apply(join_columns_op, parts);
+}
 
 Value slice(Graph& graph, Value x, int64_t first, int64_t count) {
   if (first == 0 && count == graph.shape(x).columns()) return x;
@@ -189,4 +294,4 @@ Value slice(Graph& graph, Value x, int64_t first, int64_t count) {
 
 }  // namespace vkformer
 
-VKFORMER_OPS(slice, &vkformer::slice_op, &vkformer::slice_backward_op)
+VKFORMER_OPS(slice, &vkformer::slice_op, &vkformer::slice_backward_op, &vkformer::join_columns_op)

@@ -1,5 +1,5 @@
 #pragma once
-// A range of columns.
+// Ranges of columns.
 
 #include "runtime/graph.h"
 
@@ -9,5 +9,9 @@ namespace vkformer {
 /// other columns. All columns give x itself. x is f32, or of 16 bits, which move in words of two: then
 /// C, first and count must be even. Throws Error when there are no such columns.
 Value slice(Graph& graph, Value x, int64_t first, int64_t count);
+
+/// The columns of all parts side by side: f32 [.., Ci] that agree in all but the last dimension -> [.., sum of Ci].
+/// Parts of a single row are computed in place. One part is itself.
+Value join_columns(Graph& graph, const Values& parts);
 
 }  // namespace vkformer

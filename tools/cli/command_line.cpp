@@ -45,7 +45,8 @@ std::vector<std::string> weight_types() {
 }
 
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help) {
-  command.add_option("--dtype", dtype, help)->check(CLI::IsMember(weight_types()))->capture_default_str();
+  CLI::Option* option = command.add_option("--dtype", dtype, help)->check(CLI::IsMember(weight_types()));
+  if (!dtype.empty()) option->capture_default_str();
 }
 
 void add_stride(CLI::App& command, int64_t& stride) {

@@ -31,11 +31,14 @@ void generate(const GenerateFlags& flags) {
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  const auto length = static_cast<int64_t>(prompt.size());
+  // A context may be far longer than any text that is asked for.
+  GeneratorShape shape{.capacity = config.max_new_tokens ? length + *config.max_new_tokens : 0};
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
-    const auto length = static_cast<int64_t>(prompt.size());
-    tune_generation(*backend, model, {}, std::span(&length, 1), tuning, observer);
+    tune_generation(*backend, model, shape, std::span(&length, 1), tuning, observer);
   });
-  Generator generator(*backend, model, {.choices = search->choices()});
+  shape.choices = search->choices();
+  Generator generator(*backend, model, shape);
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
 
   const auto continuation = tokenizer.stream(prompt);

@@ -37,7 +37,14 @@ std::unique_ptr<AdapterFiles> open_adapter(const std::string& given) {
 
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
   Model model = load_model(folder);
-  if (const DType type = weight_type(dtype); type != DType::f32) store_weights_as(model, type);
+  if (dtype.empty() && is_gguf(folder) && model.generates()) {
+    const Weights weights(model.parameters, folder);
+    store_weights_as(model, [&](const ParameterSpec& parameter, bool turned) {
+      return weights.stored_type(parameter.name, turned);
+    });
+  } else if (const DType type = dtype.empty() ? DType::f32 : weight_type(dtype); type != DType::f32) {
+    store_weights_as(model, type);
+  }
   if (adapter) adapter->adapt(model);
   return model;
 }

@@ -118,10 +118,9 @@ void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const st
 /// The same for the folder that a run starts from, whose weights these are.
 Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
   const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
-  Weights weights(model.parameters, folder);
-  add_adapter(flags, model, type_of_most(weights.files()), folder.string());
+  add_adapter(flags, model, type_of_most(Weights(model.parameters, folder).files()), folder.string());
   if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
-  return weights;
+  return {model.parameters, folder};
 }
 
 /// `--plan` without files: the vocabulary is the config's.

@@ -8,7 +8,9 @@ namespace vkformer {
 namespace {
 
 void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
-  add_weight_dtype(command, flags.dtype, "of the weights in the device's memory");
+  flags.dtype.clear();
+  add_weight_dtype(command, flags.dtype,
+                   "of the weights in the device's memory (default: f32; of a .gguf the file's own)");
 }
 
 void add_adapter(CLI::App& command, std::string& folder) {

@@ -1,0 +1,145 @@
+// Families that are a Decoder: what their configs say, old and new, and what is refused.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/families/decoder/decoder.h"
+#include "models/families/gemma/gemma.h"
+#include "models/families/llama/llama.h"
+#include "models/families/olmo2/olmo2.h"
+#include "models/families/phi3/phi3.h"
+#include "models/families/qwen3/qwen3.h"
+#include "models/families/smollm3/smollm3.h"
+#include "tests/config_messages.h"
+#include "tests/file_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using nlohmann::json;
+
+namespace {
+
+struct Recorded {
+  const char* fixture;
+  Model (*make)(const JsonObject& config);
+};
+
+const Recorded recorded[] = {{"gemma", make_gemma},     {"gemma2", make_gemma}, {"gemma3", make_gemma},
+                             {"qwen3", make_qwen3},     {"phi3", make_phi3},    {"phi3_short", make_phi3},
+                             {"phi3_long", make_phi3},  {"olmo2", make_olmo2},  {"smollm3", make_smollm3},
+                             {"llama_yarn", make_llama}};
+
+json fixture_with(const std::string& fixture, const json& changes, std::initializer_list<const char*> without = {}) {
+  json config = JsonObject::load(fixtures / fixture / "config.json").value();
+  for (const char* key : without) config.erase(key);
+  config.update(changes);
+  return config;
+}
+
+RotaryConfig rotary_of(const json& parameters, int64_t context) {
+  const JsonObject config = JsonObject::parse(json{{"rope_parameters", parameters}}.dump(), "config.json");
+  return RotaryConfig::from_json(config, {.context = context});
+}
+
+json written(const Recorded& family, const json& config) {
+  return *family.make(JsonObject::parse(config.dump(), "config.json")).config;
+}
+
+}  // namespace
+
+TEST_CASE("configs of decoders mean the same in each spelling", "[config][decoder]") {
+  for (const Recorded& family : recorded) {
+    INFO(family.fixture);
+    const json current = written(family, fixture_with(family.fixture, {}));
+    CHECK(current == written(family, JsonObject::load(fixtures / family.fixture / "config_legacy.json").value()));
+    CHECK(current == written(family, current));
+  }
+}
+
+TEST_CASE("layers have windows by their types, or by each family's rule", "[config][decoder]") {
+  const json local = "sliding_attention", global = "full_attention";
+  const auto types = [](const Recorded& family, const json& config) { return written(family, config)["layer_types"]; };
+  const Recorded gemma{"gemma2", make_gemma}, qwen3{"qwen3", make_qwen3}, smollm3{"smollm3", make_smollm3};
+  const std::initializer_list<const char*> untold = {"layer_types"};
+  CHECK(types(gemma, fixture_with("gemma2", {{"num_hidden_layers", 4}}, untold)) == json{local, global, local, global});
+  CHECK(types(gemma, fixture_with("gemma2", {{"layer_types", {global, local, local}}})) == json{global, local, local});
+  CHECK(types(gemma, fixture_with("gemma3", {{"num_hidden_layers", 7}}, untold)) ==
+        json{local, local, local, local, local, global, local});
+  CHECK(types(gemma, fixture_with("gemma3", {{"sliding_window_pattern", 2}}, untold)) == json{local, global, local});
+  const json upper =
+      fixture_with("qwen3", {{"use_sliding_window", true}, {"sliding_window", 7}, {"max_window_layers", 1}}, untold);
+  CHECK(types(qwen3, upper) == json{global, local});
+  CHECK(written(qwen3, upper)["max_window_layers"] == 1);
+  CHECK(types(smollm3, fixture_with("smollm3", {{"use_sliding_window", true}, {"sliding_window", 7}}, untold)) ==
+        json{global, local});
+  CHECK(written(smollm3, fixture_with("smollm3", {{"num_hidden_layers", 5}},
+                                      {"layer_types", "no_rope_layers"}))["no_rope_layers"] == json{1, 1, 1, 0, 1});
+}
+
+TEST_CASE("yarn interpolates between the columns that turn often and those that turn seldom", "[config][decoder]") {
+  const json parameters = {{"rope_type", "yarn"}, {"factor", 40}, {"original_max_position_embeddings", 4096}};
+  const RotaryConfig plain, yarn = rotary_of(parameters, 163840);
+  // Column 20.9 of 128 turns 32 times in 4096 positions, column 45.03 once.
+  CHECK(yarn.frequency(20, 128) == plain.frequency(20, 128));
+  CHECK(yarn.frequency(46, 128) == plain.frequency(46, 128) / 40);
+  CHECK(std::abs(yarn.frequency(33, 128) / plain.frequency(33, 128) - (0.5 + 0.5 / 40)) < 1e-12);
+  CHECK(std::abs(yarn.attention_factor - (0.1 * std::log(40.0) + 1)) < 1e-12);
+  const auto with = [&](const json& changes) {
+    json more = parameters;
+    more.update(changes);
+    return rotary_of(more, 163840);
+  };
+  CHECK(with({{"mscale", 0.707}, {"mscale_all_dim", 0.707}}).attention_factor == 1);
+  CHECK(std::abs(with({{"mscale", 1.0}, {"mscale_all_dim", 0.5}}).attention_factor -
+                 (0.1 * std::log(40.0) + 1) / (0.05 * std::log(40.0) + 1)) < 1e-12);
+  CHECK(with({{"attention_factor", 0.5}}).attention_factor == 0.5);
+  CHECK(with({{"factor", nullptr}}).factor == 40);
+  const double low = 64 * std::log(4096 / (64 * std::acos(-1.0))) / std::log(10000.0);
+  const double high = 64 * std::log(4096 / (2 * std::acos(-1.0))) / std::log(10000.0);
+  const double stretch = (33 - low) / (high - low);
+  CHECK(std::abs(with({{"truncate", false}}).frequency(33, 128) / plain.frequency(33, 128) -
+                 (1 - stretch + stretch / 40)) < 1e-12);
+  const auto table = with({{"attention_factor", 0.5}}).table(1, 4);
+  CHECK(table == std::vector<float>{0.5f, 0.5f, 0, 0});
+}
+
+TEST_CASE("longrope has factors for short texts and for long ones", "[config][decoder]") {
+  const RotaryConfig plain, rotary = rotary_of({{"type", "su"},
+                                                {"short_factor", {1.0, 2.0}},
+                                                {"long_factor", {4.0, 8.0}},
+                                                {"original_max_position_embeddings", 4096}},
+                                               131072);
+  CHECK(rotary.frequency(1, 4) == plain.frequency(1, 4) / 2);
+  CHECK(rotary.frequency(1, 4, true) == plain.frequency(1, 4) / 8);
+  CHECK_FALSE(rotary.stretches(4096));
+  CHECK(rotary.stretches(4097));
+  CHECK(std::abs(rotary.attention_factor - std::sqrt(1 + std::log(32.0) / std::log(4096.0))) < 1e-12);
+}
+
+TEST_CASE("wrong configs of decoders name the file and the key", "[config][decoder]") {
+  const auto says = [](const std::string& fixture, const json& changes, const std::string& word) {
+    INFO(fixture << " " << changes.dump());
+    check_refused(fixture_with(fixture, changes), word);
+  };
+  says("gemma", {{"use_bidirectional_attention", true}}, "use_bidirectional_attention");
+  says("gemma2", {{"attn_logit_softcapping", "x"}}, "attn_logit_softcapping");
+  says("gemma2", {{"final_logit_softcapping", -1}}, "final_logit_softcapping");
+  says("gemma2", {{"hidden_activation", "quick_gelu"}}, "quick_gelu");
+  says("gemma2", {{"query_pre_attn_scalar", 0}}, "query_pre_attn_scalar");
+  says("gemma2", {{"layer_types", {"full_attention"}}}, "layer_types");
+  says("gemma2", {{"layer_types", {"full_attention", "full_attention", "chunked_attention"}}}, "layer_types");
+  says("gemma3", {{"sliding_window", nullptr}}, "sliding_window");
+  says("gemma3", {{"rope_parameters", {{"full_attention", {{"rope_type", "default"}}}}}}, "sliding_attention");
+  says("qwen3", {{"layer_types", {"full_attention", "sliding_attention"}}}, "sliding_window");
+  says("qwen3", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
+  says("olmo2", {{"rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
+  says("smollm3", {{"no_rope_layers", {1}}}, "no_rope_layers");
+  says("smollm3", {{"no_rope_layers", {1, 2}}}, "no_rope_layers");
+  says("phi3", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.2}}}}, "3 columns");
+  json parameters = fixture_with("phi3_long", {})["rope_parameters"];
+  for (const json& factors : {json{1, 2}, json{1, 2, 3, 4}, json{1, "x", 3}, json{1, 0, 3}, json(nullptr), json("x")}) {
+    parameters["long_factor"] = factors;
+    says("phi3_long", {{"rope_parameters", parameters}}, "long_factor");
+  }
+}
