@@ -87,7 +87,6 @@ Evaluator::Flow Evaluator::execute(const If& statement) {
 
 Evaluator::Flow Evaluator::execute(const For& statement) {
   const Value iterable = evaluate(*statement.iterable);
-  check(!iterable.is<std::shared_ptr<const Loop>>(), "a loop can't be iterated over");
   Values items = iterate(budget_, iterable);
   if (statement.condition) {
     Values kept;

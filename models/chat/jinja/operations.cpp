@@ -110,6 +110,7 @@ Values iterate(Budget& budget, const Value& value) {
     for (const auto& [key, of] : value.dictionary().items) items.push_back(key);
     return items;
   }
+  check(!value.is<std::shared_ptr<const Loop>>(), "iterating over 'loop' itself is not supported");
   check(value.is<std::shared_ptr<Iterator>>(), "a {} can't be iterated over", type_name(value));
   Iterator& iterator = *value.as<std::shared_ptr<Iterator>>();
   budget.make((iterator.items.size() - iterator.next) * sizeof(Value));
