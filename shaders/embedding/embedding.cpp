@@ -150,7 +150,7 @@ std::vector<Case> cases() {
     add(7, 127, {2, 3, 5}, 11, 0, 2);
     list.back().inputs[0].type.dtype = half;
   }
-  // Encoded blocks: every way in which bits are packed is proved by matmul, too.
+  // Encoded blocks of every type.
   for (DType type : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
                      DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4}) {
     add(17, 512, {3, 5}, type == DType::q8_0 ? 11 : 0, type == DType::q8_0, 0, 8);
