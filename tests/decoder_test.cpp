@@ -30,7 +30,8 @@ const Recorded recorded[] = {{"gemma", make_gemma},     {"gemma2", make_gemma}, 
                              {"phi3_long", make_phi3},  {"olmo2", make_olmo2},  {"smollm3", make_smollm3},
                              {"llama_yarn", make_llama}};
 
-json fixture_with(const std::string& fixture, const json& changes, std::initializer_list<const char*> without = {}) {
+json fixture_with(const std::string& fixture, const json& changes = json::object(),
+                  std::initializer_list<const char*> without = {}) {
   json config = JsonObject::load(fixtures / fixture / "config.json").value();
   for (const char* key : without) config.erase(key);
   if (!changes.is_null()) config.update(changes);
@@ -51,7 +52,7 @@ json written(const Recorded& family, const json& config) {
 TEST_CASE("configs of decoders mean the same in each spelling", "[config][decoder]") {
   for (const Recorded& family : recorded) {
     INFO(family.fixture);
-    const json current = written(family, fixture_with(family.fixture, {}));
+    const json current = written(family, fixture_with(family.fixture));
     CHECK(current == written(family, JsonObject::load(fixtures / family.fixture / "config_legacy.json").value()));
     CHECK(current == written(family, current));
   }
@@ -137,7 +138,7 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("smollm3", {{"no_rope_layers", {1}}}, "no_rope_layers");
   says("smollm3", {{"no_rope_layers", {1, 2}}}, "no_rope_layers");
   says("phi3", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.2}}}}, "3 columns");
-  json parameters = fixture_with("phi3_long", {})["rope_parameters"];
+  json parameters = fixture_with("phi3_long")["rope_parameters"];
   for (const json& factors : {json{1, 2}, json{1, 2, 3, 4}, json{1, "x", 3}, json{1, 0, 3}, json(nullptr), json("x")}) {
     parameters["long_factor"] = factors;
     says("phi3_long", {{"rope_parameters", parameters}}, "long_factor");
