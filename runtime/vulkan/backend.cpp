@@ -88,7 +88,8 @@ bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType typ
 VulkanContext::VulkanContext(const std::string& device_choice, const BackendOptions& backend_options)
     : device(device_choice, {.as_gpu = backend_options.as_gpu,
                              .statistics = backend_options.inspect || backend_options.profile_details,
-                             .clocks = backend_options.profile_details}),
+                             .clocks = backend_options.profile_details,
+                             .limits = backend_options.limits}),
       pipelines(device),
       options(backend_options) {
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

@@ -17,6 +17,7 @@ namespace vkformer {
 struct CommonFlags {
   std::string device;
   std::string profile;
+  std::string facts;  ///< file of another device's facts, within which kernels are chosen
   bool json = false;
   bool quiet = false;
   /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.

@@ -23,6 +23,7 @@ void add_ops(CLI::App& app) {
 void add_conform(CLI::App& app) {
   auto flags = std::make_shared<ConformFlags>();
   CLI::App* command = app.add_subcommand("conform", "compare every kernel with the CPU reference");
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -55,6 +56,7 @@ void add_verify(CLI::App& app) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* command =
       app.add_subcommand("verify", "compare models and single ops with recorded outputs of another implementation");
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
@@ -67,6 +69,7 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
   add_tuning_flag(*command, flags->common);
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   add_profile_flag(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -133,6 +136,7 @@ void add_pipelines(CLI::App& app) {
       "pipelines",
       "dispatches and barriers of a model's programs; what the driver's compiler makes of the kernels (registers, "
       "spills, occupancy); runs nothing");
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("models", flags->models,
