@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "runtime/plan.h"
+#include "runtime/program_image.h"
 
 namespace vkformer {
 
@@ -170,6 +171,9 @@ class Backend {
   virtual CommandCounts make_pipelines(const Graph& /*graph*/, const StoreLayout& /*layout*/, const PlanOptions& = {}) {
     return {};
   }
+
+  /// The program that compile() would make of a graph without persistent tensors. Throws Error where there is none.
+  virtual ProgramImage image(const Graph& graph, const PlanOptions& options = {});
 
   /// Measured choices that plan() and compile() follow from now on; nullptr (at first): the heuristics alone decide.
   void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }

@@ -161,7 +161,8 @@ struct ConformFlags {
   double segment_seconds = 0.1;
   bool as_gpu = false;
   bool verbose = false;
-  std::vector<std::string> matrix;  ///< reports to be shown as a matrix
+  std::vector<std::string> matrix;    ///< reports to be shown as a matrix
+  std::vector<std::string> compared;  ///< two reports
   std::string single, elsewhere;    ///< see print_proof_matrix()
 };
 
@@ -243,6 +244,9 @@ void write_numbers(const NumbersFlags& flags);
 void tokens(const TokensFlags& flags);
 void encode(const EncodeFlags& flags);
 void conform(const ConformFlags& flags);
+/// Prints what differs between two of its reports: verdicts, errors, times, limits of the device. Throws Error when a
+/// check failed in the second alone.
+void compare_reports(const std::string& before, const std::string& after);
 /// Prints which kernels of this build the reports prove. Throws Error when one is proved on fewer than two drivers: on
 /// none where its "kernel/variant" matches the regular expression `single`; those of `elsewhere` need no proof here.
 void print_proof_matrix(const std::vector<std::string>& reports, const std::string& single,

@@ -1,13 +1,15 @@
 // `vkformer conform`: prove a device right, op by op.
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
 #include "runtime/conform/conform.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/facts_file.h"
 #include "runtime/pipeline_log.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
+#include "tools/cli/page.h"
 
 namespace vkformer {
 
@@ -58,6 +60,7 @@ void conform(const ConformFlags& flags) {
                     {"check", result.check},
                     {"verdict", word_for(result.verdict)},
                     {"worst_share_of_tolerance", result.worst},
+                    {"seconds", result.seconds},
                     {"detail", result.detail}});
   });
   check(all.ok + all.failed + all.not_supported > 0, "no case matches '{}'", flags.options.pattern);
@@ -69,7 +72,9 @@ void conform(const ConformFlags& flags) {
                          {"subgroup_size", record.subgroup_size},
                          {"seconds", record.seconds}});
   const nlohmann::json report = {
+      {"vkformer", VKFORMER_VERSION},
       {"device", backend->facts().name},
+      {"facts", facts_json(backend->facts())},
       {"driver", backend->facts().driver},
       {"run", fmt::format("{}{}{}", backend->facts().driver, flags.as_gpu ? ", as on a GPU" : "",
                           flags.options.gradients ? ", with gradients" : "")},
@@ -80,10 +85,8 @@ void conform(const ConformFlags& flags) {
       {"pipelines", pipelines}};
   if (flags.common.json) print("{}\n", report.dump(1));
   if (!flags.report.empty()) {
-    std::ofstream file(flags.report);
-    file << report.dump(1) << "\n";
-    file.close();
-    check(static_cast<bool>(file), "can't write the report to '{}'", flags.report);
+    const bool page = flags.report.ends_with(".html");
+    write_file_atomically(flags.report, page ? page_with("conform", report) : report.dump(1) + "\n");
   }
   if (!flags.common.json) {
     print("{:<28} {:>6} {:>6} {:>14} {:>22}\n", "op", "OK", "FAIL", "not supported", "worst / tolerance");

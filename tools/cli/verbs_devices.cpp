@@ -36,18 +36,25 @@ void add_conform(CLI::App& app) {
       "on a software driver, every legal kernel, also those that were written for GPUs (on a GPU: always)");
   command->add_flag("--distinct", flags->options.distinct,
                     "only cases that need a pipeline which none before them needed: for checking with slow layers");
-  command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
+  command->add_option("--report", flags->report, "write all results to FILE, as a page (.html) or as JSON")
+      ->type_name("FILE");
   command->add_option("--segment-seconds", flags->segment_seconds,
                       "estimated device time of one submission; tiny values split every dispatch");
   command->add_flag("--as-gpu", flags->as_gpu,
                     "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
+  command
+      ->add_option("--compare", flags->compared,
+                   "run nothing: show what differs between two JSON reports, as before and after a driver's update")
+      ->type_name("A.json B.json")
+      ->expected(2);
   command->add_option("--matrix", flags->matrix, "run nothing: show which kernels these reports prove on which drivers")
       ->type_name("FILE");
   command->add_option("--single", flags->single,
                       "kernels (regular expression on KERNEL/VARIANT) that --matrix wants on one driver only");
   command->add_option("--elsewhere", flags->elsewhere, "kernels that --matrix wants on none: proved by other runs");
   command->callback([flags] {
+    if (!flags->compared.empty()) return compare_reports(flags->compared[0], flags->compared[1]);
     flags->matrix.empty() ? conform(*flags) : print_proof_matrix(flags->matrix, flags->single, flags->elsewhere);
   });
 }
