@@ -61,6 +61,10 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
     pass.mask = integers("mask", {B, T, T});
     pass.query_mask = integers("query_mask", {B, T, T});
     pass.predicted = integers("predicted", {B, shape.predictions});
+  } else if (shape.packed) {
+    check(model.task == Task::causal, "{} does not take rows of several texts", model.family);
+    pass.mask = integers("mask", {B, T, T});
+    pass.first_positions = integers("positions", {B, T});
   } else if (shape.mask) {
     (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
   }

@@ -11,16 +11,17 @@ namespace vkformer {
 
 /// One tensor of the model's file, under its Hugging Face name.
 struct ParameterSpec {
-  enum class Start : uint8_t { normal, zeros, ones, constant };
+  enum class Start : uint8_t { normal, uniform, zeros, ones, constant };
   enum class Training : uint8_t {
     always,   ///< every loss depends on it
     reached,  ///< updated only where the loss depends on it (XLNet's mask embedding)
     never,    ///< loaded and saved as it is (Marian's final_logits_bias)
+    frozen,   ///< of a model with an adapter: loaded, neither trained nor saved
   };
   std::string name;
   Shape shape;
   Start start = Start::normal;
-  double deviation = 0.02;  ///< of a normal start; the value of a constant one
+  double deviation = 0.02;  ///< of a normal start; the bound of a uniform one; the value of a constant one
   Training training = Training::always;
   /// Other names under which files may store it: a tied tensor has one for each of its uses.
   std::vector<std::string> other_names = {};
@@ -30,7 +31,13 @@ struct ParameterSpec {
   /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
   /// train them through it, not alone.
   std::string joint = {};
-  DType dtype = DType::f32;  ///< of the store's copy, see store_weights_as(); training needs f32
+  /// Of the store's copy, see store_weights_as(); what is trained needs f32.
+  DType dtype = DType::f32;
+  bool turned = false;   ///< the store's copy is transposed, see store_weights_as()
+  bool adapter = false;  ///< of the model's adapter: not in its files, but in the adapter's
+  /// Of the store's copy.
+  TensorType stored() const { return {turned ? Shape{shape[1], shape[0]} : shape, dtype}; }
+  bool trains() const { return training == Training::always || training == Training::reached; }
   /// Weight decay applies to parameters with two or more dimensions, embeddings included.
   bool decayed() const { return shape.rank() >= 2; }
 };
@@ -52,7 +59,7 @@ struct Pass {
   // Over a cache of earlier positions.
   Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes
   int64_t capacity = 0;  ///< positions the cache holds: S of the mask
-  /// Optional i32 [B]: what each row counts its first position as, when that is not `position`.
+  /// Optional i32 [B]: what each row counts its first position as, when that is not `position`; or [B, T], each one.
   Value first_positions = {};
   /// Where positions are counted from: absent is 0.
   Value first() const { return first_positions ? first_positions : position; }
@@ -77,6 +84,8 @@ enum class Task : uint8_t {
   classify,  ///< targets [B], one class a sequence
   answer,    ///< logits [B, T, 2], targets [B, 2]: the positions of an answer's first and last token
 };
+
+struct Adapter;
 
 /// A model of any family: parameters as data and functions that add its layers to a graph.
 struct Model {
@@ -105,6 +114,8 @@ struct Model {
   /// Hidden states [.., C] -> logits [.., V]; of a classifier [B, T, C] -> [B, classes].
   std::function<Value(Graph&, const Pass&, Value hidden)> head = {};
   std::shared_ptr<const nlohmann::json> config = {};  ///< as written to config.json
+  /// Low-rank products beside those of its weights, which are frozen: see models/adapters/lora.h.
+  std::shared_ptr<const Adapter> adapter = {};
 
   bool has_encoder() const { return static_cast<bool>(encode); }
   /// It writes text token by token.
@@ -126,6 +137,7 @@ struct BatchShape {
   int64_t source_positions = 0;  ///< S of the encoder
   bool mask = false;             ///< padding: input "mask" [B, T], or "source_mask" [B, S] where there is an encoder
   bool segments = false;         ///< input "segments" [B, T]
+  bool packed = false;           ///< rows hold several texts: inputs "mask" [B, T, T] and "positions" [B, T]
   int64_t predictions = 0;       ///< P > 0: two-stream attention with "mask" and "query_mask" [B, T, T], "predicted"
 
   bool operator==(const BatchShape&) const = default;

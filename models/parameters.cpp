@@ -1,6 +1,7 @@
 #include "models/parameters.h"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/check.h"
 #include "runtime/random.h"
@@ -11,12 +12,21 @@ std::string block_name(std::string_view what, size_t i) { return fmt::format("{}
 
 namespace {
 
+/// The last parameter of each joint tensor.
+std::map<std::string_view, size_t> last_parts(const std::vector<ParameterSpec>& parameters) {
+  std::map<std::string_view, size_t> last;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (!parameters[i].joint.empty()) last[parameters[i].joint] = i;
+  return last;
+}
+
 /// The end of the shortest run of parameters from `begin` on that splits no joint tensor.
-size_t end_of_run(const std::vector<ParameterSpec>& parameters, size_t begin) {
+size_t end_of_run(const std::vector<ParameterSpec>& parameters, const std::map<std::string_view, size_t>& last_parts,
+                  size_t begin) {
   size_t end = begin + 1;
   for (size_t i = begin; i < end; ++i)
-    for (size_t k = end; k < parameters.size() && !parameters[i].joint.empty(); ++k)
-      if (parameters[k].joint == parameters[i].joint) end = k + 1;
+    if (const auto last = last_parts.find(parameters[i].joint); last != last_parts.end())
+      end = std::max(end, last->second + 1);
   return end;
 }
 
@@ -25,15 +35,16 @@ size_t end_of_run(const std::vector<ParameterSpec>& parameters, size_t begin) {
 std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation,
                                              const std::vector<bool>& resting) {
   std::vector<ParameterBlock> blocks;
+  const std::map<std::string_view, size_t> last = last_parts(parameters);
   for (const bool trained : {true, false}) {
     int64_t bytes = 0;
     for (size_t begin = 0, end = 0; begin < parameters.size(); begin = end) {
-      end = end_of_run(parameters, begin);
+      end = end_of_run(parameters, last, begin);
       int64_t size = 0;
       std::vector<const ParameterSpec*> run;
       for (size_t i = begin; i < end; ++i) {
         if (trained == (!resting.empty() && resting[i])) continue;
-        size += align_part(TensorType{parameters[i].shape, parameters[i].dtype}.bytes());
+        size += align_part(parameters[i].stored().bytes());
         run.push_back(&parameters[i]);
       }
       if (run.empty()) continue;
@@ -81,7 +92,7 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
     for (size_t k = 0; k < blocks[i].parameters.size(); ++k) {
       const ParameterSpec& parameter = *blocks[i].parameters[k];
       parts.push_back({parameters ? parameter.name : fmt::format("{}/{}", what, parameter.name),
-                       {parameter.shape, parameter.dtype},
+                       parameters ? parameter.stored() : TensorType{parameter.shape, parameter.dtype},
                        blocks[i].joins_next(k)});
     }
     layout.add_block(block_name(what, i), parts);
@@ -117,11 +128,25 @@ std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
   if (parameter.start == ParameterSpec::Start::normal)
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
+  if (parameter.start == ParameterSpec::Start::uniform)
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(parameter.deviation * (2 * uniform(seed, stream, i) - 1));
   return values;
 }
 
+std::vector<float> turned(std::span<const float> values, int64_t rows) {
+  const auto height = static_cast<size_t>(rows), width = values.size() / height;
+  std::vector<float> result(values.size());
+  for (size_t row = 0; row < height; ++row)
+    for (size_t column = 0; column < width; ++column) result[column * height + row] = values[row * width + column];
+  return result;
+}
+
 void initialize(Store& store, const std::vector<ParameterSpec>& parameters, uint32_t seed) {
-  for (const ParameterSpec& parameter : parameters) store.write(parameter.name, start_values(parameter, seed));
+  for (const ParameterSpec& parameter : parameters) {
+    const std::vector<float> values = start_values(parameter, seed);
+    store.write(parameter.name, parameter.turned ? turned(values, parameter.shape[0]) : values);
+  }
 }
 
 }  // namespace vkformer

@@ -33,6 +33,8 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
 void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks);
 void write_constants(Store& store, const Model& model);
 
+/// A matrix of so many rows, transposed.
+std::vector<float> turned(std::span<const float> values, int64_t rows);
 /// What a parameter starts with.
 std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed);
 /// Fills the parameters with their start values; they depend only on the seed and each tensor's name.

@@ -8,7 +8,9 @@
 #include <functional>
 #include <set>
 
+#include "models/model_files.h"
 #include "runtime/check.h"
+#include "runtime/files/safetensors.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
@@ -32,31 +34,55 @@ bool same_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-bool is_float(FileDType dtype) {
-  return dtype == FileDType::f32 || dtype == FileDType::f16 || dtype == FileDType::bf16;
-}
-
-/// Gives the tensor's values piece by piece, from element `first` on.
+/// Gives the tensor's values piece by piece, from element `first` on. Pieces are multiples of `grain` elements.
 template <class Visitor>
-void visit_pieces(const WeightFiles::Tensor& tensor, std::vector<float>& values, Visitor&& visit) {
-  const auto& [file, entry] = tensor;
-  for (int64_t first = 0; first < entry->elements(); first += piece_elements) {
-    const int64_t count = std::min(piece_elements, entry->elements() - first);
+void visit_pieces(const WeightTensor& tensor, std::vector<float>& values, Visitor&& visit, int64_t grain = 1) {
+  const int64_t piece = std::max(piece_elements / grain, int64_t{1}) * grain;
+  for (int64_t first = 0; first < tensor.elements(); first += piece) {
+    const int64_t count = std::min(piece, tensor.elements() - first);
     values.resize(static_cast<size_t>(count));
-    file->read_floats(*entry, first, values);
-    file->release(*entry, first, count);
+    tensor.read_floats(first, values);
+    tensor.release(first, count);
     visit(first);
   }
 }
 
-bool same_values(const WeightFiles::Tensor& a, const WeightFiles::Tensor& b) {
-  if (!is_float(a.entry->dtype) || !is_float(b.entry->dtype) || a.entry->shape != b.entry->shape) return false;
+/// Gives the transposed matrix's values piece by piece, whole rows of it from element `first` on.
+template <class Visitor>
+void visit_columns(const WeightTensor& tensor, const Shape& shape, std::vector<float>& values, Visitor&& visit) {
+  const int64_t height = shape[0], width = shape[1], piece = std::max(piece_elements / height, int64_t{1});
+  for (int64_t column = 0; column < width; column += piece) {
+    values.resize(static_cast<size_t>(std::min(piece, width - column) * height));
+    tensor.read_columns(column, values);
+    tensor.release(0, tensor.elements());
+    visit(column * height);
+  }
+}
+
+/// Writes the blocks of a tensor as the file has them.
+template <class Visitor>
+void copy_blocks(const WeightTensor& tensor, const TensorType& stored, Visitor&& visit) {
+  const int64_t columns = stored.shape.columns(), rows = stored.shape.rows();
+  const int64_t piece = std::max(piece_elements / columns, int64_t{1});
+  const BlockFormat& format = format_of(stored.dtype);
+  std::vector<std::byte> blocks;
+  for (int64_t row = 0; row < rows; row += piece) {
+    const int64_t count = std::min(piece, rows - row);
+    blocks.resize(static_cast<size_t>(count * columns / format.values * format.bytes));
+    tensor.read_blocks(row, blocks);
+    visit(row, blocks);
+  }
+  tensor.release(0, tensor.elements());
+}
+
+bool same_values(const WeightTensor& a, const WeightTensor& b) {
+  if (!a.is_float() || !b.is_float() || !same_shape(a.shape(), b.shape())) return false;
   std::vector<float> values, others;
   bool same = true;
   visit_pieces(a, values, [&](int64_t first) {
     others.resize(values.size());
-    b.file->read_floats(*b.entry, first, others);
-    b.file->release(*b.entry, first, static_cast<int64_t>(others.size()));
+    b.read_floats(first, others);
+    b.release(first, static_cast<int64_t>(others.size()));
     same = same && std::memcmp(values.data(), others.data(), values.size() * sizeof(float)) == 0;
   });
   return same;
@@ -65,23 +91,21 @@ bool same_values(const WeightFiles::Tensor& a, const WeightFiles::Tensor& b) {
 /// Finds parameters in files, each tensor for one parameter at most.
 class Finder {
  public:
-  explicit Finder(const WeightFiles& files) : files_(files) {}
+  explicit Finder(const WeightSource& files) : files_(files) {}
 
-  const WeightFiles::Tensor* find(const ParameterSpec& parameter) {
+  const WeightTensor* find(const ParameterSpec& parameter) {
     for (const std::string& name : names_of(parameter))
-      if (const WeightFiles::Tensor* tensor = files_.find(name); tensor && used_.insert(tensor->entry).second)
-        return tensor;
+      if (const WeightTensor* tensor = files_.find(name); tensor && used_.insert(tensor).second) return tensor;
     return nullptr;
   }
   /// Another tensor that the names of a parameter found as `found` mean, and whose values differ; or nullptr.
-  const WeightFiles::Tensor* unlike(const ParameterSpec& parameter, const WeightFiles::Tensor& found) const {
+  const WeightTensor* unlike(const ParameterSpec& parameter, const WeightTensor& found) const {
     if (parameter.other_names.empty() || !parameter.one_tensor) return nullptr;
     for (const std::string& name : names_of(parameter))
-      if (const WeightFiles::Tensor* copy = files_.find(name); copy && !used(copy->entry) && !same_values(*copy, found))
-        return copy;
+      if (const WeightTensor* copy = files_.find(name); copy && !used(copy) && !same_values(*copy, found)) return copy;
     return nullptr;
   }
-  bool used(const TensorEntry* entry) const { return used_.contains(entry); }
+  bool used(const WeightTensor* tensor) const { return used_.contains(tensor); }
 
  private:
   static std::vector<std::string> names_of(const ParameterSpec& parameter) {
@@ -94,43 +118,46 @@ class Finder {
     return names;
   }
 
-  const WeightFiles& files_;
-  std::set<const TensorEntry*> used_;
+  const WeightSource& files_;
+  std::set<const WeightTensor*> used_;
 };
 
 }  // namespace
 
-Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path) : files_(path) {
+Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path)
+    : files_(open_weights(path)) {
   std::vector<std::string> missing, wrong;
-  Finder finder(files_);
+  Finder finder(*files_);
   for (const ParameterSpec& parameter : parameters) {
-    const WeightFiles::Tensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
+    if (parameter.adapter) continue;
+    const WeightTensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
     if (!tensor) {
       const bool may_lack = parameter.optional || parameter.anew;
       (may_lack ? absent_ : missing).push_back(parameter.name);
       if (may_lack) places_.push_back({nullptr, parameter});
-    } else if (!same_shape(tensor->entry->shape, parameter.shape.dimensions())) {
-      wrong.push_back(fmt::format("tensor {} has shape {}, the config asks for {}", in_quotes(tensor->entry->name, 120),
-                                  shape_text(tensor->entry->shape), parameter.shape.to_string()));
-    } else if (!is_float(tensor->entry->dtype)) {
-      wrong.push_back(fmt::format("tensor {} is {}, not F32, F16 or BF16", in_quotes(tensor->entry->name, 120),
-                                  name_of(tensor->entry->dtype)));
+    } else if (!same_shape(tensor->shape(), parameter.shape.dimensions())) {
+      wrong.push_back(fmt::format("tensor {} has shape {}, the config asks for {}", in_quotes(tensor->name(), 120),
+                                  shape_text(tensor->shape()), parameter.shape.to_string()));
+    } else if (!tensor->is_float()) {
+      wrong.push_back(
+          fmt::format("tensor {} is {}, not F32, F16 or BF16", in_quotes(tensor->name(), 120), tensor->type()));
     } else {
       places_.push_back({tensor, parameter});
     }
   }
   for (const Place& place : places_)
-    if (const WeightFiles::Tensor* copy = place.tensor ? finder.unlike(place.parameter, *place.tensor) : nullptr)
+    if (const WeightTensor* copy = place.tensor ? finder.unlike(place.parameter, *place.tensor) : nullptr)
       wrong.push_back(fmt::format("tensors {} and {} differ, for the config they are one",
-                                  in_quotes(place.tensor->entry->name, 120), in_quotes(copy->entry->name, 120)));
+                                  in_quotes(place.tensor->name(), 120), in_quotes(copy->name(), 120)));
   if (!missing.empty())
     wrong.insert(wrong.begin(), fmt::format("lacks {} tensor{} that the config asks for: {}", missing.size(),
                                             missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")));
-  check(wrong.empty(), "{}: {}", files_.name(), fmt::join(wrong, "; "));
-  std::sort(places_.begin(), places_.end(),
-            [](const Place& a, const Place& b) { return std::less<>()(a.tensor, b.tensor); });
-  for (const WeightFiles::Tensor& tensor : files_.tensors())
-    if (!finder.used(tensor.entry)) extra_.push_back(tensor.entry->name);
+  check(wrong.empty(), "{}: {}", files_->name(), fmt::join(wrong, "; "));
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
+    return a.tensor && b.tensor ? a.tensor->index() < b.tensor->index() : !a.tensor && b.tensor;
+  });
+  for (const auto& tensor : files_->tensors())
+    if (!finder.used(tensor.get())) extra_.push_back(tensor->name());
 }
 
 void Weights::load(Store& store, const LoadProgress& progress) const {
@@ -138,37 +165,60 @@ void Weights::load(Store& store, const LoadProgress& progress) const {
   std::vector<float> values;
   for (const auto& [tensor, parameter] : places_) {
     if (!tensor) {
-      store.write(parameter.name, start_values(parameter, 0));
+      initialize(store, {parameter}, 0);
       continue;
     }
-    visit_pieces(*tensor, values, [&, name = parameter.name, entry = tensor->entry](int64_t first) {
+    const auto report = [&, stored = tensor](int64_t values_done) {
+      const double share = static_cast<double>(values_done) / static_cast<double>(stored->elements());
+      if (progress) progress(done + static_cast<uint64_t>(share * static_cast<double>(stored->bytes())));
+    };
+    const auto write = [&, name = parameter.name](int64_t first) {
       store.write_part(name, first, values);
-      done += values.size() * static_cast<uint64_t>(size_of(entry->dtype));
-      if (progress) progress(done);
-    });
+      report(first + std::ssize(values));
+    };
+    if (is_blocks(parameter.dtype) && tensor->blocks(parameter.turned) == parameter.dtype)
+      copy_blocks(*tensor, parameter.stored(),
+                  [&, name = parameter.name, columns = parameter.stored().shape.columns()](
+                      int64_t row, std::span<const std::byte> blocks) {
+                    store.write_blocks(name, row, blocks);
+                    report(row * columns);
+                  });
+    else if (parameter.turned)
+      visit_columns(*tensor, parameter.shape, values, write);
+    else
+      visit_pieces(*tensor, values, write, is_blocks(parameter.dtype) ? parameter.shape.columns() : 1);
+    done += tensor->bytes();
   }
 }
 
-void Weights::save(const std::filesystem::path& path, const LoadProgress& progress) const {
+std::vector<float> Weights::read(const Place& place) {
+  if (!place.tensor) return start_values(place.parameter, 0);
+  std::vector<float> values(static_cast<size_t>(place.parameter.shape.elements())), piece;
+  visit_pieces(*place.tensor, piece,
+               [&](int64_t first) { std::copy(piece.begin(), piece.end(), values.begin() + first); });
+  return values;
+}
+
+std::vector<float> Weights::read(std::string_view parameter) const {
+  const auto place = std::ranges::find(places_, parameter, [](const Place& p) { return p.parameter.name; });
+  check(place != places_.end(), "{}: the model has no parameter {}", files_->name(), in_quotes(parameter, 120));
+  return read(*place);
+}
+
+void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change) const {
   uint64_t done = 0;
   std::vector<TensorSource> tensors;
-  std::vector<float> values, piece;  // of one tensor at a time
+  std::vector<float> values;  // of one tensor at a time
   for (const Place& place : places_) {
     const auto dimensions = place.parameter.shape.dimensions();
     tensors.push_back({.name = place.parameter.name,
                        .dtype = FileDType::f32,
                        .shape = {dimensions.begin(), dimensions.end()},
                        .data = [&] {
-                         if (!place.tensor) {
-                           values = start_values(place.parameter, 0);
-                         } else {
-                           values.resize(static_cast<size_t>(place.parameter.shape.elements()));
-                           visit_pieces(*place.tensor, piece, [&](int64_t first) {
-                             std::copy(piece.begin(), piece.end(), values.begin() + first);
-                           });
-                           done += place.tensor->entry->bytes.size();
-                           if (progress) progress(done);
-                         }
+                         values = read(place);
+                         if (place.tensor) done += place.tensor->bytes();
+                         if (progress) progress(done);
+                         if (change) change(place.parameter, values);
                          return std::as_bytes(std::span(values));
                        }});
   }

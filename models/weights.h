@@ -2,7 +2,7 @@
 // Parameters from and to a model folder's files.
 
 #include "models/parameters.h"
-#include "runtime/files/weight_files.h"
+#include "runtime/files/weight_source.h"
 
 namespace vkformer {
 
@@ -13,28 +13,34 @@ using LoadProgress = std::function<void(uint64_t done)>;
 /// device allocates anything.
 class Weights {
  public:
-  /// `path`: a model folder or one safetensors file (see WeightFiles). A parameter may be stored under its name, one of
+  /// `path`: of a model, see open_weights(). A parameter may be stored under its name, one of
   /// its other_names, or without the part of its name up to the first dot (bare transformers leave that out). Throws
   /// Error that lists every tensor that is missing, misshapen or of a type that can't be read, and every tied one of
-  /// which the files have copies that differ.
+  /// which the files have copies that differ. Those of an adapter are left out: see models/adapters/adapter_files.h.
   Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path);
 
-  const WeightFiles& files() const { return files_; }
+  const WeightSource& files() const { return *files_; }
   /// Tensors of the files that no parameter uses, second copies of tied ones included.
   const std::vector<std::string>& extra() const { return extra_; }
   /// Optional parameters that the files leave out, and those that begin anew.
   const std::vector<std::string>& absent() const { return absent_; }
   /// Writes every parameter into the store, piece by piece: no more than some MiB of the files are in memory at a time.
   void load(Store& store, const LoadProgress& progress = {}) const;
+  /// All values of one parameter. Throws Error for one that is none of the model's.
+  std::vector<float> read(std::string_view parameter) const;
+  /// Called with the values of a parameter before they are written.
+  using Change = std::function<void(const ParameterSpec& parameter, std::span<float> values)>;
   /// Writes every parameter in float32 under its own name to one safetensors file; one tensor is in memory at a time.
-  void save(const std::filesystem::path& file, const LoadProgress& progress = {}) const;
+  void save(const std::filesystem::path& file, const LoadProgress& progress = {}, const Change& change = {}) const;
 
  private:
   struct Place {
-    const WeightFiles::Tensor* tensor = nullptr;  ///< nullptr: the files leave it out
+    const WeightTensor* tensor = nullptr;  ///< nullptr: the files leave it out
     ParameterSpec parameter;
   };
-  WeightFiles files_;
+  static std::vector<float> read(const Place& place);
+
+  std::unique_ptr<const WeightSource> files_;
   std::vector<Place> places_;  ///< in the order of the files
   std::vector<std::string> extra_, absent_;
 };

@@ -1,28 +1,52 @@
 #include "runtime/backend.h"
 
 #include "runtime/check.h"
+#include "runtime/encoding/encoding.h"
+#include "runtime/encoding/planes.h"
 #include "runtime/half.h"
 
 namespace vkformer {
 
 namespace {
 
-/// Calls use(bytes) with the floats as elements of `dtype`.
+/// Calls use(bytes) with the floats as elements of the tensor's type, of blocks whole rows.
 template <class Use>
-void with_elements(DType dtype, std::span<const float> data, Use&& use) {
+void with_elements(const TensorType& type, std::span<const float> data, Use&& use) {
+  const DType dtype = type.dtype;
+  if (is_blocks(dtype)) return use(std::span<const std::byte>(encode_rows(dtype, type.shape.columns(), data)));
   if (!is_half(dtype)) return use(std::as_bytes(data));
   std::vector<uint16_t> halves(data.size());
   for (size_t i = 0; i < data.size(); ++i) halves[i] = to_half(dtype, data[i]);
   use(std::as_bytes(std::span(halves)));
 }
 
-/// fill(bytes) writes elements of `dtype`, which arrive in `data` as floats; integers keep their bits.
+/// fill(bytes) writes elements of that type, which arrive in `data` as floats; integers keep their bits.
 template <class Fill>
-void read_floats(DType dtype, std::span<float> data, Fill&& fill) {
+void read_floats(const TensorType& type, std::span<float> data, Fill&& fill) {
+  const DType dtype = type.dtype;
+  if (is_blocks(dtype)) {
+    std::vector<std::byte> rows(static_cast<size_t>(type.bytes()));
+    fill(std::span<std::byte>(rows));
+    return decode_rows(dtype, type.shape.columns(), rows, data);
+  }
   if (!is_half(dtype)) return fill(std::as_writable_bytes(data));
   std::vector<uint16_t> halves(data.size());
   fill(std::as_writable_bytes(std::span(halves)));
   for (size_t i = 0; i < data.size(); ++i) data[i] = from_half(dtype, halves[i]);
+}
+
+/// The rows as they lie on a device.
+std::vector<std::byte> laid_out(const TensorType& type, std::span<const std::byte> blocks) {
+  const int64_t columns = type.shape.columns();
+  const int64_t rows = static_cast<int64_t>(blocks.size()) / encoded_bytes(type.dtype, columns);
+  std::vector<std::byte> planes(static_cast<size_t>(rows * row_bytes(type.dtype, columns)));
+  to_planes(type.dtype, columns, blocks, planes);
+  return planes;
+}
+
+/// The type in which a tensor of the store takes floats.
+DType type_for_floats(const StoreLayout::Entry* entry) {
+  return entry && entry->type.dtype != DType::i32 ? entry->type.dtype : DType::f32;
 }
 
 }  // namespace
@@ -37,16 +61,14 @@ std::vector<float> Store::read(const std::string& name) const {
 
 void Store::read(const std::string& name, std::span<float> data) const {
   const StoreLayout::Entry* entry = layout().find(name);
-  const DType dtype = entry && is_half(entry->type.dtype) ? entry->type.dtype : DType::f32;
-  const auto& known = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, dtype});
-  read_floats(dtype, data, [&](std::span<std::byte> bytes) { read_elements(known, bytes); });
+  const auto& known = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, type_for_floats(entry)});
+  read_floats(known.type, data, [&](std::span<std::byte> bytes) { read_elements(known, bytes); });
 }
 
 void Store::write(const std::string& name, std::span<const float> data) {
   const StoreLayout::Entry* entry = layout().find(name);
-  const DType dtype = entry && is_half(entry->type.dtype) ? entry->type.dtype : DType::f32;
-  const auto& known = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, dtype});
-  with_elements(dtype, data, [&](std::span<const std::byte> bytes) { write_elements(known, 0, bytes); });
+  const auto& known = layout().require(name, {Shape{static_cast<int64_t>(data.size())}, type_for_floats(entry)});
+  with_elements(known.type, data, [&](std::span<const std::byte> bytes) { write_elements(known, 0, bytes); });
 }
 
 void Store::write(const std::string& name, std::span<const int32_t> data) {
@@ -62,8 +84,24 @@ void Store::write_part(const std::string& name, int64_t first, std::span<const f
             static_cast<int64_t>(data.size()) <= elements - first,
         "tensor '{}' is {} {} in the store; {} floats don't fit behind the first {}", name, name_of(entry->type.dtype),
         entry->type.shape.to_string(), data.size(), first);
-  with_elements(entry->type.dtype, data,
-                [&](std::span<const std::byte> bytes) { write_elements(*entry, first, bytes); });
+  const int64_t columns = entry->type.shape.columns();
+  check(!is_blocks(entry->type.dtype) || (first % columns == 0 && static_cast<int64_t>(data.size()) % columns == 0),
+        "tensor '{}' {} is blocks; {} floats behind the first {} are no whole rows", name,
+        entry->type.shape.to_string(), data.size(), first);
+  with_elements(entry->type, data, [&](std::span<const std::byte> bytes) { write_elements(*entry, first, bytes); });
+}
+
+void Store::write_blocks(const std::string& name, int64_t first, std::span<const std::byte> blocks) {
+  const StoreLayout::Entry* entry = layout().find(name);
+  check(entry != nullptr, "the store has no tensor '{}'", name);
+  const TensorType& type = entry->type;
+  check(is_blocks(type.dtype), "tensor '{}' is {} in the store, not blocks", name, name_of(type.dtype));
+  const int64_t row = encoded_bytes(type.dtype, type.shape.columns());
+  check(first >= 0 && first <= type.shape.rows() && static_cast<int64_t>(blocks.size()) % row == 0 &&
+            static_cast<int64_t>(blocks.size()) / row <= type.shape.rows() - first,
+        "tensor '{}' is {} {} in the store; {} bytes don't fit behind the first {} rows", name, name_of(type.dtype),
+        type.shape.to_string(), blocks.size(), first);
+  write_elements(*entry, first * type.shape.columns(), laid_out(type, blocks));
 }
 
 namespace {
@@ -72,7 +110,7 @@ Value checked_input(const Graph& graph, const std::string& name, DType dtype, si
   const Value value = graph.find(name);
   const ValueInfo& info = graph.info(value);
   check(info.storage == Storage::input, "'{}' is not an input of the program", name);
-  const bool fits = info.type.dtype == dtype || (dtype == DType::f32 && is_half(info.type.dtype));
+  const bool fits = info.type.dtype == dtype || (dtype == DType::f32 && info.type.dtype != DType::i32);
   check(fits && info.type.elements() == static_cast<int64_t>(elements),
         "input '{}' is {} {}; it was given {} elements of {}", name, name_of(info.type.dtype),
         info.type.shape.to_string(), elements, name_of(dtype));
@@ -83,8 +121,17 @@ Value checked_input(const Graph& graph, const std::string& name, DType dtype, si
 
 void Program::write(const std::string& input, std::span<const float> data) {
   const Value value = checked_input(graph_, input, DType::f32, data.size());
-  with_elements(graph_.info(value).type.dtype, data,
-                [&](std::span<const std::byte> bytes) { write_bytes(value, bytes); });
+  with_elements(graph_.info(value).type, data, [&](std::span<const std::byte> bytes) { write_bytes(value, bytes); });
+}
+
+void Program::write_blocks(const std::string& input, std::span<const std::byte> blocks) {
+  const Value value = graph_.find(input);
+  const TensorType& type = graph_.info(value).type;
+  check(graph_.info(value).storage == Storage::input && is_blocks(type.dtype) &&
+            encoded_bytes(type.dtype, type.elements()) == static_cast<int64_t>(blocks.size()),
+        "'{}' is {} {}; {} bytes of blocks don't fit", input, name_of(type.dtype), type.shape.to_string(),
+        blocks.size());
+  write_bytes(value, laid_out(type, blocks));
 }
 
 void Program::write(const std::string& input, std::span<const int32_t> data) {
@@ -105,7 +152,7 @@ std::vector<float> Program::read(const std::string& output) const {
   const ValueInfo& info = graph_.info(value);
   check(info.output, "'{}' is not an output of the program", output);
   std::vector<float> data(static_cast<size_t>(info.type.elements()));
-  read_floats(info.type.dtype, data, [&](std::span<std::byte> bytes) { read_bytes(value, bytes); });
+  read_floats(info.type, data, [&](std::span<std::byte> bytes) { read_bytes(value, bytes); });
   return data;
 }
 

@@ -19,7 +19,7 @@
 namespace vkformer {
 
 /// Persistent tensors, shared by programs. Data goes in and out as floats or 32-bit integers; a tensor of 16-bit floats
-/// takes and gives floats, rounded.
+/// or of blocks takes and gives floats, rounded.
 class Store {
  public:
   explicit Store(StoreLayout layout) : layout_(std::move(layout)) {}
@@ -31,13 +31,17 @@ class Store {
   /// Throws Error for an unknown name, another type, or a wrong number of elements.
   void write(const std::string& name, std::span<const float> data);
   void write(const std::string& name, std::span<const int32_t> data);
-  /// Writes the elements from `first` on. Throws Error for an unknown name or elements outside the tensor.
+  /// Writes the elements from `first` on, of a tensor of blocks whole rows. Throws Error for an unknown name or
+  /// elements outside the tensor.
   void write_part(const std::string& name, int64_t first, std::span<const float> data);
+  /// Writes rows of a tensor of blocks from row `first` on, bit for bit as they lie in a file. Throws Error for an
+  /// unknown name, another kind of tensor, and rows outside it.
+  void write_blocks(const std::string& name, int64_t first, std::span<const std::byte> blocks);
   void read(const std::string& name, std::span<float> data) const;
   std::vector<float> read(const std::string& name) const;
 
  protected:
-  /// Writes elements of the tensor's type behind its first `first` ones; it has room for them.
+  /// Writes elements of the tensor's type, laid out for a device, behind its first `first` ones; it has room for them.
   virtual void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) = 0;
   virtual void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const = 0;
 
@@ -109,6 +113,8 @@ class Program {
   /// Sets an input by name; the element count and type must match. Floats are rounded for an input of 16-bit floats.
   void write(const std::string& input, std::span<const float> data);
   void write(const std::string& input, std::span<const int32_t> data);
+  /// Sets an input of blocks, bit for bit as they would lie in a file.
+  void write_blocks(const std::string& input, std::span<const std::byte> blocks);
   virtual void run() = 0;
   /// The value of an output after the last run.
   std::vector<float> read(const std::string& output) const;

@@ -31,6 +31,9 @@ std::string_view name_of(Role role) {
 }
 
 Value Graph::new_value(ValueInfo info) {
+  const BlockFormat& format = format_of(info.type.dtype);
+  check(info.type.shape.columns() % format.values == 0, "'{}' {} can't be {}: rows are no whole blocks of {}",
+        info.name, info.type.shape.to_string(), format.name, format.values);
   values_.push_back(std::move(info));
   return Value{static_cast<int32_t>(values_.size() - 1)};
 }

@@ -87,7 +87,7 @@ struct ValueInfo {
 
 class Graph {
  public:
-  /// A tensor the host writes before each run. Names are unique.
+  /// A tensor the host writes before each run. Names are unique. Rows of blocks are whole ones.
   Value input(const std::string& name, const Shape& shape, DType dtype = DType::f32);
   /// A tensor of the Store. Asking twice for one name gives the same Value; types and roles must agree.
   Value persistent(const std::string& name, const Shape& shape, Role role = Role::parameter, DType dtype = DType::f32);

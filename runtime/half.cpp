@@ -50,7 +50,7 @@ float from_half(DType dtype, uint16_t bits) {
 }
 
 double round_to(DType dtype, double value) {
-  if (dtype == DType::i32) return value;
+  if (dtype == DType::i32 || is_blocks(dtype)) return value;
   const auto single = static_cast<float>(value);
   return static_cast<double>(is_half(dtype) ? from_half(dtype, to_half(dtype, single)) : single);
 }

@@ -28,6 +28,10 @@ Types infer_types(const Node& node) {
     const DType dtype = node.input_types[i].dtype;
     check(!is_half(dtype) || (node.op->half_inputs >> i & 1) != 0, "[{}] input {} can't be {}; cast it to f32",
           node.op->name, i, name_of(dtype));
+    check(!is_blocks(dtype) || (node.op->block_inputs >> i & 1) != 0, "[{}] input {} can't be blocks of {}",
+          node.op->name, i, name_of(dtype));
+    check(node.in(i).columns() % format_of(dtype).values == 0, "[{}] input {} is {}: no rows of whole blocks of {}",
+          node.op->name, i, node.in(i).to_string(), name_of(dtype));
   }
   return node.op->infer(node);
 }

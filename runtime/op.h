@@ -71,6 +71,8 @@ struct Op {
   std::vector<int> aliases = {};
   /// Bit i: input i may be of 16-bit floats, where infer() permits them too. Others never see one: Graph::add refuses.
   uint32_t half_inputs = 0;
+  /// Bit i: input i may be blocks (is_blocks()), where infer() permits them too. Results never are.
+  uint32_t block_inputs = 0;
   /// Output 0 may overwrite input 0 when nobody reads input 0 later: every invocation reads only what it writes.
   bool in_place = false;
   /// An optional input of output 0's type that is added to it (-1: there is none): autodiff sums the gradients of

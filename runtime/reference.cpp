@@ -5,6 +5,7 @@
 #include <map>
 
 #include "runtime/backend.h"
+#include "runtime/encoding/planes.h"
 #include "runtime/half.h"
 #include "runtime/verify.h"
 
@@ -26,6 +27,12 @@ void put_element(std::span<std::byte> bytes, int64_t i, Element value) {
 
 // Elements cross the interface as they lie on a device.
 void widen(const TensorType& type, std::span<const std::byte> bytes, double* out) {
+  if (is_blocks(type.dtype)) {
+    std::vector<float> values(static_cast<size_t>(type.elements()));
+    decode_rows(type.dtype, type.shape.columns(), bytes, values);
+    std::copy(values.begin(), values.end(), out);
+    return;
+  }
   for (int64_t i = 0; i < type.elements(); ++i)
     out[i] = type.dtype == DType::i32 ? element_at<int32_t>(bytes, i)
              : is_half(type.dtype)    ? static_cast<double>(from_half(type.dtype, element_at<uint16_t>(bytes, i)))
@@ -48,6 +55,12 @@ class ReferenceStore : public Store {
   explicit ReferenceStore(const StoreLayout& store_layout) : Store(store_layout) {
     for (int64_t bytes : layout().blocks()) blocks_.emplace_back(static_cast<size_t>(bytes / 4));
   }
+  /// The tensor's values.
+  void fetch(const StoreLayout::Entry& entry, double* out) {
+    if (is_blocks(entry.type.dtype)) return widen(entry.type, rows_at(entry, 0, entry.type.bytes()), out);
+    std::copy_n(at(entry), entry.type.elements(), out);
+  }
+  /// Of a tensor that is not blocks.
   double* at(const StoreLayout::Entry& entry) {
     if (!is_half(entry.type.dtype)) return blocks_[static_cast<size_t>(entry.block)].data() + entry.offset / 4;
     std::vector<double>& values = halves_[entry.block];
@@ -57,17 +70,34 @@ class ReferenceStore : public Store {
 
  protected:
   void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) override {
+    if (is_blocks(entry.type.dtype)) {
+      const auto size = static_cast<int64_t>(data.size());
+      std::ranges::copy(data, rows_at(entry, entry.type.offset_of(first), size).begin());
+      return;
+    }
     const auto count = static_cast<int64_t>(data.size()) / size_of(entry.type.dtype);
     widen({Shape{count}, entry.type.dtype}, data, at(entry) + first);
   }
   void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const override {
-    narrow(entry.type, const_cast<ReferenceStore*>(this)->at(entry), data);
+    auto* self = const_cast<ReferenceStore*>(this);
+    if (is_blocks(entry.type.dtype))
+      std::ranges::copy(self->rows_at(entry, 0, entry.type.bytes()), data.begin());
+    else
+      narrow(entry.type, self->at(entry), data);
   }
 
  private:
+  std::span<std::byte> rows_at(const StoreLayout::Entry& entry, int64_t offset, int64_t bytes) {
+    std::vector<std::byte>& rows = rows_[entry.block];
+    rows.resize(static_cast<size_t>(layout().blocks()[static_cast<size_t>(entry.block)]));
+    return std::span(rows).subspan(static_cast<size_t>(entry.offset + offset), static_cast<size_t>(bytes));
+  }
+
   std::vector<std::vector<double>> blocks_;
   /// The tensors of 16-bit floats, by block: there is an element in every two bytes, not in every four.
   std::map<int, std::vector<double>> halves_;
+  /// Those of encoded blocks, as on a device.
+  std::map<int, std::vector<std::byte>> rows_;
 };
 
 class ReferenceProgram : public Program {
@@ -108,7 +138,7 @@ class ReferenceProgram : public Program {
     if (info.storage == Storage::persistent) {
       HostTensor& tensor = values_[index(value)];
       tensor = HostTensor(info.type);
-      std::copy_n(store_->at(store_->layout().require(info.name, info.type)), info.type.elements(), tensor.data.data());
+      store_->fetch(store_->layout().require(info.name, info.type), tensor.data.data());
     }
     return values_[index(value)];
   }

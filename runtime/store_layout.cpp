@@ -12,7 +12,7 @@ void StoreLayout::add_block(const std::string& name, std::span<const Part> parts
   for (const Part& part : parts) {
     check(entries_.emplace(part.name, Entry{part.type, block, offset}).second,
           "the store already has a tensor named '{}'", part.name);
-    offset += part.type.elements() * size_of(part.type.dtype);
+    offset += part.type.offset_of(part.type.elements());
     if (!part.packed) offset = align_part(offset);
   }
   check(entries_.emplace(name, Entry{{Shape{offset / size_of(DType::f32)}, DType::f32}, block, 0}).second,
@@ -39,7 +39,8 @@ const StoreLayout::Entry& StoreLayout::require(const std::string& name, const Te
   const Entry* entry = find(name);
   check(entry != nullptr, "the store has no tensor '{}'", name);
   check(entry->type.elements() == type.elements() && entry->type.dtype == type.dtype,
-        "tensor '{}' is {} in the store, {} in the graph", name, entry->type.shape.to_string(), type.shape.to_string());
+        "tensor '{}' is {} {} in the store, {} {} in the graph", name, name_of(entry->type.dtype),
+        entry->type.shape.to_string(), name_of(type.dtype), type.shape.to_string());
   return *entry;
 }
 

@@ -6,15 +6,23 @@
 
 namespace vkformer {
 
-std::string_view name_of(DType dtype) {
-  constexpr std::string_view names[] = {"f32", "i32", "f16", "bf16"};
-  return names[static_cast<size_t>(dtype)];
-}
+std::string_view name_of(DType dtype) { return format_of(dtype).name; }
 
 DType float_type(std::string_view name) {
   for (DType dtype : {DType::f32, DType::f16, DType::bf16})
     if (name_of(dtype) == name) return dtype;
   fail("'{}' is no type of floats; there are f32, f16 and bf16", name);
+}
+
+DType weight_type(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (dtype == DType::i32) continue;
+    if (name_of(dtype) == name) return dtype;
+    names.push_back(name_of(dtype));
+  }
+  fail("'{}' is no type of weights; there are {}", name, fmt::join(names, ", "));
 }
 
 Shape::Shape(std::span<const int64_t> dimensions) {

@@ -6,7 +6,7 @@ parts_folder=$(realpath "$(dirname "$0")/command_line")
 # shellcheck source=tests/command_line/common.sh
 source "$parts_folder/common.sh" "$1"
 shift
-(($#)) || set -- usage pipelines profile models data pairs labels masked tags answers permuted spans generation runs pages
+(($#)) || set -- usage profile pipelines models data pairs labels masked tags answers permuted spans generation runs lora pages
 
 # What the parts find in their folders.
 for part; do

@@ -12,16 +12,45 @@ namespace {
 
 /// How many tensors each case compares, so that none is left out unseen.
 const std::map<std::string, int> cases = {
-    {"bart", 84},         {"bert_cls", 53},         {"bert_mlm", 54},
-    {"bert_tokens", 35},  {"distilbert_cls", 36},   {"distilbert_mlm", 53},
-    {"gpt2", 44},         {"tokenizers", 32},       {"gpt_neox", 44},
-    {"llama", 37},        {"llama_linear", 34},     {"gpt_neox_sequential", 32},
-    {"marian", 104},      {"mistral", 37},          {"ops", 170},
-    {"qwen2", 42},        {"roberta_cls", 37},      {"roberta_mlm", 54},
-    {"t5", 66},           {"roberta_tokens", 35},   {"t5_v11", 71},
-    {"vaswani", 103},     {"vaswani_prenorm", 107}, {"xlnet", 51},
-    {"xlnet_cls", 35},    {"bert_qa", 51},          {"xlnet_two_stream", 49},
+    {"bart", 84},
+    {"bert_cls", 53},
+    {"bert_mlm", 54},
+    {"bert_tokens", 35},
+    {"distilbert_cls", 36},
+    {"distilbert_mlm", 53},
+    {"gpt2", 44},
+    {"tokenizers", 32},
+    {"gpt_neox", 44},
+    {"llama", 37},
+    {"llama_linear", 34},
+    {"gpt_neox_sequential", 32},
+    {"marian", 104},
+    {"mistral", 37},
+    {"ops", 170},
+    {"qwen2", 42},
+    {"roberta_cls", 37},
+    {"roberta_mlm", 54},
+    {"t5", 66},
+    {"roberta_tokens", 35},
+    {"t5_v11", 71},
+    {"vaswani", 103},
+    {"vaswani_prenorm", 107},
+    {"xlnet", 51},
+    {"xlnet_cls", 35},
+    {"bert_qa", 51},
+    {"xlnet_two_stream", 49},
     {"marian_apart", 63},
+    {"qwen3", 41},
+    {"gemma", 36},
+    {"gemma2", 51},
+    {"gemma3", 57},
+    {"phi3", 31},
+    {"olmo2", 41},
+    {"smollm3", 36},
+    {"llama_yarn", 28},
+    {"phi3_short", 25},
+    {"phi3_long", 25},
+    {"qwen3_moe", 61},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {
@@ -38,7 +67,7 @@ void verify(Backend& backend, const std::vector<std::string>& names) {
   }
 }
 
-const std::vector<std::string> one_of_each_kind = {"gpt2", "t5_v11", "vaswani", "xlnet"};
+const std::vector<std::string> one_of_each_kind = {"gpt2", "gemma3", "t5_v11", "vaswani", "xlnet"};
 
 std::vector<std::string> all() {
   std::vector<std::string> names;

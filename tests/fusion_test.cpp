@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "models/families/decoder/decoder.h"
 #include "models/families/gpt2/gpt2.h"
-#include "models/families/llama/llama.h"
 #include "models/generation/generation.h"
 #include "runtime/plan.h"
 #include "shaders/elementwise/elementwise.h"
@@ -113,14 +113,15 @@ TEST_CASE("what is read elsewhere or can't be taken in stays as it is", "[fusion
 }
 
 TEST_CASE("a token of LLaMA takes seven nodes a layer", "[fusion]") {
-  const Model model = make_llama({.vocabulary = 31,
-                                  .context = 23,
-                                  .width = 32,
-                                  .inner = 48,
-                                  .layers = 2,
-                                  .heads = 4,
-                                  .kv_heads = 2,
-                                  .head_width = 8});
+  const Model model = make_decoder({.vocabulary = 31,
+                                    .context = 23,
+                                    .width = 32,
+                                    .inner = 48,
+                                    .heads = 4,
+                                    .kv_heads = 2,
+                                    .head_width = 8,
+                                    .layers = std::vector<Decoder::Layer>(2)},
+                                   {});
   const DeviceFacts facts = lavapipe();
   const Graph graph = build_generation(model, {.capacity = 16}, 1, &facts);
   const Names layer{"normed_product", "rope", "cache_write", "attention", "matmul", "normed_product", "matmul"};
@@ -142,17 +143,17 @@ TEST_CASE("a token takes five nodes a layer on a GPU", "[fusion]") {
   const Names five{"normed_product", "cached_attention", "matmul", "normed_product", "matmul"};
   check_layers(make_gpt2({.vocabulary = 31, .context = 23, .width = 32, .layers = 2, .heads = 4, .inner = 128}), five,
                16);
-  LlamaConfig llama{.vocabulary = 31,
-                    .context = 4096,
-                    .width = 32,
-                    .inner = 48,
-                    .layers = 2,
-                    .heads = 4,
-                    .kv_heads = 2,
-                    .head_width = 8};
-  check_layers(make_llama(llama), five, 2048);
+  Decoder llama{.vocabulary = 31,
+                .context = 4096,
+                .width = 32,
+                .inner = 48,
+                .heads = 4,
+                .kv_heads = 2,
+                .head_width = 8,
+                .layers = std::vector<Decoder::Layer>(2)};
+  check_layers(make_decoder(llama, {}), five, 2048);
   const Names apart{"normed_product", "rope", "cache_write", "attention", "matmul", "normed_product", "matmul"};
-  check_layers(make_llama(llama), apart, 2049);
+  check_layers(make_decoder(llama, {}), apart, 2049);
   llama.head_width = 10;  // no whole quads
-  check_layers(make_llama(llama), apart, 16);
+  check_layers(make_decoder(llama, {}), apart, 16);
 }

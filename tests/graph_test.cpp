@@ -74,7 +74,7 @@ TEST_CASE("a persistent tensor has one role, and rewriting keeps it", "[graph]")
   CHECK(graph.info(graph.persistent("weight", {3})).role == Role::parameter);
   CHECK_THAT(error_of([&] { graph.persistent("cache", {3}); }),
              ContainsSubstring("'cache' is asked for as a parameter, but the graph has it as a cache"));
-  const Graph copy = rewrite(graph, {.dtype_of = [](const ValueInfo&) { return DType::f16; }}).graph;
+  const Graph copy = rewrite(graph, {.type_of = [](const ValueInfo& info) { return TensorType{info.type.shape, DType::f16}; }}).graph;
   REQUIRE(copy.persistents().size() == 7);
   for (Value value : graph.persistents()) {
     const ValueInfo& copied = copy.info(copy.find(graph.info(value).name));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "models/families/decoder/decoder.h"
 #include "models/families/llama/llama.h"
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
@@ -32,7 +33,7 @@ TEST_CASE("the keys of older LLaMA configs mean the same", "[llama]") {
   const Model current = make_model(JsonObject::load(fixture / "config.json"));
   const Model legacy = make_model(JsonObject::load(fixture / "config_legacy.json"));
   const auto meaning = [](const Model& model) {
-    return LlamaConfig::from_json(JsonObject::parse(model.config->dump(), "config.json")).to_json();
+    return *make_llama(JsonObject::parse(model.config->dump(), "config.json")).config;
   };
   CHECK(meaning(current) == meaning(legacy));
   const Model again = make_model(JsonObject::parse(current.config->dump(), "config.json"));
@@ -64,17 +65,18 @@ TEST_CASE("rotary frequencies are scaled as Llama 3.1 scales them", "[llama]") {
 }
 
 TEST_CASE("LLaMA decodes token by token what it computes at once", "[llama][device]") {
-  const Model model = make_llama({.vocabulary = 31,
-                                  .context = 23,
-                                  .width = 32,  // whole vectors: norms and gates are fused where they can be
-                                  .inner = 27,
-                                  .layers = 2,
-                                  .heads = 6,
-                                  .kv_heads = 3,
-                                  .head_width = 10,
-                                  .input_bias = true,
-                                  .output_bias = true,
-                                  .tied = true});
+  const Model model = make_decoder({.vocabulary = 31,
+                                    .context = 23,
+                                    .width = 32,  // whole vectors: norms and gates are fused where they can be
+                                    .inner = 27,
+                                    .heads = 6,
+                                    .kv_heads = 3,
+                                    .head_width = 10,
+                                    .input_bias = true,
+                                    .output_bias = true,
+                                    .tied = true,
+                                    .layers = std::vector<Decoder::Layer>(2)},
+                                   {});
   auto backend = make_backend("");
   Generator generator(*backend, model);
   initialize(generator.store(), model.parameters, 5);
@@ -110,8 +112,8 @@ TEST_CASE("wrong LLaMA configs name the file and the key", "[llama]") {
   says({{"num_key_value_heads", 3}}, "num_key_value_heads");
   says({{"num_attention_heads", 5}}, "num_attention_heads");
   says({{"head_dim", 7}}, "head_dim");
-  says({{"hidden_act", "relu"}}, "relu");
-  says({{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}}}}, "yarn");
+  says({{"hidden_act", "tanh"}}, "tanh");
+  says({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
   says({{"rope_scaling", {{"rope_type", "linear"}}}}, "factor");
   says({{"hidden_size", -4}}, "hidden_size");
   says({{"rope_scaling",

@@ -42,6 +42,18 @@ const nlohmann::json gpt2 = {{"model_type", "gpt2"}, {"n_embd", 24}, {"n_head", 
 const nlohmann::json llama = {
     {"model_type", "llama"},  {"hidden_size", 24},       {"num_attention_heads", 4}, {"num_key_value_heads", 2},
     {"num_hidden_layers", 2}, {"intermediate_size", 37}, {"vocab_size", 23},         {"max_position_embeddings", 16}};
+const nlohmann::json mixture = {{"model_type", "qwen3_moe"},
+                                {"hidden_size", 24},
+                                {"head_dim", 6},
+                                {"num_attention_heads", 4},
+                                {"num_key_value_heads", 2},
+                                {"num_hidden_layers", 2},
+                                {"num_experts", 5},
+                                {"num_experts_per_tok", 2},
+                                {"vocab_size", 23},
+                                {"max_position_embeddings", 16},
+                                {"intermediate_size", 37},
+                                {"moe_intermediate_size", 13}};
 const nlohmann::json t5 = {{"model_type", "t5"}, {"vocab_size", 23}, {"d_model", 19},  {"d_kv", 7},
                            {"num_heads", 3},     {"d_ff", 22},       {"num_layers", 2}};
 
@@ -191,7 +203,7 @@ TEST_CASE("values of 16 bits have gradients of 16 bits, and f32 ones f32", "[pre
 
 TEST_CASE("weights stored in 16 bits compute what the same numbers in f32 do", "[precision][device][one_driver]") {
   for (const char* device : {"reference", ""})
-    for (const nlohmann::json& config : {gpt2, llama, t5})
+    for (const nlohmann::json& config : {gpt2, llama, mixture, t5})
       for (DType dtype : {DType::f16, DType::bf16}) {
         auto backend = make_backend(device);
         Model model = model_of(config), stored = model;

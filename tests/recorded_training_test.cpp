@@ -1,11 +1,14 @@
-// Fifty steps of training as PyTorch makes them, on batches by length: the losses that tests/huggingface/train_cases.py
-// recorded in tests/trainings. The batches are made here; `vkformer_tests "[.record]"` writes them for it.
+// Steps of training as PyTorch makes them, on batches by length and on packed rows, of whole models and of adapters by
+// PEFT's formula: the losses that tests/huggingface/train_cases.py recorded in tests/trainings. Batches and adapters
+// are made here; `vkformer_tests "[.record]"` writes them for it.
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "models/adapters/adapter_files.h"
+#include "models/data/packed_texts.h"
 #include "models/data/pairs.h"
 #include "models/data/text_data.h"
 #include "models/training/trainer.h"
@@ -18,18 +21,18 @@ using namespace vkformer::testing;
 
 namespace {
 
-constexpr int64_t steps = 50;
-
 /// A recorded model, the data it is trained on here, and how.
 struct Training {
   std::string name;
+  std::string base;  ///< of the fixtures
   TrainSettings settings;
   double label_smoothing = 0;
   std::unique_ptr<TrainingData> data;
 
   std::filesystem::path folder() const { return fixtures.parent_path() / "trainings"; }
+  std::filesystem::path adapter() const { return folder() / (name + ".adapter"); }
   Model model() const {
-    Model model = load_model(fixtures / name);
+    Model model = load_model(fixtures / base);
     model.label_smoothing = label_smoothing;
     return model;
   }
@@ -53,7 +56,8 @@ Training fine_tuning() {
     rows.texts.ids.push_back(std::move(ids));
   }
   return {.name = "bert_cls",
-          .settings = {.iterations = steps,
+          .base = "bert_cls",
+          .settings = {.iterations = 50,
                        .learning_rate = 5e-4,
                        .min_learning_rate = 0,
                        .schedule = Schedule::linear,
@@ -75,8 +79,9 @@ Training translation() {
     pairs.targets.emplace_back(pairs.sources.back().begin() + 1, pairs.sources.back().end());
   }
   return {.name = "marian",
+          .base = "marian",
           .settings = {.accumulate = 2,
-                       .iterations = steps,
+                       .iterations = 50,
                        .learning_rate = 1e-3,
                        .schedule = Schedule::inverse_sqrt,
                        .warmup = 8,
@@ -88,12 +93,69 @@ Training translation() {
                   .batches = {.positions = 80, .most_shapes = 4, .seed = 4}, .padding = 96, .decoder_start = 96})};
 }
 
+/// A decoder's adapter learns the ends of texts, several of which share a row.
+Training adapter_training(const std::string& base) {
+  std::vector<LearnedText> texts;
+  for (int64_t i = 0; i < 40; ++i) {
+    LearnedText text{.ids = sentence(i, 3 + i * 5 % 17), .learned = {}};
+    text.learned.resize(text.ids.size(), 1);
+    std::fill_n(text.learned.begin(), 1 + i % 3, uint8_t{0});
+    texts.push_back(std::move(text));
+  }
+  return {.name = base + "_lora",
+          .base = base,
+          .settings = {.iterations = 20,
+                       .learning_rate = 4e-3,
+                       .min_learning_rate = 0,
+                       .schedule = Schedule::linear,
+                       .warmup = 2,
+                       .beta2 = 0.999,
+                       .weight_decay = 0.01},
+          .label_smoothing = 0,
+          .data = std::make_unique<PackedTexts>(std::move(texts), std::vector<LearnedText>(),
+                                                PackedTexts::Settings{.rows = 4, .positions = 31, .seed = 5})};
+}
+
 std::vector<Training> all_trainings() {
   std::vector<Training> trainings;
   trainings.push_back(fine_tuning());
   trainings.push_back(translation());
+  trainings.push_back(adapter_training("llama"));
+  trainings.push_back(adapter_training("gpt2"));
   return trainings;
 }
+
+/// An adapter whose both factors are drawn.
+void write_adapter(const Training& training, const LoraConfig& config, const std::vector<std::string>& targets) {
+  Model model = training.model();
+  adapt(model, config, modules_of_targets(model, targets), "tests/fixtures/" + training.base);
+  StoreLayout layout;
+  add_parameter_blocks(layout, "parameters", parameter_blocks(model.parameters, uint64_t{1} << 30));
+  const auto store = make_backend("reference")->make_store(layout);
+  const auto rank = static_cast<size_t>(config.rank);
+  for (const LowRankProduct& product : model.adapter->products) {
+    const size_t columns = rank * product.modules.size();
+    std::vector<float> a, b(static_cast<size_t>(product.out) * columns, 0);
+    for (size_t m = 0; m < product.modules.size(); ++m) {
+      const LinearModule& module = product.modules[m];
+      const auto drawn = [&](const char* factor, Shape shape) {
+        return start_values({.name = module.path + factor, .shape = shape, .deviation = 0.1}, 11);
+      };
+      const std::vector<float> rows = drawn("a", {config.rank, module.in}),
+                               block = drawn("b", {module.out, config.rank});
+      a.insert(a.end(), rows.begin(), rows.end());
+      for (size_t i = 0; i < block.size(); ++i)
+        b[(static_cast<size_t>(module.first) + i / rank) * columns + m * rank + i % rank] = block[i];
+    }
+    store->write(product.a, a);
+    store->write(product.b, b);
+  }
+  std::filesystem::create_directories(training.adapter());
+  save_adapter(*store, model, training.adapter());
+}
+
+/// It follows from the positions.
+bool is_mask_of_packed(const DataBatch& batch, std::string_view input) { return batch.shape.packed && input == "mask"; }
 
 /// "7.1.ids": of iteration 7's second micro-batch.
 std::string tensor_name(int64_t number, int64_t accumulate, std::string_view input) {
@@ -104,8 +166,12 @@ std::string tensor_name(int64_t number, int64_t accumulate, std::string_view inp
 
 TEST_CASE("the batches of recorded trainings are written", "[.record]") {
   for (const Training& training : all_trainings()) {
+    if (training.name == "llama_lora") write_adapter(training, {.rank = 4, .alpha = 16}, {"all-linear"});
+    if (training.name == "gpt2_lora")
+      write_adapter(training, {.rank = 3, .alpha = 4, .rslora = true}, {"c_attn", "c_fc"});
     std::filesystem::create_directories(training.folder());
     std::vector<DataBatch> batches;
+    const int64_t steps = training.settings.iterations;
     for (int64_t i = 0; i < steps * training.settings.accumulate; ++i)
       batches.push_back(training.data->training_batch(i));
     std::vector<TensorSource> tensors;
@@ -113,6 +179,7 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
     for (int64_t i = 1; i <= steps; ++i) rates.push_back(learning_rate_at(training.settings, i));
     for (size_t i = 0; i < batches.size(); ++i)
       for (const auto& [name, values] : batches[i].inputs) {
+        if (is_mask_of_packed(batches[i], name)) continue;
         std::vector<int64_t> shape{batches[i].shape.rows};
         if (std::ssize(values) > shape[0]) shape.push_back(std::ssize(values) / shape[0]);
         tensors.push_back(
@@ -120,7 +187,8 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
       }
     const TrainSettings& s = training.settings;
     write_safetensors(training.folder() / (training.name + ".batches.safetensors"), tensors);
-    write_json(training.folder() / (training.name + ".json"), {{"steps", steps},
+    write_json(training.folder() / (training.name + ".json"), {{"base", training.base},
+                                                               {"steps", steps},
                                                                {"accumulate", s.accumulate},
                                                                {"learning_rates", rates},
                                                                {"betas", {s.beta1, s.beta2}},
@@ -131,18 +199,21 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
   }
 }
 
-TEST_CASE("fifty steps on batches by length have PyTorch's losses", "[training][device][one_driver]") {
+TEST_CASE("steps on batches by length and on packed rows have PyTorch's losses", "[training][device][one_driver]") {
   const auto backend = make_backend("");
   for (const Training& training : all_trainings()) {
     INFO(training.name);
     const SafetensorsFile recorded(training.folder() / (training.name + ".batches.safetensors"));
     const auto wanted = JsonObject::load(training.folder() / (training.name + ".json")).value().at("losses");
-    const Model model = training.model();
+    Model model = training.model();
+    const bool adapts = std::filesystem::exists(training.adapter());
+    if (adapts) AdapterFiles(training.adapter()).adapt(model);
     Trainer trainer(*backend, plan_training(model, training.settings, training.data->shapes(), *backend));
-    load_parameters(trainer.store(), model.parameters, fixtures / training.name);
+    load_parameters(trainer.store(), model.parameters, fixtures / training.base);
+    if (adapts) AdapterFiles(training.adapter()).load(trainer.store(), model);
     std::set<int64_t> lengths;
     double worst = 0;
-    for (int64_t i = 0; i < steps; ++i) {
+    for (int64_t i = 0; i < training.settings.iterations; ++i) {
       std::vector<DataBatch> batches;
       std::vector<TrainingBatch> views;
       for (int64_t micro = 0; micro < training.settings.accumulate; ++micro) {
@@ -150,6 +221,7 @@ TEST_CASE("fifty steps on batches by length have PyTorch's losses", "[training][
         batches.push_back(training.data->training_batch(number));
         lengths.insert(batches.back().shape.positions);
         for (const auto& [name, values] : batches.back().inputs) {
+          if (is_mask_of_packed(batches.back(), name)) continue;
           std::vector<int32_t> same(values.size());
           recorded.read_ints(recorded.require(tensor_name(number, training.settings.accumulate, name)), same);
           REQUIRE(values == same);
@@ -161,7 +233,7 @@ TEST_CASE("fifty steps on batches by length have PyTorch's losses", "[training][
     }
     INFO("largest relative difference " << worst);
     CHECK(worst < 1e-5);
-    CHECK(lengths.size() > 2);
+    CHECK((adapts || lengths.size() > 2));
     CHECK(wanted.back().get<double>() < 0.9 * wanted.front().get<double>());
   }
 }

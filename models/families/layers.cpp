@@ -52,9 +52,10 @@ Value Layers::layer_norm(Value x, const std::string& name, double epsilon) {
                               static_cast<float>(epsilon));
 }
 
-Value Layers::rms_norm(Value x, const std::string& name, double epsilon) {
+Value Layers::rms_norm(Value x, const std::string& name, double epsilon, double gain_offset) {
   const Graph::Scope scope(graph_, last_part(name));
-  return vkformer::rms_norm(graph_, x, tensor(name + ".weight", {columns(x)}), static_cast<float>(epsilon));
+  return vkformer::rms_norm(graph_, x, tensor(name + ".weight", {columns(x)}), static_cast<float>(epsilon), DType::f32,
+                            static_cast<float>(gain_offset));
 }
 
 Value Layers::drop(Value x, double probability, Value residual) {

@@ -44,8 +44,8 @@ class Layers {
   Value linear(Value x, const std::string& name, int64_t out, const LinearOptions& options = {});
   /// With NAME.weight and NAME.bias [C].
   Value layer_norm(Value x, const std::string& name, double epsilon);
-  /// With NAME.weight [C].
-  Value rms_norm(Value x, const std::string& name, double epsilon);
+  /// With NAME.weight [C]; `gain_offset`: see shaders/rms_norm.
+  Value rms_norm(Value x, const std::string& name, double epsilon, double gain_offset = 0);
   /// x itself when the pass draws nothing; plus the residual, if there is one.
   Value drop(Value x, double probability, Value residual = {});
 

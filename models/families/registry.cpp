@@ -7,11 +7,18 @@
 
 #include "models/families/bert/bert.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
+#include "models/families/gemma/gemma.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/llama/llama.h"
+#include "models/families/olmo2/olmo2.h"
+#include "models/families/phi3/phi3.h"
+#include "models/families/qwen3/qwen3.h"
+#include "models/families/qwen3_moe/qwen3_moe.h"
+#include "models/families/smollm3/smollm3.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
+#include "models/model_files.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -22,14 +29,19 @@ struct Family {
   std::vector<std::string_view> types;  ///< model_type values
   Model (*make)(const JsonObject& config);
   /// What a config leaves open, as the files of its folder have it; nullptr: nothing.
-  void (*settle)(nlohmann::json& config, const JsonObject& read, const WeightFiles& files) = nullptr;
+  void (*settle)(nlohmann::json& config, const JsonObject& read, const WeightSource& files) = nullptr;
 };
 
 const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
     {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
-    {{"llama", "mistral", "qwen2"},
-     [](const JsonObject& config) { return make_llama(LlamaConfig::from_json(config)); }},
+    {{"llama", "mistral", "qwen2"}, make_llama},
+    {{"qwen3"}, make_qwen3},
+    {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
+    {{"phi3"}, make_phi3},
+    {{"olmo2"}, make_olmo2},
+    {{"smollm3"}, make_smollm3},
+    {{"qwen3_moe"}, make_qwen3_moe},
     {{"bert", "roberta", "distilbert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
@@ -97,12 +109,12 @@ bool predicts_masked_words(const Model& model) {
          model.config->at("architectures").front().get<std::string>().ends_with(masked_head);
 }
 
-Model load_model(const std::filesystem::path& folder) {
-  const JsonObject config = JsonObject::load(folder / "config.json");
+Model load_model(const std::filesystem::path& path) {
+  const JsonObject config = load_model_json(path, "config.json");
   const Family& family = family_of(config);
   if (!family.settle) return make_model(config);
   nlohmann::json settled = config.value();
-  family.settle(settled, config, WeightFiles(folder));
+  family.settle(settled, config, *open_weights(path));
   return make_model(JsonObject::parse(settled.dump(), config.name()));
 }
 

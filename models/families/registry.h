@@ -17,8 +17,8 @@ std::string architecture_with_head(const JsonObject& config, std::string_view he
 /// Whether a model's logits [B, T, V] are those of the tokens at their own positions.
 bool predicts_masked_words(const Model& model);
 
-/// The model of a folder: of its config.json and, where that leaves open which tensors there are, of its files. Throws
-/// Error like make_model, and then for files that can't be read.
-Model load_model(const std::filesystem::path& folder);
+/// The model of a folder or a GGUF file (see model_files.h): of its config.json and, where that leaves open which tensors
+/// there are, of its tensors. Throws Error like make_model, and then for files that can't be read.
+Model load_model(const std::filesystem::path& path);
 
 }  // namespace vkformer

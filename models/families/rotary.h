@@ -10,25 +10,50 @@ namespace vkformer {
 
 /// Which angles rotary positions use (Hugging Face: rope_parameters, or rope_theta and rope_scaling in older files).
 struct RotaryConfig {
-  enum class Scaling : uint8_t { none, linear, llama3 };
+  enum class Scaling : uint8_t {
+    none,
+    linear,    ///< all frequencies are divided by `factor` (Chen et al. 2023)
+    llama3,    ///< only low ones are
+    yarn,      ///< those are that turn less than beta_slow times in the original context (Peng et al. 2023)
+    longrope,  ///< each by a factor of its own, one for short texts, one for long ones (Ding et al. 2024)
+  };
   double theta = 10000;
   Scaling scaling = Scaling::none;
   double factor = 1;
   double low_frequency_factor = 1, high_frequency_factor = 4;  ///< llama3
-  int64_t original_context = 8192;                             ///< llama3, positions
+  double beta_fast = 32, beta_slow = 1;                        ///< yarn: turns in the original context
+  bool truncate = true;                                        ///< yarn: its bounds are whole columns
+  std::vector<double> short_factors, long_factors;             ///< longrope, of each pair
+  double attention_factor = 1;                                 ///< yarn, longrope: of cosines and sines
+  int64_t original_context = 8192;                             ///< llama3, yarn, longrope: positions
 
+  /// What a family says where a config doesn't.
+  struct Usual {
+    const char* theta_key = "rope_theta";  ///< in the config, for a base that place() leaves out
+    double theta = 10000;
+    int64_t context = 2048;  ///< of the model, positions
+  };
   /// The object that holds them: rope_scaling (older files), else rope_parameters (transformers 5), else the config.
   static JsonObject place(const JsonObject& config);
-  /// Throws Error naming file and key. A base that place() leaves out is that of `theta_key` in the config.
-  static RotaryConfig from_json(const JsonObject& config, const char* theta_key = "rope_theta");
+  /// Throws Error naming file and key.
+  static RotaryConfig from_json(const JsonObject& config, const Usual& usual);
+  /// From another object than place(config).
+  static RotaryConfig from_json(const JsonObject& parameters, const JsonObject& config, const Usual& usual);
+  /// Throws Error, naming `config`, where `width` columns have another number of pairs than there are factors.
+  void check_width(const JsonObject& config, int64_t width) const;
   /// What goes under rope_parameters.
   nlohmann::json to_json() const;
   /// Adds rope_scaling, which older versions of transformers read, where there is a scaling.
   void add_scaling(nlohmann::json& config) const;
-  /// Radians a position turns pair i of `width` columns by.
-  double frequency(int64_t i, int64_t width) const;
+  /// All keys of a config that has nothing else to say of them, for transformers 5 and older.
+  nlohmann::json keys() const;
+
+  /// Whether a run of so many positions takes longrope's factors for long texts.
+  bool stretches(int64_t positions) const { return scaling == Scaling::longrope && positions > original_context; }
+  /// Radians a position turns pair i of `width` columns by; `stretched`: in a run that stretches().
+  double frequency(int64_t i, int64_t width, bool stretched = false) const;
   /// Row p: width / 2 cosines, then width / 2 sines of position p.
-  std::vector<float> table(int64_t positions, int64_t width) const;
+  std::vector<float> table(int64_t positions, int64_t width, bool stretched = false) const;
 };
 
 }  // namespace vkformer

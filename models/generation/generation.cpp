@@ -4,6 +4,7 @@
 #include <bit>
 #include <set>
 
+#include "models/adapters/lora.h"
 #include "models/generation/stored_weights.h"
 #include "models/parameters.h"
 #include "runtime/check.h"
@@ -23,7 +24,7 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape) {
   pass.position = graph.input("position", {1}, DType::i32);
   pass.memory = model.encode(graph, pass);
   model.remember(graph, pass);
-  return with_stored_types(std::move(graph), model);
+  return with_stored_types(adapted(std::move(graph), model), model);
 }
 
 namespace {
@@ -67,7 +68,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   } else {
     graph.mark_output(logits, "logits");
   }
-  graph = with_stored_types(std::move(graph), model);
+  graph = with_stored_types(adapted(std::move(graph), model), model);
   return device ? fused(graph, *device) : graph;
 }
 

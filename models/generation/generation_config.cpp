@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/model_files.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -102,9 +103,9 @@ GenerationConfig class_defaults(std::string_view model_type) {
 }  // namespace
 
 GenerationSource find_generation_source(const std::filesystem::path& folder) {
-  const auto file = folder / "generation_config.json";
-  if (std::filesystem::exists(file)) return {JsonObject::load(file), {}};
-  JsonObject config = JsonObject::load(folder / "config.json");
+  constexpr const char* file = "generation_config.json";
+  if (has_model_json(folder, file)) return {load_model_json(folder, file), {}};
+  JsonObject config = load_model_json(folder, "config.json");
   GenerationConfig silent = class_defaults(string_or(config, "model_type", ""));
   return {std::move(config), std::move(silent)};
 }

@@ -1,13 +1,19 @@
 #pragma once
-// Weights that a generator's store keeps in 16 bits.
+// Weights that a generator's store keeps in 16 bits or in encoded blocks.
 
 #include "models/model.h"
 
 namespace vkformer {
 
 /// Gives the parameters that a text generator reads only as weights of products and as embedding tables the type
-/// `dtype`; others, like norms, stay f32. Throws Error for a model that does not write text.
+/// `dtype`; others, like norms, stay f32. Blocks lie along what products sum over: a weight stored the other way round
+/// is kept transposed. Where rows are no whole blocks, the type is fitting_type()'s. Throws Error for a model that does
+/// not write text.
 void store_weights_as(Model& model, DType dtype);
+
+/// The type that llama.cpp takes for rows of `columns` values in place of `dtype`: itself where they are whole blocks,
+/// otherwise one of blocks of 32 with at least as many bits, or f16.
+DType fitting_type(DType dtype, int64_t columns);
 
 /// A graph of that model as its family builds it, reading the parameters in the types they are stored in.
 Graph with_stored_types(Graph graph, const Model& model);

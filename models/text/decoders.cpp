@@ -24,7 +24,7 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
 
 /// A decoder that handles every token by itself; action(token, index, count) changes it.
 template <class Action>
-Decoder by_token(Action action) {
+TokenDecoder by_token(Action action) {
   return [action](Tokens tokens) {
     for (size_t i = 0; i < tokens.size(); ++i) action(tokens[i], i, tokens.size());
     return tokens;
@@ -101,7 +101,7 @@ void clean_up(std::string& text) {
   for (const auto& [from, to] : rules) replace(text, from, to);
 }
 
-Decoder make_word_piece_decoder(const JsonObject& object) {
+TokenDecoder make_word_piece_decoder(const JsonObject& object) {
   const std::string prefix = string_or(object, "prefix", "##");
   const bool cleanup = boolean_or(object, "cleanup", true);
   return by_token([prefix, cleanup](std::string& token, size_t index, size_t) {
@@ -115,7 +115,7 @@ Decoder make_word_piece_decoder(const JsonObject& object) {
   });
 }
 
-Decoder make_metaspace_decoder(const JsonObject& object) {
+TokenDecoder make_metaspace_decoder(const JsonObject& object) {
   const std::string mark = require_string(object, "replacement");
   const bool prepended = prepend_scheme(object) != PrependScheme::never;
   return by_token([mark, prepended](std::string& token, size_t index, size_t) {
@@ -123,7 +123,7 @@ Decoder make_metaspace_decoder(const JsonObject& object) {
   });
 }
 
-Decoder make_strip_decoder(const JsonObject& object) {
+TokenDecoder make_strip_decoder(const JsonObject& object) {
   const std::string content = require_string(object, "content");
   check(!content.empty(), "{}: \"content\" is empty", object.name());
   const int64_t start = integer_or(object, "start", 0, 0, INT32_MAX),
@@ -154,13 +154,13 @@ int byte_of_token(std::string_view token) {
   return error == std::errc() && stop == end && byte >= 0 ? byte : -1;
 }
 
-Decoder make_decoder(const JsonObject& object) {
+TokenDecoder make_decoder(const JsonObject& object) {
   const std::string type = require_string(object, "type");
   if (type == "Sequence") {
-    std::vector<Decoder> steps;
+    std::vector<TokenDecoder> steps;
     for (const JsonObject& step : require_objects(object, "decoders")) steps.push_back(make_decoder(step));
     return [steps](Tokens tokens) {
-      for (const Decoder& step : steps) tokens = step(std::move(tokens));
+      for (const TokenDecoder& step : steps) tokens = step(std::move(tokens));
       return tokens;
     };
   }

@@ -10,10 +10,10 @@
 namespace vkformer {
 
 /// Gives the pieces that the text is joined from.
-using Decoder = std::function<std::vector<std::string>(std::vector<std::string> tokens)>;
+using TokenDecoder = std::function<std::vector<std::string>(std::vector<std::string> tokens)>;
 
 /// From {"type": ...}. Throws Error, naming file and type, where the type is not supported.
-Decoder make_decoder(const JsonObject& object);
+TokenDecoder make_decoder(const JsonObject& object);
 
 /// Valid UTF-8: U+FFFD in place of bytes that are not.
 std::string valid_utf8(std::string_view bytes);

@@ -29,24 +29,6 @@ int value_of_base64(char c) {
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-std::string from_base64(std::string_view text) {
-  check(text.size() % 4 == 0, "precompiled_charsmap: {} characters are no whole base64 text; the file is damaged",
-        text.size());
-  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  const std::string_view digits = text.substr(0, text.size() - padding);
-  std::string bytes;
-  bytes.reserve(text.size() / 4 * 3);
-  uint32_t bits = 0;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    const int value = value_of_base64(digits[i]);
-    check(value >= 0, "precompiled_charsmap: character {} is not of base64; the file is damaged", i);
-    bits = (bits << 6) | static_cast<uint32_t>(value);
-    // The k-th of four digits completes a byte, unless it is the first.
-    if (i % 4 != 0) bytes.push_back(static_cast<char>(bits >> (6 - 2 * (i % 4))));
-  }
-  return bytes;
-}
-
 uint32_t read_u32(std::string_view bytes, size_t offset) {
   uint32_t value = 0;
   for (size_t i = 4; i-- > 0;) value = (value << 8) | static_cast<uint8_t>(bytes[offset + i]);
@@ -84,6 +66,24 @@ class Clusters {
 };
 
 }  // namespace
+
+std::string from_base64(std::string_view text) {
+  check(text.size() % 4 == 0, "precompiled_charsmap: {} characters are no whole base64 text; the file is damaged",
+        text.size());
+  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  const std::string_view digits = text.substr(0, text.size() - padding);
+  std::string bytes;
+  bytes.reserve(text.size() / 4 * 3);
+  uint32_t bits = 0;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const int value = value_of_base64(digits[i]);
+    check(value >= 0, "precompiled_charsmap: character {} is not of base64; the file is damaged", i);
+    bits = (bits << 6) | static_cast<uint32_t>(value);
+    // The k-th of four digits completes a byte, unless it is the first.
+    if (i % 4 != 0) bytes.push_back(static_cast<char>(bits >> (6 - 2 * (i % 4))));
+  }
+  return bytes;
+}
 
 std::string to_base64(std::string_view bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

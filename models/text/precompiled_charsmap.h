@@ -32,5 +32,7 @@ class PrecompiledCharsmap {
 
 /// Bytes as base64, in which tokenizer.json has a charsmap.
 std::string to_base64(std::string_view bytes);
+/// The way back. Throws Error for what is not base64.
+std::string from_base64(std::string_view text);
 
 }  // namespace vkformer

@@ -62,7 +62,7 @@ class Tokenizer {
   Normalizer normalizer_;  ///< empty: none, as the three below
   PreTokenizer pre_tokenizer_;
   PostProcessor post_processor_;
-  Decoder decoder_;
+  TokenDecoder decoder_;
   std::unique_ptr<AddedTokens> added_;  ///< in one place: its parts point into each other
 };
 

@@ -74,6 +74,16 @@ bool is_mark(char32_t c) { return in_categories(c, U_GC_M_MASK); }
 bool is_nonspacing_mark(char32_t c) { return in_categories(c, U_GC_MN_MASK) && in_unicode_8(c); }
 bool is_control(char32_t c) { return in_categories(c, U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK) && in_unicode_8(c); }
 
+bool is_letter(char32_t c) { return in_categories(c, U_GC_L_MASK); }
+bool is_digit(char32_t c) {
+  const int32_t type = u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_NUMERIC_TYPE);
+  return type == U_NT_DECIMAL || type == U_NT_DIGIT;
+}
+bool is_cased(char32_t c) { return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_CASED); }
+bool is_upper(char32_t c) { return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_UPPERCASE); }
+bool is_lower(char32_t c) { return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_LOWERCASE); }
+bool is_printable(char32_t c) { return c == ' ' || !in_categories(c, U_GC_C_MASK | U_GC_Z_MASK); }
+
 void append_lower_case(std::string& text, char32_t c) {
   append_utf8(text, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));
   // The one character whose lower case has two: i with a dot above it.
@@ -88,6 +98,27 @@ std::string lower_case(std::string_view text) {
                             status);
   check_icu(status, "lower case of text");
   return result;
+}
+
+std::string upper_case(std::string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  icu::CaseMap::utf8ToUpper("", 0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr,
+                            status);
+  check_icu(status, "upper case of text");
+  return result;
+}
+
+void append_title_case(std::string& text, char32_t c) {
+  UErrorCode status = U_ZERO_ERROR;
+  std::string character;
+  append_utf8(character, c);
+  icu::StringByteSink<std::string> sink(&text);
+  icu::CaseMap::utf8ToTitle("", U_TITLECASE_WHOLE_STRING | U_TITLECASE_NO_BREAK_ADJUSTMENT, nullptr,
+                            icu::StringPiece(character.data(), static_cast<int32_t>(character.size())), sink, nullptr,
+                            status);
+  check_icu(status, "title case of text");
 }
 
 struct Regex::Compiled {

@@ -26,12 +26,22 @@ bool is_numeric(char32_t c);          ///< categories N*
 bool is_mark(char32_t c);             ///< categories M*
 bool is_nonspacing_mark(char32_t c);  ///< Mn of Unicode 8
 bool is_control(char32_t c);          ///< Cc, Cf and Co (private use) of Unicode 8
+bool is_letter(char32_t c);           ///< categories L*
+bool is_digit(char32_t c);            ///< Numeric_Type Decimal or Digit
+bool is_cased(char32_t c);            ///< Cased
+bool is_upper(char32_t c);            ///< Uppercase
+bool is_lower(char32_t c);            ///< Lowercase
+bool is_printable(char32_t c);        ///< a blank, or no separator, control, unassigned or private character
 
 /// Appends the character in lower case: two characters for U+0130, else one.
 void append_lower_case(std::string& text, char32_t c);
 /// A text of valid UTF-8 in lower case as Python's str.lower() gives it: whole, so that a sigma knows where a word
 /// ends.
 std::string lower_case(std::string_view text);
+/// A text of valid UTF-8 in upper case, with all characters that one may become.
+std::string upper_case(std::string_view text);
+/// Appends the character as a word begins with it, with all characters that it may become.
+void append_title_case(std::string& text, char32_t c);
 
 /// Calls action(character, offset, length) for every character of valid UTF-8.
 template <class Action>

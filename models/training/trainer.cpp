@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/training/trained_files.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 
@@ -130,12 +131,12 @@ std::vector<std::pair<std::string, const Program*>> Trainer::programs() const {
 }
 
 void Trainer::save(const std::filesystem::path& folder) const {
-  save_parameters(*store_, plan_.model->parameters, folder / "model.safetensors");
+  save_trained(*store_, *plan_.model, folder);
   save_parameters(*store_, state_specs(plan_), folder / "optimizer.safetensors");
 }
 
 void Trainer::load(const std::filesystem::path& folder) {
-  load_parameters(*store_, plan_.model->parameters, folder);
+  load_trained(*store_, *plan_.model, folder);
   load_parameters(*store_, state_specs(plan_), folder / "optimizer.safetensors");
 }
 

@@ -45,7 +45,8 @@ class Trainer {
   std::shared_ptr<Workspace> workspace() const { return workspace_; }
   const TrainSettings& settings() const { return plan_.settings; }
   const TrainingPlan& plan() const { return plan_; }
-  /// Parameters and optimiser state to and from a folder: model.safetensors, optimizer.safetensors. Bit for bit.
+  /// What is trained and the optimiser's state to and from a folder: model.safetensors or an adapter's files, and
+  /// optimizer.safetensors. Bit for bit.
   void save(const std::filesystem::path& folder) const;
   void load(const std::filesystem::path& folder);
   /// The trained parameters become their moving average. Throws Error where none is kept.

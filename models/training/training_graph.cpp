@@ -1,5 +1,7 @@
 #include "models/training/training_graph.h"
 
+#include "models/adapters/lora.h"
+#include "models/generation/stored_weights.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "shaders/accumulate/accumulate.h"
@@ -39,6 +41,9 @@ Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_s
   return {loss, shape.columns()};
 }
 
+/// A graph as a family builds it becomes that of the model as it stands. Inputs and outputs keep their names.
+Graph completed(Graph graph, const Model& model) { return with_stored_types(adapted(std::move(graph), model), model); }
+
 }  // namespace
 
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
@@ -47,10 +52,11 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   Graph& graph = built.graph;
   Pass pass = add_inputs(graph, model, shape);
   pass.seed = graph.input("seed", {2}, DType::i32);
-  Value upstream = graph.input("loss_gradient", {1});
-  const Loss added = add_loss(graph, model, pass, model.label_smoothing);
-  built.loss = added.loss;
-  built.classes = added.classes;
+  graph.input("loss_gradient", {1});
+  built.classes = add_loss(graph, model, pass, model.label_smoothing).classes;
+  graph = completed(std::move(graph), model);
+  Value upstream = graph.find("loss_gradient");
+  built.loss = graph.find("loss");
   if (is_half(precision.products)) {
     Rewritten rewritten = with_mixed_precision(graph, precision);
     upstream = rewritten.of(upstream);
@@ -62,7 +68,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   for (Value value : graph.persistents()) persistent[graph.info(value).name] = value;
   Values trained;
   for (const ParameterSpec& parameter : model.parameters) {
-    if (parameter.training == Training::never) continue;
+    if (!parameter.trains()) continue;
     const bool joint = persistent.contains(parameter.joint);
     check(!joint || !persistent.contains(parameter.name), "{} is read alone and as a part of {}", parameter.name,
           parameter.joint);
@@ -72,7 +78,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   size_t next = 0;
   std::map<std::string, int64_t> taken;  // elements of a joint gradient
   for (const ParameterSpec& parameter : model.parameters) {
-    Value gradient = parameter.training == Training::never ? Value{} : gradients[next++];
+    Value gradient = parameter.trains() ? gradients[next++] : Value{};
     if (gradient && persistent.contains(parameter.joint)) {
       built.joint[parameter.joint] = gradient;
       gradient = part(graph, gradient, taken[parameter.joint], parameter.shape);
@@ -88,6 +94,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision) {
   Graph graph;
   add_loss(graph, model, add_inputs(graph, model, shape), 0);
+  graph = completed(std::move(graph), model);
   return is_half(precision.products) ? with_mixed_precision(graph, precision).graph : graph;
 }
 

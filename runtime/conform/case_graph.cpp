@@ -4,15 +4,36 @@
 #include <random>
 
 #include "runtime/autodiff.h"
+#include "runtime/encoding/encoding.h"
 #include "runtime/half.h"
 
 namespace vkformer {
+
+namespace {
+
+bool names_type(DType dtype) { return is_half(dtype) || is_blocks(dtype); }
+
+/// Rounds the tensor's values to blocks of its type. Groups of sixteen are scaled first, since in blocks of equals
+/// every scale would be near its largest.
+void encode_tensor(HostTensor& tensor, std::mt19937_64& generator) {
+  std::vector<float> values(tensor.data.begin(), tensor.data.end());
+  for (size_t i = 0; i < values.size(); i += 16) {
+    const auto factor = std::ldexp(1.0f, -static_cast<int>(generator() % 6));
+    for (size_t j = i; j < i + 16; ++j) values[j] *= factor;
+  }
+  tensor.blocks.resize(static_cast<size_t>(encoded_bytes(tensor.type.dtype, tensor.type.elements())));
+  encode(tensor.type.dtype, values, tensor.blocks);
+  decode(tensor.type.dtype, tensor.blocks, values);
+  tensor.data.assign(values.begin(), values.end());
+}
+
+}  // namespace
 
 std::string describe(const Case& c) {
   std::string text;
   for (const CaseInput& input : c.inputs)
     text += input.absent ? "- "
-                         : fmt::format("{}{} ", is_half(input.type.dtype) ? name_of(input.type.dtype) : "",
+                         : fmt::format("{}{} ", names_type(input.type.dtype) ? name_of(input.type.dtype) : "",
                                        input.type.shape.to_string());
   return text + c.attributes.to_string();
 }
@@ -66,6 +87,7 @@ HostTensor random_tensor(const CaseInput& input, uint64_t seed) {
     value = input.type.dtype == DType::i32 ? std::floor(input.low + unit * (input.high - input.low + 1))
                                            : round_to(input.type.dtype, input.low + unit * (input.high - input.low));
   }
+  if (is_blocks(input.type.dtype)) encode_tensor(tensor, generator);
   return tensor;
 }
 
@@ -83,6 +105,8 @@ void write_inputs(Program& program, const Case& c, const std::vector<HostTensor>
     const auto& data = tensors[i].data;
     if (tensors[i].type.dtype == DType::i32)
       program.write(input_name(i), std::vector<int32_t>(data.begin(), data.end()));
+    else if (is_blocks(tensors[i].type.dtype))
+      program.write_blocks(input_name(i), tensors[i].blocks);
     else
       program.write(input_name(i), std::vector<float>(data.begin(), data.end()));
   }

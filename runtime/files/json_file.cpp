@@ -87,7 +87,11 @@ JsonObject JsonObject::load(const std::filesystem::path& path, size_t size_limit
 
 JsonObject JsonObject::parse(std::string_view text, std::string name) {
   name = printable(name);
-  const auto file = std::make_shared<const json>(parse_json(text, name));
+  return make(parse_json(text, name), std::move(name));
+}
+
+JsonObject JsonObject::make(json value, std::string name) {
+  const auto file = std::make_shared<const json>(std::move(value));
   check(file->is_object(), "{}: the file holds {}, not a JSON object {{...}}; check that it is the right file", name,
         shown(*file));
   return {file, file.get(), std::move(name)};

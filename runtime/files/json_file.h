@@ -26,6 +26,8 @@ class JsonObject {
   /// Throws Error like parse_json, and when the file cannot be read, is too large, or is not an object.
   static JsonObject load(const std::filesystem::path& path, size_t size_limit = json_size_limit);
   static JsonObject parse(std::string_view text, std::string name);
+  /// One that was made by the program.
+  static JsonObject make(nlohmann::json value, std::string name);
 
   /// Whether the key is there and not null.
   bool has(std::string_view key) const;

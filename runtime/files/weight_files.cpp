@@ -12,6 +12,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+class SafetensorsTensor : public WeightTensor {
+ public:
+  SafetensorsTensor(const SafetensorsFile& file, const TensorEntry& entry)
+      : WeightTensor(entry.name, entry.shape, entry.elements(), name_of(entry.dtype), entry.bytes.size()),
+        file_(file),
+        entry_(entry) {}
+
+  bool is_float() const override {
+    return entry_.dtype == FileDType::f32 || entry_.dtype == FileDType::f16 || entry_.dtype == FileDType::bf16;
+  }
+  void read_floats(int64_t first, std::span<float> out) const override { file_.read_floats(entry_, first, out); }
+  void release(int64_t first, int64_t count) const override { file_.release(entry_, first, count); }
+  const SafetensorsFile& file() const { return file_; }
+
+ private:
+  const SafetensorsFile& file_;
+  const TensorEntry& entry_;
+};
+
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -66,17 +85,11 @@ void WeightFiles::open_shards(const fs::path& index) {
 
 void WeightFiles::add_tensors(const SafetensorsFile& file) {
   for (const TensorEntry& entry : file.tensors()) {
-    const auto [known, is_new] = index_.emplace(entry.name, tensors_.size());
-    if (!is_new)
+    if (const WeightTensor* known = find(entry.name))
       fail("tensor {} is both in {} and in {}; remove one of them", in_quotes(entry.name, 120),
-           tensors_[known->second].file->name(), file.name());
-    tensors_.push_back({&file, &entry});
+           static_cast<const SafetensorsTensor*>(known)->file().name(), file.name());
+    add(std::make_unique<SafetensorsTensor>(file, entry));
   }
-}
-
-const WeightFiles::Tensor* WeightFiles::find(std::string_view tensor) const {
-  const auto known = index_.find(tensor);
-  return known == index_.end() ? nullptr : &tensors_[known->second];
 }
 
 uint64_t WeightFiles::bytes() const {

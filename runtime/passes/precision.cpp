@@ -141,13 +141,25 @@ Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precisi
                  }});
 }
 
-Graph with_types(Graph graph, const std::map<std::string, DType>& types) {
+Graph with_types(Graph graph, const std::map<std::string, StoredType>& types) {
   if (types.empty()) return graph;
-  const auto dtype_of = [&](const ValueInfo& info) {
+  const auto stored = [&](const ValueInfo& info) {
     const auto known = types.find(info.name);
-    return known == types.end() ? info.type.dtype : known->second;
+    return known == types.end() ? nullptr : &known->second;
   };
-  return rewrite(graph, {.dtype_of = dtype_of}).graph;
+  const auto type_of = [&](const ValueInfo& info) -> TensorType {
+    const StoredType* type = stored(info);
+    if (!type) return info.type;
+    const Shape& shape = info.type.shape;
+    return {type->turned ? Shape{shape[1], shape[0]} : shape, type->dtype};
+  };
+  const auto add = [&](Rewritten& copy, const Node& node, Values inputs) {
+    Attributes attributes = node.attributes;
+    const StoredType* b = is_matmul(node) ? stored(graph.info(node.inputs[1])) : nullptr;
+    if (b && b->turned) attributes.set("transpose_b", !node.flag("transpose_b"));
+    return copy.graph.add(*node.op, std::move(inputs), std::move(attributes));
+  };
+  return rewrite(graph, {.type_of = type_of, .add = add}).graph;
 }
 
 }  // namespace vkformer

@@ -1,5 +1,5 @@
 #pragma once
-// 16-bit floats in a graph: rewrites of the whole graph, so that no family knows of them.
+// 16-bit floats and encoded weights in a graph: rewrites of the whole graph, so that no family knows of them.
 
 #include <map>
 
@@ -22,7 +22,13 @@ struct MixedPrecision {
 /// of a 16-bit value is one, too. Rows of an odd number of columns stay f32.
 Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precision);
 
-/// The same graph, reading the persistent tensors of these names in these types.
-Graph with_types(Graph graph, const std::map<std::string, DType>& types);
+/// How a store keeps a matrix.
+struct StoredType {
+  DType dtype = DType::f32;
+  bool turned = false;  ///< transposed: the second operand of products that read it as it is
+};
+
+/// The same graph, reading the persistent tensors of these names as they are stored.
+Graph with_types(Graph graph, const std::map<std::string, StoredType>& types);
 
 }  // namespace vkformer

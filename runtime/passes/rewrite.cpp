@@ -12,8 +12,8 @@ Rewritten rewrite(const Graph& from, const RewriteRules& rules) {
     set(input, copy.graph.input(from.info(input).name, from.shape(input), from.info(input).type.dtype));
   for (Value tensor : from.persistents()) {
     const ValueInfo& info = from.info(tensor);
-    const DType dtype = rules.dtype_of ? rules.dtype_of(info) : info.type.dtype;
-    set(tensor, copy.graph.persistent(info.name, info.type.shape, info.role, dtype));
+    const TensorType type = rules.type_of ? rules.type_of(info) : info.type;
+    set(tensor, copy.graph.persistent(info.name, type.shape, info.role, type.dtype));
   }
   for (const Node& node : from.nodes()) {
     const Graph::Scope scope(copy.graph, node.scope);

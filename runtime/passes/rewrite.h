@@ -17,7 +17,7 @@ struct Rewritten {
 
 struct RewriteRules {
   /// The type of a persistent tensor; absent: as it was.
-  std::function<DType(const ValueInfo&)> dtype_of = {};
+  std::function<TensorType(const ValueInfo&)> type_of = {};
   /// Adds what stands for `node`, whose inputs in the copy are `inputs`, and gives its outputs; absent: the same node.
   std::function<Values(Rewritten& copy, const Node& node, Values inputs)> add = {};
 };

@@ -229,7 +229,7 @@ VulkanStore::~VulkanStore() { context_->allocated_bytes -= static_cast<uint64_t>
 
 void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) {
   const auto stay = context_->enter();
-  context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + first * size_of(entry.type.dtype)), data);
+  context_->upload(block(entry.block), static_cast<uint64_t>(entry.offset + entry.type.offset_of(first)), data);
 }
 
 void VulkanStore::read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const {

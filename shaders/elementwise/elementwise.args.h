@@ -8,13 +8,16 @@ VKFORMER_SHARED_BEGIN
 const uint elementwise_backward = 16;
 const uint elementwise_add = 32;
 const uint elementwise_scale = 33;
+const uint elementwise_softcap = 34;
+const uint elementwise_softcap_backward = 35;
+const uint elementwise_multiply = 36;
 
 struct ElementwiseArgs {
   RealQuads x;
-  RealQuads second;  // the addend or the pre-activation
+  RealQuads second;  // the addend, the factor or the pre-activation
   RealQuads y;
   Stream stream;
-  float factor;
+  float factor;  // of scale; softcap's limit
 };
 
 VKFORMER_SHARED_END

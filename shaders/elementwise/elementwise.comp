@@ -12,11 +12,15 @@
 layout(constant_id = 1) const uint FUNCTION = elementwise_add;
 PUSH(ElementwiseArgs);
 
-const bool binary = FUNCTION >= elementwise_backward && FUNCTION != elementwise_scale;
+const bool binary =
+    FUNCTION >= elementwise_backward && FUNCTION != elementwise_scale && FUNCTION != elementwise_softcap;
 
 float value(float x, float second) {
   if (FUNCTION == elementwise_add) return x + second;
   if (FUNCTION == elementwise_scale) return x * args.factor;
+  if (FUNCTION == elementwise_softcap) return args.factor * hyperbolic_tangent(x / args.factor);
+  if (FUNCTION == elementwise_softcap_backward) return x * hyperbolic_tangent_derivative(second / args.factor);
+  if (FUNCTION == elementwise_multiply) return x * second;
   if (binary) return x * activation_derivative(FUNCTION - elementwise_backward, second);
   return activate(FUNCTION, x);
 }

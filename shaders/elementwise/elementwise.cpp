@@ -16,8 +16,8 @@ struct Function {
   uint32_t number;  // specialization constant
   size_t inputs;
   double flops;  // an element; exp counts as one
-  /// x and the second input (0 where there is none).
-  double (*formula)(double x, double second);
+  /// x, the second input (0 where there is none), the factor (1 where there is none).
+  double (*formula)(double x, double second, double factor);
 };
 
 constexpr double quick = 1.702;
@@ -26,26 +26,32 @@ constexpr uint32_t backward(Activation activation) { return elementwise_backward
 constexpr uint32_t forward(Activation activation) { return static_cast<uint32_t>(activation); }
 
 const Function functions[] = {
-    {"add", elementwise_add, 2, 1, [](double x, double second) { return x + second; }},
-    {"scale", elementwise_scale, 1, 1, [](double x, double) { return x; }},
-    {"relu", forward(Activation::relu), 1, 1, [](double x, double) { return x < 0 ? 0 : x; }},
-    {"gelu", forward(Activation::gelu), 1, 25, [](double x, double) { return gelu(x); }},
-    {"gelu_tanh", forward(Activation::gelu_tanh), 1, 9, [](double x, double) { return gelu_tanh(x); }},
-    {"silu", forward(Activation::silu), 1, 5, [](double x, double) { return silu(x); }},
-    {"tanh", forward(Activation::tanh), 1, 13, [](double x, double) { return std::tanh(x); }},
-    {"quick_gelu", forward(Activation::quick_gelu), 1, 8, [](double x, double) { return x * sigmoid(quick * x); }},
+    {"add", elementwise_add, 2, 1, [](double x, double second, double) { return x + second; }},
+    {"scale", elementwise_scale, 1, 1, [](double x, double, double factor) { return factor * x; }},
+    {"softcap", elementwise_softcap, 1, 15,
+     [](double x, double, double limit) { return limit * std::tanh(x / limit); }},
+    {"softcap_backward", elementwise_softcap_backward, 2, 10,
+     [](double upstream, double x, double limit) { return upstream / std::cosh(x / limit) / std::cosh(x / limit); }},
+    {"multiply", elementwise_multiply, 2, 1, [](double x, double second, double) { return x * second; }},
+    {"relu", forward(Activation::relu), 1, 1, [](double x, double, double) { return x < 0 ? 0 : x; }},
+    {"gelu", forward(Activation::gelu), 1, 25, [](double x, double, double) { return gelu(x); }},
+    {"gelu_tanh", forward(Activation::gelu_tanh), 1, 9, [](double x, double, double) { return gelu_tanh(x); }},
+    {"silu", forward(Activation::silu), 1, 5, [](double x, double, double) { return silu(x); }},
+    {"tanh", forward(Activation::tanh), 1, 13, [](double x, double, double) { return std::tanh(x); }},
+    {"quick_gelu", forward(Activation::quick_gelu), 1, 8,
+     [](double x, double, double) { return x * sigmoid(quick * x); }},
     {"relu_backward", backward(Activation::relu), 2, 1,
-     [](double upstream, double x) { return x <= 0 ? 0 : upstream; }},
+     [](double upstream, double x, double) { return x <= 0 ? 0 : upstream; }},
     {"gelu_backward", backward(Activation::gelu), 2, 31,
-     [](double upstream, double x) { return upstream * gelu_derivative(x); }},
+     [](double upstream, double x, double) { return upstream * gelu_derivative(x); }},
     {"gelu_tanh_backward", backward(Activation::gelu_tanh), 2, 18,
-     [](double upstream, double x) { return upstream * gelu_tanh_derivative(x); }},
+     [](double upstream, double x, double) { return upstream * gelu_tanh_derivative(x); }},
     {"silu_backward", backward(Activation::silu), 2, 11,
-     [](double upstream, double x) { return upstream * silu_derivative(x); }},
+     [](double upstream, double x, double) { return upstream * silu_derivative(x); }},
     {"tanh_backward", backward(Activation::tanh), 2, 8,
-     [](double upstream, double x) { return upstream / std::cosh(x) / std::cosh(x); }},
+     [](double upstream, double x, double) { return upstream / std::cosh(x) / std::cosh(x); }},
     {"quick_gelu_backward", backward(Activation::quick_gelu), 2, 15,
-     [](double upstream, double x) {
+     [](double upstream, double x, double) {
        return upstream * (sigmoid(quick * x) + quick * x * sigmoid_derivative(quick * x));
      }},
 };
@@ -56,7 +62,11 @@ const Function& function_of(const Op& op) {
   fail("[{}] is no elementwise function", op.name);
 }
 
-double factor_of(const Node& node) { return node.op->name == "scale" ? node.number("factor") : 1; }
+bool has_factor(const Function& function) {
+  return function.number >= elementwise_scale;  // softcap and its gradient, too
+}
+
+double factor_of(const Node& node) { return has_factor(function_of(*node.op)) ? node.number("factor") : 1; }
 
 Types infer(const Node& node) {
   const Function& function = function_of(*node.op);
@@ -65,8 +75,9 @@ Types infer(const Node& node) {
   for (const TensorType& type : node.input_types)
     check(type.dtype != DType::i32 && type.dtype == node.input_types[0].dtype, "[{}] takes floats of one type, got {}",
           function.name, name_of(type.dtype));
-  if (function.number == elementwise_add)
-    check(node.in(0) == node.in(1), "[add] shapes {} and {} differ", node.in(0).to_string(), node.in(1).to_string());
+  if (function.number == elementwise_add || function.number == elementwise_multiply)
+    check(node.in(0) == node.in(1), "[{}] shapes {} and {} differ", function.name, node.in(0).to_string(),
+          node.in(1).to_string());
   else if (function.inputs == 2)
     check(node.in(0).elements() == node.in(1).elements(), "[{}] upstream {} and pre-activation {} differ in size",
           function.name, node.in(0).to_string(), node.in(1).to_string());
@@ -89,7 +100,7 @@ void reference(const Node& node, Inputs inputs, Outputs outputs) {
   const double factor = factor_of(node);
   for (int64_t i = 0; i < node.out(0).elements(); ++i) {
     const double second = function.inputs == 2 ? (*inputs[1])[i] : 0;
-    outputs[0][i] = factor * function.formula((*inputs[0])[i], second);
+    outputs[0][i] = function.formula((*inputs[0])[i], second, factor);
   }
 }
 
@@ -124,7 +135,18 @@ std::vector<Case> with_halves(std::vector<Case> cases, std::initializer_list<DTy
 }
 
 std::vector<Case> add_cases() { return with_halves(cases_between(-2, 2, 2)); }
+std::vector<Case> multiply_cases() { return cases_between(-2, 2, 2); }
 std::vector<Case> scale_cases() { return cases_between(-2, 2, 1, {{"factor", -0.37}}); }
+
+// Few sizes: how arrays are walked is proved by the others. Far below and beyond the limit, both ways.
+std::vector<Case> softcap_cases_of(const std::vector<CaseInput>& inputs) {
+  std::vector<Case> cases;
+  for (const double limit : {5.0, 0.25, 1e4, 1e-3}) cases.push_back(case_of(inputs, {{"factor", limit}}));
+  return cases;
+}
+
+std::vector<Case> softcap_cases() { return softcap_cases_of({{{{13, 17}}, -10, 10}}); }
+std::vector<Case> softcap_backward_cases() { return softcap_cases_of({{{{13, 17}}, -1, 1}, {{{13, 17}}, -10, 10}}); }
 
 // Away from the kink at 0, on both sides of it.
 std::vector<Case> relu_cases() {
@@ -157,6 +179,14 @@ Values scale_gradient(Graph& graph, const Node& node, std::span<const Value> ups
   return {scale(graph, upstream[0], node.number("factor"))};
 }
 
+Values softcap_gradient(Graph& graph, const Node& node, std::span<const Value> upstream);
+
+Values multiply_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  const Values factors = node.inputs;  // adding nodes moves the graph's
+  if (!upstream[0]) return {{}, {}};
+  return {multiply(graph, upstream[0], factors[1]), multiply(graph, upstream[0], factors[0])};
+}
+
 template <Activation activation>
 Values activation_gradient_rule(Graph& graph, const Node& node, std::span<const Value> upstream) {
   if (!upstream[0]) return {{}};
@@ -182,6 +212,15 @@ Op elementwise_op(std::string_view name, Gradient gradient, Cases cases) {
 
 const Op add_op = elementwise_op("add", add_gradient, add_cases);
 const Op scale_op = elementwise_op("scale", scale_gradient, scale_cases);
+const Op softcap_op = elementwise_op("softcap", softcap_gradient, softcap_cases);
+const Op softcap_backward_op = elementwise_op("softcap_backward", nullptr, softcap_backward_cases);
+
+// The upstream comes first because that is what the result may overwrite.
+Values softcap_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  if (!upstream[0]) return {{}};
+  return {graph.apply(softcap_backward_op, {upstream[0], node.inputs[0]}, node.attributes)};
+}
+const Op multiply_op = elementwise_op("multiply", multiply_gradient, multiply_cases);
 
 Op forward_op(std::string_view name, Gradient gradient) { return elementwise_op(name, gradient, smooth_cases); }
 Op backward_op(std::string_view name) { return elementwise_op(name, nullptr, backward_cases); }
@@ -227,7 +266,7 @@ Value activate(Graph& graph, Activation activation, Value x) {
 
 double activated(Activation activation, double x) {
   const Op* op = ops_of(activation).forward;
-  return op ? function_of(*op).formula(x, 0) : x;
+  return op ? function_of(*op).formula(x, 0, 1) : x;
 }
 
 Value activation_gradient(Graph& graph, Activation activation, Value pre_activation, Value upstream) {
@@ -238,11 +277,19 @@ Value activation_gradient(Graph& graph, Activation activation, Value pre_activat
 
 Value add(Graph& graph, Value a, Value b) { return graph.apply(add_op, {a, b}); }
 
+Value multiply(Graph& graph, Value a, Value b) { return graph.apply(multiply_op, {a, b}); }
+
 Value scale(Graph& graph, Value x, double factor) { return graph.apply(scale_op, {x}, {{"factor", factor}}); }
+
+Value softcap(Graph& graph, Value x, double limit) {
+  check(limit > 0, "[softcap] limit {} is not positive", limit);
+  return graph.apply(softcap_op, {x}, {{"factor", limit}});
+}
 
 }  // namespace vkformer
 
-VKFORMER_OPS(elementwise, &vkformer::add_op, &vkformer::scale_op, &vkformer::relu_op, &vkformer::gelu_op,
-             &vkformer::gelu_tanh_op, &vkformer::silu_op, &vkformer::tanh_op, &vkformer::quick_gelu_op,
-             &vkformer::relu_backward_op, &vkformer::gelu_backward_op, &vkformer::gelu_tanh_backward_op,
-             &vkformer::silu_backward_op, &vkformer::tanh_backward_op, &vkformer::quick_gelu_backward_op)
+VKFORMER_OPS(elementwise, &vkformer::add_op, &vkformer::scale_op, &vkformer::softcap_op, &vkformer::softcap_backward_op,
+             &vkformer::multiply_op, &vkformer::relu_op, &vkformer::gelu_op, &vkformer::gelu_tanh_op,
+             &vkformer::silu_op, &vkformer::tanh_op, &vkformer::quick_gelu_op, &vkformer::relu_backward_op,
+             &vkformer::gelu_backward_op, &vkformer::gelu_tanh_backward_op, &vkformer::silu_backward_op,
+             &vkformer::tanh_backward_op, &vkformer::quick_gelu_backward_op)

@@ -29,7 +29,13 @@ Value activation_gradient(Graph& graph, Activation activation, Value pre_activat
 /// a + b of equal shapes.
 Value add(Graph& graph, Value a, Value b);
 
+/// a * b of equal shapes.
+Value multiply(Graph& graph, Value a, Value b);
+
 /// factor * x.
 Value scale(Graph& graph, Value x, double factor);
+
+/// limit * tanh(x / limit): stays between -limit and limit, which is positive (Gemma 2).
+Value softcap(Graph& graph, Value x, double limit);
 
 }  // namespace vkformer

@@ -22,6 +22,22 @@ struct EmbeddingArgs {
   float scale;
 };
 
+struct EmbeddingBlocksArgs {
+  Halves table;               // the words of [table_rows, C] encoded blocks
+  Ints ids;                   // [tokens]
+  FloatQuads position_table;  // [position_rows, C]
+  Ints position;              // [offsets]; anything readable if offsets is 0
+  FloatQuads y;               // [tokens, C]
+  uint tokens;
+  uint columns;    // C
+  uint positions;  // as above, to the end
+  int table_rows;
+  int position_rows;
+  uint offsets;
+  uint first_position;
+  float scale;
+};
+
 struct EmbeddingBackwardArgs {
   Floats upstream;  // [tokens, C]
   Ints ids;         // [tokens]

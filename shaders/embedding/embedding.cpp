@@ -1,8 +1,10 @@
 #include "shaders/embedding/embedding.h"
 
+#include "shaders/common/block_variants.h"
 #include "shaders/common/rows.h"
 #include "shaders/embedding/embedding.args.h"
 #include "shaders/embedding/embedding_backward.h"
+#include "shaders/reshape/reshape.h"
 
 namespace vkformer {
 
@@ -14,7 +16,10 @@ const double* row_of(const HostTensor& data, int64_t index, int64_t columns) {
   return known ? data.data.data() + index * columns : nullptr;
 }
 
+constexpr std::string_view blocks_kernel = "blocks";
+
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  if (is_blocks(node.input_types[0].dtype)) return {blocks_kernel};
   return row_candidates(facts, node.out(0).columns(), RowUse::move, node.input_types[0].dtype);
 }
 
@@ -26,7 +31,7 @@ Types infer(const Node& node) {
         table.to_string());
   check(node.input_types[0].dtype != DType::i32, "[embedding] table is i32, it must have floats");
   check(!node.has_input(2) || node.input_types[2].dtype == DType::f32,
-        "[embedding] position_table is not f32; only the table may have 16-bit floats");
+        "[embedding] position_table is not f32; only the table may have 16-bit floats or blocks");
   check_ids(node, 1);
   check(ids.rank() < Shape::max_rank, "[embedding] ids is {}, needs fewer dimensions", ids.to_string());
   if (node.has_input(2))
@@ -42,6 +47,29 @@ Types infer(const Node& node) {
   return {{Shape(y)}};
 }
 
+/// Whole rows of quads: every tensor starts at 16 bytes.
+void record_blocks(Recorder& recorder, const Node& node, const EmbeddingArgs& args) {
+  const int64_t columns = node.in(0)[1], tokens = node.in(1).elements();
+  check(args.y % 16 == 0 && args.position_table % 16 == 0, "[embedding] a matrix does not start at 16 bytes");
+  recorder.dispatch({.kernel = "embedding_blocks",
+                     .variant = variant_of_blocks(node.input_types[0].dtype),
+                     .constants = {node.has_input(2)},
+                     .groups = spread_groups(recorder.device(), groups_for(tokens * columns / 4, 64))},
+                    EmbeddingBlocksArgs{.table = args.table,
+                                        .ids = args.ids,
+                                        .position_table = args.position_table,
+                                        .position = args.position,
+                                        .y = args.y,
+                                        .tokens = static_cast<uint>(tokens),
+                                        .columns = static_cast<uint>(columns),
+                                        .positions = args.positions,
+                                        .table_rows = args.table_rows,
+                                        .position_rows = args.position_rows,
+                                        .offsets = args.offsets,
+                                        .first_position = args.first_position,
+                                        .scale = args.scale});
+}
+
 void record(Recorder& recorder, const Node& node) {
   const Shape &table = node.in(0), &ids = node.in(1);
   const int64_t tokens = ids.elements(), columns = table[1];
@@ -51,20 +79,22 @@ void record(Recorder& recorder, const Node& node) {
   check_rows("embedding", table[0], columns);
   if (node.has_input(2)) check_rows("embedding", node.in(2)[0], columns);
   const Rows shared = share_rows(recorder.device(), tokens, columns);
+  const EmbeddingArgs args{.table = address(0),
+                           .ids = address(1),
+                           .position_table = address(2),
+                           .position = address(3),
+                           .y = y,
+                           .rows = shared,
+                           .positions = static_cast<uint>(ids[-1]),
+                           .table_rows = static_cast<int>(table[0]),
+                           .position_rows = node.has_input(2) ? static_cast<int>(node.in(2)[0]) : 0,
+                           .offsets = node.has_input(3) ? static_cast<uint>(node.in(3).elements()) : 0,
+                           .first_position = static_cast<uint>(node.integer("first_position")),
+                           .scale = static_cast<float>(node.number("scale"))};
+  if (recorder.candidate() == blocks_kernel) return record_blocks(recorder, node, args);
   recorder.dispatch(row_launch(recorder, "embedding", RowUse::move, shared, columns, {address(0), address(2), y},
                                {node.has_input(2)}),
-                    EmbeddingArgs{.table = address(0),
-                                  .ids = address(1),
-                                  .position_table = address(2),
-                                  .position = address(3),
-                                  .y = y,
-                                  .rows = shared,
-                                  .positions = static_cast<uint>(ids[-1]),
-                                  .table_rows = static_cast<int>(table[0]),
-                                  .position_rows = node.has_input(2) ? static_cast<int>(node.in(2)[0]) : 0,
-                                  .offsets = node.has_input(3) ? static_cast<uint>(node.in(3).elements()) : 0,
-                                  .first_position = static_cast<uint>(node.integer("first_position")),
-                                  .scale = static_cast<float>(node.number("scale"))});
+                    args);
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -120,6 +150,12 @@ std::vector<Case> cases() {
     add(7, 127, {2, 3, 5}, 11, 0, 2);
     list.back().inputs[0].type.dtype = half;
   }
+  // Encoded blocks: every way in which bits are packed is proved by matmul, too.
+  for (DType type : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
+                     DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4}) {
+    add(17, 512, {3, 5}, type == DType::q8_0 ? 11 : 0, type == DType::q8_0, 0, 8);
+    list.back().inputs[0].type.dtype = type;
+  }
   return list;
 }
 
@@ -139,11 +175,21 @@ const Op embedding_op = {.name = "embedding",
                          .cost = cost,
                          .candidates = candidates,
                          .room = row_room,
-                         .half_inputs = 0b1};
+                         .half_inputs = 0b1,
+                         .block_inputs = 0b1};
 
 }  // namespace
 
 Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& options) {
+  if (options.position && graph.shape(options.position).rank() > 1) {  // each id is a sequence
+    const Shape shape = graph.shape(ids);
+    EmbeddingOptions rows = options;
+    rows.position = reshape(graph, options.position, {graph.shape(options.position).elements()});
+    const Value y = embedding(graph, table, reshape(graph, ids, {shape.elements(), 1}), rows);
+    std::vector<int64_t> dimensions(shape.dimensions().begin(), shape.dimensions().end());
+    dimensions.push_back(graph.shape(table)[1]);
+    return reshape(graph, y, Shape(dimensions));
+  }
   return graph.apply(embedding_op, {table, ids, options.position_table, options.position},
                      {{"first_position", static_cast<double>(options.first_position)}, {"scale", options.scale}});
 }

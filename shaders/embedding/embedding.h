@@ -8,7 +8,7 @@ namespace vkformer {
 struct EmbeddingOptions {
   Value position_table = {};  ///< [P, C]; absent: no positions
   /// i32 [1], or [B] with one for each row of ids (B: all but their last dimension): position of that row's first id,
-  /// which is negative where padding comes first; absent: 0.
+  /// which is negative where padding comes first; or one for each id, of the shape of ids; absent: 0.
   Value position = {};
   int64_t first_position = 0;  ///< added to every position, from 0 to P - 1: 2 in BART, padding id + 1 in RoBERTa
   double scale = 1;            ///< of the table's rows: sqrt(C) in the original Transformer

@@ -3,7 +3,8 @@
 #include "shaders/common/shared.h"
 
 #ifndef __cplusplus
-// In GLSL a kernel's variant says which operands are 16-bit floats (see operands.glsl), and whether results are.
+// In GLSL a kernel's variant says which operands are 16-bit floats (see operands.glsl), whether b is encoded blocks, of
+// which `b` are the words and `b_quads` the vectors, and whether results are 16-bit floats.
 #ifdef A_HALF
 #define A_ELEMENTS Halves
 #define A_PAIRS Halves
@@ -13,7 +14,11 @@
 #define A_PAIRS FloatPairs
 #define A_QUADS FloatQuads
 #endif
-#ifdef B_HALF
+#ifdef BLOCKS
+#define B_ELEMENTS Halves
+#define B_PAIRS Halves
+#define B_QUADS HalfPacks
+#elif defined(B_HALF)
 #define B_ELEMENTS Halves
 #define B_PAIRS Halves
 #define B_QUADS HalfQuads

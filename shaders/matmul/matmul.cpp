@@ -57,6 +57,7 @@ Types infer(const Node& node) {
   check(p.a_type != DType::i32 && p.b_type != DType::i32 && (!is_half(p.a_type) || p.a_type == p.b_type),
         "[matmul] a is {}, b is {}; both must be floats, and b what a is when that has 16 bits", name_of(p.a_type),
         name_of(p.b_type));
+  check(!is_blocks(p.b_type) || !transpose_a, "[matmul] b is {}; then a is not to be transposed", name_of(p.b_type));
   check(p.y_type == DType::f32 || (is_half(p.y_type) && p.a_type == p.y_type && p.n % 2 == 0),
         "[matmul] y is to be {} with {} columns, a is {}; it is f32, or of a's type with an even number of columns",
         name_of(p.y_type), p.n, name_of(p.a_type));
@@ -152,9 +153,9 @@ Cost cost(const Node& node) {
   const MatmulProblem p = matmul_problem(node);
   const auto batch = static_cast<double>(p.batch), m = static_cast<double>(p.m), n = static_cast<double>(p.n),
              k = static_cast<double>(p.k);
-  const double moved = m * k * static_cast<double>(size_of(p.a_type)) + k * n * static_cast<double>(size_of(p.b_type)) +
+  const double moved = m * k * static_cast<double>(size_of(p.a_type)) +
                        m * n * (node.has_input(3) ? 2 : 1) * static_cast<double>(size_of(p.y_type));
-  return {.bytes = batch * moved, .flops = 2 * batch * m * n * k};
+  return {.bytes = batch * moved + static_cast<double>(node.input_types[1].bytes()), .flops = 2 * batch * m * n * k};
 }
 
 const Op matmul_op = {.name = "matmul",
@@ -168,6 +169,7 @@ const Op matmul_op = {.name = "matmul",
                       .room = matmul_room,
                       .scratch = matmul_scratch,
                       .half_inputs = 0b1011,
+                      .block_inputs = 0b10,
                       .addend = 3};
 
 }  // namespace

@@ -31,6 +31,9 @@ struct MatmulOptions {
 /// is rounded to a's type. The gradient of a 16-bit value is of its type, that of what was rounded from f32 (a cast)
 /// and of a b of rank 2 is f32.
 ///
+/// b may also be blocks (is_blocks()), which are decoded where they are multiplied; a and y are f32 then. Decoding, few
+/// rows, wants b transposed: blocks along K.
+///
 /// Throws "[matmul] ..." on shapes and types that do not fit.
 Value matmul(Graph& graph, Value a, Value b, const MatmulOptions& options = {});
 bool is_matmul(const Node& node);

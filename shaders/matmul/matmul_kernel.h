@@ -41,7 +41,8 @@ struct MatmulWork {
   bool adds_residual_only() const { return activation == 0 && has(MATMUL_RESIDUAL); }
 };
 
-/// The variant for these types: "f32", "f32_f16", "f32_bf16", "f16", "bf16", or with 16-bit results "f16_y", "bf16_y".
+/// The variant for these types: "f32", "f32_f16", "f32_bf16", "f16", "bf16", with 16-bit results "f16_y", "bf16_y", with
+/// blocks "f32_q8_0" and the like.
 std::string_view variant_of(const MatmulProblem& p);
 
 /// Outputs of a workgroup among which split_count() counts.
@@ -57,6 +58,7 @@ struct MatmulKernel {
   /// rows go from the most special to the most general, and what is merely legal is tried from the last row up.
   bool (*first)(const MatmulProblem&, const DeviceFacts&);
   bool half_results = false;  ///< whether it can store 16-bit results
+  bool blocks = false;        ///< whether it can read b as encoded blocks
 
   // Either one dispatch,
   Launch (*launch)(const DeviceFacts&, const MatmulWork&) = nullptr;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "shaders/common/block_variants.h"
+
 namespace vkformer {
 
 namespace {
@@ -112,6 +114,7 @@ bool MatmulWork::a_aligned(int64_t elements) const {
 }
 
 bool MatmulWork::b_aligned(int64_t elements) const {
+  if (is_blocks(p.b_type)) return args.b % 16 == 0;
   const int64_t size = size_of(p.b_type);
   return aligned(args.b, (p.transpose_b ? p.k : p.n) * size, elements * size);
 }
@@ -123,6 +126,7 @@ bool MatmulWork::y_aligned(int64_t elements) const {
 }
 
 std::string_view variant_of(const MatmulProblem& p) {
+  if (is_blocks(p.b_type)) return variant_of_blocks(p.b_type);
   if (is_half(p.y_type)) return p.y_type == DType::f16 ? "f16_y" : "bf16_y";
   if (is_half(p.a_type)) return name_of(p.a_type);
   return p.b_type == DType::f16 ? "f32_f16" : p.b_type == DType::bf16 ? "f32_bf16" : "f32";
@@ -132,7 +136,8 @@ std::vector<std::string_view> matmul_candidates(const Node& node, const DeviceFa
   const MatmulProblem p = matmul_problem(node);
   std::vector<std::string_view> preferred, others;
   for (const MatmulKernel* kernel : all_kernels())
-    if ((kernel->half_results || !is_half(p.y_type)) && kernel->legal(p, facts))
+    if ((kernel->half_results || !is_half(p.y_type)) && (kernel->blocks || !is_blocks(p.b_type)) &&
+        kernel->legal(p, facts))
       (kernel->first(p, facts) ? preferred : others).push_back(kernel->name);
   preferred.insert(preferred.end(), others.rbegin(), others.rend());
   return preferred;

@@ -1,7 +1,8 @@
 // How matmul kernels read their operands, f32 or 16-bit floats: -DA_HALF and -DB_HALF say which operand is one, -DHALF
 // of which type. a_one(i) is element i, a_pair(i) elements 2 i and 2 i + 1, a_quad(i) elements 4 i to 4 i + 3; the last
 // two need aligned rows. With -DINT64 they travel as 64-bit words, half the price on drivers that load lane by lane.
-// Expects `args` (MatmulArgs); with -DWITHOUT_PAIRS there are no pairs.
+// Expects `args` (MatmulArgs); with -DWITHOUT_PAIRS there are no pairs. With -DBLOCKS b is encoded blocks, read by
+// blocks.glsl alone.
 #if defined(A_HALF) || defined(B_HALF)
 #include "shaders/common/half.glsl"
 #endif
@@ -40,7 +41,9 @@ HALF_OPERAND(a)
 #else
 FLOAT_OPERAND(a)
 #endif
-#ifdef B_HALF
+#ifdef BLOCKS
+#include "shaders/common/blocks.glsl"
+#elif defined(B_HALF)
 HALF_OPERAND(b)
 #else
 FLOAT_OPERAND(b)

@@ -86,13 +86,16 @@ void record(Recorder& recorder, const Node& node) {
                         .flags = (in(in_bias) ? MATMUL_BIAS : 0) | (in(in_residual) ? MATMUL_RESIDUAL : 0)};
   const MatmulWork work{.p = p, .args = args, .activation = static_cast<uint32_t>(p.activation)};
   const auto epsilon = static_cast<float>(node.number("epsilon"));
+  const auto gain_offset = static_cast<float>(node.number("gain_offset"));
   if (recorder.candidate() == "dot")
-    record_dot(recorder, work, {.gain = in(in_gain), .epsilon = epsilon, .gated = gated(node)});
+    record_dot(recorder, work,
+               {.gain = in(in_gain), .gain_offset = gain_offset, .epsilon = epsilon, .gated = gated(node)});
   else
     record_vector(recorder, work,
                   {.norm = centred(node) ? MATMUL_NORM_LAYER : MATMUL_NORM_RMS,
                    .gain = in(in_gain),
                    .shift = in(in_shift),
+                   .gain_offset = gain_offset,
                    .epsilon = epsilon,
                    .gated = gated(node)});
 }
@@ -112,8 +115,9 @@ void reference(const Node& node, Inputs in, Outputs out) {
     const auto value = [&](int64_t n) {
       double product = 0;
       for (int64_t k = 0; k < p.k; ++k)
-        product += ((x[r * p.k + k] - mean) / deviation * gain[k] + optional(in_shift, k)) *
-                   b[p.transpose_b ? n * p.k + k : k * p.n + n];
+        product +=
+            ((x[r * p.k + k] - mean) / deviation * (node.number("gain_offset") + gain[k]) + optional(in_shift, k)) *
+            b[p.transpose_b ? n * p.k + k : k * p.n + n];
       return node.number("scale") * product + optional(in_bias, n);
     };
     for (int64_t c = 0; c < columns; ++c)
@@ -136,17 +140,19 @@ struct CaseParts {
   bool transpose_b = true;
   DType b_type = DType::f32;
   double scale = 1;
+  double gain_offset = 0;
 };
 
 Case make_case(const CaseSizes& sizes, const CaseParts& parts) {
   const auto [rows, n, k] = sizes;
   return {.inputs = {{.type = {{rows, k}}, .low = -2, .high = 2},
-                     {.type = {{k}}, .low = 0.5, .high = 1.5},
+                     {.type = {{k}}, .low = 0.5 - parts.gain_offset, .high = 1.5 - parts.gain_offset},
                      {.type = {{k}}, .absent = !parts.shift},
                      {.type = {parts.transpose_b ? Shape{n, k} : Shape{k, n}, parts.b_type}},
                      {.type = {{n}}, .absent = !parts.bias},
                      {.type = {{rows, parts.gated ? n / 2 : n}}, .absent = !parts.residual}},
           .attributes = {{"epsilon", 0.25},
+                         {"gain_offset", parts.gain_offset},
                          {"scale", parts.scale},
                          {"activation", static_cast<double>(parts.activation)},
                          {"gated", parts.gated},
@@ -162,6 +168,7 @@ std::vector<Case> cases() {
       make_case({1, 19, 144}, {.bias = true}),
       make_case({1, 1, 144}, {}),
       make_case({2, 34, 144}, {.activation = silu, .gated = true, .scale = 0.125}),
+      make_case({2, 34, 144}, {.activation = silu, .gated = true, .gain_offset = 1}),
       make_case({2, 2, 144}, {.activation = silu, .gated = true, .bias = true, .residual = true}),
       make_case({1, 19, 144}, {.bias = true, .b_type = DType::bf16}),
       make_case({2, 34, 144}, {.activation = silu, .gated = true, .b_type = DType::f16, .scale = 0.125}),
@@ -173,6 +180,11 @@ std::vector<Case> cases() {
                 {.activation = Activation::gelu_tanh, .centred = true, .shift = true, .transpose_b = false}),
       make_case({1, 21, 130}, {.centred = true, .bias = true, .transpose_b = false, .b_type = DType::f16}),
       make_case({1, 8202, 64}, {.activation = silu, .gated = true}),
+      // Encoded blocks.
+      make_case({1, 35, 512}, {.b_type = DType::q8_0}),
+      make_case({1, 34, 512}, {.activation = silu, .gated = true, .b_type = DType::q4_0}),
+      make_case({3, 35, 256}, {.centred = true, .shift = true, .bias = true, .b_type = DType::q4_k}),
+      make_case({1, 34, 256}, {.activation = silu, .gated = true, .b_type = DType::q6_k}),
   };
 }
 
@@ -180,7 +192,7 @@ Cost cost(const Node& node) {
   const MatmulProblem p = problem_of(node);
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double results = m * static_cast<double>(node.out(0).columns()) * (node.has_input(in_residual) ? 2 : 1);
-  return {.bytes = 4 * (m * k + k + results) + n * k * static_cast<double>(size_of(p.b_type)),
+  return {.bytes = 4 * (m * k + k + results) + static_cast<double>(node.input_types[in_b].bytes()),
           .flops = 2 * m * n * k + 3 * m * k};
 }
 
@@ -192,7 +204,8 @@ const Op normed_product_op = {.name = "normed_product",
                               .cost = cost,
                               .candidates = candidates,
                               .room = room,
-                              .half_inputs = 1u << in_b};
+                              .half_inputs = 1u << in_b,
+                              .block_inputs = 1u << in_b};
 
 }  // namespace
 
@@ -201,7 +214,8 @@ Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const Devic
   const bool all_f32 = norm.output_types[0].dtype == DType::f32 && p.a_type == DType::f32 && p.y_type == DType::f32;
   if (product.in(1).rank() != 2 || p.transpose_a || !all_f32) return {};
   const bool is_centred = is_layer_norm(norm);
-  const std::string_view kernel = matmul_candidates(product, facts).front();
+  const std::vector<std::string_view> kernels = matmul_candidates(product, facts);
+  const std::string_view kernel = kernels.empty() ? "" : kernels.front();
   const bool can = (kernel == "dot" && dot_norm_legal(p, facts, is_centred)) ||
                    (kernel == "vector" && normed_vector_legal(p, facts, false));
   if (!can) return {};
@@ -211,6 +225,7 @@ Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const Devic
       {reshape(graph, norm.inputs[0], product.in(0)), norm.inputs[1], is_centred ? optional(norm, 2) : Value{},
        product.inputs[1], optional(product, 2), optional(product, 3)},
       {{"epsilon", norm.number("epsilon")},
+       {"gain_offset", is_centred ? 0 : norm.number("gain_offset")},
        {"scale", static_cast<double>(p.scale)},
        {"activation", static_cast<double>(p.activation)},
        {"gated", false},

@@ -13,6 +13,7 @@ struct RmsNormArgs {
   Floats reciprocal_rms;  // [rows], bit 1
   Rows rows;
   float epsilon;
+  float gain_offset;  // added to every gain
   uint outputs;
 };
 
@@ -25,6 +26,7 @@ struct RmsNormBackwardArgs {
   RowFloats dx;            // [rows, C], bit 0
   RowFloats partial_sums;  // [groups, C]: one workgroup's part of dgain, bit 1
   Rows rows;
+  float gain_offset;
   uint outputs;
 };
 

@@ -7,7 +7,7 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
-// y = x * reciprocal_rms * gain for each row, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
+// y = x * reciprocal_rms * (gain_offset + gain) for each row, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/rms_norm/rms_norm.args.h"
@@ -33,6 +33,6 @@ void take_row(uint row) {
 }
 
 void main() {
-  [[unroll]] for (uint n = 0; n < COUNT; ++n) gain[n] = load2(args.gain, 0, n, whole(n), 0);
+  [[unroll]] for (uint n = 0; n < COUNT; ++n) gain[n] = args.gain_offset + load2(args.gain, 0, n, whole(n), 0);
   ROW_LOOP(take_row)
 }

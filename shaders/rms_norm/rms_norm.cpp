@@ -53,6 +53,7 @@ void record(Recorder& recorder, const Node& node) {
                                 .reciprocal_rms = reciprocal_rms,
                                 .rows = shared,
                                 .epsilon = static_cast<float>(node.number("epsilon")),
+                                .gain_offset = static_cast<float>(node.number("gain_offset")),
                                 .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u)});
 }
 
@@ -60,7 +61,8 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
   check(!upstream[1], "[rms_norm] the factor of each row is not differentiable");
   if (!upstream[0]) return {Value{}, Value{}};
   const Values inputs = node.inputs, outputs = node.outputs;
-  return graph.add(rms_norm_backward_op, {upstream[0], inputs[0], inputs[1], outputs[1]});
+  return graph.add(rms_norm_backward_op, {upstream[0], inputs[0], inputs[1], outputs[1]},
+                   {{"gain_offset", node.number("gain_offset")}});
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -70,18 +72,20 @@ void reference(const Node& node, Inputs in, Outputs out) {
     for (int64_t c = 0; c < columns; ++c)
       mean_square += std::pow((*in[0])[r * columns + c], 2) / static_cast<double>(columns);
     const double rms = std::sqrt(mean_square + node.number("epsilon"));
-    for (int64_t c = 0; c < columns; ++c) out[0][r * columns + c] = (*in[0])[r * columns + c] / rms * (*in[1])[c];
+    for (int64_t c = 0; c < columns; ++c)
+      out[0][r * columns + c] = (*in[0])[r * columns + c] / rms * (node.number("gain_offset") + (*in[1])[c]);
     out[1][r] = 1 / rms;
   }
 }
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const auto add = [&](Shape x, double low, double high, double epsilon, DType result = DType::f32) {
-    list.push_back(
-        {.inputs = {{.type = {x}, .low = low, .high = high}, {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5}},
-         .attributes = {{"epsilon", epsilon}},
-         .reduction = x.columns()});
+  const auto add = [&](Shape x, double low, double high, double epsilon, DType result = DType::f32,
+                       double gain_offset = 0) {
+    list.push_back({.inputs = {{.type = {x}, .low = low, .high = high},
+                               {.type = {Shape{x.columns()}}, .low = 0.5 - gain_offset, .high = 1.5 - gain_offset}},
+                    .attributes = {{"epsilon", epsilon}, {"gain_offset", gain_offset}},
+                    .reduction = x.columns()});
     set_result_type(list.back().attributes, result);
   };
   add({1, 1}, -1, 1, 0.5);
@@ -95,6 +99,7 @@ std::vector<Case> cases() {
   add({3, 1031}, -1, 1, 1e-5);   // more than a subgroup's lanes hold in registers
   add({67, 130}, -3, 3, 1e-2, DType::f16);
   add({13, 130}, -3, 3, 1e-2, DType::bf16);
+  add({13, 130}, -1, 1, 1e-5, DType::f32, 1);
   return list;
 }
 
@@ -146,36 +151,38 @@ void record_backward(Recorder& recorder, const Node& node) {
                                                 .dx = dx.address,
                                                 .partial_sums = partial.address,
                                                 .rows = shared,
+                                                .gain_offset = static_cast<float>(node.number("gain_offset")),
                                                 .outputs = (dx.address ? 1u : 0u) | (dgain.address ? 2u : 0u)});
   if (dgain.address) record_column_sum(recorder, {partial, parts, columns, columns, dgain, {}, columns});
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
   const int64_t rows = node.in(1).rows(), columns = node.in(1).columns();
-  const HostTensor &upstream = *in[0], &x = *in[1], &gain = *in[2], &reciprocal_rms = *in[3];
+  const HostTensor &upstream = *in[0], &x = *in[1], &reciprocal_rms = *in[3];
+  const auto gain = [&](int64_t c) { return node.number("gain_offset") + (*in[2])[c]; };
   for (int64_t r = 0; r < rows; ++r) {
     const auto normal = [&](int64_t c) { return x[r * columns + c] * reciprocal_rms[r]; };
     double gx_mean = 0;
     for (int64_t c = 0; c < columns; ++c) {
       const double dy = upstream[r * columns + c];
-      gx_mean += dy * gain[c] * normal(c) / static_cast<double>(columns);
+      gx_mean += dy * gain(c) * normal(c) / static_cast<double>(columns);
       out[1][c] += dy * normal(c);
     }
     for (int64_t c = 0; c < columns; ++c)
-      out[0][r * columns + c] = reciprocal_rms[r] * (upstream[r * columns + c] * gain[c] - normal(c) * gx_mean) +
+      out[0][r * columns + c] = reciprocal_rms[r] * (upstream[r * columns + c] * gain(c) - normal(c) * gx_mean) +
                                 (in.size() > 4 && in[4] ? (*in[4])[r * columns + c] : 0);
   }
 }
 
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
-  const auto add = [&](const Shape& x, bool adds, DType upstream = DType::f32) {
+  const auto add = [&](const Shape& x, bool adds, DType upstream = DType::f32, double gain_offset = 0) {
     list.push_back({.inputs = {{.type = {x, upstream}},
                                {.type = {x}, .low = -2, .high = 2},
-                               {.type = {Shape{x.columns()}}, .low = 0.5, .high = 1.5},
+                               {.type = {Shape{x.columns()}}, .low = 0.5 - gain_offset, .high = 1.5 - gain_offset},
                                {.type = {Shape{x.rows()}}, .low = 0.5, .high = 1.5},
                                {.type = {x}, .absent = !adds}},
-                    .attributes = {},
+                    .attributes = {{"gain_offset", gain_offset}},
                     .reduction = std::max(x.rows(), x.columns())});
   };
   add({1, 1}, false);
@@ -188,6 +195,7 @@ std::vector<Case> cases_backward() {
   add({1031, 7}, true, DType::f16);
   add({67, 130}, true, DType::bf16);
   for (DType half : {DType::f16, DType::bf16}) add({13, 130}, false, half);
+  add({67, 130}, true, DType::f32, 1);
   return list;
 }
 
@@ -224,8 +232,8 @@ const Op rms_norm_backward_op = {.name = "rms_norm_backward",
 
 }  // namespace
 
-Value rms_norm(Graph& graph, Value x, Value gain, float epsilon, DType result) {
-  Attributes attributes{{"epsilon", static_cast<double>(epsilon)}};
+Value rms_norm(Graph& graph, Value x, Value gain, float epsilon, DType result, float gain_offset) {
+  Attributes attributes{{"epsilon", static_cast<double>(epsilon)}, {"gain_offset", static_cast<double>(gain_offset)}};
   set_result_type(attributes, result);
   return graph.apply(rms_norm_op, {x, gain}, attributes);
 }

@@ -7,7 +7,7 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
-// With x^ = x * reciprocal_rms and g = upstream * gain, for each row
+// With x^ = x * reciprocal_rms and g = upstream * (gain_offset + gain), for each row
 //   dx = reciprocal_rms * (g - x^ * mean of (g x^)) + addend
 // and over the workgroup's rows the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.
 #extension GL_GOOGLE_include_directive : require
@@ -42,7 +42,7 @@ void take_row(uint row) {
 
 void main() {
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
-    gain[n] = load2(args.gain, 0, n, whole(n), 0);
+    gain[n] = args.gain_offset + load2(args.gain, 0, n, whole(n), 0);
     gain_sums[n] = vec2(0);
   }
   ROW_LOOP(take_row)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shaders/common/rows.h"
+#include "shaders/reshape/reshape.h"
 #include "shaders/rope/rope.args.h"
 
 namespace vkformer {
@@ -197,6 +198,12 @@ const Op rope_op = {.name = "rope",
 bool is_rope(const Node& node) { return node.op == &rope_op; }
 
 Value rope(Graph& graph, Value x, Value table, const RopeOptions& options) {
+  if (options.position && graph.shape(options.position).rank() == 2) {  // each row is a sequence
+    const Shape shape = graph.shape(x);
+    RopeOptions rows = options;
+    rows.position = reshape(graph, options.position, {graph.shape(options.position).elements()});
+    return reshape(graph, rope(graph, reshape(graph, x, {shape.rows(), 1, shape.columns()}), table, rows), shape);
+  }
   return graph.apply(rope_op, {x, table, options.position}, attributes_of(options, false));
 }
 

@@ -12,8 +12,9 @@ struct RopeOptions {
   /// false: the pairs are columns (i, i + rotary_width / 2), as in Hugging Face's LLaMA and GPT-NeoX; true: (2i, 2i +
   /// 1), as in GPT-J.
   bool interleaved = false;
-  int64_t column = 0;   ///< first column of head 0 in x
-  Value position = {};  ///< i32 [1] or [B], of the first row (of each sequence); absent: 0
+  int64_t column = 0;  ///< first column of head 0 in x
+  /// i32 [1] or [B], of the first row (of each sequence), or [B, T] of each row; absent: 0
+  Value position = {};
 };
 
 /// Turns each pair (x1, x2) of each head by the angle of its row's position: y1 = x1 cos - x2 sin, y2 = x2 cos + x1

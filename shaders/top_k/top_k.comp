@@ -3,6 +3,7 @@
 // as are wanted: none of the largest is less than the count-th largest of the groups' largest. With some times as many
 // groups few others are at least that; they are listed, in any order, and each counts how many are before it.
 #extension GL_GOOGLE_include_directive : require
+#include "shaders/common/float_order.glsl"
 #include "shaders/top_k/top_k.args.h"
 
 layout(local_size_x_id = 0) in;
@@ -14,15 +15,6 @@ PUSH(TopKArgs);
 shared uvec2 largest[THREADS];
 shared uvec2 least;  // that may be wanted
 shared uint found;
-
-// Ordered as floats are, -0 as 0, NaN above all.
-uint key_of(float x) {
-  const uint bits = floatBitsToUint(x), magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return 0xffffffffu;
-  return magnitude == bits || magnitude == 0 ? magnitude | 0x80000000u : ~bits;
-}
-
-bool before(uvec2 a, uvec2 b) { return a.x > b.x || (a.x == b.x && a.y < b.y); }
 
 void main() {
   const uint row = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, id = gl_LocalInvocationID.x;

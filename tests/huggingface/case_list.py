@@ -14,6 +14,7 @@ NO_DROPOUT = {
 NO_DROPOUT["roberta"] = NO_DROPOUT["bert"]
 NO_DROPOUT["marian"] = NO_DROPOUT["bart"]
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
+NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
 CLASSES = {"classify": 3, "classify_tokens": 5}
 
@@ -63,6 +64,11 @@ def gpt_neox(*sizes, **more):
 
 def llama(*sizes, **more):
     return rotary("llama", "LlamaForCausalLM", *sizes, rms_norm_eps=1e-6, **more)
+
+
+def phi3(*sizes, original, short, long):
+    return rotary("phi3", "Phi3ForCausalLM", *sizes, original_max_position_embeddings=original,
+                  rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, short_factor=short, long_factor=long))
 
 
 def bart(encoder, decoder, width, heads, inner, vocab, positions):
@@ -122,6 +128,7 @@ def case(what, seed, seq, recipe, **more):
 
 
 LINEAR = dict(rope_type="linear", rope_theta=10000.0, factor=2.5)
+YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=2.5, original_max_position_embeddings=2048)
 LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=32)
 
@@ -153,6 +160,12 @@ SMALL = {
     "llama_linear": case("linear rotary scaling, all biases, tied head, head width unlike width / heads", 42, 13,
                          llama(1, 18, 3, 19, 61, 32, num_key_value_heads=3, head_dim=10, attention_bias=True,
                                mlp_bias=True, tie_word_embeddings=True, rope_parameters=LINEAR)),
+    "llama_yarn": case("yarn rotary scaling", 46, 13,
+                       llama(1, 18, 3, 19, 61, 5120, num_key_value_heads=1, head_dim=10, rope_parameters=YARN)),
+    "phi3_short": case("longrope in short texts", 47, 13,
+                       phi3(1, 18, 3, 19, 61, 48, original=24, short=[1.0, 1.1, 1.5], long=[1.2, 2.0, 4.0])),
+    "phi3_long": case("longrope in texts beyond the original context of 4", 48, 13,
+                      phi3(1, 18, 3, 19, 61, 48, original=4, short=[1.0, 1.1, 1.5], long=[1.2, 2.0, 4.0])),
     "xlnet_cls": case("head of the last position, padded or not: dense, tanh, projection", 43, 11,
                       xlnet("classify", 1, 18, 3, 19, 61)),
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records the losses of the trainings in tests/trainings, in float64.
 
-  build/release/tests/vkformer_tests "[.record]"      writes their batches and settings, without losses
+  build/release/tests/vkformer_tests "[.record]"      writes batches, adapters and settings, no losses
   train_cases.py tests                                trains the models of tests/fixtures on them and adds the losses
   train_cases.py --check tests                        fails if recorded losses differ from those it computes
 """
@@ -16,17 +16,55 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from transformers import AutoConfig
 
-from problem import build
+from problem import build, precision
 
 INPUTS = {"ids": "input_ids", "mask": "attention_mask"}
 PAIR_INPUTS = {"ids": "decoder_input_ids", "source": "input_ids", "source_mask": "attention_mask"}
 
 
+class Lora(torch.nn.Module):
+    """PEFT's low-rank product beside a linear layer, which rests (peft/tuners/lora/layer.py, without dropout)."""
+
+    def __init__(self, base, a, b, settings):
+        super().__init__()
+        self.base, self.a, self.b = base, torch.nn.Parameter(a.double()), torch.nn.Parameter(b.double())
+        rank = settings["r"] ** 0.5 if settings["use_rslora"] else settings["r"]
+        self.scaling = settings["lora_alpha"] / rank
+
+    def forward(self, x):
+        return self.base(x) + (x @ self.a.T) @ self.b.T * self.scaling
+
+
+def adapt(model, folder):
+    settings = json.loads((folder / "adapter_config.json").read_text())
+    tensors = load_file(folder / "adapter_model.safetensors")
+    model.requires_grad_(False)
+    end = ".lora_A.weight"
+    for name in [name for name in tensors if name.endswith(end)]:
+        path = name.removesuffix(end).removeprefix("base_model.model.")
+        outer, _, inner = path.rpartition(".")
+        module = model.get_submodule(outer)
+        b = tensors[name.replace("lora_A", "lora_B")]
+        setattr(module, inner, Lora(getattr(module, inner), tensors[name], b, settings))
+
+
+def texts_of(batch):
+    """The texts of packed rows, each alone: they begin where positions do. Padding is a text without targets."""
+    for ids, positions, targets in zip(batch["ids"], batch["positions"], batch["targets"], strict=True):
+        starts = [*(positions == 0).nonzero().flatten().tolist(), len(ids)]
+        for first, last in zip(starts, starts[1:]):
+            if (targets[first:last] >= 0).any():
+                yield {"ids": ids[None, first:last], "targets": targets[None, first:last]}
+
+
 def losses_of(folder, name, settings):
     """The mean loss over all targets of an iteration's batches, before each update."""
-    config = AutoConfig.from_pretrained(folder / "fixtures" / name)
-    weights = load_file(folder / "fixtures" / name / "model.safetensors")
-    model = build(config, config.architectures[0], weights)
+    base = folder / "fixtures" / settings["base"]
+    config = AutoConfig.from_pretrained(base)
+    model = build(config, config.architectures[0], load_file(base / "model.safetensors"))
+    adapter = folder / "trainings" / f"{name}.adapter"
+    if adapter.exists():
+        adapt(model, adapter)
     batches = load_file(folder / "trainings" / f"{name}.batches.safetensors")
     decayed = [p for p in model.parameters() if p.requires_grad and p.dim() >= 2]
     plain = [p for p in model.parameters() if p.requires_grad and p.dim() < 2]
@@ -40,8 +78,11 @@ def losses_of(folder, name, settings):
                  for i in range(settings["accumulate"])]
         targets = sum((batch["targets"] >= 0).sum() for batch in micro)
         loss = 0
+        if "positions" in micro[0]:
+            micro = [text for batch in micro for text in texts_of(batch)]
         for batch in micro:
-            logits = model(**{names[key]: value for key, value in batch.items() if key in names}).logits
+            with precision(torch.float64):
+                logits = model(**{names[key]: value for key, value in batch.items() if key in names}).logits
             loss = loss + F.cross_entropy(logits.flatten(0, -2), batch["targets"].flatten(), reduction="sum",
                                           label_smoothing=settings["label_smoothing"]) / targets
         adamw.zero_grad()

@@ -107,7 +107,7 @@ void bench_training(const BenchFlags& flags, Backend& backend, const Model& mode
 /// Of the parameters in the types they are stored in.
 std::string parameter_bytes_text(const Model& model) {
   int64_t bytes = 0;
-  for (const ParameterSpec& p : model.parameters) bytes += p.shape.elements() * size_of(p.dtype);
+  for (const ParameterSpec& p : model.parameters) bytes += p.stored().bytes();
   return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
@@ -115,11 +115,11 @@ std::string parameter_bytes_text(const Model& model) {
 
 void bench_model(const BenchFlags& flags) {
   const Model model = model_or_shape(flags.model);
-  const DType dtype = float_type(flags.dtype);
+  const DType dtype = weight_type(flags.dtype);
   check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
   auto backend = open_backend(flags.common);
   Model stored = model;
-  if (is_half(dtype)) store_weights_as(stored, dtype);
+  if (dtype != DType::f32) store_weights_as(stored, dtype);
   std::string size = parameter_bytes_text(stored);
   const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
   const bool json = flags.output == "json";

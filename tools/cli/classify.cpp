@@ -7,6 +7,7 @@
 #include "models/data/lines.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
+#include "models/model_files.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
@@ -35,7 +36,7 @@ void classify(const TextsFlags& flags) {
   const Model model = load_model(folder);
   check(model.task == Task::classify, "{} is a {} model that gives no class of a text; train one with --labels",
         flags.model, model.family);
-  const std::vector<std::string> names = classes_of(JsonObject::load(folder / "config.json"), 2);
+  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 2);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
   const std::vector<std::string> lines = flags.text ? std::vector{*flags.text} : read_lines("-");
   const int64_t most = model.context > 0 ? model.context : usual_positions;

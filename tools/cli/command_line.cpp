@@ -47,6 +47,17 @@ void add_dtype(CLI::App& command, std::string& dtype, const char* help) {
   command.add_option("--dtype", dtype, help)->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
 }
 
+std::vector<std::string> weight_types() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < dtype_count; ++i)
+    if (const auto type = static_cast<DType>(i); type != DType::i32) names.emplace_back(name_of(type));
+  return names;
+}
+
+void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help) {
+  command.add_option("--dtype", dtype, help)->check(CLI::IsMember(weight_types()))->capture_default_str();
+}
+
 void add_stride(CLI::App& command, int64_t& stride) {
   command
       .add_option("--stride", stride,

@@ -56,6 +56,8 @@ struct TrainFlags {
   int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";
+  std::string lora;     ///< see lora_flag(); empty: all parameters are trained
+  std::string weights;  ///< type of frozen ones; empty: --dtype's or that of the files
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
@@ -77,6 +79,7 @@ struct TrainFlags {
 struct GenerateFlags {
   CommonFlags common;
   std::string model, prompt;
+  std::string adapter;  ///< folder; empty: none
   std::string dtype = "f32";
   int64_t tokens = 200;
   int64_t seed = -1;
@@ -126,6 +129,8 @@ struct AttentionFlags {
 
 struct ConvertFlags {
   std::string model, out;
+  std::string weights;  ///< of a GGUF file; empty: f32
+  std::string adapter;  ///< folder of the adapter to be merged; empty: none
   bool quiet = false;
 };
 

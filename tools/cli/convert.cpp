@@ -1,11 +1,18 @@
-// `vkformer convert`: a model folder of any shape as one with f32 weights and today's keys, as transformers loads it.
+// `vkformer convert`: a model folder of any shape, or a GGUF file, as a folder with f32 weights and today's keys, as
+// transformers loads it; or as a GGUF file with weights of any type.
+
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
+#include "models/gguf/gguf_export.h"
+#include "models/model_files.h"
+#include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -28,20 +35,33 @@ constexpr const char* companions[] = {"generation_config.json",
                                       "source.spm",
                                       "target.spm"};
 
-}  // namespace
+/// The files of a folder that a GGUF file stands for.
+void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
+  if (has_model_json(gguf, "tokenizer.json"))
+    write_tokenizer_files(out, load_model_json(gguf, "tokenizer.json").value().dump() + '\n',
+                          load_model_json(gguf, "tokenizer_config.json").value());
+  const JsonObject config = load_model_json(gguf, "config.json");
+  nlohmann::json generation = nlohmann::json::object();
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"})
+    if (config.has(key)) generation[key] = config.value()[key];
+  if (!generation.empty()) write_json(out / "generation_config.json", generation);
+}
 
-void convert(const ConvertFlags& flags) {
-  const fs::path folder = resolve_model_folder(flags.model), out = flags.out;
-  const Model model = load_model(folder);
-  const Weights weights(model.parameters, folder);
+void write_folder(const ConvertFlags& flags, const fs::path& given, const Model& model, const Weights& weights,
+                  const Weights::Change& change) {
+  const fs::path out = flags.out;
   const bool existed = fs::exists(out);
   check(!existed || (fs::is_directory(out) && fs::is_empty(out)), "'{}' is not an empty folder; give a new one",
         out.string());
   fs::create_directories(out);
   try {
-    save_weights(weights, out / "model.safetensors", flags.quiet);
-    for (const char* name : companions)
-      if (fs::exists(folder / name)) fs::copy_file(folder / name, out / name);
+    save_weights(weights, out / "model.safetensors", flags.quiet, change);
+    if (is_gguf(given)) {
+      write_gguf_companions(given, out);
+    } else {
+      for (const char* name : companions)
+        if (fs::exists(given / name)) fs::copy_file(given / name, out / name);
+    }
     write_json(out / "config.json", *model.config);
   } catch (...) {
     std::error_code ignored;  // the first error is the one to tell
@@ -49,6 +69,33 @@ void convert(const ConvertFlags& flags) {
     if (!existed) fs::remove(out, ignored);
     throw;
   }
+}
+
+}  // namespace
+
+void convert(const ConvertFlags& flags) {
+  const fs::path given = resolve_model_folder(flags.model);
+  const bool to_gguf = is_gguf(flags.out);
+  if (!flags.weights.empty() && !to_gguf) throw UsageError("--weights is about GGUF files; give a new one, NAME.gguf");
+  const Model model = load_model(given);
+  const Weights weights(model.parameters, given);
+  if (!to_gguf) {
+    const auto adapter = open_adapter(flags.adapter);
+    Model adapted = model;
+    if (adapter) adapter->adapt(adapted);
+    return write_folder(flags, given, model, weights, [&](const ParameterSpec& parameter, std::span<float> values) {
+      if (adapter) adapter->merge(adapted, parameter, values);
+    });
+  }
+  if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");
+  check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
+  const Mixture mixture(flags.weights.empty() ? "f32" : flags.weights);
+  std::vector<std::string> dropped;
+  with_weights_bar(weights, flags.quiet, [&](const LoadProgress& progress) {
+    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, progress);
+  });
+  if (!dropped.empty() && !flags.quiet)
+    say("left out, for GGUF files have no place for them: {}", fmt::join(dropped, ", "));
 }
 
 }  // namespace vkformer

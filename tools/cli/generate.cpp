@@ -17,7 +17,8 @@ namespace vkformer {
 
 void generate(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates(), "this {} model does not write text", model.family);
   const PromptText tokenizer(folder);
   const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
@@ -35,7 +36,7 @@ void generate(const GenerateFlags& flags) {
     tune_generation(*backend, model, {}, std::span(&length, 1), tuning, observer);
   });
   Generator generator(*backend, model, {.choices = search->choices()});
-  load_weights(weights, generator.store(), flags.common.quiet);
+  load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
 
   const auto continuation = tokenizer.stream(prompt);
   std::string text = flags.prompt;

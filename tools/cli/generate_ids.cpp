@@ -60,8 +60,10 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const Pr
   if (json) print("{}\n", rows.dump(1));
 }
 
-void search(const GenerateFlags& flags, const std::filesystem::path& folder, const Model& model,
-            std::vector<std::vector<int32_t>> given, const PromptText* tokenizer) {
+void search(const GenerateFlags& flags, const std::filesystem::path& folder, std::vector<std::vector<int32_t>> given,
+            const PromptText* tokenizer) {
+  const auto adapter = open_adapter(flags.adapter);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
   if (tokenizer && model.has_encoder())
     for (const int32_t id : tokenizer->ends_beside(given.front())) config.eos_token_ids.push_back(id);
@@ -77,7 +79,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, con
     tune_generation(*backend, model, prepared.shape, std::span(&prompt, 1), tuning, observer);
   });
   Generator generator(*backend, model, prepared.shape);
-  load_weights(weights, generator.store(), flags.common.quiet);
+  load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
   run_search(generator, prepared);
   print_results(prepared.search->results(), tokenizer ? &tokenizer->target() : nullptr, config, flags.common.json);
   if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
@@ -93,17 +95,15 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, con
 
 void generate_ids(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
   std::vector<std::vector<int32_t>> given;
   for (const std::string& text : flags.ids) given.push_back(parse_ids(text));
-  search(flags, folder, model, std::move(given), nullptr);
+  search(flags, folder, std::move(given), nullptr);
 }
 
 void search_text(const GenerateFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
   const PromptText tokenizer(folder);
-  search(flags, folder, model, {tokenizer.encode(flags.prompt)}, &tokenizer);
+  search(flags, folder, {tokenizer.encode(flags.prompt)}, &tokenizer);
 }
 
 }  // namespace vkformer

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "models/model_files.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
@@ -55,7 +56,7 @@ std::string taken_from(const GenerationSource& source, const GenerateFlags& flag
 /// Where a folder has no generation_config.json: what the tokenizer's own kind of model says of itself.
 GenerationSource source_of(const std::filesystem::path& folder, const GenerateFlags& flags, bool drawn,
                            const PromptText* tokenizer) {
-  const bool own_file = std::filesystem::exists(folder / "generation_config.json");
+  const bool own_file = has_model_json(folder, "generation_config.json");
   // The config of a model of characters or bytes may have been another's, end ids and all.
   const bool characters = tokenizer && !tokenizer->has_end();
   GenerationSource source = own_file || !characters ? find_generation_source(folder)

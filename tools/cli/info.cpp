@@ -7,6 +7,7 @@
 
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
+#include "models/model_files.h"
 #include "models/parameters.h"
 #include "models/training/trainer.h"
 #include "runtime/check.h"
@@ -40,6 +41,9 @@ const std::vector<SizeRow> size_rows = {
     {"feed-forward", {"intermediate_size", "n_inner", "d_ff", "d_inner", "hidden_dim"}},
     {"encoder feed-forward", {"encoder_ffn_dim"}},
     {"decoder feed-forward", {"decoder_ffn_dim"}},
+    {"experts", {"num_local_experts", "num_experts"}},
+    {"experts of a token", {"num_experts_per_tok"}},
+    {"feed-forward of an expert", {"moe_intermediate_size"}},
     {"vocabulary", {"vocab_size"}},
     {"context", {"max_position_embeddings", "n_positions"}}};
 
@@ -73,18 +77,18 @@ ordered_json describe_config(const JsonObject& config) {
   return out;
 }
 
-ordered_json describe_files(const WeightFiles& files) {
-  std::map<FileDType, std::pair<int64_t, int64_t>> types;  // elements and bytes
-  for (const WeightFiles::Tensor& tensor : files.tensors()) {
-    types[tensor.entry->dtype].first += tensor.entry->elements();
-    types[tensor.entry->dtype].second += static_cast<int64_t>(tensor.entry->bytes.size());
+ordered_json describe_files(const WeightSource& files) {
+  std::map<std::string_view, std::pair<int64_t, int64_t>> types;  // elements and bytes
+  for (const auto& tensor : files.tensors()) {
+    types[tensor->type()].first += tensor->elements();
+    types[tensor->type()].second += static_cast<int64_t>(tensor->bytes());
   }
   ordered_json out = {{"path", files.name()},
-                      {"shards", files.files().size()},
+                      {"shards", files.file_count()},
                       {"bytes", files.bytes()},
                       {"tensors", files.tensors().size()}};
   for (const auto& [type, sums] : types)
-    out["types"][std::string(name_of(type))] = {{"elements", sums.first}, {"bytes", sums.second}};
+    out["types"][std::string(type)] = {{"elements", sums.first}, {"bytes", sums.second}};
   return out;
 }
 
@@ -205,13 +209,14 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
 
 void info(InfoFlags flags) {
   const fs::path given = flags.model;
-  const fs::path folder = fs::is_regular_file(given) ? fs::path() : resolve_model_folder(given);
-  const JsonObject config = JsonObject::load(folder.empty() ? given : folder / "config.json");
+  const bool only_config = fs::is_regular_file(given) && !is_gguf(given);
+  const fs::path folder = only_config ? fs::path() : resolve_model_folder(given);
+  const JsonObject config = only_config ? JsonObject::load(given) : load_model_json(folder, "config.json");
   ordered_json out = describe_config(config);
   out["supported"] = false;
   std::string reason;
   try {
-    if (!folder.empty()) out["files"] = describe_files(WeightFiles(folder));
+    if (!folder.empty()) out["files"] = describe_files(*open_weights(folder));
     describe_model(out, config, folder, flags);
   } catch (const UsageError&) {
     throw;

@@ -6,6 +6,7 @@
 
 #include "models/families/registry.h"
 #include "models/generation/stored_weights.h"
+#include "models/model_files.h"
 #include "models/parameters.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
@@ -16,41 +17,49 @@
 namespace vkformer {
 
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
-  check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder or a run folder",
+  if (std::filesystem::is_regular_file(given) && is_gguf(given)) return given;
+  check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.string());
   if (std::filesystem::exists(given / "config.json")) return given;
   const auto latest = latest_checkpoint(given);
+  const std::filesystem::path& folder = latest.value_or(given);
+  check(!is_adapter_folder(folder), "'{}' holds an adapter and no model; give its model, and this folder by --adapter",
+        given.string());
   check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
   return *latest;
 }
 
-Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype) {
+std::unique_ptr<AdapterFiles> open_adapter(const std::string& given) {
+  if (given.empty()) return nullptr;
+  const auto latest = is_adapter_folder(given) ? std::nullopt : latest_checkpoint(given);
+  return std::make_unique<AdapterFiles>(latest.value_or(given));
+}
+
+Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
   Model model = load_model(folder);
-  if (is_half(float_type(dtype))) store_weights_as(model, float_type(dtype));
+  if (const DType type = weight_type(dtype); type != DType::f32) store_weights_as(model, type);
+  if (adapter) adapter->adapt(model);
   return model;
 }
 
 Model model_or_shape(const std::string& text) {
-  if (std::filesystem::is_directory(text))
-    return make_model(JsonObject::load(resolve_model_folder(text) / "config.json"));
+  if (std::filesystem::is_directory(text) || (std::filesystem::exists(text) && is_gguf(text)))
+    return make_model(load_model_json(resolve_model_folder(text), "config.json"));
   if (std::filesystem::exists(text)) return make_model(JsonObject::load(text));
   long long layers = 0, width = 0, heads = 0, vocabulary = 50257, context = 1024;
   int used = 0;
   const int fields = std::sscanf(text.c_str(), "%lldx%lldx%lld%n:%lld%n:%lld%n", &layers, &width, &heads, &used,
                                  &vocabulary, &used, &context, &used);
   if (fields < 3 || static_cast<size_t>(used) != text.size())
-    throw UsageError(
-        fmt::format("{} is neither a folder, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
+    throw UsageError(fmt::format(
+        "{} is neither a folder, nor a .gguf, nor a config.json, nor a shape like 12x768x12:50257:1024", text));
   const nlohmann::json config = {{"model_type", "gpt2"}, {"n_layer", layers},        {"n_embd", width},
                                  {"n_head", heads},      {"vocab_size", vocabulary}, {"n_positions", context},
                                  {"embd_pdrop", 0},      {"attn_pdrop", 0},          {"resid_pdrop", 0}};
   return make_model(JsonObject::parse(config.dump(), text));
 }
 
-namespace {
-
-/// Runs `work` with a bar, and says which tensors are not what the config asks for.
-void with_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work) {
+void with_weights_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work) {
   constexpr int64_t mebibyte = 1 << 20;
   constexpr double patience = 0.5;  // seconds
   Progress bar(static_cast<int64_t>(weights.files().bytes()) / mebibyte + 1, quiet, patience);
@@ -62,10 +71,13 @@ void with_bar(const Weights& weights, bool quiet, const std::function<void(const
     say("at their start values, for the files have none that fit: {}", fmt::join(weights.absent(), ", "));
 }
 
-}  // namespace
-
 void load_weights(const Weights& weights, Store& store, bool quiet) {
-  with_bar(weights, quiet, [&](const LoadProgress& progress) { weights.load(store, progress); });
+  with_weights_bar(weights, quiet, [&](const LoadProgress& progress) { weights.load(store, progress); });
+}
+
+void load_weights(const Weights& weights, const Model& model, const AdapterFiles* adapter, Store& store, bool quiet) {
+  load_weights(weights, store, quiet);
+  if (adapter) adapter->load(store, model);
 }
 
 std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet) {
@@ -77,8 +89,9 @@ std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const We
   return store;
 }
 
-void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet) {
-  with_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress); });
+void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet,
+                  const Weights::Change& change) {
+  with_weights_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress, change); });
 }
 
 std::string skipped_line(const std::vector<std::string>& extra) {

@@ -1,17 +1,24 @@
 #pragma once
-// A model on the command line: a Hugging Face folder, or a run folder (then its latest checkpoint).
+// A model on the command line: a Hugging Face folder, a run folder (then its latest checkpoint), or a GGUF file.
 
 #include <filesystem>
 
+#include "models/adapters/adapter_files.h"
 #include "models/weights.h"
 
 namespace vkformer {
 
-/// The folder that holds config.json. Throws Error when there is none.
+/// The folder that holds config.json, or the GGUF file (see models/model_files.h). Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
-/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "bf16").
-Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype);
+/// The adapter in a folder, or in a run folder's latest checkpoint; nullptr for an empty name. Throws Error when there
+/// is none.
+std::unique_ptr<AdapterFiles> open_adapter(const std::string& given);
+
+/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "q8_0", ..), with an adapter if there is
+/// one.
+Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,
+                        const AdapterFiles* adapter = nullptr);
 
 /// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as
 /// "4x128x4:65:64" (without dropout). Throws UsageError for anything else.
@@ -20,10 +27,15 @@ Model model_or_shape(const std::string& text);
 /// Loads a model's parameters, with a bar on a terminal when that takes long. Unless quiet, says on stderr, in a line
 /// each, which tensors of the files are skipped and which parameters they leave out.
 void load_weights(const Weights& weights, Store& store, bool quiet);
+/// The same, and the adapter that the model was given.
+void load_weights(const Weights& weights, const Model& model, const AdapterFiles* adapter, Store& store, bool quiet);
 /// A store of a model's constants and loaded parameters.
 std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet);
+/// Runs `work`, which reads the weights, with the same bar and lines.
+void with_weights_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work);
 /// The same for Weights::save().
-void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet);
+void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet,
+                  const Weights::Change& change = {});
 /// "skipped 2 tensors the model does not use: a, b"; "" when there are none.
 std::string skipped_line(const std::vector<std::string>& extra);
 

@@ -28,14 +28,14 @@ std::vector<ProgramRow> make_model_pipelines(Backend& backend, const Model& mode
                                              const PipelinesFlags& flags) {
   std::vector<ProgramRow> programs;
   if (flags.batch > 0) {
-    const TrainingPlan plan =
-        plan_training(model, {.products = dtype}, {usual_batch(model, flags.batch, flags.context)}, backend);
+    const TrainingPlan plan = plan_training(model, {.products = float_type(name_of(dtype))},
+                                            {usual_batch(model, flags.batch, flags.context)}, backend);
     for (const TrainingPlan::PlannedProgram& program : plan.programs)
       programs.push_back({program.name, backend.make_pipelines(program.graph, plan.layout)});
   }
   if (!model.generates()) return programs;
   Model stored = model;
-  if (is_half(dtype)) store_weights_as(stored, dtype);
+  if (dtype != DType::f32) store_weights_as(stored, dtype);
   const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
   const GenerationPlan plan = plan_generation(stored, {.capacity = flags.context}, blocks);
   for (const GenerationProgram& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
@@ -123,7 +123,7 @@ void pipelines(const PipelinesFlags& flags) {
   for (const std::string& text : flags.models) {
     const Model model = model_or_shape(text);
     for (const std::string& dtype : flags.dtypes)
-      for (ProgramRow& row : make_model_pipelines(*backend, model, float_type(dtype), flags)) {
+      for (ProgramRow& row : make_model_pipelines(*backend, model, weight_type(dtype), flags)) {
         row.name = fmt::format("{} {} {}", text, dtype, row.name);
         programs.push_back(std::move(row));
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/model_files.h"
 #include "models/text/sentinels.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -9,9 +10,9 @@
 
 namespace vkformer {
 
-PromptText::PromptText(const std::filesystem::path& folder) : PromptText(JsonObject::load(folder / "tokenizer.json")) {
-  if (std::filesystem::exists(folder / target_tokenizer_file))
-    target_ = std::make_shared<PromptText>(PromptText(JsonObject::load(folder / target_tokenizer_file)));
+PromptText::PromptText(const std::filesystem::path& folder) : PromptText(load_model_json(folder, "tokenizer.json")) {
+  if (has_model_json(folder, target_tokenizer_file))
+    target_ = std::make_shared<PromptText>(PromptText(load_model_json(folder, target_tokenizer_file)));
 }
 
 PromptText::PromptText(const JsonObject& file) {

@@ -6,6 +6,7 @@
 #include "models/data/lines.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
+#include "models/model_files.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
@@ -39,7 +40,7 @@ void tag(const TextsFlags& flags) {
   const Model model = load_model(folder);
   check(model.task == Task::tag, "{} is a {} model that gives no tags of words; train one with --tags", flags.model,
         model.family);
-  const std::vector<std::string> names = classes_of(JsonObject::load(folder / "config.json"), 1);
+  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
   const std::vector<std::string> lines = flags.text ? split_lines(*flags.text, "the text") : read_lines("-");
   const int64_t most = model.context > 0 ? model.context : usual_positions;

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
+#include "models/generation/stored_weights.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/cli/job_kinds.h"
+#include "tools/cli/lora_flag.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -23,7 +25,7 @@ std::string config_file(const TrainFlags& flags) {
 }
 
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
-  if (!checkpoint.empty()) {
+  if (!checkpoint.empty() && flags.lora.empty()) {
     Model model = make_model(JsonObject::load(checkpoint / "config.json"));
     if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
     return model;
@@ -86,10 +88,42 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
   return flags.resume ? *latest : std::filesystem::path();
 }
 
+/// The type that a folder's weights are kept in when nothing else is asked for: that of most of them.
+DType type_of_most(const WeightSource& files) {
+  uint64_t bytes = 0;
+  std::map<std::string_view, uint64_t> of_type;
+  for (const auto& tensor : files.tensors())
+    bytes = std::max(bytes, of_type[tensor->type()] += tensor->bytes());
+  for (const auto& [from, to] : {std::pair{"F16", DType::f16}, {"BF16", DType::bf16}})
+    if (of_type.contains(from) && of_type[from] == bytes) return to;
+  return DType::f32;
+}
+
+/// Freezes the model, keeps its weights in the type asked for, or of the files, and gives it the adapter of --lora.
+void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const std::string& base) {
+  const LoraFlag lora = lora_flag(flags.lora);
+  check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
+  const DType products = flags.settings.products;
+  const DType kept = !flags.weights.empty() ? float_type(flags.weights) : is_half(products) ? products : of_files;
+  check(!is_half(products) || !is_half(kept) || products == kept,
+        "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
+  if (is_half(kept)) store_weights_as(model, kept);
+  adapt(model, lora.config, modules_of_targets(model, lora.targets), base);
+}
+
+/// The same for the folder that a run starts from, whose weights these are.
+Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
+  const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
+  Weights weights(model.parameters, folder);
+  add_adapter(flags, model, type_of_most(weights.files()), folder.string());
+  if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
+  return weights;
+}
+
 /// `--plan` without files: the vocabulary is the config's.
 void plan_config(const TrainFlags& flags) {
-  const Model model =
-      model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
+  Model model = model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
+  if (!flags.lora.empty()) add_adapter(flags, model, DType::f32, flags.config);
   const auto backend = open_backend(flags.common);
   print_dry_run(plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, *backend),
                 *backend, flags.common.json);
@@ -125,12 +159,34 @@ void check_metric(const TrainFlags& flags, const TrainJob& job) {
         known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
+/// ", 12288 of them trained, the others kept as bf16"
+std::string adapter_text(const Model& model) {
+  if (!model.adapter) return "";
+  int64_t trained = 0;
+  DType kept = DType::f32;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (parameter.adapter) trained += parameter.shape.elements();
+    if (is_half(parameter.dtype)) kept = parameter.dtype;
+  }
+  return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
+}
+
+/// What no folder has loaded begins as its family, or LoRA, says.
+void initialize_others(Store& store, const Model& model, bool loaded, uint32_t seed) {
+  for (const ParameterSpec& parameter : model.parameters)
+    if (!loaded || parameter.adapter) store.write(parameter.name, start_values(parameter, seed));
+}
+
 void check_flags(const TrainFlags& flags) {
   if (flags.out.empty() && !flags.plan)
     throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
   const JobKind* kind = kind_of_flags(flags);
   if (kind != nullptr) check_options(*kind, flags.given);
   if (flags.resume) return;
+  if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
+  if (flags.lora.empty() && !flags.weights.empty()) throw UsageError("--weights is for frozen weights, with --lora");
+  if (!flags.lora.empty() && (flags.average > 1 || flags.average_best > 0))
+    throw UsageError("--average and --average-best do not go with --lora; --moving-average does");
   if (flags.config.empty() == flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");
   if (kind == nullptr) throw UsageError(fmt::format("train needs files: {}", options_of_kinds()));
 }
@@ -161,16 +217,20 @@ void train(TrainFlags flags) {
         (flags.epochs * job.data->epoch() + flags.settings.accumulate - 1) / flags.settings.accumulate;
   check_metric(flags, job);
   // Throw before anything is allocated.
-  if (flags.resume) Weights(model.parameters, checkpoint);
   std::optional<Weights> start;
-  if (!flags.from.empty() && !flags.resume) start.emplace(model.parameters, resolve_model_folder(flags.from));
+  if (!flags.lora.empty())
+    start.emplace(adapt_folder(flags, *job.model, state));
+  else if (flags.resume)
+    Weights(model.parameters, checkpoint);
+  else if (!flags.from.empty())
+    start.emplace(model.parameters, resolve_model_folder(flags.from));
   flags.settings.width = width_of(model);
 
   auto backend = open_backend(flags.common);
   const bool talk = !flags.common.quiet && !flags.common.json;
   if (talk)
-    print("{}: {} layers, {} parameters, vocabulary {}; {}\n", model.family, model.layers, model.parameter_count(),
-          model.vocabulary, job.summary);
+    print("{}: {} layers, {} parameters{}, vocabulary {}; {}\n", model.family, model.layers, model.parameter_count(),
+          adapter_text(model), model.vocabulary, job.summary);
   const auto plan_run = [&] { return plan_training(model, flags.settings, job.data->shapes(), *backend); };
   TrainingPlan plan = plan_run();
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
@@ -184,12 +244,12 @@ void train(TrainFlags flags) {
   if (talk) print_plan(plan, *backend);
   check_fits(plan, backend->facts());
   Trainer trainer(*backend, std::move(plan));
+  if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   if (flags.resume) {
     trainer.load(checkpoint);
     if (talk) print("resumed at iteration {}\n", state.iteration);
   } else {
-    initialize(trainer.store(), model.parameters, flags.settings.seed);
-    if (start) load_weights(*start, trainer.store(), flags.common.quiet);
+    initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
   }
   TrainRun(flags, job, *backend, trainer, state).train();
   ProfileReport profile(*backend, flags.common);

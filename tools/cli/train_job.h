@@ -50,6 +50,8 @@ void set_context(TrainFlags& flags, const Model& model);
 TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder-decoder on pairs of lines, of sub-words that both sides share.
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A causal model on prompts and completions, texts or talks. Sets the flags' context and batch where they have none.
+TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
 TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder on lines of a text, some of whose tokens are masked. Sets the flags' context and batch where they have

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/training/average.h"
+#include "models/training/trained_files.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/cli/output.h"
@@ -187,7 +188,7 @@ void TrainRun::keep_if_best(const nlohmann::json& row) {
   const auto value = row[key].get<double>();
   const auto write = [&](const std::filesystem::path& folder) {
     write_model(folder, job_);
-    save_parameters(trainer_.store(), job_.model->parameters, folder / "model.safetensors");
+    save_trained(trainer_.store(), *job_.model, folder);
   };
   best_->take(state_.iteration, value, write);
   if (good_) good_->take(state_.iteration, value, write);
@@ -206,7 +207,7 @@ void TrainRun::average() {
   const auto folder = writer.commit(state_.iteration, [&](const std::filesystem::path& unfinished) {
     write_model(unfinished, job_);
     if (moving)
-      save_parameters(trainer_.store(), parameters, unfinished / "model.safetensors");
+      save_trained(trainer_.store(), *job_.model, unfinished);
     else
       average_weights(folders, parameters, unfinished / "model.safetensors");
   });

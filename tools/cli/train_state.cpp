@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/adapters/lora.h"
 #include "runtime/check.h"
+#include "runtime/files/weight_files.h"
 
 namespace vkformer {
 
@@ -36,6 +38,9 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("seed", s.seed, 0);
   visit("checkpoint_activations", s.checkpoint_activations, 0);
   visit("dtype", f.dtype, 0);
+  visit("lora", f.lora, 0);
+  visit("weights", f.weights, 0);
+  visit("dropout", f.dropout, -1);
   visit("loss_scale", s.loss_scale, 0);
   visit("validation_fraction", f.validation_fraction, 0);
   visit("evaluate_every", f.evaluate_every, 1);
@@ -63,7 +68,15 @@ nlohmann::json settings_of(TrainFlags& flags) {
   return settings;
 }
 
+std::string base_print(const std::filesystem::path& folder) {
+  std::string print = content_print(MappedFile(folder / "config.json").text());
+  const WeightFiles weights(folder);
+  for (const SafetensorsFile& file : weights.files()) print += '+' + content_print(MappedFile(file.name()).text());
+  return print;
+}
+
 void write_model(const std::filesystem::path& folder, const TrainJob& job) {
+  if (job.model->adapter) return job.write_text(folder);  // the config is the base model's
   nlohmann::json config = *job.model->config;
   config.update(job.ids);
   write_json(folder / "config.json", config);
@@ -80,15 +93,17 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
         trainer.save(folder);
         nlohmann::json files;
         for (const RunFile& file : state.files) files[file.role] = {{"path", file.path}, {"fingerprint", file.print}};
-        write_json(folder / "state.json",
-                   {{"iteration", state.iteration}, {"files", files}, {"settings", settings_of(flags)}});
+        nlohmann::json content = {{"iteration", state.iteration}, {"files", files}, {"settings", settings_of(flags)}};
+        if (job.model->adapter)
+          content["base"] = {{"path", job.model->adapter->base}, {"fingerprint", state.base_print}};
+        write_json(folder / "state.json", content);
       },
       CheckpointWriter::Older::keep);
 }
 
 RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
   for (const char* option : {"--dropout", "--bytes", "--tokenizer", "--target-tokenizer", "--apart", "--tokenizer-kind",
-                             "--vocabulary", "--from", "config", "--moving-average"})
+                             "--vocabulary", "--from", "config", "--moving-average", "--lora", "--weights"})
     if (flags.given.contains(option))
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");
@@ -106,11 +121,17 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
       value = static_cast<T>(integer_or(settings, name, int64_t{value}, least,
                                         std::is_same_v<T, uint32_t> ? int64_t{UINT32_MAX} : most_counted));
   });
-  RunState state{require_integer(json, "iteration", 0, most_counted), {}};
+  RunState state{require_integer(json, "iteration", 0, most_counted), {}, {}};
   const JsonObject files = require_object(json, "files");
   for (const auto& [role, value] : files.value().items()) {
     const JsonObject file = require_object(files, role);
     state.files.push_back({role, require_string(file, "path"), require_string(file, "fingerprint")});
+  }
+  if (!flags.lora.empty()) {
+    const JsonObject base = require_object(json, "base");
+    flags.from = require_string(base, "path");
+    state.base_print = require_string(base, "fingerprint");
+    check(base_print(flags.from) == state.base_print, "{} is not the model this adapter was begun on", flags.from);
   }
   return state;
 }

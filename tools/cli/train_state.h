@@ -11,7 +11,11 @@ namespace vkformer {
 struct RunState {
   int64_t iteration = 0;
   std::vector<RunFile> files;
+  std::string base_print;  ///< of an adapter's run: base_print() of the folder it starts from
 };
+
+/// Tells the weights and config of one model folder from those of another.
+std::string base_print(const std::filesystem::path& folder);
 
 /// The settings of a run, as state.json has them.
 nlohmann::json settings_of(TrainFlags& flags);

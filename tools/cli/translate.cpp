@@ -42,7 +42,8 @@ void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const s
 
 void translate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use generate", flags.model,
         model.family);
   const PromptText tokenizer(folder);
@@ -71,7 +72,7 @@ void translate(GenerateFlags flags) {
   search.run(
       *backend, model,
       [&](Store& store) {
-        load_weights(weights, store, quiet);
+        load_weights(weights, model, adapter.get(), store, quiet);
         quiet = true;  // what it says is said once
       },
       sources,

@@ -112,7 +112,7 @@ std::optional<Roof> roof_of(const Backend& backend) { return backend.tuning() ? 
 
 void tune(const TuneFlags& flags) {
   const Model model = model_or_shape(flags.model);
-  const DType dtype = float_type(flags.dtype);
+  const DType dtype = weight_type(flags.dtype);
   auto backend = open_backend(flags.common, {}, true);
   const auto file = tuning_file(flags.common, backend->facts());
   Watch watch(flags.common.quiet);
@@ -129,13 +129,14 @@ void tune(const TuneFlags& flags) {
   });
   if (flags.batch > 0) {
     const BatchShape shape = usual_batch(model, flags.batch, flags.context);
-    tune_training(*backend,
-                  plan_training(model, {.accumulate = flags.accumulate, .products = dtype}, {shape}, *backend),
-                  measured, observer);
+    tune_training(
+        *backend,
+        plan_training(model, {.accumulate = flags.accumulate, .products = float_type(flags.dtype)}, {shape}, *backend),
+        measured, observer);
   }
   if (model.generates()) {
     Model stored = model;
-    if (is_half(dtype)) store_weights_as(stored, dtype);
+    if (dtype != DType::f32) store_weights_as(stored, dtype);
     tune_generation(*backend, stored, {.capacity = flags.context}, flags.prompts, measured, observer);
   }
   print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(), gain * 1e3);

@@ -90,7 +90,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->capture_default_str();
-  add_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
+  add_weight_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -128,7 +128,7 @@ void add_tune(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_dtype(*command, flags->dtype, "as for generate and train");
+  add_weight_dtype(*command, flags->dtype, "as for generate and train");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
   command->add_option("--accumulate", flags->accumulate, "micro-batches of an iteration")
@@ -149,7 +149,7 @@ void add_pipelines(CLI::App& app) {
   command->add_option("models", flags->models,
                       "models whose kernels to compile: folder, config.json, or a GPT-2 shape as for bench");
   command->add_option("--dtype", flags->dtypes, "as for generate and train; each model in each of them")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->check(CLI::IsMember(weight_types()))
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)

@@ -1,5 +1,6 @@
 // What the verbs that work with one model can be asked for.
 
+#include "models/gguf/mixture.h"
 #include "tools/cli/verbs.h"
 
 namespace vkformer {
@@ -7,7 +8,11 @@ namespace vkformer {
 namespace {
 
 void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
-  add_dtype(command, flags.dtype, "of the weights in the device's memory");
+  add_weight_dtype(command, flags.dtype, "of the weights in the device's memory");
+}
+
+void add_adapter(CLI::App& command, std::string& folder) {
+  command.add_option("--adapter", folder, "an adapter (PEFT's folder, or a run's) of this model")->type_name("FOLDER");
 }
 
 void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
@@ -28,6 +33,7 @@ void add_translate(CLI::App& app) {
   command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin");
   command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
   add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
   add_beam_flags(*command, *flags);
   command->add_option("--n-best,--return", flags->returned, "hypotheses of each line to print, with their scores")
       ->check(CLI::Range(1, 1024));
@@ -121,6 +127,7 @@ void add_generate(CLI::App& app) {
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
                                             "the text to continue, or for an encoder-decoder the source text");
   add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
@@ -187,10 +194,19 @@ void add_info(CLI::App& app) {
 void add_convert(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
   CLI::App* command =
-      app.add_subcommand("convert", "write a model (sharded, f16 or bf16 too) as one folder with f32 weights");
+      app.add_subcommand("convert",
+                         "write a model (sharded, f16, bf16 or GGUF, too) as one folder with f32 weights, or as a GGUF "
+                         "file");
   command->add_flag("-q,--quiet", flags->quiet, "results only");
-  command->add_option("model", flags->model, "model folder or run folder")->required();
-  command->add_option("out", flags->out, "new folder")->required();
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  command->add_option("out", flags->out, "new folder, or new NAME.gguf")->required();
+  command
+      ->add_option("--weights", flags->weights,
+                   "types of a GGUF file's weights, as llama-quantize mixes them without an importance matrix: " +
+                       known_mixtures() + " (default f32)")
+      ->type_name("TYPES");
+  command->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
+      ->type_name("FOLDER");
   command->callback([flags] { convert(*flags); });
 }
 

@@ -21,6 +21,13 @@ void add_train_verb(CLI::App& app) {
           "--from", flags->from,
           "instead of a config: a model folder or run folder whose weights, config and tokenizer it starts from")
       ->type_name("FOLDER");
+  command
+      ->add_option("--lora", flags->lora,
+                   "with --from: train low-rank products beside frozen weights, as r=8,alpha=16,dropout=0.05,"
+                   "targets=q_proj+v_proj (or all-linear),rslora; r=8 alone does")
+      ->type_name("SETTINGS");
+  command->add_option("--weights", flags->weights, "of frozen weights in the device's memory (default: as the files)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   for (const JobKind& kind : job_kinds())
     command
         ->add_option_function<std::vector<std::string>>(

@@ -104,7 +104,7 @@ GptNeoxConfig GptNeoxConfig::from_json(const JsonObject& json) {
   const int64_t head_width = c.width / c.heads;
   check(head_width <= 256, "{}: heads of width {} (hidden_size {} / num_attention_heads {}); at most 256 is supported",
         json.name(), head_width, c.width, c.heads);
-  c.rotary = RotaryConfig::from_json(json, "rotary_emb_base");
+  c.rotary = RotaryConfig::from_json(json, {.theta_key = "rotary_emb_base", .context = c.context});
   c.rotary_share = number_or(RotaryConfig::place(json), "partial_rotary_factor",
                              number_or(json, "rotary_pct", c.rotary_share, 0, 1), 0, 1);
   c.rotary_width = static_cast<int64_t>(static_cast<double>(head_width) * c.rotary_share);

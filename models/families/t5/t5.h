@@ -4,7 +4,7 @@
 // without 1 / sqrt(D), and a bias by relative position that the layers of a stack share.
 
 #include "models/model.h"
-#include "runtime/files/weight_files.h"
+#include "runtime/files/weight_source.h"
 #include "shaders/elementwise/elementwise.h"
 
 namespace vkformer {
@@ -34,7 +34,7 @@ struct T5Config {
 
 /// transformers writes tie_word_embeddings false, or true with scale_decoder_outputs false, for T5 v1.1 whether its
 /// head is a tensor of its own or not: the files tell. Changes `config`, whose contents `read` has, to say the same.
-void settle_t5_head(nlohmann::json& config, const JsonObject& read, const WeightFiles& files);
+void settle_t5_head(nlohmann::json& config, const JsonObject& read, const WeightSource& files);
 
 Model make_t5(const T5Config& config);
 

@@ -65,7 +65,7 @@ T5Config T5Config::from_json(const JsonObject& json) {
   return c;
 }
 
-void settle_t5_head(nlohmann::json& config, const JsonObject& read, const WeightFiles& files) {
+void settle_t5_head(nlohmann::json& config, const JsonObject& read, const WeightSource& files) {
   const bool tied = boolean_or(read, "tie_word_embeddings", true);
   const bool scaled = boolean_or(read, "scale_decoder_outputs", tied);
   if (scaled) return;

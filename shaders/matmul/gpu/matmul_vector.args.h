@@ -3,7 +3,7 @@
 #include "shaders/matmul/matmul.args.h"
 
 #ifndef __cplusplus
-#ifdef B_HALF
+#if defined(B_HALF) || defined(BLOCKS)
 #define B_VECTORS HalfPacks
 #else
 #define B_VECTORS FloatQuads
@@ -21,7 +21,8 @@ const uint MATMUL_NORM_RMS = 1;    ///< rms_norm
 const uint MATMUL_NORM_LAYER = 2;  ///< layer_norm
 
 /// One launch of matmul_vector: `batch` products y[M, N] = activation(scale * norm(a)[M, K] op(b)[K, N] + bias) +
-/// residual, M a constant.
+/// residual, M a constant. CHOSEN ones, of one row each, have a b of `chosen`, and `sharing` of them, one after the
+/// other, the same a.
 struct MatmulVectorArgs {
   A_ELEMENTS a;
   A_QUADS a_quads;  ///< the same addresses, read only by kernels told that every row is aligned
@@ -34,11 +35,14 @@ struct MatmulVectorArgs {
   Floats residual;
   Floats gain;   ///< [K], where a is to be normed
   Floats shift;  ///< [K], what is added then; read with MATMUL_SHIFT
+  Ints chosen;   ///< [batch]
   uint n, k;
   uint batch;
   float scale;
+  float gain_offset;  ///< added to every gain
   float epsilon;
   uint flags;  ///< MATMUL_*
+  uint sharing;
 };
 
 VKFORMER_SHARED_END

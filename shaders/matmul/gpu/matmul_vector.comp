@@ -4,6 +4,19 @@
 // variant f32_bf16: -DHALF=2 -DB_HALF
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
+// variant f32_q8_0: -DBLOCKS=BLOCKS_Q8_0
+// variant f32_q4_0: -DBLOCKS=BLOCKS_Q4_0
+// variant f32_q4_1: -DBLOCKS=BLOCKS_Q4_1
+// variant f32_q5_0: -DBLOCKS=BLOCKS_Q5_0
+// variant f32_q5_1: -DBLOCKS=BLOCKS_Q5_1
+// variant f32_q2_k: -DBLOCKS=BLOCKS_Q2_K
+// variant f32_q3_k: -DBLOCKS=BLOCKS_Q3_K
+// variant f32_q4_k: -DBLOCKS=BLOCKS_Q4_K
+// variant f32_q5_k: -DBLOCKS=BLOCKS_Q5_K
+// variant f32_q6_k: -DBLOCKS=BLOCKS_Q6_K
+// variant f32_iq4_nl: -DBLOCKS=BLOCKS_IQ4_NL
+// variant f32_iq4_xs: -DBLOCKS=BLOCKS_IQ4_XS
+// variant f32_mxfp4: -DBLOCKS=BLOCKS_MXFP4
 // Product of a few rows (ROWS = M) with a matrix, bound by reading the matrix once: decoding. Teams of invocations own
 // COLUMNS columns of y each and cut K among themselves. With b transposed a team's invocations are neighbours and read
 // 16 bytes each along K; otherwise teams are neighbours and read quads of columns in four rows of b at a time. Sums meet
@@ -27,6 +40,7 @@ layout(constant_id = 8) const uint COLUMNS = 1;        // of a team; 4 where b i
 layout(constant_id = 9) const uint NORM = 0;           // MATMUL_NORM_*
 layout(constant_id = 10) const uint NORMED_COLUMNS = 8;  // with NORM: K up to whole octets
 layout(constant_id = 11) const bool GATED = false;       // b: N / 2 gates, then what they gate; y [M, N / 2]
+layout(constant_id = 12) const bool CHOSEN = false;      // each product has a row of its own choice of b
 
 PUSH(MatmulVectorArgs);
 #define WITHOUT_PAIRS
@@ -53,7 +67,7 @@ uint first_column;   // of y, the workgroup's
 
 // Four values of row `row` of a from k on, zeros past the end.
 vec4 load_a(uint a_base, uint row, uint k) {
-  if (NORM != 0) return normed[(row * NORMED_COLUMNS + k) / 4];
+  if (NORM != 0) return normed[row * (NORMED_COLUMNS / 4) + normed_place(k / 4)];
   const uint at = a_base + row * args.k;
   if (ALIGNED_A) return a_quad((at + k) / 4);
   vec4 quad;
@@ -63,10 +77,19 @@ vec4 load_a(uint a_base, uint row, uint k) {
 
 // --- b transposed: 16 bytes of a row of b, as they are stored; past the row's end (`last`) the last element again ---
 
+#ifdef BLOCKS
+// Some more of their scales.
+uint stored_row(uint matrix, uint row) { return (matrix * args.n + row) * block_row_words(args.k); }
+Grain load_grain(uint row, uint k) {
+  return load_grain(args.b_vectors, args.b, row, args.k / BLOCK_VALUES, k / GRAIN);
+}
+vec4 quad_of(Grain grain, uint k, uint i) { return grain_quad(grain, k / GRAIN, i); }
+uint column_of(uint k, uint i) { return grain_column(k / GRAIN, i); }
+#else
 #ifdef B_HALF
 #define GRAIN 8
 #define Grain uvec4
-vec4 quad_of(uvec4 grain, uint i) { return half_quad(i == 0 ? grain.xy : grain.zw); }
+vec4 quad_of(uvec4 grain, uint k, uint i) { return half_quad(i == 0 ? grain.xy : grain.zw); }
 uvec4 gather(uint at, uint last) {
   uvec4 grain;
   [[unroll]] for (uint i = 0; i < 4; i++) {
@@ -77,12 +100,18 @@ uvec4 gather(uint at, uint last) {
 #else
 #define GRAIN 4
 #define Grain vec4
-vec4 quad_of(vec4 grain, uint i) { return grain; }
+vec4 quad_of(vec4 grain, uint k, uint i) { return grain; }
 vec4 gather(uint at, uint last) {
   vec4 grain;
   [[unroll]] for (uint i = 0; i < 4; i++) grain[i] = b_one(min(at + i, last));
   return grain;
 }
+#endif
+uint stored_row(uint matrix, uint row) { return (matrix * args.n + row) * args.k; }
+Grain load_grain(uint row, uint k) {
+  return ALIGNED_B ? args.b_vectors.v[(row + k) / GRAIN] : gather(row + k, row + args.k - 1);
+}
+uint column_of(uint k, uint i) { return k + 4 * i; }
 #endif
 
 // Column `c` of the team, one that exists, as a row of b.
@@ -91,17 +120,21 @@ uint row_of_column(uint team, uint c) {
   return min(first_column + team * OWN + c % OWN, width - 1) + (c < OWN ? 0 : width);
 }
 
-void multiply_transposed(uint a_base, uint b_base, uint team, uint slice) {
-  const uint LOADS = 4 / COLUMNS;  // in flight for each column
+void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
+  // In flight for each column. What is unpacked of blocks takes more registers.
+#ifdef BLOCKS
+  const uint LOADS = COLUMNS < 2 ? 2 : 1;
+#else
+  const uint LOADS = 4 / COLUMNS;
+#endif
   uint b_rows[COLUMNS];
-  [[unroll]] for (uint c = 0; c < COLUMNS; c++) b_rows[c] = b_base + row_of_column(team, c) * args.k;
+  [[unroll]] for (uint c = 0; c < COLUMNS; c++) b_rows[c] = stored_row(matrix, row_of_column(team, c));
   for (uint first = slice * GRAIN; first < args.k; first += LOADS * TEAM * GRAIN) {
     Grain b[LOADS * COLUMNS];
     [[unroll]] for (uint l = 0; l < LOADS; l++) {
       const uint k = first + l * TEAM * GRAIN, at = k < args.k ? k : first;
       [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-        b[l * COLUMNS + c] = ALIGNED_B ? args.b_vectors.v[(b_rows[c] + at) / GRAIN]
-                                       : gather(b_rows[c] + at, b_rows[c] + args.k - 1);
+        b[l * COLUMNS + c] = load_grain(b_rows[c], at);
       }
     }
     [[unroll]] for (uint l = 0; l < LOADS; l++) {
@@ -109,9 +142,9 @@ void multiply_transposed(uint a_base, uint b_base, uint team, uint slice) {
       if (k >= args.k) continue;
       [[unroll]] for (uint i = 0; i < GRAIN / 4; i++) {
         vec4 a[ROWS];
-        [[unroll]] for (uint r = 0; r < ROWS; r++) a[r] = load_a(a_base, r, k + 4 * i);
+        [[unroll]] for (uint r = 0; r < ROWS; r++) a[r] = load_a(a_base, r, column_of(k, i));
         [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-          const vec4 quad = quad_of(b[l * COLUMNS + c], i);
+          const vec4 quad = quad_of(b[l * COLUMNS + c], k, i);
           [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r * COLUMNS + c] += dot(a[r], quad);
         }
       }
@@ -121,6 +154,9 @@ void multiply_transposed(uint a_base, uint b_base, uint team, uint slice) {
 
 // --- b as it is: a quad of columns ---
 
+#ifdef BLOCKS
+void multiply(uint a_base, uint matrix, uint team, uint slice) {}  // is read along its rows alone
+#else
 vec4 load_b(uint row_start, uint column) {
   const uint last = args.n - 1;
   if (ALIGNED_B) return b_quad((row_start + min(column, last - 3)) / 4);
@@ -129,8 +165,8 @@ vec4 load_b(uint row_start, uint column) {
   return quad;
 }
 
-void multiply(uint a_base, uint b_base, uint team, uint slice) {
-  const uint LOADS = 2, column = first_column + 4 * team;
+void multiply(uint a_base, uint matrix, uint team, uint slice) {
+  const uint LOADS = 2, b_base = matrix * args.k * args.n, column = first_column + 4 * team;
   vec4 quads[ROWS];
   [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] = vec4(0);
   for (uint first = 4 * slice; first < args.k; first += LOADS * 4 * TEAM) {
@@ -150,6 +186,7 @@ void multiply(uint a_base, uint b_base, uint team, uint slice) {
     [[unroll]] for (uint c = 0; c < 4; c++) sums[r * COLUMNS + c] = quads[r][c];
   }
 }
+#endif
 
 // The team's sum, all its parts in order.
 float sum_of(uint team, uint value) {
@@ -163,16 +200,17 @@ void main() {
   const uint width = GATED ? args.n / 2 : args.n, groups = (width + TEAMS * OWN - 1) / (TEAMS * OWN);
   const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
   if (group >= groups * args.batch) return;
-  const uint product = group / groups, a_base = product * ROWS * args.k, b_base = product * args.k * args.n;
+  const uint product = group / groups, a_base = (CHOSEN ? product / args.sharing : product) * ROWS * args.k;
+  const uint matrix = CHOSEN ? uint(args.chosen.v[product]) : product;
   const uint own_team = TRANSPOSE_B ? id / TEAM : id % TEAMS, slice = TRANSPOSE_B ? id % TEAM : id / TEAMS;
   first_column = group % groups * TEAMS * OWN;
 
   if (NORM != 0) norm_rows(a_base);
   [[unroll]] for (uint v = 0; v < VALUES; v++) sums[v] = 0;
   if (TRANSPOSE_B) {
-    multiply_transposed(a_base, b_base, own_team, slice);
+    multiply_transposed(a_base, matrix, own_team, slice);
   } else {
-    multiply(a_base, b_base, own_team, slice);
+    multiply(a_base, matrix, own_team, slice);
   }
 
   [[unroll]] for (uint v = 0; v < VALUES; v++) {

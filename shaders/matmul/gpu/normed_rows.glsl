@@ -3,6 +3,13 @@
 
 shared vec4 normed[NORM != 0 ? ROWS * NORMED_COLUMNS / 4 : 1];  // [row][quad], zeros behind K
 
+// Where a row's quad lies. Lanes that unpack blocks read quads 4, 8 or 16 apart: those go to different banks.
+#ifdef BLOCKS
+uint normed_place(uint quad) { return quad ^ (quad / 8 & 7u); }
+#else
+uint normed_place(uint quad) { return quad; }
+#endif
+
 // sums[r] over all invocations, in a fixed order.
 void add_up(inout float sums[ROWS]) {
   const uint id = invocation();
@@ -41,11 +48,11 @@ void norm_rows(uint a_base) {
   for (uint k = id; k < NORMED_COLUMNS; k += THREADS) {
     const bool inside = k < args.k;
     const uint at = min(k, args.k - 1);
-    const float gain = inside ? args.gain.v[at] : 0;
+    const float gain = inside ? args.gain_offset + args.gain.v[at] : 0;
     const float shift = inside && (args.flags & MATMUL_SHIFT) != 0 ? args.shift.v[at] : 0;
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
       const float value = (a_one(a_base + r * args.k + at) - means[r]) * factors[r] * gain + shift;
-      normed[(r * NORMED_COLUMNS + k) / 4][k % 4] = inside ? value : 0;
+      normed[r * (NORMED_COLUMNS / 4) + normed_place(k / 4)][k % 4] = inside ? value : 0;
     }
   }
   barrier();

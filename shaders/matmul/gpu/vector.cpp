@@ -29,10 +29,17 @@ struct Teams {
   int64_t sum_bytes(const MatmulProblem& p) const { return int64_t{4} * threads / met(p.transpose_b) * p.m * columns; }
 };
 
+/// Values of a row of b that an invocation reads at a time: 16 bytes, of blocks those of their codes (blocks.glsl).
+int64_t grain_of(DType dtype) {
+  if (!is_blocks(dtype)) return 16 / size_of(dtype);
+  if (dtype == DType::q8_0) return 16;
+  return dtype == DType::q2_k || dtype == DType::q3_k ? 64 : 32;
+}
+
 /// b transposed: several columns a team spare loads of a, several invocations a column keep the memory busy, with four
 /// loads of 16 bytes each under way.
 void share_transposed(Teams& shared, const MatmulProblem& p, int64_t wanted, bool gated) {
-  const int64_t columns = gated ? p.n / 2 : p.n, grain = 16 / size_of(p.b_type);
+  const int64_t columns = gated ? p.n / 2 : p.n, grain = grain_of(p.b_type);
   const uint32_t least = gated ? 2 : 1;
   const auto invocations = [&] { return p.batch * groups_for(p.n, shared.columns) * shared.team; };
   shared.columns = p.m <= 4 && columns >= 4 ? 4 : 2;
@@ -67,8 +74,8 @@ int64_t normed_columns(const MatmulProblem& p) { return (p.k + 7) / 8 * 8; }
 }  // namespace
 
 bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return !p.transpose_a && p.m <= most_rows && facts.subgroup_shuffle && facts.max_workgroup_size >= 256 &&
-         facts.shared_memory >= most_sum_bytes;
+  return !p.transpose_a && p.m <= most_rows && (p.transpose_b || !is_blocks(p.b_type)) && facts.subgroup_shuffle &&
+         facts.max_workgroup_size >= 256 && facts.shared_memory >= most_sum_bytes;
 }
 
 bool normed_vector_legal(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
@@ -82,7 +89,7 @@ void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeigh
   const MatmulProblem& p = work.p;
   const MatmulArgs& whole = work.args;
   const Teams shared = share(p, facts, neighbours.gated);
-  const int64_t grain = p.transpose_b ? 16 / size_of(p.b_type) : 4;
+  const int64_t grain = p.transpose_b ? grain_of(p.b_type) : 4;
   const bool a_aligned = work.a_aligned(4) && p.k % grain == 0;
   const int64_t own = shared.teams() * shared.columns;  // columns of b that a workgroup reads
   const MatmulVectorArgs args{.a = whole.a,
@@ -96,17 +103,21 @@ void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeigh
                               .residual = whole.residual,
                               .gain = neighbours.gain,
                               .shift = neighbours.shift,
+                              .chosen = neighbours.chosen,
                               .n = whole.n,
                               .k = whole.k,
                               .batch = whole.batch,
                               .scale = whole.scale,
+                              .gain_offset = neighbours.gain_offset,
                               .epsilon = neighbours.epsilon,
-                              .flags = whole.flags | (neighbours.shift ? MATMUL_SHIFT : 0)};
+                              .flags = whole.flags | (neighbours.shift ? MATMUL_SHIFT : 0),
+                              .sharing = neighbours.sharing};
   recorder.dispatch({.kernel = "matmul_vector",
                      .variant = variant_of(p),
                      .constants = {shared.threads, work.activation, whole.m, p.transpose_b, a_aligned,
                                    work.b_aligned(grain), shared.subgroup, shared.team, shared.columns, neighbours.norm,
-                                   neighbours.norm ? static_cast<uint32_t>(normed_columns(p)) : 8, neighbours.gated},
+                                   neighbours.norm ? static_cast<uint32_t>(normed_columns(p)) : 8, neighbours.gated,
+                                   neighbours.chosen != 0},
                      .groups = spread_groups(facts, static_cast<uint64_t>(p.batch * groups_for(p.n, own))),
                      .subgroup_size = shared.subgroup > 1 ? shared.subgroup : 0},
                     args);

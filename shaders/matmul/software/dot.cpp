@@ -23,7 +23,8 @@ int64_t dot_block(const MatmulProblem& p, const DeviceFacts& facts) {
 }  // namespace
 
 bool dot_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return vectors_legal(p, facts) && p.batch == 1 && p.m <= 4 && p.transpose_b && dot_block(p, facts) > 0;
+  return vectors_legal(p, facts) && !is_blocks(p.b_type) && p.batch == 1 && p.m <= 4 && p.transpose_b &&
+         dot_block(p, facts) > 0;
 }
 
 void record_dot(Recorder& recorder, const MatmulWork& work, const DotNeighbours& neighbours) {
@@ -40,6 +41,7 @@ void record_dot(Recorder& recorder, const MatmulWork& work, const DotNeighbours&
                           .n = args.n,
                           .k = args.k,
                           .scale = args.scale,
+                          .gain_offset = neighbours.gain_offset,
                           .epsilon = neighbours.epsilon,
                           .flags = args.flags,
                           .digits = {0, 1, 2, 3, 4, 5, 6, 7}};

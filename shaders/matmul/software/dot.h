@@ -9,7 +9,8 @@ bool dot_legal(const MatmulProblem& p, const DeviceFacts& facts);
 
 /// What it can take in of the ops before and after: see normed_product.h.
 struct DotNeighbours {
-  uint64_t gain = 0;  ///< address; 0: a is not to be normed
+  uint64_t gain = 0;      ///< address; 0: a is not to be normed
+  float gain_offset = 0;  ///< added to every gain
   float epsilon = 0;
   bool gated = false;
 };

@@ -94,6 +94,7 @@ constexpr MatmulKernel kernels[] = {
      .room = KernelRoom::cpu,
      .legal = panels_legal,
      .first = panels_pay,
+     .blocks = true,
      .record = record_panels,
      .scratch = panel_scratch},
     // Without int64 it is SwiftShader, which unrolls nothing.

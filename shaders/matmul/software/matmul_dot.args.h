@@ -15,6 +15,7 @@ struct MatmulDotArgs {
   Floats gain;  ///< [K], where a is to be normed
   uint n, k;
   float scale;
+  float gain_offset;  ///< added to every gain
   float epsilon;
   uint flags;      ///< MATMUL_* of matmul.args.h
   uint digits[8];  ///< 0 to 7: see uniform_number.glsl

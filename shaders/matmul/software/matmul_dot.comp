@@ -53,7 +53,7 @@ void accumulate(uint k) {
       if (NORMED) squares[r] += a[r] * a[r];
     }
     if (NORMED) {
-      const float gain = vector_at(uint64_t(args.gain) + uint64_t(k) * 4 + h * 4);
+      const float gain = args.gain_offset + vector_at(uint64_t(args.gain) + uint64_t(k) * 4 + h * 4);
       [[unroll]] for (uint r = 0; r < ROWS; r++) a[r] *= gain;
     }
     [[unroll]] for (uint i = 0; i < SUBGROUP; i++) {

@@ -9,7 +9,7 @@ const uint MATMUL_PACK_COLUMNS = 64;
 
 /// One launch of matmul_pack. Workgroups: values of k, columns, product.
 struct MatmulPackArgs {
-  Floats source;  ///< [batch, K, width], or [batch, width, K] when transposed; f32, f16 or bf16 by the variant
+  Floats source;  ///< [batch, K, width], or [batch, width, K] when transposed; of the variant's type
   Floats target;  ///< [batch, panels, depth, columns of a panel]
   uint k, width;
   uint panels;      ///< of a product

@@ -2,6 +2,19 @@
 // variant f32:
 // variant f16: -DHALF=1
 // variant bf16: -DHALF=2
+// variant q8_0: -DBLOCKS=BLOCKS_Q8_0
+// variant q4_0: -DBLOCKS=BLOCKS_Q4_0
+// variant q4_1: -DBLOCKS=BLOCKS_Q4_1
+// variant q5_0: -DBLOCKS=BLOCKS_Q5_0
+// variant q5_1: -DBLOCKS=BLOCKS_Q5_1
+// variant q2_k: -DBLOCKS=BLOCKS_Q2_K
+// variant q3_k: -DBLOCKS=BLOCKS_Q3_K
+// variant q4_k: -DBLOCKS=BLOCKS_Q4_K
+// variant q5_k: -DBLOCKS=BLOCKS_Q5_K
+// variant q6_k: -DBLOCKS=BLOCKS_Q6_K
+// variant iq4_nl: -DBLOCKS=BLOCKS_IQ4_NL
+// variant iq4_xs: -DBLOCKS=BLOCKS_IQ4_XS
+// variant mxfp4: -DBLOCKS=BLOCKS_MXFP4
 // Copies `batch` matrices [K, width], or transposed [width, K], in panels of PANEL columns, [batch, width / PANEL, depth,
 // PANEL] in f32, so that matmul_panel and matmul_block read one stream, in whole blocks of k. The last block of a panel
 // ends with K and begins with zeros in place of what the block before has, too. A subgroup copies as many values of k as
@@ -25,6 +38,9 @@ layout(constant_id = 8) const uint PRODUCT_DIGITS = 0;
 PUSH(MatmulPackArgs);
 #include "shaders/common/uniform_number.glsl"
 #include "shaders/common/vector_load.glsl"
+#ifdef BLOCKS
+#include "shaders/common/blocks.glsl"
+#endif
 
 // Elements of a row that a load is about.
 const uint WIDTH = PAIRS && !TRANSPOSE ? 2 * SUBGROUP : SUBGROUP;
@@ -39,7 +55,10 @@ uint64_t address_of(uint row, uint row_length, uint first) {
 
 // Lane i's is element i of the row from `first` on.
 float load(uint row, uint row_length, uint first) {
-#ifdef HALF
+#if defined(BLOCKS)
+  return block_value(Halves(args.source), row * block_row_words(row_length), row_length / BLOCK_VALUES,
+                     min(first + gl_SubgroupInvocationID, row_length - 1));
+#elif defined(HALF)
   if (VECTORS) return half_vector_at(address_of(row, row_length, first));
   return half_at(Halves(args.source), row * row_length + min(first + gl_SubgroupInvocationID, row_length - 1));
 #else

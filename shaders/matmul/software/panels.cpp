@@ -75,14 +75,17 @@ void pack(Recorder& recorder, const MatmulProblem& p, uint64_t operand, DType dt
                  subgroups = shared_out(chunks);
   const std::array<uint32_t, 3> groups = {groups_for(chunks, subgroups), groups_for(width, MATMUL_PACK_COLUMNS),
                                           static_cast<uint32_t>(p.batch)};
-  const bool pairs = width % 2 == 0 && (transposed || (width >= 2 * int64_t{subgroup} && operand % 8 == 0)) &&
+  const bool encoded = is_blocks(dtype);  // each lane decodes its value
+  const bool pairs = width % 2 == 0 &&
+                     (transposed || (!encoded && width >= 2 * int64_t{subgroup} && operand % 8 == 0)) &&
                      !packed_stores_abort(facts);
-  const Region source{operand, static_cast<uint64_t>(p.batch * p.k * width * size_of(dtype))};
+  const TensorType type{transposed ? Shape{p.batch, width, p.k} : Shape{p.batch, p.k, width}, dtype};
+  const Region source{operand, static_cast<uint64_t>(type.bytes())};
   recorder.dispatch({.kernel = "matmul_pack",
                      .variant = name_of(dtype),
                      .constants = {subgroup * subgroups, subgroup, subgroups, static_cast<uint32_t>(panel), transposed,
-                                   transposed || width >= subgroup, pairs, digits_for(std::max(groups[0], groups[1])),
-                                   product_digits(p)},
+                                   !encoded && (transposed || width >= subgroup), pairs,
+                                   digits_for(std::max(groups[0], groups[1])), product_digits(p)},
                      .groups = groups,
                      .subgroup_size = required_subgroup(facts),
                      .reads = {source},
@@ -185,7 +188,9 @@ bool panels_legal(const MatmulProblem& p, const DeviceFacts& facts) {
 
 // Enough rows and values of k to pay for the copy, which must not take memory that a step would miss, and enough
 // work for each dispatch: with 2.5 M multiply-adds (128 x 128 x 768, A transposed) lanes were faster, with 6 M panels.
+// Blocks are decoded on the way, which pays sooner than in tiles for GPUs.
 bool panels_pay(const MatmulProblem& p, const DeviceFacts& facts) {
+  if (is_blocks(p.b_type)) return p.m > 2 && panels_legal(p, facts) && panel_scratch(p, facts) <= int64_t{256} << 20;
   return panels_legal(p, facts) && p.m >= 32 && p.k >= 128 && panel_scratch(p, facts) <= int64_t{256} << 20 &&
          p.batch * p.m * p.n * p.k >= (int64_t{4} << 20) * panel_dispatches(p, facts);
 }

@@ -1,0 +1,67 @@
+#pragma once
+// LoRA (Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models"): beside a frozen W [out, in] two small
+// trained matrices,
+//
+//   y = x W^T + s * dropout(x) A^T B^T,  A [r, in],  B [out, r],  s = alpha / r
+//
+// A model's graphs get these products by a rewrite, so no family knows of them. Names and defaults are PEFT's.
+
+#include "models/model.h"
+
+namespace vkformer {
+
+struct LoraConfig {
+  int64_t rank = 8;     ///< r
+  double alpha = 8;     ///< PEFT's lora_alpha
+  double dropout = 0;   ///< of the product's input, in training
+  bool rslora = false;  ///< s = alpha / sqrt(r) (Kalajdzievski 2023)
+
+  double scale() const;  ///< s
+  bool operator==(const LoraConfig&) const = default;
+};
+
+/// A linear layer as a module of transformers: "model.layers.0.self_attn.q_proj".
+struct LinearModule {
+  std::string path;
+  std::string parameter;  ///< its weight's name in files
+  std::string weight;     ///< the tensor that graphs read: its own, or a joint one
+  int64_t in = 0, out = 0;
+  int64_t first = 0;         ///< its first row of a joint tensor
+  bool input_major = false;  ///< stored [in, out] (GPT-2's Conv1D)
+  bool head = false;         ///< behind the last hidden states
+};
+/// Those of a model whose weights are read by products alone: no head that is tied to the embeddings.
+std::vector<LinearModule> linear_modules(const Model& model);
+
+/// Paths of the modules that `targets` mean: ends of paths ("q_proj", "self_attn.q_proj"), or "all-linear" for all but
+/// the head; none: what PEFT adapts in this family. Throws Error for a target that no module has.
+std::vector<std::string> modules_of_targets(const Model& model, const std::vector<std::string>& targets);
+
+/// The low-rank product beside those of one tensor. Modules that are parts of a joint tensor share it: A has their rows
+/// one after another, and B is zero where the outputs of one meet the rank of another.
+struct LowRankProduct {
+  std::string weight;       ///< the tensor that graphs read
+  std::string a, b;         ///< parameters A [modules * r, in] and B [out, modules * r]
+  std::string blocks;       ///< constant [out, modules * r]: 1 in the blocks of B, 0 elsewhere; empty: all is one
+  int64_t in = 0, out = 0;  ///< of the tensor
+  std::vector<LinearModule> modules;
+};
+
+/// What is trained of a model whose own parameters rest.
+struct Adapter {
+  LoraConfig config;
+  std::string base;  ///< what its files call the model
+  std::vector<LowRankProduct> products;
+};
+
+/// Gives the model an adapter for the modules of these paths, and freezes its own parameters. `base`: what the
+/// adapter's files call the model. Throws Error for a path that is none of linear_modules(), and for a model that has
+/// an adapter.
+void adapt(Model& model, const LoraConfig& config, const std::vector<std::string>& modules,
+           const std::string& base = {});
+
+/// A graph of the model as its family builds it, with the adapter's products; where it has an input "seed", as in
+/// training: with dropout and gradients. The graph itself when the model has no adapter.
+Graph adapted(Graph graph, const Model& model);
+
+}  // namespace vkformer

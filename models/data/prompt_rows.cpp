@@ -1,0 +1,42 @@
+#include "models/data/prompt_rows.h"
+
+#include <filesystem>
+
+#include "models/data/lines.h"
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+
+namespace vkformer {
+
+namespace {
+
+PromptRow row_of(const JsonObject& object) {
+  if (object.has("messages")) {
+    const std::vector<JsonObject> messages = require_objects(object, "messages");
+    check(!messages.empty(), "{}: there are no messages", object.name());
+    for (const JsonObject& message : messages) require_string(message, "role");
+    return {.stretches = {}, .messages = object.value().at("messages")};
+  }
+  if (object.has("prompt"))
+    return {.stretches = {{require_string(object, "prompt"), false}, {require_string(object, "completion"), true}}};
+  check(object.has("text"), "{}: a row has \"prompt\" and \"completion\", or \"messages\", or \"text\"", object.name());
+  return {.stretches = {{require_string(object, "text"), true}}};
+}
+
+}  // namespace
+
+PromptRows read_prompt_rows(std::string_view content, const std::string& name) {
+  const std::string kind = std::filesystem::path(name).extension().string();
+  check(kind == ".jsonl" || kind == ".ndjson", "{}: rows of prompts are JSON lines, a file that ends in .jsonl", name);
+  const std::vector<std::string> lines = split_lines(content, name);
+  PromptRows rows{.name = name};
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].find_first_not_of(" \t\r") == std::string::npos) continue;
+    rows.rows.push_back(row_of(JsonObject::parse(lines[i], fmt::format("{}:{}", name, i + 1))));
+    rows.rows.back().line = i + 1;
+  }
+  check(!rows.rows.empty(), "{} has no rows", name);
+  return rows;
+}
+
+}  // namespace vkformer

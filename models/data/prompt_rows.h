@@ -1,0 +1,36 @@
+#pragma once
+// Files of what a language model is to say, as people keep them for fine-tuning: JSON lines with
+//
+//   {"prompt": "..", "completion": ".."}                     it learns the completion
+//   {"text": ".."}                                           it learns all of it
+//   {"messages": [{"role": "user", "content": ".."}, ..]}    it learns what the assistant says
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vkformer {
+
+/// A stretch of a text. Only what is learned has a loss.
+struct TextStretch {
+  std::string text;
+  bool learned = true;
+};
+
+struct PromptRow {
+  std::vector<TextStretch> stretches;          ///< of a prompt and its completion, or of a text
+  nlohmann::json messages = nlohmann::json();  ///< instead: an array, each with a "role"; null: there is none
+  size_t line = 0;                             ///< of the file, from 1 on
+};
+
+struct PromptRows {
+  std::string name;  ///< what errors call the file
+  std::vector<PromptRow> rows;
+};
+
+/// The rows of a file's content; empty lines are left out, other keys ignored. Throws Error naming file and line.
+PromptRows read_prompt_rows(std::string_view content, const std::string& name);
+
+}  // namespace vkformer

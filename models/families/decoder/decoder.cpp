@@ -1,0 +1,212 @@
+#include "models/families/decoder/decoder.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/families/decoder/feed_forward.h"
+#include "models/families/decoder/mixture.h"
+#include "models/families/layers.h"
+#include "shaders/embedding/embedding.h"
+#include "shaders/head_norm/head_norm.h"
+#include "shaders/matmul/matmul.h"
+#include "shaders/rope/rope.h"
+
+namespace vkformer {
+
+namespace {
+
+/// The joint tensor of an attention's input projections.
+constexpr std::string_view qkv = "qkv_proj";
+
+std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
+
+/// The angles of one of the decoder's rotaries; longrope has two tables.
+struct RotaryTable {
+  std::string name;
+  int64_t positions;
+};
+
+RotaryTable rotary_table(const Decoder& d, size_t rotary, bool stretched) {
+  const RotaryConfig& angles = d.rotaries[rotary];
+  const bool two = angles.stretches(d.context);
+  return {fmt::format("rotary.table{}{}", rotary == 0 ? "" : fmt::format(".{}", rotary), stretched ? ".long" : ""),
+          two && !stretched ? angles.original_context : d.context};
+}
+
+/// Norms of a layer's part, by their names in the file; empty: there is none.
+struct PartNorms {
+  std::string_view before, after;
+};
+
+PartNorms attention_norms(Decoder::Norms norms) {
+  if (norms == Decoder::Norms::before) return {"input_layernorm", ""};
+  return {norms == Decoder::Norms::around ? "input_layernorm" : "", "post_attention_layernorm"};
+}
+
+PartNorms feed_forward_norms(Decoder::Norms norms) {
+  if (norms == Decoder::Norms::before) return {"post_attention_layernorm", ""};
+  return {norms == Decoder::Norms::around ? "pre_feedforward_layernorm" : "", "post_feedforward_layernorm"};
+}
+
+/// One pass through a decoder in a graph.
+class Builder {
+ public:
+  Builder(Graph& graph, const Decoder& decoder, const Pass& pass) : decoder_(decoder), layers_(graph, pass) {}
+
+  Value hidden() {
+    const Value tokens = layers_.tensor("model.embed_tokens.weight", {decoder_.vocabulary, decoder_.width});
+    Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
+    for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
+    return norm(x, "model.norm");
+  }
+
+ private:
+  double gain_offset() const { return decoder_.gain_less_one ? 1 : 0; }
+
+  Value norm(Value x, const std::string& name) { return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset()); }
+
+  Value block(Value x, int64_t layer) {
+    const std::string name = layer_name(layer);
+    const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
+    x = add_part(x, name, attention_norms(decoder_.norms),
+                 [&](Value in, Value residual) { return attend(in, name + ".self_attn", layer, residual); });
+    return add_part(x, name, feed_forward_norms(decoder_.norms), [&](Value in, Value residual) {
+      const bool experts = decoder_.layers[static_cast<size_t>(layer)].experts;
+      return (experts ? mixture : feed_forward)(layers_, decoder_, in, name + ".mlp", residual);
+    });
+  }
+
+  /// x + what a part of the layer makes of it, with the norms that stand around the part.
+  Value add_part(Value x, const std::string& layer, const PartNorms& norms,
+                 const std::function<Value(Value in, Value residual)>& part) {
+    const Value in = norms.before.empty() ? x : norm(x, join_names(layer, norms.before));
+    if (norms.after.empty()) return part(in, x);
+    return add(layers_.graph(), norm(part(in, {}), join_names(layer, norms.after)), x);
+  }
+
+  Value norm_queries(Value projected, const std::string& name) {
+    if (decoder_.query_norms == Decoder::QueryNorms::none) return projected;
+    const Graph::Scope scope(layers_.graph(), "qk_norm");
+    const bool each = decoder_.query_norms == Decoder::QueryNorms::head;
+    const auto part = [&](const char* gain, int64_t heads) -> HeadNormPart {
+      const int64_t width = each ? decoder_.head_width : heads * decoder_.head_width;
+      return {.gain = layers_.tensor(name + gain, {width}), .heads = each ? heads : 1};
+    };
+    return head_norm(layers_.graph(), projected, part(".q_norm.weight", decoder_.heads),
+                     part(".k_norm.weight", decoder_.kv_heads), static_cast<float>(decoder_.epsilon),
+                     static_cast<float>(gain_offset()));
+  }
+
+  /// Keys that were turned by one table don't go with queries of another, so the most positions that a cache may ever
+  /// hold choose it.
+  Value rotate(Value x, int rotary) {
+    if (rotary < 0) return x;
+    const auto index = static_cast<size_t>(rotary);
+    const Pass& pass = layers_.pass();
+    const int64_t reach = pass.position ? pass.capacity : layers_.graph().shape(x)[1];
+    const auto [table, positions] = rotary_table(decoder_, index, decoder_.rotaries[index].stretches(reach));
+    return rope(layers_.graph(), x, layers_.constant(table, {positions, decoder_.turned()}),
+                {.heads = decoder_.heads + decoder_.kv_heads,
+                 .head_width = decoder_.head_width,
+                 .rotary_width = decoder_.turned(),
+                 .position = pass.first()});
+  }
+
+  Value attend(Value x, const std::string& name, int64_t index, Value residual) {
+    const int64_t D = decoder_.head_width, heads = decoder_.heads, kv_heads = decoder_.kv_heads;
+    const Decoder::Layer& layer = decoder_.layers[static_cast<size_t>(index)];
+    const Value projected =
+        layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = decoder_.input_bias});
+    const Value y = rotate(norm_queries(projected, name), layer.rotary);
+    const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D},
+                                                  {.heads = heads,
+                                                   .kv_heads = kv_heads,
+                                                   .head_width = D,
+                                                   .scale = static_cast<float>(decoder_.score_scale),
+                                                   .causal = true,
+                                                   .window = layer.window,
+                                                   .softcap = static_cast<float>(decoder_.score_cap)},
+                                                  decoder_.attention_dropout, fmt::format("cache.{}", index));
+    return layers_.linear(attended, name + ".o_proj", decoder_.width,
+                          {.bias = decoder_.output_bias, .dropout = decoder_.output_dropout, .residual = residual});
+  }
+
+  const Decoder& decoder_;
+  Layers layers_;
+};
+
+void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, int64_t columns) {
+  if (d.gain_less_one)
+    list.zeros(norm + ".weight", {columns});
+  else
+    list.rms_norm(norm, columns);
+}
+
+void add_attention(ParameterList& list, const Decoder& d, const std::string& name) {
+  const int64_t q_width = d.heads * d.head_width, kv_width = d.kv_heads * d.head_width;
+  if (d.joint_files)
+    list.linear(join_names(name, qkv), d.width, q_width + 2 * kv_width, d.input_bias);
+  else
+    list.joint_linear(name, qkv, {{"q_proj", q_width}, {"k_proj", kv_width}, {"v_proj", kv_width}}, d.width,
+                      d.input_bias);
+  if (d.query_norms != Decoder::QueryNorms::none) {
+    const bool each = d.query_norms == Decoder::QueryNorms::head;
+    add_gain(list, d, name + ".q_norm", each ? d.head_width : q_width);
+    add_gain(list, d, name + ".k_norm", each ? d.head_width : kv_width);
+  }
+  list.linear(name + ".o_proj", q_width, d.width, d.output_bias);
+}
+
+std::vector<ParameterSpec> parameters_of(const Decoder& d) {
+  ParameterList list(d.deviation);
+  list.normal("model.embed_tokens.weight", {d.vocabulary, d.width});
+  if (d.tied) list.last().other_names = {"lm_head.weight"};
+  const auto add_norm = [&](const std::string& layer, std::string_view name) {
+    if (!name.empty()) add_gain(list, d, join_names(layer, name), d.width);
+  };
+  const PartNorms attention = attention_norms(d.norms), inner = feed_forward_norms(d.norms);
+  for (size_t i = 0; i < d.layers.size(); ++i) {
+    const std::string name = layer_name(static_cast<int64_t>(i));
+    add_norm(name, attention.before);
+    add_attention(list, d, name + ".self_attn");
+    add_norm(name, attention.after);
+    add_norm(name, inner.before);
+    (d.layers[i].experts ? add_mixture : add_feed_forward)(list, d, name + ".mlp");
+    add_norm(name, inner.after);
+  }
+  add_gain(list, d, "model.norm", d.width);
+  if (!d.tied) list.linear("lm_head", d.width, d.vocabulary, false);
+  return list.take();
+}
+
+}  // namespace
+
+Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
+  Model model{.family = decoder.family,
+              .parameters = parameters_of(decoder),
+              .vocabulary = decoder.vocabulary,
+              .context = decoder.context,
+              .layers = static_cast<int64_t>(decoder.layers.size()),
+              .dropout_keys = {"attention_dropout"}};
+  for (size_t i = 0; i < decoder.rotaries.size(); ++i)
+    for (const bool stretched : {false, true}) {
+      if (stretched && !decoder.rotaries[i].stretches(decoder.context)) continue;
+      const auto [name, positions] = rotary_table(decoder, i, stretched);
+      model.constants.push_back({name,
+                                 {{positions, decoder.turned()}},
+                                 [angles = decoder.rotaries[i], positions, width = decoder.turned(), stretched] {
+                                   return angles.table(positions, width, stretched);
+                                 }});
+    }
+  model.config = std::make_shared<const nlohmann::json>(config);
+  model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
+  model.head = [decoder](Graph& graph, const Pass&, Value hidden) {
+    const Graph::Scope scope(graph, "lm_head");
+    const std::string name = decoder.tied ? "model.embed_tokens.weight" : "lm_head.weight";
+    const Value weight = graph.persistent(name, {decoder.vocabulary, decoder.width});
+    const Value logits = matmul(graph, hidden, weight, {.transpose_b = true});
+    return decoder.logit_cap > 0 ? softcap(graph, logits, decoder.logit_cap) : logits;
+  };
+  return model;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,71 @@
+#pragma once
+// Decoders with rotary positions and gated feed-forward layers, as data: LLaMA (Touvron et al. 2023) and its kin, with
+// Hugging Face's tensor names (linear weights are [out, in]). A family reads its config.json into a Decoder.
+
+#include "models/families/rotary.h"
+#include "models/model.h"
+#include "shaders/gated_unit/gated_unit.h"
+
+namespace vkformer {
+
+struct Decoder {
+  /// Where the RMS norms of attention and feed-forward layer stand.
+  enum class Norms : uint8_t {
+    before,  ///< of what goes in
+    after,   ///< of what comes out, before it is added (OLMo 2)
+    around,  ///< both (Gemma 2)
+  };
+  /// What of the queries, and of the keys, is normed together before it is turned.
+  enum class QueryNorms : uint8_t { none, head, whole };
+  /// What differs from layer to layer.
+  struct Layer {
+    int64_t window = 0;    ///< a position sees itself and the window - 1 before it; 0: all before it
+    int rotary = 0;        ///< which of `rotaries` turns queries and keys; -1: none
+    bool experts = false;  ///< its feed-forward layer is a mixture of experts
+  };
+  /// Feed-forward layers of which each token takes a few.
+  struct Experts {
+    int64_t count = 0;        ///< E
+    int64_t chosen = 0;       ///< k, for each token
+    int64_t inner = 0;        ///< F of each
+    bool normalised = false;  ///< a token's weights sum to 1
+  };
+
+  std::string family;  ///< model_type
+  int64_t vocabulary = 32000;
+  int64_t context = 2048;  ///< positions
+  int64_t width = 4096;    ///< C
+  int64_t inner = 11008;   ///< F
+  int64_t heads = 32;
+  int64_t kv_heads = 32;
+  int64_t head_width = 128;  ///< D; need not be C / heads
+  double epsilon = 1e-6;
+  double deviation = 0.02;
+  double attention_dropout = 0;
+  double output_dropout = 0;   ///< of what attention and feed-forward layers give
+  double embedding_scale = 1;  ///< of a token's row
+  double score_scale = 0;      ///< of q k; 0: 1 / sqrt(D)
+  double score_cap = 0;        ///< scores stay within it, by tanh; 0: as they are
+  double logit_cap = 0;        ///< the same of logits
+  Gate gate = Gate::silu;
+  Norms norms = Norms::before;
+  QueryNorms query_norms = QueryNorms::none;
+  bool gain_less_one = false;  ///< files store the norms' gains minus 1
+  bool joint_files = false;    ///< q, k and v are one tensor in files, gate and up another
+  bool input_bias = false;     ///< of q, k and v
+  bool output_bias = false;    ///< of the attention's output
+  bool inner_bias = false;     ///< of the feed-forward layers
+  bool tied = false;           ///< the head is the embedding
+  std::vector<RotaryConfig> rotaries = {{}};
+  double rotary_share = 1;  ///< of each head's columns that turn, the first ones
+  std::vector<Layer> layers;
+  Experts experts;
+
+  /// Columns of a head that turn.
+  int64_t turned() const { return static_cast<int64_t>(static_cast<double>(head_width) * rotary_share); }
+};
+
+/// `config`: what config.json says, as transformers loads it.
+Model make_decoder(const Decoder& decoder, const nlohmann::json& config);
+
+}  // namespace vkformer

@@ -1,0 +1,133 @@
+#include "models/families/decoder/decoder_config.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/families/config_keys.h"
+#include "models/families/layers.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr int64_t most_width = 1 << 20;
+constexpr std::string_view windowed = "sliding_attention", full = "full_attention";
+
+constexpr Gate gates[] = {Gate::silu, Gate::gelu, Gate::gelu_tanh, Gate::relu};
+
+/// What the families' files call it.
+std::string_view name_of_gate(Gate gate) {
+  return gate == Gate::gelu_tanh ? "gelu_pytorch_tanh" : name_of(static_cast<Activation>(gate));
+}
+
+}  // namespace
+
+void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, const char* activation) {
+  architecture_of(json, {architecture});
+  d.vocabulary = integer_or(json, "vocab_size", d.vocabulary, 1, int64_t{1} << 24);
+  d.context = integer_or(json, "max_position_embeddings", d.context, 1, int64_t{1} << 24);
+  d.width = integer_or(json, "hidden_size", d.width, 1, most_width);
+  d.inner = integer_or(json, "intermediate_size", d.inner, 1, 4 * most_width);
+  d.layers.assign(
+      static_cast<size_t>(integer_or(json, "num_hidden_layers", static_cast<int64_t>(d.layers.size()), 1, 10000)), {});
+  d.heads = integer_or(json, "num_attention_heads", d.heads, 1, most_width);
+  d.kv_heads = integer_or(json, "num_key_value_heads", d.kv_heads ? d.kv_heads : d.heads, 1, most_width);
+  check(d.head_width || json.has("head_dim") || d.width % d.heads == 0,
+        "{}: hidden_size {} is not a multiple of num_attention_heads {}", json.name(), d.width, d.heads);
+  d.head_width = integer_or(json, "head_dim", d.head_width ? d.head_width : d.width / d.heads, 1, 256);
+  check(d.head_width % 2 == 0, "{}: head_dim {} is odd; rotary positions turn pairs", json.name(), d.head_width);
+  check(d.heads % d.kv_heads == 0, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}",
+        json.name(), d.heads, d.kv_heads);
+  const Activation chosen = activation_of(json, activation, std::string(name_of_gate(d.gate)));
+  const auto gate = std::ranges::find(gates, chosen, [](Gate known) { return static_cast<Activation>(known); });
+  check(gate != std::end(gates), "{}: {} '{}' is not supported; gates are silu, gelu, gelu_pytorch_tanh or relu",
+        json.name(), activation, string_or(json, activation, ""));
+  d.gate = *gate;
+  d.epsilon = number_or(json, "rms_norm_eps", d.epsilon, 0, 1);
+  d.deviation = number_or(json, "initializer_range", d.deviation, 0, 10);
+  d.attention_dropout = number_or(json, "attention_dropout", d.attention_dropout, 0, 0.99);
+  d.tied = boolean_or(json, "tie_word_embeddings", d.tied);
+}
+
+nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const char* activation) {
+  return {{"model_type", d.family},
+          {"architectures", {architecture}},
+          {"vocab_size", d.vocabulary},
+          {"max_position_embeddings", d.context},
+          {"hidden_size", d.width},
+          {"intermediate_size", d.inner},
+          {"num_hidden_layers", d.layers.size()},
+          {"num_attention_heads", d.heads},
+          {"num_key_value_heads", d.kv_heads},
+          {"head_dim", d.head_width},
+          {activation, name_of_gate(d.gate)},
+          {"rms_norm_eps", d.epsilon},
+          {"initializer_range", d.deviation},
+          {"attention_dropout", d.attention_dropout},
+          {"tie_word_embeddings", d.tied},
+          {"torch_dtype", "float32"}};
+}
+
+void read_rotary(const JsonObject& json, Decoder& d, double usual_theta, bool parts) {
+  constexpr const char* share = "partial_rotary_factor";
+  d.rotary_share = number_or(RotaryConfig::place(json), share, number_or(json, share, 1, 0, 1), 0, 1);
+  check(parts || d.rotary_share == 1, "{}: {} {} is not supported; heads of {} turn as a whole", json.name(), share,
+        d.rotary_share, d.family);
+  check(d.turned() >= 2 && d.turned() % 2 == 0, "{}: {} columns of each head turn ({} {}); rotary positions turn pairs",
+        json.name(), d.turned(), share, d.rotary_share);
+  d.rotaries = {RotaryConfig::from_json(json, {.theta = usual_theta, .context = d.context})};
+  d.rotaries[0].check_width(json, d.turned());
+}
+
+int64_t window_of(const JsonObject& json, int64_t usual) {
+  if (!json.value().contains("sliding_window")) return usual;
+  return json.has("sliding_window") ? require_integer(json, "sliding_window", 1, int64_t{1} << 40) : 0;
+}
+
+void set_windows(const JsonObject& json, Decoder& d, int64_t window, const std::function<bool(int64_t)>& has_window) {
+  if (!json.has("layer_types")) {
+    for (size_t i = 0; i < d.layers.size(); ++i) d.layers[i].window = has_window(static_cast<int64_t>(i)) ? window : 0;
+    return;
+  }
+  const nlohmann::json& types = json.value()["layer_types"];
+  check(types.is_array() && types.size() == d.layers.size() &&
+            std::all_of(types.begin(), types.end(), [](const auto& type) { return type == windowed || type == full; }),
+        "{}: layer_types must name \"{}\" or \"{}\" for each of the {} layers", json.name(), windowed, full,
+        d.layers.size());
+  for (size_t i = 0; i < d.layers.size(); ++i) {
+    check(types[i] == full || window > 0, "{}: layer_types has \"{}\", but there is no sliding_window", json.name(),
+          windowed);
+    d.layers[i].window = types[i] == full ? 0 : window;
+  }
+}
+
+void read_upper_windows(const JsonObject& json, Decoder& d) {
+  const int64_t first = integer_or(json, "max_window_layers", 28, 0, 10000);
+  const int64_t window = boolean_or(json, "use_sliding_window", false) ? window_of(json, 4096) : 0;
+  set_windows(json, d, window, [&](int64_t layer) { return layer >= first; });
+}
+
+nlohmann::json upper_windows(const Decoder& d) {
+  const nlohmann::json window = sliding_window(d);
+  if (window.is_null()) return {{"use_sliding_window", false}};
+  const auto first = std::ranges::find_if(d.layers, [](const Decoder::Layer& layer) { return layer.window > 0; });
+  return {{"use_sliding_window", true},
+          {"sliding_window", window},
+          {"max_window_layers", first - d.layers.begin()},
+          {"layer_types", layer_types(d)}};
+}
+
+nlohmann::json layer_types(const Decoder& d) {
+  nlohmann::json types = nlohmann::json::array();
+  for (const Decoder::Layer& layer : d.layers) types.push_back(layer.window ? windowed : full);
+  return types;
+}
+
+nlohmann::json sliding_window(const Decoder& d) {
+  for (const Decoder::Layer& layer : d.layers)
+    if (layer.window) return layer.window;
+  return nullptr;
+}
+
+}  // namespace vkformer

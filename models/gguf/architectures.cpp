@@ -1,0 +1,272 @@
+#include "models/gguf/architectures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace vkformer {
+namespace {
+
+using ValueKind = KeyRow::Kind;
+
+/// Settings of LLaMA and its kin.
+std::vector<KeyRow> llama_keys() {
+  return {{"context_length", "max_position_embeddings"},
+          {"embedding_length", "hidden_size"},
+          {"block_count", "num_hidden_layers"},
+          {"feed_forward_length", "intermediate_size"},
+          {"attention.head_count", "num_attention_heads"},
+          {"attention.head_count_kv", "num_key_value_heads", ValueKind::integer, true},
+          {"attention.key_length", "head_dim", ValueKind::integer, true},
+          {"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number},
+          {"rope.freq_base", "rope_theta", ValueKind::number, true}};
+}
+
+/// Tensors of LLaMA and its kin, with the arrangement of q and k.
+std::vector<TensorRow> llama_tensors(RowOrder queries = RowOrder::same, RowOrder keys = RowOrder::same) {
+  return {{"token_embd", "model.embed_tokens"},
+          {"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
+          {"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj", queries},
+          {"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj", keys},
+          {"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"},
+          {"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"},
+          {"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"},
+          {"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj"},
+          {"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"},
+          {"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"},
+          {"output_norm", "model.norm"},
+          {"output", "lm_head"}};
+}
+
+std::vector<TensorRow> t5_tensors() {
+  std::vector<TensorRow> rows = {{"token_embd", "shared"},
+                                 {"enc.output_norm", "encoder.final_layer_norm"},
+                                 {"dec.output_norm", "decoder.final_layer_norm"},
+                                 {"output", "lm_head"},
+                                 {"dec.blk.{}.cross_attn_norm", "decoder.block.{}.layer.1.layer_norm"},
+                                 {"dec.blk.{}.cross_attn_q", "decoder.block.{}.layer.1.EncDecAttention.q"},
+                                 {"dec.blk.{}.cross_attn_k", "decoder.block.{}.layer.1.EncDecAttention.k"},
+                                 {"dec.blk.{}.cross_attn_v", "decoder.block.{}.layer.1.EncDecAttention.v"},
+                                 {"dec.blk.{}.cross_attn_o", "decoder.block.{}.layer.1.EncDecAttention.o"}};
+  // In the encoder the feed-forward part is the second, in the decoder the third.
+  static constexpr TensorRow encoder[] = {
+      {"enc.blk.{}.attn_norm", "encoder.block.{}.layer.0.layer_norm"},
+      {"enc.blk.{}.attn_q", "encoder.block.{}.layer.0.SelfAttention.q"},
+      {"enc.blk.{}.attn_k", "encoder.block.{}.layer.0.SelfAttention.k"},
+      {"enc.blk.{}.attn_v", "encoder.block.{}.layer.0.SelfAttention.v"},
+      {"enc.blk.{}.attn_o", "encoder.block.{}.layer.0.SelfAttention.o"},
+      {"enc.blk.{}.attn_rel_b", "encoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
+      {"enc.blk.{}.ffn_norm", "encoder.block.{}.layer.1.layer_norm"},
+      {.gguf = "enc.blk.{}.ffn_up",
+       .hugging_face = "encoder.block.{}.layer.1.DenseReluDense.wi_1",
+       .beside = "enc.blk.{}.ffn_gate"},
+      {"enc.blk.{}.ffn_up", "encoder.block.{}.layer.1.DenseReluDense.wi"},
+      {"enc.blk.{}.ffn_gate", "encoder.block.{}.layer.1.DenseReluDense.wi_0"},
+      {"enc.blk.{}.ffn_down", "encoder.block.{}.layer.1.DenseReluDense.wo"}};
+  static constexpr TensorRow decoder[] = {
+      {"dec.blk.{}.attn_norm", "decoder.block.{}.layer.0.layer_norm"},
+      {"dec.blk.{}.attn_q", "decoder.block.{}.layer.0.SelfAttention.q"},
+      {"dec.blk.{}.attn_k", "decoder.block.{}.layer.0.SelfAttention.k"},
+      {"dec.blk.{}.attn_v", "decoder.block.{}.layer.0.SelfAttention.v"},
+      {"dec.blk.{}.attn_o", "decoder.block.{}.layer.0.SelfAttention.o"},
+      {"dec.blk.{}.attn_rel_b", "decoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
+      {"dec.blk.{}.ffn_norm", "decoder.block.{}.layer.2.layer_norm"},
+      {.gguf = "dec.blk.{}.ffn_up",
+       .hugging_face = "decoder.block.{}.layer.2.DenseReluDense.wi_1",
+       .beside = "dec.blk.{}.ffn_gate"},
+      {"dec.blk.{}.ffn_up", "decoder.block.{}.layer.2.DenseReluDense.wi"},
+      {"dec.blk.{}.ffn_gate", "decoder.block.{}.layer.2.DenseReluDense.wi_0"},
+      {"dec.blk.{}.ffn_down", "decoder.block.{}.layer.2.DenseReluDense.wo"}};
+  rows.insert(rows.end(), std::begin(encoder), std::end(encoder));
+  rows.insert(rows.end(), std::begin(decoder), std::end(decoder));
+  return rows;
+}
+
+std::vector<GgufArchitecture> make_architectures() {
+  std::vector<GgufArchitecture> all;
+  all.push_back({.name = "llama",
+                 .model_types = {"llama", "mistral"},
+                 .model_class = "LlamaForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", {"silu", "swish"}}},
+                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back({.name = "qwen2",
+                 .model_types = {"qwen2"},
+                 .model_class = "Qwen2ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", {"silu", "swish"}}, {"use_sliding_window", {false}}},
+                 .tensors = llama_tensors()});
+  all.push_back({.name = "gpt2",
+                 .model_types = {"gpt2"},
+                 .model_class = "GPT2LMHeadModel",
+                 .keys = {{"context_length", "n_positions"},
+                          {"embedding_length", "n_embd"},
+                          {"block_count", "n_layer"},
+                          {"attention.head_count", "n_head"},
+                          {"attention.layer_norm_epsilon", "layer_norm_epsilon", ValueKind::number}},
+                 .fixed = {{"activation_function", {"gelu_new", "gelu_pytorch_tanh"}},
+                           {"scale_attn_weights", {true}},
+                           {"scale_attn_by_inverse_layer_idx", {false}}},
+                 .tensors = {{"token_embd", "transformer.wte"},
+                             {"position_embd", "transformer.wpe"},
+                             {"blk.{}.attn_norm", "transformer.h.{}.ln_1"},
+                             {"blk.{}.attn_qkv", "transformer.h.{}.attn.c_attn", RowOrder::transposed},
+                             {"blk.{}.attn_output", "transformer.h.{}.attn.c_proj", RowOrder::transposed},
+                             {"blk.{}.ffn_norm", "transformer.h.{}.ln_2"},
+                             {"blk.{}.ffn_up", "transformer.h.{}.mlp.c_fc", RowOrder::transposed},
+                             {"blk.{}.ffn_down", "transformer.h.{}.mlp.c_proj", RowOrder::transposed},
+                             {"output_norm", "transformer.ln_f"},
+                             {"output", "lm_head"}}});
+  all.push_back(
+      {.name = "gptneox",
+       .model_types = {"gpt_neox"},
+       .model_class = "GPTNeoXForCausalLM",
+       .keys = {{"context_length", "max_position_embeddings"},
+                {"embedding_length", "hidden_size"},
+                {"block_count", "num_hidden_layers"},
+                {"feed_forward_length", "intermediate_size"},
+                {"attention.head_count", "num_attention_heads"},
+                {"use_parallel_residual", "use_parallel_residual", ValueKind::boolean},
+                {"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
+                {"rope.freq_base", "rope_theta", ValueKind::number, true}},
+       .fixed = {{"hidden_act", {"gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast"}}, {"attention_bias", {true}}},
+       .tensors = {{"token_embd", "gpt_neox.embed_in"},
+                   {"blk.{}.attn_norm", "gpt_neox.layers.{}.input_layernorm"},
+                   {"blk.{}.attn_qkv", "gpt_neox.layers.{}.attention.query_key_value", RowOrder::fused_heads},
+                   {"blk.{}.attn_output", "gpt_neox.layers.{}.attention.dense"},
+                   {"blk.{}.ffn_norm", "gpt_neox.layers.{}.post_attention_layernorm"},
+                   {"blk.{}.ffn_up", "gpt_neox.layers.{}.mlp.dense_h_to_4h"},
+                   {"blk.{}.ffn_down", "gpt_neox.layers.{}.mlp.dense_4h_to_h"},
+                   {"output_norm", "gpt_neox.final_layer_norm"},
+                   {"output", "embed_out"}}});
+  all.push_back({.name = "bert",
+                 .model_types = {"bert"},
+                 .model_class = "BertModel",
+                 .keys = {{"context_length", "max_position_embeddings"},
+                          {"embedding_length", "hidden_size"},
+                          {"block_count", "num_hidden_layers"},
+                          {"feed_forward_length", "intermediate_size"},
+                          {"attention.head_count", "num_attention_heads"},
+                          {"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number}},
+                 .fixed = {{"hidden_act", {"gelu", "gelu_new"}}},
+                 .tensors = {{"token_embd", "bert.embeddings.word_embeddings"},
+                             {"position_embd", "bert.embeddings.position_embeddings"},
+                             {"token_types", "bert.embeddings.token_type_embeddings"},
+                             {"token_embd_norm", "bert.embeddings.LayerNorm"},
+                             {"blk.{}.attn_q", "bert.encoder.layer.{}.attention.self.query"},
+                             {"blk.{}.attn_k", "bert.encoder.layer.{}.attention.self.key"},
+                             {"blk.{}.attn_v", "bert.encoder.layer.{}.attention.self.value"},
+                             {"blk.{}.attn_output", "bert.encoder.layer.{}.attention.output.dense"},
+                             {"blk.{}.attn_output_norm", "bert.encoder.layer.{}.attention.output.LayerNorm"},
+                             {"blk.{}.ffn_up", "bert.encoder.layer.{}.intermediate.dense"},
+                             {"blk.{}.ffn_down", "bert.encoder.layer.{}.output.dense"},
+                             {"blk.{}.layer_output_norm", "bert.encoder.layer.{}.output.LayerNorm"},
+                             {"cls", "bert.pooler.dense"},
+                             {"cls.output", "classifier"}},
+                 .dropped = {"cls.predictions", "qa_outputs"}});
+  all.push_back(
+      {.name = "t5",
+       .model_types = {"t5"},
+       .model_class = "T5ForConditionalGeneration",
+       .keys = {{"embedding_length", "d_model"},
+                {"feed_forward_length", "d_ff"},
+                {"block_count", "num_layers"},
+                {"decoder_block_count", "num_decoder_layers", ValueKind::integer, true},
+                {"attention.head_count", "num_heads"},
+                {"attention.key_length", "d_kv"},
+                {"attention.relative_buckets_count", "relative_attention_num_buckets"},
+                {"attention.relative_max_distance", "relative_attention_max_distance", ValueKind::integer, true},
+                {"attention.layer_norm_rms_epsilon", "layer_norm_epsilon", ValueKind::number}},
+       .fixed = {},
+       .tensors = t5_tensors()});
+  return all;
+}
+
+const std::vector<GgufArchitecture>& architectures() {
+  static const std::vector<GgufArchitecture> all = make_architectures();
+  return all;
+}
+
+/// The ending of a tensor's name, or "".
+std::string_view ending_of(std::string_view tensor) {
+  for (const std::string_view ending : {".weight", ".bias"})
+    if (tensor.ends_with(ending)) return ending;
+  return {};
+}
+
+std::optional<NamedRow> find_row(const GgufArchitecture& architecture, std::string_view tensor,
+                                 std::string_view TensorRow::*name, const std::function<bool(std::string_view)>& has) {
+  const std::string_view ending = ending_of(tensor);
+  tensor.remove_suffix(ending.size());
+  if (ending.empty()) return std::nullopt;
+  for (const TensorRow& row : architecture.tensors) {
+    auto numbers = match_name(row.*name, tensor);
+    if (!numbers) continue;
+    if (!row.beside.empty() && !has(fill_name(row.beside, *numbers) + ".weight")) continue;
+    return NamedRow{&row, std::move(*numbers), ending};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const GgufArchitecture* find_architecture(std::string_view name) {
+  for (const GgufArchitecture& architecture : architectures())
+    if (architecture.name == name) return &architecture;
+  return nullptr;
+}
+
+const GgufArchitecture* architecture_of_model(std::string_view model_type) {
+  for (const GgufArchitecture& architecture : architectures())
+    for (const std::string_view type : architecture.model_types)
+      if (type == model_type) return &architecture;
+  return nullptr;
+}
+
+std::string known_architectures() {
+  std::string names;
+  for (const GgufArchitecture& architecture : architectures())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", architecture.name);
+  return names;
+}
+
+std::optional<std::vector<int64_t>> match_name(std::string_view pattern, std::string_view name) {
+  std::vector<int64_t> numbers;
+  while (true) {
+    const size_t place = pattern.find("{}");
+    const std::string_view literal = pattern.substr(0, place);
+    if (!name.starts_with(literal)) return std::nullopt;
+    name.remove_prefix(literal.size());
+    if (place == pattern.npos) return name.empty() ? std::optional(std::move(numbers)) : std::nullopt;
+    pattern.remove_prefix(place + 2);
+    int64_t number = 0;
+    const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    const auto digits = static_cast<size_t>(stop - name.data());
+    // One way to write each number, so that no two names mean one tensor.
+    if (error != std::errc() || number < 0 || fmt::formatted_size("{}", number) != digits) return std::nullopt;
+    numbers.push_back(number);
+    name.remove_prefix(digits);
+  }
+}
+
+std::string fill_name(std::string_view pattern, const std::vector<int64_t>& numbers) {
+  std::string name;
+  size_t used = 0;
+  for (size_t place = pattern.find("{}"); place != pattern.npos; place = pattern.find("{}")) {
+    name += fmt::format("{}{}", pattern.substr(0, place), numbers.at(used++));
+    pattern.remove_prefix(place + 2);
+  }
+  return name += pattern;
+}
+
+std::optional<NamedRow> row_of_gguf(const GgufArchitecture& architecture, std::string_view tensor,
+                                    const std::function<bool(std::string_view)>& has) {
+  return find_row(architecture, tensor, &TensorRow::gguf, has);
+}
+
+std::optional<NamedRow> row_of_hugging_face(const GgufArchitecture& architecture, std::string_view tensor) {
+  return find_row(architecture, tensor, &TensorRow::hugging_face, [](std::string_view) { return true; });
+}
+
+}  // namespace vkformer

@@ -1,0 +1,85 @@
+#pragma once
+// What the architectures of GGUF files call their tensors and settings, and what Hugging Face does: as data.
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vkformer {
+
+/// How the rows of a tensor lie in a GGUF file.
+enum class RowOrder : uint8_t {
+  same,
+  /// Hugging Face's [in, out] (Conv1D) is [out, in].
+  transposed,
+  /// Rotary positions turn neighbours, not columns half a head apart: of each of the query's heads, row 2 i + j is
+  /// Hugging Face's row j D / 2 + i.
+  query_pairs,
+  key_pairs,  ///< the same for heads of keys
+  /// The parts q, k, v one after the other, where Hugging Face has them side by side in each head.
+  fused_heads,
+  experts,  ///< a matrix for each expert in one tensor, which Hugging Face has apart
+};
+
+/// Tensors with one or both of the endings .weight and .bias. "{}" stands for the layer, a second one for the expert.
+struct TensorRow {
+  std::string_view gguf;
+  std::string_view hugging_face;
+  RowOrder order = RowOrder::same;
+  float added = 0;               ///< to Hugging Face's weights in a GGUF file: 1 for Gemma's norms, whose gains lack it
+  std::string_view beside = {};  ///< the row of files that have this tensor, too
+};
+
+/// A setting. `gguf` follows the architecture's name and a dot.
+struct KeyRow {
+  enum class Kind : uint8_t { integer, number, boolean };
+  std::string_view gguf;
+  std::string_view hugging_face;
+  Kind kind = Kind::integer;
+  bool optional = false;
+};
+
+/// A setting that the format does not have, for every file of the architecture means the first of these values. The
+/// others mean the same.
+struct FixedRow {
+  std::string_view hugging_face;
+  std::vector<nlohmann::json> values;
+};
+
+struct GgufArchitecture {
+  std::string_view name;                      ///< general.architecture
+  std::vector<std::string_view> model_types;  ///< Hugging Face's; the first is what a file means
+  std::string_view model_class;               ///< of "architectures"
+  std::vector<KeyRow> keys;
+  std::vector<FixedRow> fixed;
+  std::vector<TensorRow> tensors;
+  /// Hugging Face's tensors that the format has no place for.
+  std::vector<std::string_view> dropped = {};
+};
+
+/// nullptr when it is not supported.
+const GgufArchitecture* find_architecture(std::string_view name);
+const GgufArchitecture* architecture_of_model(std::string_view model_type);
+/// Names of all, for messages.
+std::string known_architectures();
+
+/// The numbers that stand for each "{}" of `pattern` in `name`; nothing where they don't fit.
+std::optional<std::vector<int64_t>> match_name(std::string_view pattern, std::string_view name);
+/// `pattern` with the numbers in the places of its "{}".
+std::string fill_name(std::string_view pattern, const std::vector<int64_t>& numbers);
+
+/// The row of a tensor, with its numbers and its ending.
+struct NamedRow {
+  const TensorRow* row = nullptr;
+  std::vector<int64_t> numbers;
+  std::string_view ending;  ///< ".weight" or ".bias"
+};
+/// `has` tells which tensors there are beside it.
+std::optional<NamedRow> row_of_gguf(const GgufArchitecture& architecture, std::string_view tensor,
+                                    const std::function<bool(std::string_view)>& has);
+std::optional<NamedRow> row_of_hugging_face(const GgufArchitecture& architecture, std::string_view tensor);
+
+}  // namespace vkformer

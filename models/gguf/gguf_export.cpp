@@ -1,0 +1,165 @@
+#include "models/gguf/gguf_export.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "models/gguf/architectures.h"
+#include "models/gguf/gguf_config.h"
+#include "models/gguf/gguf_tokenizer.h"
+#include "models/gguf/gguf_weights.h"
+#include "models/model_files.h"
+#include "runtime/check.h"
+#include "runtime/encoding/encoding.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+namespace {
+
+using nlohmann::json;
+
+/// Of blocks' values that are encoded at a time.
+constexpr int64_t piece_elements = int64_t{1} << 20;
+
+/// A tensor to be written and what it is made of.
+struct Target {
+  Mixture::Tensor tensor;
+  const TensorRow* row = nullptr;  ///< nullptr: `values` are all there is
+  std::vector<const ParameterSpec*> parts;
+  std::vector<float> values;
+};
+
+bool is_dropped(const GgufArchitecture& architecture, const std::string& name) {
+  return std::ranges::any_of(architecture.dropped, [&](std::string_view part) { return name.starts_with(part); });
+}
+
+std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
+  const auto dimensions = parameter.shape.dimensions();
+  std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
+  if (order == RowOrder::transposed) std::ranges::reverse(shape);
+  return shape;
+}
+
+/// The file's tensors, in the order of the model's. Appends those without a place to `dropped`.
+std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model& model,
+                               std::vector<std::string>& dropped) {
+  std::vector<Target> targets;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (is_dropped(architecture, parameter.name)) {
+      dropped.push_back(parameter.name);
+      continue;
+    }
+    const auto named = row_of_hugging_face(architecture, parameter.name);
+    check(named.has_value(), "GGUF files of architecture {} have no place for tensor {}", architecture.name,
+          in_quotes(parameter.name, 120));
+    Target target{.tensor = {.name = fill_name(named->row->gguf, named->numbers).append(named->ending),
+                             .shape = shape_of(parameter, named->row->order)},
+                  .row = named->row,
+                  .parts = {&parameter}};
+    targets.push_back(std::move(target));
+  }
+  if (std::vector<float> divisors = rotary_divisors(*model.config); !divisors.empty())
+    targets.push_back({.tensor = {.name = "rope_freqs.weight", .shape = {std::ssize(divisors)}},
+                       .row = nullptr,
+                       .parts = {},
+                       .values = std::move(divisors)});
+  return targets;
+}
+
+/// Moves the rows of Hugging Face's tensor to where the file has them.
+std::vector<float> arranged(const Target& target, int64_t heads, std::vector<float> values) {
+  const RowOrder order = target.row->order;
+  std::vector<float> result;
+  const bool matrix = target.tensor.shape.size() > 1;
+  if (order == RowOrder::same || (order == RowOrder::transposed && !matrix)) {
+    result = std::move(values);
+  } else if (order == RowOrder::transposed) {
+    result.resize(values.size());
+    const int64_t outs = target.tensor.shape[0], ins = target.tensor.shape[1];
+    for (int64_t out = 0; out < outs; ++out)
+      for (int64_t in = 0; in < ins; ++in)
+        result[static_cast<size_t>(out * ins + in)] = values[static_cast<size_t>(in * outs + out)];
+  } else {
+    result.resize(values.size());
+    const int64_t rows = target.tensor.shape[0], columns = static_cast<int64_t>(values.size()) / rows;
+    for (int64_t row = 0; row < rows; ++row)
+      std::copy_n(values.begin() + row * columns, columns,
+                  result.begin() + gguf_row(order, row, rows, heads) * columns);
+  }
+  if (target.row->added != 0 && target.tensor.name.ends_with(".weight"))
+    for (float& value : result) value += target.row->added;
+  return result;
+}
+
+std::vector<std::byte> encoded(DType type, const std::vector<float>& values) {
+  const BlockFormat& format = format_of(type);
+  std::vector<std::byte> bytes(values.size() / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes));
+  const auto step = static_cast<size_t>(piece_elements);
+  for (size_t at = 0; at < values.size(); at += step) {
+    const size_t count = std::min(step, values.size() - at);
+    const size_t first = at / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes);
+    const size_t length = count / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes);
+    encode(type, std::span(values).subspan(at, count), std::span(bytes).subspan(first, length));
+  }
+  return bytes;
+}
+
+int64_t heads_in(const json& config, const GgufArchitecture& architecture, bool keys) {
+  for (const KeyRow& row : architecture.keys) {
+    if (row.gguf != (keys ? "attention.head_count_kv" : "attention.head_count")) continue;
+    if (const auto heads = config.find(row.hugging_face); heads != config.end() && heads->is_number())
+      return heads->get<int64_t>();
+  }
+  check(keys, "the config has no number of heads");
+  return heads_in(config, architecture, false);
+}
+
+}  // namespace
+
+std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, const Model& model,
+                                             const Weights& weights, const std::filesystem::path& folder,
+                                             const Mixture& mixture, const LoadProgress& progress) {
+  const GgufArchitecture* architecture = architecture_of_model(model.family);
+  check(architecture != nullptr, "GGUF files of {} are not supported; vkformer writes: {}", model.family,
+        known_architectures());
+  const json& config = *model.config;
+  std::vector<std::string> dropped;
+  std::vector<Target> targets = targets_of(*architecture, model, dropped);
+  const int64_t heads = heads_in(config, *architecture, false), kv_heads = heads_in(config, *architecture, true);
+  std::vector<Mixture::Tensor> tensors;
+  for (const Target& target : targets) tensors.push_back(target.tensor);
+  const std::vector<DType> types = mixture.types_of(tensors, heads / kv_heads);
+
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", architecture->name);
+  pairs.add_text("general.name", folder.filename().string());
+  pairs.add_integer("general.file_type", mixture.file_type());
+  if (mixture.has_blocks()) pairs.add_integer("general.quantization_version", 2);
+  add_config(pairs, *architecture, config);
+  add_tokenizer(pairs, folder, config, model.vocabulary);
+
+  uint64_t done = 0;
+  std::vector<std::byte> bytes;  // of one tensor at a time
+  std::vector<GgufSource> sources;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const Target& target = targets[i];
+    sources.push_back(
+        {.name = target.tensor.name, .type = &gguf_type_of(types[i]), .shape = target.tensor.shape, .data = [&, i] {
+           const Target& now = targets[i];
+           std::vector<float> values = now.values;
+           if (now.row) {
+             const bool keys = now.row->order == RowOrder::key_pairs;
+             values = arranged(now, keys ? kv_heads : heads, weights.read(now.parts.front()->name));
+           }
+           bytes = encoded(types[i], values);
+           if (progress) progress(done += values.size() * sizeof(float));
+           return std::span<const std::byte>(bytes);
+         }});
+  }
+  write_gguf(file, pairs, sources);
+  return dropped;
+}
+
+}  // namespace vkformer

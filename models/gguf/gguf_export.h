@@ -1,0 +1,18 @@
+#pragma once
+// A model as a GGUF file.
+
+#include <filesystem>
+
+#include "models/gguf/mixture.h"
+#include "models/model.h"
+#include "models/weights.h"
+
+namespace vkformer {
+
+/// Writes a model of a folder, with its tokenizer when it has one. Returns the names of the tensors for which the
+/// format has no place. Throws Error for what the format can't say, before anything is written.
+std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, const Model& model,
+                                             const Weights& weights, const std::filesystem::path& folder,
+                                             const Mixture& mixture, const LoadProgress& progress = {});
+
+}  // namespace vkformer

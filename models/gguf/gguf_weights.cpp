@@ -1,0 +1,224 @@
+#include "models/gguf/gguf_weights.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/check.h"
+#include "runtime/encoding/encoding.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+namespace {
+
+/// A tensor of a file, or the part of one that Hugging Face has apart, as a matrix whose rows lie in another order.
+class GgufWeight : public WeightTensor {
+ public:
+  struct Place {
+    const GgufFile* file = nullptr;
+    const GgufTensor* tensor = nullptr;
+    RowOrder order = RowOrder::same;
+    int64_t heads = 1;
+    int64_t first_row = 0;  ///< of the file's tensor
+    float subtracted = 0;
+  };
+
+  GgufWeight(std::string name, std::vector<int64_t> shape, int64_t elements, uint64_t bytes, const Place& place)
+      : WeightTensor(std::move(name), std::move(shape), elements, place.tensor->type->name, bytes),
+        place_(place),
+        dtype_(dtype_of(*place.tensor->type)),
+        values_(place.tensor->type->values),
+        columns_(by_rows() ? place.tensor->shape.back() : 1),
+        rows_(elements / columns_),
+        row_bytes_(columns_ / values_ * place.tensor->type->bytes) {}
+
+  bool is_float() const override { return dtype_.has_value(); }
+
+  void read_floats(int64_t first, std::span<float> out) const override {
+    const auto count = static_cast<int64_t>(out.size());
+    check(first >= 0 && count <= elements() && first <= elements() - count,
+          "tensor {} has {} elements, {} from the {}th on were asked for", in_quotes(name(), 120), elements(), count,
+          first);
+    check(dtype_.has_value(), "tensor {} is {}, which can't be read", in_quotes(name(), 120), type());
+    if (place_.order == RowOrder::transposed)
+      read_transposed(first, out);
+    else
+      read_rows(first, out);
+    if (place_.subtracted != 0)
+      for (float& value : out) value -= place_.subtracted;
+  }
+
+  void read_columns(int64_t first, std::span<float> out) const override {
+    if (place_.order != RowOrder::transposed) return WeightTensor::read_columns(first, out);
+    for (int64_t done = 0; done < static_cast<int64_t>(out.size()); done += columns_, ++first)
+      read_part(first, 0, columns_, out.subspan(static_cast<size_t>(done), static_cast<size_t>(columns_)));
+  }
+
+  std::optional<DType> blocks(bool columns) const override {
+    const bool as_they_are = columns == (place_.order == RowOrder::transposed) && place_.subtracted == 0;
+    return as_they_are && values_ > 1 ? dtype_ : std::nullopt;
+  }
+
+  void read_blocks(int64_t first, std::span<std::byte> out) const override {
+    const RowOrder order = place_.order == RowOrder::transposed ? RowOrder::same : place_.order;
+    for (int64_t done = 0; done < static_cast<int64_t>(out.size()); done += row_bytes_, ++first) {
+      const int64_t row = place_.first_row + gguf_row(order, first, rows_, place_.heads);
+      const auto bytes =
+          place_.tensor->bytes.subspan(static_cast<size_t>(row * row_bytes_), static_cast<size_t>(row_bytes_));
+      std::ranges::copy(bytes, out.begin() + done);
+    }
+  }
+
+  void release(int64_t first, int64_t count) const override {
+    if (place_.order == RowOrder::transposed) {
+      // Every row was touched; those that are read next come from all of them again.
+      if (first + count == elements()) place_.file->release(place_.tensor->bytes);
+      return;
+    }
+    // Rows change places only within heads: what was read is about what lies here.
+    const int64_t begin = (place_.first_row + first / columns_) * row_bytes_,
+                  end = begin + count / columns_ * row_bytes_;
+    place_.file->release(place_.tensor->bytes.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+  }
+
+ private:
+  /// Orders of single values (of a bias) are those of rows of one value.
+  bool by_rows() const { return place_.tensor->shape.size() > 1 || place_.order == RowOrder::same; }
+
+  /// Decodes the values [begin, end) of a row of the file.
+  void read_part(int64_t row, int64_t begin, int64_t end, std::span<float> out) const {
+    const int64_t first_block = begin / values_, end_block = (end + values_ - 1) / values_;
+    const auto type_bytes = place_.tensor->type->bytes;
+    const auto blocks = place_.tensor->bytes.subspan(static_cast<size_t>(row * row_bytes_ + first_block * type_bytes),
+                                                     static_cast<size_t>((end_block - first_block) * type_bytes));
+    if (begin % values_ == 0 && end % values_ == 0) return decode(*dtype_, blocks, out);
+    scratch_.resize(static_cast<size_t>((end_block - first_block) * values_));
+    decode(*dtype_, blocks, scratch_);
+    std::copy_n(scratch_.begin() + (begin - first_block * values_), end - begin, out.begin());
+  }
+
+  void read_rows(int64_t first, std::span<float> out) const {
+    const int64_t end = first + static_cast<int64_t>(out.size());
+    for (int64_t at = first; at < end;) {
+      const int64_t row = at / columns_, column = at % columns_;
+      const int64_t stop = std::min(columns_, column + end - at);
+      read_part(place_.first_row + gguf_row(place_.order, row, rows_, place_.heads), column, stop,
+                out.subspan(static_cast<size_t>(at - first), static_cast<size_t>(stop - column)));
+      at += stop - column;
+    }
+  }
+
+  /// Row i of [in, out] is column i of the file's [out, in].
+  void read_transposed(int64_t first, std::span<float> out) const {
+    const int64_t outs = rows_, end = first + static_cast<int64_t>(out.size());
+    const int64_t begin_column = first / outs, end_column = (end + outs - 1) / outs;
+    std::vector<float> part(static_cast<size_t>(end_column - begin_column));
+    for (int64_t row = 0; row < outs; ++row) {
+      read_part(row, begin_column, end_column, part);
+      for (int64_t column = begin_column; column < end_column; ++column)
+        if (const int64_t at = column * outs + row; at >= first && at < end)
+          out[static_cast<size_t>(at - first)] = part[static_cast<size_t>(column - begin_column)];
+    }
+  }
+
+  Place place_;
+  std::optional<DType> dtype_;
+  int64_t values_;   ///< of a block
+  int64_t columns_;  ///< of the file's tensor
+  int64_t rows_;     ///< of this one, as the file has them
+  int64_t row_bytes_;
+  mutable std::vector<float> scratch_;
+};
+
+struct TypePair {
+  std::string_view gguf;
+  DType dtype;
+};
+constexpr TypePair type_pairs[] = {
+    {"F32", DType::f32},   {"F16", DType::f16},       {"BF16", DType::bf16},     {"Q8_0", DType::q8_0},
+    {"Q4_0", DType::q4_0}, {"Q4_1", DType::q4_1},     {"Q5_0", DType::q5_0},     {"Q5_1", DType::q5_1},
+    {"Q2_K", DType::q2_k}, {"Q3_K", DType::q3_k},     {"Q4_K", DType::q4_k},     {"Q5_K", DType::q5_k},
+    {"Q6_K", DType::q6_k}, {"IQ4_NL", DType::iq4_nl}, {"IQ4_XS", DType::iq4_xs}, {"MXFP4", DType::mxfp4}};
+
+/// Tensors that the settings are made of: no weights.
+constexpr std::string_view settings_of_rotary[] = {"rope_freqs.weight", "rope_factors_long.weight",
+                                                   "rope_factors_short.weight"};
+
+}  // namespace
+
+std::optional<DType> dtype_of(const GgufTensorType& type) {
+  for (const TypePair& pair : type_pairs)
+    if (pair.gguf == type.name) return pair.dtype;
+  return std::nullopt;
+}
+
+const GgufTensorType& gguf_type_of(DType dtype) {
+  for (const TypePair& pair : type_pairs)
+    if (pair.dtype == dtype) return *gguf_tensor_type(pair.gguf);
+  fail("GGUF files have no {}", name_of(dtype));
+}
+
+const GgufArchitecture& architecture_of(const GgufShards& shards) {
+  const std::string_view name = shards.metadata().text("general.architecture");
+  const GgufArchitecture* architecture = find_architecture(name);
+  check(architecture != nullptr, "{}: architecture {} is not supported; vkformer reads: {}", shards.name(),
+        in_quotes(name), known_architectures());
+  return *architecture;
+}
+
+int64_t gguf_row(RowOrder order, int64_t row, int64_t rows, int64_t heads) {
+  switch (order) {
+    case RowOrder::query_pairs:
+    case RowOrder::key_pairs: {
+      const int64_t width = rows / heads, head = row / width, half = row % width / (width / 2), i = row % (width / 2);
+      return head * width + 2 * i + half;
+    }
+    case RowOrder::fused_heads: {
+      const int64_t width = rows / heads / 3, head = row / (3 * width), part = row / width % 3, i = row % width;
+      return (part * heads + head) * width + i;
+    }
+    default: return row;
+  }
+}
+
+int64_t heads_of(RowOrder order, const GgufArchitecture& architecture, const GgufMetadata& metadata) {
+  const std::string prefix = std::string(architecture.name) + ".attention.head_count";
+  const int64_t heads = metadata.integer(prefix, 1, 1 << 20);
+  return order == RowOrder::key_pairs ? metadata.integer_or(prefix + "_kv", heads, 1, 1 << 20) : heads;
+}
+
+GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
+  const GgufArchitecture& architecture = architecture_of(shards_);
+  const auto has = [&](std::string_view tensor) { return shards_.find(tensor) != nullptr; };
+  for (const auto& [file, tensor] : shards_.tensors()) {
+    if (std::ranges::find(settings_of_rotary, tensor->name) != std::end(settings_of_rotary)) continue;
+    const auto elements = static_cast<int64_t>(tensor->bytes.size()) / tensor->type->bytes * tensor->type->values;
+    const auto where = [&] { return fmt::format("{}: tensor {}", name(), in_quotes(tensor->name, 120)); };
+    const auto named = row_of_gguf(architecture, tensor->name, has);
+    GgufWeight::Place place{.file = file, .tensor = tensor};
+    if (!named) {
+      add(std::make_unique<GgufWeight>(tensor->name, tensor->shape, elements, tensor->bytes.size(), place));
+      continue;
+    }
+    const TensorRow& row = *named->row;
+    std::string theirs = fill_name(row.hugging_face, named->numbers).append(named->ending);
+    std::vector<int64_t> shape = tensor->shape;
+    place.subtracted = named->ending == ".weight" ? row.added : 0;
+    place.order = row.order;
+    if (row.order == RowOrder::transposed) {
+      check(shape.size() <= 2, "{} has {} dimensions, not 2", where(), shape.size());
+      if (shape.size() == 1) place.order = RowOrder::same;
+      std::reverse(shape.begin(), shape.end());
+    }
+    if (row.order == RowOrder::query_pairs || row.order == RowOrder::key_pairs || row.order == RowOrder::fused_heads) {
+      place.heads = heads_of(row.order, architecture, shards_.metadata());
+      const int64_t parts = place.heads * (row.order == RowOrder::fused_heads ? 3 : 2);
+      check(shape.size() <= 2 && shape[0] % parts == 0, "{} has {} rows, not a multiple of {} for {} heads", where(),
+            shape[0], parts, place.heads);
+      check(shape.size() == 2 || tensor->type->values == 1, "{} is one row of {} blocks, which can't be in this order",
+            where(), tensor->type->name);
+    }
+    add(std::make_unique<GgufWeight>(std::move(theirs), std::move(shape), elements, tensor->bytes.size(), place));
+  }
+}
+
+}  // namespace vkformer

@@ -1,0 +1,175 @@
+#include "models/gguf/mixture.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "models/generation/stored_weights.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+/// A mixture: what most weights get, and more bits for those that need them.
+struct MixtureRow {
+  std::string_view name;
+  uint32_t file_type;
+  DType most;
+  /// Values and the second feed-forward layer: `better` where more_bits() says so, or in the first layers.
+  enum class Rule : uint8_t { none, q2_k, q3_k_m, q3_k_l, small, medium, nonlinear } rule = Rule::none;
+  DType better = most;
+};
+
+namespace {
+
+using Rule = MixtureRow::Rule;
+
+constexpr MixtureRow rows[] = {
+    {"f32", 0, DType::f32},
+    {"f16", 1, DType::f16},
+    {"bf16", 32, DType::bf16},
+    {"q8_0", 7, DType::q8_0},
+    {"q6_k", 18, DType::q6_k},
+    {"q5_k_m", 17, DType::q5_k, Rule::medium, DType::q6_k},
+    {"q5_k_s", 16, DType::q5_k},
+    {"q4_k_m", 15, DType::q4_k, Rule::medium, DType::q6_k},
+    {"q4_k_s", 14, DType::q4_k, Rule::small, DType::q5_k},
+    {"q3_k_l", 13, DType::q3_k, Rule::q3_k_l, DType::q5_k},
+    {"q3_k_m", 12, DType::q3_k, Rule::q3_k_m, DType::q5_k},
+    {"q3_k_s", 11, DType::q3_k},
+    {"q2_k", 10, DType::q2_k, Rule::q2_k, DType::q4_k},
+    {"q5_1", 9, DType::q5_1},
+    {"q5_0", 8, DType::q5_0},
+    {"q4_1", 3, DType::q4_1},
+    {"q4_0", 2, DType::q4_0},
+    {"iq4_nl", 25, DType::iq4_nl, Rule::nonlinear, DType::q5_k},
+    {"iq4_xs", 30, DType::iq4_xs, Rule::nonlinear, DType::q5_k},
+};
+
+/// The first and the last eighth of the layers, and every third between them.
+bool more_bits(int64_t layer, int64_t layers) {
+  return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
+}
+
+bool has(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
+
+/// Vectors, norms and tables of positions stay as they are.
+bool is_weight(const Mixture::Tensor& tensor) {
+  if (!tensor.name.ends_with("weight") || tensor.shape.size() < 2) return false;
+  // Of a matrix with one column or one row ggml sees a vector.
+  if (std::ranges::count_if(tensor.shape, [](int64_t n) { return n > 1; }) < 2) return false;
+  for (const char* part : {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight"})
+    if (has(tensor.name, part)) return false;
+  return tensor.name != "position_embd.weight" && tensor.name != "token_types.weight";
+}
+
+/// llama-quantize goes through the tensors by layer, then by name; others come first.
+std::vector<size_t> order_of(const std::vector<Mixture::Tensor>& tensors) {
+  const auto layer_of = [](std::string_view name) {
+    int64_t layer = -1;
+    if (name.starts_with("blk.")) std::from_chars(name.data() + 4, name.data() + name.size(), layer);
+    return layer;
+  };
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    const int64_t layer_a = layer_of(tensors[a].name), layer_b = layer_of(tensors[b].name);
+    return layer_a != layer_b ? layer_a < layer_b : tensors[a].name < tensors[b].name;
+  });
+  return order;
+}
+
+/// How many tensors of one kind came before, of how many.
+struct Count {
+  int64_t before = 0, all = 0;
+};
+
+DType values_type(const MixtureRow& row, const Count& count, int64_t queries_per_key) {
+  const bool shared = queries_per_key >= 4;
+  switch (row.rule) {
+    case Rule::q2_k: return shared ? DType::q4_k : DType::q3_k;
+    case Rule::q3_k_m: return count.before < 2 ? DType::q5_k : DType::q4_k;
+    case Rule::q3_k_l: return DType::q5_k;
+    case Rule::small: return count.before < 4 ? row.better : row.most;
+    case Rule::medium: return more_bits(count.before, count.all) ? row.better : row.most;
+    case Rule::nonlinear: return shared ? row.better : row.most;
+    default: return row.most;
+  }
+}
+
+DType down_type(const MixtureRow& row, const Count& count) {
+  switch (row.rule) {
+    case Rule::q2_k: return DType::q3_k;
+    case Rule::q3_k_m: return count.before < count.all / 16 ? DType::q5_k : DType::q4_k;
+    case Rule::q3_k_l: return DType::q5_k;
+    case Rule::medium: return more_bits(count.before, count.all) ? row.better : row.most;
+    case Rule::small:
+    case Rule::nonlinear: return count.before < count.all / 8 ? row.better : row.most;
+    default: return row.most;
+  }
+}
+
+DType output_type(const MixtureRow& row) {
+  if (row.rule == Rule::q2_k) return DType::q3_k;
+  if (row.rule == Rule::q3_k_m) return DType::q4_k;
+  return row.rule == Rule::q3_k_l ? DType::q5_k : row.most;
+}
+
+DType fused_type(const MixtureRow& row) {
+  if (row.rule == Rule::q3_k_m || row.rule == Rule::q3_k_l) return DType::q4_k;
+  if (row.rule != Rule::medium) return row.most;
+  return row.most == DType::q4_k ? DType::q5_k : DType::q6_k;
+}
+
+}  // namespace
+
+Mixture::Mixture(std::string_view name)
+    : row_(std::ranges::find_if(rows, [&](const MixtureRow& row) { return row.name == name; })) {
+  check(row_ != std::end(rows), "there are no {} weights; there are {}", name, known_mixtures());
+}
+
+uint32_t Mixture::file_type() const { return row_->file_type; }
+bool Mixture::has_blocks() const { return is_blocks(row_->most); }
+
+std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, int64_t queries_per_key) const {
+  Count values, downs;
+  bool has_head = false;
+  for (const Tensor& tensor : tensors) {
+    values.all += has(tensor.name, "attn_v.weight") || has(tensor.name, "attn_qkv.weight");
+    downs.all += has(tensor.name, "ffn_down");
+    has_head = has_head || tensor.name == "output.weight";
+  }
+  // Biases of the second feed-forward layer are no weights.
+  downs.all -= std::ranges::count_if(tensors, [](const Tensor& t) { return has(t.name, "ffn_down.bias"); });
+  std::vector<DType> types(tensors.size(), DType::f32);
+  for (const size_t i : order_of(tensors)) {
+    const Tensor& tensor = tensors[i];
+    if (!is_weight(tensor)) continue;
+    DType type = row_->most;
+    if (has_blocks()) {
+      // The head, or the embedding where that is the head, too.
+      if (tensor.name == (has_head ? "output.weight" : "token_embd.weight")) {
+        if (type != DType::q8_0) type = DType::q6_k;
+      } else if (has(tensor.name, "attn_v.weight")) {
+        type = values_type(*row_, values, queries_per_key);
+        ++values.before;
+      } else if (has(tensor.name, "attn_qkv.weight")) {
+        type = fused_type(*row_);
+      } else if (has(tensor.name, "ffn_down")) {
+        type = down_type(*row_, downs);
+        ++downs.before;
+      } else if (has(tensor.name, "attn_output.weight")) {
+        type = output_type(*row_);
+      }
+    }
+    types[i] = fitting_type(type, tensor.shape.back());
+  }
+  return types;
+}
+
+std::string known_mixtures() {
+  std::string names;
+  for (const MixtureRow& row : rows) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,38 @@
+#pragma once
+// Which tensors of a GGUF file get which type: llama.cpp's mixtures, as llama-quantize makes them without an importance
+// matrix.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/tensor.h"
+
+namespace vkformer {
+
+struct MixtureRow;
+
+class Mixture {
+ public:
+  /// "f32", "f16", "bf16", "q8_0", "q4_0", "q4_k_m", ... Throws Error, with all names, for others.
+  explicit Mixture(std::string_view name);
+
+  /// Of general.file_type.
+  uint32_t file_type() const;
+  bool has_blocks() const;
+
+  struct Tensor {
+    std::string name;
+    std::vector<int64_t> shape;
+  };
+  /// A type for each tensor of a file. `queries_per_key`: heads of queries for each head of keys.
+  std::vector<DType> types_of(const std::vector<Tensor>& tensors, int64_t queries_per_key) const;
+
+ private:
+  const MixtureRow* row_;
+};
+
+/// Names of all mixtures, for messages.
+std::string known_mixtures();
+
+}  // namespace vkformer

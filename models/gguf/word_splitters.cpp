@@ -1,0 +1,31 @@
+#include "models/gguf/word_splitters.h"
+
+namespace vkformer {
+namespace {
+
+/// As Hugging Face's files have them.
+constexpr std::string_view llama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view qwen2 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+}  // namespace
+
+const std::vector<WordSplitter>& word_splitters() {
+  static const std::vector<WordSplitter> all = {
+      {.names = {"gpt-2", "phi-2", "olmo", "mpt", "jais", "roberta-bpe", "gigachat"}, .expressions = {}},
+      {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"},
+       .expressions = {llama3},
+       .ignore_merges = true,
+       .add_bos = true},
+      {.names = {"dbrx", "smaug-bpe"}, .expressions = {llama3}},
+      {.names = {"qwen2", "deepseek-r1-qwen", "megrez"}, .expressions = {qwen2}, .nfc = true},
+      {.names = {"stablelm2"}, .expressions = {qwen2}},
+      {.names = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"},
+       .expressions = {digit_expression, gpt2_expression}},
+      {.names = {"default"},
+       .expressions = {R"([\p{P}\$\+<=>\^~\|]+)", gpt2_expression, R"(\p{N}+)", "[0-9][0-9][0-9]"}}};
+  return all;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,36 @@
+#include "models/model_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/gguf/gguf_config.h"
+#include "models/gguf/gguf_tokenizer.h"
+#include "models/gguf/gguf_weights.h"
+#include "runtime/check.h"
+#include "runtime/files/weight_files.h"
+
+namespace vkformer {
+
+bool is_gguf(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
+
+bool has_model_json(const std::filesystem::path& model, std::string_view file) {
+  if (!is_gguf(model)) return std::filesystem::exists(model / file);
+  if (file == "tokenizer.json" || file == "tokenizer_config.json")
+    return has_gguf_tokenizer(GgufShards(model).metadata());
+  return file == "config.json";
+}
+
+JsonObject load_model_json(const std::filesystem::path& model, std::string_view file) {
+  if (!is_gguf(model)) return JsonObject::load(model / file);
+  const GgufShards shards(model);
+  if (file == "config.json") return JsonObject::make(gguf_config(shards), shards.name());
+  if (file == "tokenizer.json") return JsonObject::make(gguf_tokenizer(shards.metadata()), shards.name());
+  check(file == "tokenizer_config.json", "{} has nothing in the place of a {}", shards.name(), file);
+  return JsonObject::make(gguf_tokenizer_config(shards.metadata()), shards.name());
+}
+
+std::unique_ptr<const WeightSource> open_weights(const std::filesystem::path& model) {
+  if (is_gguf(model)) return std::make_unique<GgufWeights>(model);
+  return std::make_unique<WeightFiles>(model);
+}
+
+}  // namespace vkformer

@@ -1,0 +1,25 @@
+#pragma once
+// Where a model lies: in a Hugging Face folder, or in one GGUF file, whose metadata then stand for the folder's JSON
+// files and whose tensors for its safetensors.
+
+#include <filesystem>
+#include <memory>
+
+#include "runtime/files/json_file.h"
+#include "runtime/files/weight_source.h"
+
+namespace vkformer {
+
+/// Whether a path names a GGUF file; it need not be there.
+bool is_gguf(const std::filesystem::path& path);
+
+/// Whether the model has this file: "config.json", "tokenizer.json", "generation_config.json" ...
+bool has_model_json(const std::filesystem::path& model, std::string_view file);
+/// The content of that file, or what a GGUF file says in its place. Throws Error when it is not there or can't be read.
+JsonObject load_model_json(const std::filesystem::path& model, std::string_view file);
+
+/// The tensors of a folder, of one safetensors file (see WeightFiles) or of a GGUF file, by Hugging Face's names.
+/// Throws Error.
+std::unique_ptr<const WeightSource> open_weights(const std::filesystem::path& model);
+
+}  // namespace vkformer

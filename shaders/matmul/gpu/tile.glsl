@@ -1,0 +1,173 @@
+// What kernels for GPUs with tiles in shared memory have in common: a workgroup owns a TILE x TILE block of outputs,
+// walks K in slices staged through shared memory, and each invocation keeps 4 BLOCK_ROWS x 4 BLOCK_COLUMNS outputs in
+// registers: the larger its share, the fewer loads from shared memory for a multiply-add. The next slice is loaded into
+// registers while the current one is multiplied. Needs no subgroup operations.
+// Expects operands.glsl, `args` with m, n and k, and which of the stored rows of A and of B is meant:
+//   uint a_row(uint i);  // i: a row of the product, or with TRANSPOSE_A a value of k
+//   uint b_row(uint i);  // i: a value of k, or with TRANSPOSE_B a column of the product
+// Both are also asked for rows past the end, of which nothing is used.
+
+layout(local_size_x_id = 1) in;
+layout(constant_id = 1) const uint INVOCATIONS = 256;  // TILE / 4 / BLOCK_ROWS * TILE / 4 / BLOCK_COLUMNS
+layout(constant_id = 2) const uint TILE = 64;
+layout(constant_id = 3) const uint BLOCK_ROWS = 1;
+layout(constant_id = 4) const uint BLOCK_COLUMNS = 1;
+layout(constant_id = 5) const uint SLICE = 16;  // values of k staged at a time
+layout(constant_id = 6) const uint STAGES = 1;  // slices in shared memory; with two, one barrier a slice is enough
+layout(constant_id = 7) const bool TRANSPOSE_A = false;
+layout(constant_id = 8) const bool TRANSPOSE_B = false;
+layout(constant_id = 9) const bool ALIGNED_A = false;   // stored rows of A start at whole quads and are made of them
+layout(constant_id = 10) const bool ALIGNED_B = false;  // the same of B
+
+const uint QUADS = TILE / 4;    // of one k in a staged slice
+const uint STRIDE = QUADS + 1;  // the padding keeps neighbouring k in different banks
+const uint LOADS = SLICE * QUADS / INVOCATIONS;
+const uint DOWN = QUADS / BLOCK_ROWS, ACROSS = QUADS / BLOCK_COLUMNS;  // the invocations' rectangle
+// Operands of which a row is one k's worth of the tile are staged as they lie; quads along k are turned.
+const bool TURN_A = !TRANSPOSE_A && ALIGNED_A, TURN_B = TRANSPOSE_B && ALIGNED_B;
+
+shared vec4 slice_a[STAGES * SLICE * STRIDE];  // [k][rows / 4]
+shared vec4 slice_b[STAGES * SLICE * STRIDE];  // [k][columns / 4]
+
+uint a_row(uint i);
+uint b_row(uint i);
+// The elements of row and column (of k) of the operands.
+uint a_at(uint row, uint k) { return TRANSPOSE_A ? a_row(k) * args.m + row : a_row(row) * args.k + k; }
+uint b_at(uint column, uint k) { return TRANSPOSE_B ? b_row(column) * args.k + k : b_row(k) * args.n + column; }
+
+// The outputs that are summed: rows from first_row to end_row, columns from first_column on, values of k up to end_k.
+uint first_row, end_row, first_column, end_k;
+
+float load_a(uint row, uint k) {
+  const bool inside = row < end_row && k < end_k;
+  const uint at = a_at(row, k);
+  const float value = a_one(inside ? at : 0);
+  return inside ? value : 0.0;
+}
+
+// Which k and which quad of a slice load `i` of this invocation brings: neighbours read neighbouring addresses.
+uvec2 slot(uint i, const bool k_contiguous) {
+  const uint id = i * INVOCATIONS + gl_LocalInvocationIndex;
+  return k_contiguous ? uvec2(id % SLICE, id / SLICE) : uvec2(id / QUADS, id % QUADS);
+}
+
+// The same of a load of four k: which k and which row (or column) of the slice.
+uvec2 turned_slot(uint i) {
+  const uint id = i * INVOCATIONS + gl_LocalInvocationIndex;
+  return uvec2(id % (SLICE / 4) * 4, id / (SLICE / 4));
+}
+
+vec4 load_quad_a(uint i, uint k) {
+  if (ALIGNED_A) {
+    const uvec2 at = TURN_A ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
+    const uint row = first_row + at.y;
+    k += at.x;
+    const bool inside = row < end_row && k < end_k;
+    const vec4 quad = a_quad(inside ? a_at(row, k) / 4 : 0);
+    return inside ? quad : vec4(0);
+  }
+  const uvec2 at = slot(i, !TRANSPOSE_A);
+  const uint row = first_row + 4 * at.y;
+  k += at.x;
+  return vec4(load_a(row, k), load_a(row + 1, k), load_a(row + 2, k), load_a(row + 3, k));
+}
+
+#ifdef BLOCKS
+// Rows of blocks are whole quads.
+vec4 load_quad_b(uint i, uint k) {
+  const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
+  const uint column = first_column + at.y;
+  k += at.x;
+  const bool inside = column < args.n && k < end_k;
+  const uint row = inside ? b_row(TRANSPOSE_B ? column : k) : 0, width = TRANSPOSE_B ? args.k : args.n;
+  const vec4 quad = block_quad(args.b, row * block_row_words(width), width / BLOCK_VALUES,
+                               inside ? TRANSPOSE_B ? k : column : 0);
+  return inside ? quad : vec4(0);
+}
+#else
+float load_b(uint column, uint k) {
+  const bool inside = column < args.n && k < end_k;
+  const uint at = b_at(column, k);
+  const float value = b_one(inside ? at : 0);
+  return inside ? value : 0.0;
+}
+
+vec4 load_quad_b(uint i, uint k) {
+  if (ALIGNED_B) {
+    const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
+    const uint column = first_column + at.y;
+    k += at.x;
+    const bool inside = column < args.n && k < end_k;
+    const vec4 quad = b_quad(inside ? b_at(column, k) / 4 : 0);
+    return inside ? quad : vec4(0);
+  }
+  const uvec2 at = slot(i, TRANSPOSE_B);
+  const uint column = first_column + 4 * at.y;
+  k += at.x;
+  return vec4(load_b(column, k), load_b(column + 1, k), load_b(column + 2, k), load_b(column + 3, k));
+}
+#endif
+
+#define STAGE(slice, quad, turn, k_contiguous)                                                          \
+  if (turn) {                                                                                           \
+    const uvec2 at = turned_slot(i);                                                                    \
+    [[unroll]] for (uint e = 0; e < 4; e++) slice[stage + (at.x + e) * STRIDE + at.y / 4][at.y % 4] = quad[e]; \
+  } else {                                                                                              \
+    const uvec2 at = slot(i, k_contiguous);                                                             \
+    slice[stage + at.x * STRIDE + at.y] = quad;                                                         \
+  }
+
+const uint SHARE = 4 * BLOCK_ROWS * BLOCK_COLUMNS;  // quads of outputs that an invocation has
+vec4 c[SHARE];                                      // [row][quad of columns]
+
+// Row and column of the block's quad `i`.
+uint row_of(uint i) {
+  const uint down = gl_LocalInvocationIndex / ACROSS, row = i / BLOCK_COLUMNS;
+  return first_row + 4 * (row / 4 * DOWN + down) + row % 4;
+}
+uint column_of(uint i) {
+  return first_column + 4 * (i % BLOCK_COLUMNS * ACROSS + gl_LocalInvocationIndex % ACROSS);
+}
+
+// Sums the products of the values of k from `begin` on into c.
+void multiply_tile(uint begin) {
+  const uint across = gl_LocalInvocationIndex % ACROSS, down = gl_LocalInvocationIndex / ACROSS;
+  [[unroll]] for (uint i = 0; i < SHARE; i++) c[i] = vec4(0);
+  vec4 next_a[LOADS], next_b[LOADS];
+  [[unroll]] for (uint i = 0; i < LOADS; i++) {
+    next_a[i] = load_quad_a(i, begin);
+    next_b[i] = load_quad_b(i, begin);
+  }
+  uint stage = 0;
+  for (uint k = begin; k < end_k; k += SLICE) {
+    // With two stages this one was last read before everybody came to the last slice's barrier.
+    if (STAGES == 1) barrier();
+    [[unroll]] for (uint i = 0; i < LOADS; i++) {
+      STAGE(slice_a, next_a[i], TURN_A, !TRANSPOSE_A)
+      STAGE(slice_b, next_b[i], TURN_B, TRANSPOSE_B)
+    }
+    barrier();
+    if (k + SLICE < end_k) {
+      [[unroll]] for (uint i = 0; i < LOADS; i++) {
+        next_a[i] = load_quad_a(i, k + SLICE);
+        next_b[i] = load_quad_b(i, k + SLICE);
+      }
+    }
+    // The driver decides whether to unroll the steps; forced to, software drivers compile for seconds.
+    for (uint s = 0; s < SLICE; s++) {
+      const uint row = stage + s * STRIDE;
+      vec4 b[BLOCK_COLUMNS];
+      [[unroll]] for (uint j = 0; j < BLOCK_COLUMNS; j++) b[j] = slice_b[row + j * ACROSS + across];
+      [[unroll]] for (uint i = 0; i < BLOCK_ROWS; i++) {
+        const vec4 a = slice_a[row + i * DOWN + down];
+        [[unroll]] for (uint j = 0; j < BLOCK_COLUMNS; j++) {
+          c[(4 * i + 0) * BLOCK_COLUMNS + j] += a.x * b[j];
+          c[(4 * i + 1) * BLOCK_COLUMNS + j] += a.y * b[j];
+          c[(4 * i + 2) * BLOCK_COLUMNS + j] += a.z * b[j];
+          c[(4 * i + 3) * BLOCK_COLUMNS + j] += a.w * b[j];
+        }
+      }
+    }
+    if (STAGES == 2) stage = SLICE * STRIDE - stage;
+  }
+}

@@ -1,0 +1,42 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Adapters: trained beside a base model, continued, used and merged. Sourced by tests/command_line.sh.
+
+accept "${train[@]}" --out base
+model=base/$(cat base/latest)
+sha256sum "$model"/* >before
+lora=("$vkformer" train --from "$model" --data text.txt --batch 2 --warmup 0 --schedule constant --checkpoint-every 2
+  --learning-rate 0.05)
+refuse 2 "needs --from" "${train[@]}" --lora r=2 --out bad
+refuse 2 "'rank=2' is not a setting" "${lora[@]}" --lora rank=2 --out bad
+refuse 2 "r '0' is not a number" "${lora[@]}" --lora r=0 --out bad
+refuse 2 "for frozen weights" "${lora[@]}" --weights f16 --out bad
+refuse 2 "do not go with --lora" "${lora[@]}" --lora r=2 --average 2 --out bad
+refuse 1 "no linear module 'q_proj'; it has c_attn" "${lora[@]}" --lora r=2,targets=q_proj --out bad
+refuse 1 "products take operands of one type" "${lora[@]}" --lora r=2 --dtype f16 --weights bf16 --out bad
+accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 4 --out whole
+accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 2 --out parts
+accept "$vkformer" train --resume --out parts --iterations 4
+for file in adapter_model.safetensors optimizer.safetensors; do
+  cmp -s whole/checkpoint-000004/$file parts/checkpoint-000004/$file || fail "an adapter's run goes on otherwise: $file"
+done
+[[ -e whole/checkpoint-000004/model.safetensors ]] && fail "an adapter's checkpoint has the base model"
+grep -q "of them trained (LoRA), the others kept as f32" <<<"$("${lora[@]}" --lora r=2 --plan)" || fail "the plan does not tell what is trained"
+refuse 1 "holds an adapter and no model" "$vkformer" generate whole -p "the "
+refuse 1 "has no adapter_config.json" "$vkformer" generate "$model" -p "the " --adapter "$model"
+accept "$vkformer" generate "$model" -p "the " -n 12 --temp 0 --quiet --adapter whole
+cp out adapted
+accept "$vkformer" convert "$model" merged --merge whole --quiet
+accept "$vkformer" generate merged -p "the " -n 12 --temp 0 --quiet
+cmp -s out adapted || fail "the merged model writes another text: $(cat out adapted)"
+sha256sum --check --quiet before || fail "the base model has changed"
+# Another base under the same path.
+echo >>"$model"/config.json
+refuse 1 "is not the model this adapter was begun on" "$vkformer" train --resume --out parts --iterations 6
+
+# Prompts and completions.
+for i in $(seq 20); do echo '{"prompt": "the quick ", "completion": "brown fox"}'; done >rows.jsonl
+accept "$vkformer" train --from "$model" --prompts rows.jsonl --valid rows.jsonl --iterations 2 --out prompts
+grep -q '\[ b r o w n' out || fail "the first row is not shown: $(cat out)"
+(cat rows.jsonl && echo '{}') >odd.jsonl
+refuse 1 "odd.jsonl:21" "$vkformer" train --from "$model" --prompts odd.jsonl --iterations 2 --out bad
+refuse 1 "takes --pairs" "$vkformer" train --from "$fixtures/t5" --tokenizer "$model" --prompts rows.jsonl --out bad

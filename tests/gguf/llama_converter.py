@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Runs llama.cpp's converter on models whose tokenizers it has never seen.
+
+    llama_converter.py CONVERTER ARGUMENT...
+
+It knows the splitting of words by a hash of tokens, which ids of another vocabulary change: here it is GPT-2's. What
+else it does is its own. It also asks for keys that transformers 5 no longer writes.
+"""
+import runpy
+import sys
+
+sys.path.insert(1, "/usr/share/llama.cpp/llama.cpp-tools")
+from conversion import base  # noqa: E402
+
+known = base.TextModel.get_vocab_base_pre
+
+
+def get_vocab_base_pre(self, tokenizer):
+    try:
+        return known(self, tokenizer)
+    except NotImplementedError:
+        return "gpt-2"
+
+
+load_hparams = base.ModelBase.load_hparams
+
+
+def with_older_keys(*arguments, **options):
+    settings = load_hparams(*arguments, **options)
+    if settings.get("model_type") == "gpt2":
+        settings["n_ctx"] = settings["n_positions"]
+    if settings.get("model_type") == "gpt_neox":
+        settings["rotary_pct"] = settings["rope_parameters"]["partial_rotary_factor"]
+    return settings
+
+
+base.ModelBase.load_hparams = staticmethod(with_older_keys)
+base.TextModel.get_vocab_base_pre = get_vocab_base_pre
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
