@@ -168,6 +168,7 @@ struct ConformFlags {
   bool verbose = false;
   std::vector<std::string> matrix;    ///< reports to be shown as a matrix
   std::vector<std::string> compared;  ///< two reports
+  std::string kit;                    ///< folder for a case that runs without vkformer
   std::string single, elsewhere;    ///< see print_proof_matrix()
 };
 

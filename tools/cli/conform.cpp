@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "runtime/conform/bug_kit.h"
 #include "runtime/conform/conform.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/facts_file.h"
@@ -33,11 +34,26 @@ void say_or_print(bool report_on_stdout, const std::string& line) {
   report_on_stdout ? say("{}", line) : print("{}\n", line);
 }
 
+void write_kit(Backend& backend, const ConformFlags& flags) {
+  const std::filesystem::path folder = flags.kit;
+  check(!std::filesystem::exists(folder), "'{}' is there already; give a new folder", flags.kit);
+  std::filesystem::create_directories(folder);
+  ConformOptions options = flags.options;
+  options.all |= !flags.as_gpu && !backend.facts().is_cpu();
+  const ConformResult result = write_bug_kit(backend, options, folder);
+  write_file_atomically(folder / "main.cpp", embedded_page("main"));
+  write_file_atomically(folder / "CMakeLists.txt", embedded_page("CMakeLists"));
+  print("{} {} {}  {:.2f}{}{}\nin {}: cmake -S . -B build && cmake --build build && build/run_case\n",
+        word_for(result.verdict), result.op, result.what, result.worst, result.detail.empty() ? "" : "  ",
+        result.detail, flags.kit);
+}
+
 }  // namespace
 
 void conform(const ConformFlags& flags) {
   auto backend = open_backend(flags.common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
+  if (!flags.kit.empty()) return write_kit(*backend, flags);
   std::map<std::string, OpTotal> totals;
   OpTotal all;
   auto rows = nlohmann::json::array();

@@ -44,6 +44,12 @@ void add_conform(CLI::App& app) {
                     "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
   command
+      ->add_option(
+          "--kit", flags->kit,
+          "write the first case that fails (made smaller as long as it fails), or the first one, into a new folder "
+          "as SPIR-V, data and a C++ program that need nothing else: for a driver's makers")
+      ->type_name("FOLDER");
+  command
       ->add_option("--compare", flags->compared,
                    "run nothing: show what differs between two JSON reports, as before and after a driver's update")
       ->type_name("A.json B.json")
