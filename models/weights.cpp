@@ -129,7 +129,6 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   std::vector<std::string> missing, wrong;
   Finder finder(*files_);
   for (const ParameterSpec& parameter : parameters) {
-    if (parameter.adapter) continue;
     const WeightTensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
     if (!tensor) {
       const bool may_lack = parameter.optional || parameter.anew;
@@ -205,7 +204,7 @@ std::vector<float> Weights::read(std::string_view parameter) const {
   return read(*place);
 }
 
-void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change) const {
+void Weights::save(const std::filesystem::path& path, const LoadProgress& progress) const {
   uint64_t done = 0;
   std::vector<TensorSource> tensors;
   std::vector<float> values;  // of one tensor at a time
@@ -218,7 +217,6 @@ void Weights::save(const std::filesystem::path& path, const LoadProgress& progre
                          values = read(place);
                          if (place.tensor) done += place.tensor->bytes();
                          if (progress) progress(done);
-                         if (change) change(place.parameter, values);
                          return std::as_bytes(std::span(values));
                        }});
   }

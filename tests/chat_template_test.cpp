@@ -159,7 +159,7 @@ TEST_CASE("damaged templates are rendered or refused", "[chat][fuzz]") {
     }
   }
   CHECK(tally.refused > 500);
-  CHECK(tally.read > 500);
+  CHECK(tally.read > 300);
 }
 
 // For tests/chat_templates/fuzz.py: lines of JSON in the file VKFORMER_TEMPLATES, of which each is a conversation with

@@ -27,7 +27,7 @@ const char* const families[] = {"gpt2", "llama", "gpt_neox", "t5", "bart"};
 Model adapted_model(const std::string& name, const LoraConfig& config, const std::vector<std::string>& targets,
                     DType weights = DType::f32) {
   Model model = load_model(fixtures / name);
-  if (is_half(weights)) store_weights_as(model, weights);
+  if (weights != DType::f32) store_weights_as(model, weights);
   adapt(model, config, modules_of_targets(model, targets), "base");
   return model;
 }
@@ -107,8 +107,9 @@ TEST_CASE("modules are found by the ends of their paths", "[lora]") {
 TEST_CASE("an adapter begins as nothing, and it alone is trained", "[lora][device]") {
   const auto backend = make_backend("");
   for (const char* name : families)
-    for (const DType weights : {DType::f32, DType::f16}) {
+    for (const DType weights : {DType::f32, DType::f16, DType::q8_0}) {
       if (weights == DType::f16 && name != std::string("llama")) continue;
+      if (weights == DType::q8_0 && name != std::string("llama") && name != std::string("gpt2")) continue;
       INFO(name << ' ' << name_of(weights));
       const Model model = adapted_model(name, {.rank = 4, .alpha = 8, .dropout = 0.1}, {"all-linear"}, weights);
       const Integers integers(model);

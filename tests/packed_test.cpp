@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "models/chat/learned_turns.h"
 #include "models/data/packed_texts.h"
 #include "models/data/prompt_rows.h"
 #include "models/training/trainer.h"
@@ -129,4 +130,35 @@ TEST_CASE("rows of prompts are read, and what is wrong with one is named", "[pac
   CHECK_THAT(message("{\"messages\": []}\n"), ContainsSubstring("no messages"));
   CHECK_THAT(message("{\"messages\": [{\"content\": \"x\"}]}\n"), ContainsSubstring("role"));
   CHECK_THAT(message("a\n", "x.csv"), ContainsSubstring(".jsonl"));
+}
+
+TEST_CASE("of a conversation what the assistant says is learned", "[packed]") {
+  const auto learned = [](const char* source, const nlohmann::ordered_json& messages) {
+    std::string text;
+    for (const TextStretch& stretch : learned_turns({source, "t"}, {.messages = messages}))
+      text += stretch.learned ? '<' + stretch.text + '>' : stretch.text;
+    return text;
+  };
+  const nlohmann::ordered_json talk = {{{"role", "user"}, {"content", "a"}},
+                                       {{"role", "assistant"}, {"content", "b"}},
+                                       {{"role", "user"}, {"content", "c"}},
+                                       {{"role", "assistant"}, {"content", "d"}}};
+  const char* const plain =
+      "{% for m in messages %}{{ m.role[0] + ':' + m.content + ';' }}{% endfor %}{% if add_generation_prompt %}{{ 'a:' "
+      "}}"
+      "{% endif %}";
+  CHECK(learned(plain, talk) == "u:a;a:<b;>u:c;a:<d;>");
+  CHECK(learned(plain, {talk[1]}) == "<a:b;>");  // nothing comes before it
+  // Marks go before what turns show.
+  CHECK(
+      learned("{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}!"
+              "{% else %}{{ m.content }}?{% endif %}{% endfor %}",
+              talk) == "a?<b>!c?<d>!");
+  // Earlier answers are shown otherwise than when they were given.
+  CHECK(learned(
+            "{% for m in messages %}{{ m.role[0] + ':' + (m.content if loop.last or m.role == 'user' else '-') + ';' }}"
+            "{% endfor %}{% if add_generation_prompt %}{{ 'a:' }}{% endif %}",
+            talk) == "u:a;a:-;u:c;a:<d;>");
+  CHECK_THAT(error_of([&] { learned(plain, {talk[0]}); }), ContainsSubstring("nothing is learned"));
+  CHECK_THAT(error_of([&] { learned("{{ raise_exception('roles!') }}", talk); }), ContainsSubstring("roles!"));
 }

@@ -10,12 +10,16 @@ namespace vkformer {
 
 namespace {
 
-PromptRow row_of(const JsonObject& object) {
+PromptRow row_of(const JsonObject& object, const std::string& line) {
   if (object.has("messages")) {
     const std::vector<JsonObject> messages = require_objects(object, "messages");
     check(!messages.empty(), "{}: there are no messages", object.name());
     for (const JsonObject& message : messages) require_string(message, "role");
-    return {.stretches = {}, .messages = object.value().at("messages")};
+    // Templates may write keys in the order in which they stand.
+    const auto in_order = nlohmann::ordered_json::parse(line);
+    return {.stretches = {},
+            .messages = in_order.at("messages"),
+            .tools = in_order.value("tools", nlohmann::ordered_json())};
   }
   if (object.has("prompt"))
     return {.stretches = {{require_string(object, "prompt"), false}, {require_string(object, "completion"), true}}};
@@ -32,7 +36,7 @@ PromptRows read_prompt_rows(std::string_view content, const std::string& name) {
   PromptRows rows{.name = name};
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].find_first_not_of(" \t\r") == std::string::npos) continue;
-    rows.rows.push_back(row_of(JsonObject::parse(lines[i], fmt::format("{}:{}", name, i + 1))));
+    rows.rows.push_back(row_of(JsonObject::parse(lines[i], fmt::format("{}:{}", name, i + 1)), lines[i]));
     rows.rows.back().line = i + 1;
   }
   check(!rows.rows.empty(), "{} has no rows", name);

@@ -3,7 +3,7 @@
 //
 //   {"prompt": "..", "completion": ".."}                     it learns the completion
 //   {"text": ".."}                                           it learns all of it
-//   {"messages": [{"role": "user", "content": ".."}, ..]}    it learns what the assistant says
+//   {"messages": [{"role": "user", "content": ".."}, ..]}    it learns what the assistant says; "tools" may go with it
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -20,9 +20,10 @@ struct TextStretch {
 };
 
 struct PromptRow {
-  std::vector<TextStretch> stretches;          ///< of a prompt and its completion, or of a text
-  nlohmann::json messages = nlohmann::json();  ///< instead: an array, each with a "role"; null: there is none
-  size_t line = 0;                             ///< of the file, from 1 on
+  std::vector<TextStretch> stretches;  ///< of a prompt and its completion, or of a text
+  nlohmann::ordered_json messages;     ///< instead: an array, each with a "role"; null: there is none
+  nlohmann::ordered_json tools;        ///< that the messages may call; null: none are told of
+  size_t line = 0;                     ///< of the file, from 1 on
 };
 
 struct PromptRows {

@@ -37,6 +37,7 @@ struct RotaryConfig {
   static JsonObject place(const JsonObject& config);
   /// Throws Error naming file and key.
   static RotaryConfig from_json(const JsonObject& config, const Usual& usual);
+  static RotaryConfig from_json(const JsonObject& config) { return from_json(config, Usual{}); }
   /// From another object than place(config).
   static RotaryConfig from_json(const JsonObject& parameters, const JsonObject& config, const Usual& usual);
   /// Throws Error, naming `config`, where `width` columns have another number of pairs than there are factors.

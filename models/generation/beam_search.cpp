@@ -106,7 +106,12 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
   if (*best == impossible) return;
   auto token = static_cast<int32_t>(best - scores.begin());
   if (config_.do_sample) {
-    const SamplingSettings settings{config_.temperature, config_.top_k, config_.top_p, config_.seed};
+    const SamplingSettings settings{.temperature = config_.temperature,
+                                    .top_k = config_.top_k,
+                                    .top_p = config_.top_p,
+                                    .min_p = config_.min_p,
+                                    .temperature_last = config_.temperature_last,
+                                    .seed = config_.seed};
     const uint64_t draw = static_cast<uint64_t>(source) << 32 | static_cast<uint64_t>(generated_ - 1);
     token = sample(std::vector<float>(scores.begin(), scores.end()), settings, draw);
   }

@@ -211,16 +211,37 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::spa
     std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
   }
   position_ = 0;
-  const int64_t padded = padded_prompt(static_cast<int64_t>(length), shape_.capacity);
-  if (padded == 1) {
-    if (!decode_) decode_ = compile(1);
-    last_prefill_ = decode_.get();
-    return run(*decode_, prompts);
-  }
-  auto& program = prefills_[padded];
+  return run(prefill_of(padded_prompt(static_cast<int64_t>(length), shape_.capacity)), prompts);
+}
+
+Program& Generator::prefill_of(int64_t padded) {
+  auto& program = padded == 1 ? decode_ : prefills_[padded];
   if (!program) program = compile(padded);
   last_prefill_ = program.get();
-  return run(*program, prompts);
+  return *program;
+}
+
+std::vector<float> Generator::append(std::span<const int32_t> tokens) {
+  check(shape_.rows == 1 && !shape_.left_padded, "tokens are appended to one row, not to {}", shape_.rows);
+  check(!tokens.empty(), "there is no token to append");
+  check(position_ + std::ssize(tokens) <= shape_.capacity,
+        "{} positions are taken, {} more don't fit into the context of {}", position_, tokens.size(), shape_.capacity);
+  std::vector<float> logits;
+  while (!tokens.empty()) {
+    // What pads a program's positions must have a place behind the present one, too.
+    const int64_t room = shape_.capacity - position_;
+    int64_t padded = padded_prompt(std::ssize(tokens), shape_.capacity);
+    if (padded > room) padded = room < 8 ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(room)));
+    const auto part = tokens.first(std::min(tokens.size(), static_cast<size_t>(padded)));
+    logits = run(prefill_of(padded), part);
+    tokens = tokens.subspan(part.size());
+  }
+  return logits;
+}
+
+void Generator::rewind(int64_t position) {
+  check(position >= 0 && position <= position_, "{} positions are taken; it can't go back to {}", position_, position);
+  position_ = position;
 }
 
 std::vector<float> Generator::decode(std::span<const int32_t> tokens) {

@@ -68,6 +68,10 @@ class Generator {
   /// last tokens, [rows, V] or [rows, shape().choices]. `pads`: how many of each row's first ids are padding (with
   /// left_padded). Throws Error when they are empty, longer than the capacity, or have an id outside the vocabulary.
   std::vector<float> prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads = {});
+  /// Runs further tokens of the one row there is, and gives the logits after the last. Throws Error like prefill().
+  std::vector<float> append(std::span<const int32_t> tokens);
+  /// As if nothing from `position` on had been run.
+  void rewind(int64_t position);
   /// Appends one token to each row and gives the logits after it.
   std::vector<float> decode(std::span<const int32_t> tokens);
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
@@ -80,6 +84,7 @@ class Generator {
 
  private:
   std::unique_ptr<Program> compile(int64_t positions);
+  Program& prefill_of(int64_t padded);
   void check_tokens(std::span<const int32_t> tokens) const;
   std::vector<float> run(Program& program, std::span<const int32_t> tokens);
 

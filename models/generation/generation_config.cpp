@@ -69,7 +69,6 @@ void refuse_unsupported(const JsonObject& object) {
       {"encoder_repetition_penalty", 1},
       {"encoder_no_repeat_ngram_size", 0},
       {"guidance_scale", 1},
-      {"min_p", 0},
       {"typical_p", 1},
       {"epsilon_cutoff", 0},
       {"eta_cutoff", 0},
@@ -141,6 +140,7 @@ GenerationConfig parse_generation_config(const JsonObject& object, GenerationCon
   // -1 says "off" in some files.
   c.top_k = std::max<int64_t>(integer_or(object, "top_k", c.top_k, -1, most_tokens), 0);
   c.top_p = number_or(object, "top_p", c.top_p, 0, 1);
+  c.min_p = number_or(object, "min_p", c.min_p, 0, 1);
   return c;
 }
 

@@ -15,6 +15,19 @@ namespace vkformer {
 /// any length (`never`, which differs from `no` only for a positive length penalty).
 enum class EarlyStopping : uint8_t { no, yes, never };
 
+/// What makes tokens that were there lately less likely, as in llama.cpp: the score of each that occurs `count` times
+/// among the last ones is divided by `repeat` if positive, else multiplied by it, then less `frequency` * count and
+/// less `presence`.
+struct RecentPenalties {
+  double repeat = 1;     ///< 1: off
+  double presence = 0;   ///< 0: off
+  double frequency = 0;  ///< 0: off
+  int64_t last = 64;     ///< how many tokens, prompt included; 0: none; -1: all
+
+  bool operator==(const RecentPenalties&) const = default;
+  bool none() const { return last == 0 || (repeat == 1 && presence == 0 && frequency == 0); }
+};
+
 struct GenerationConfig {
   std::optional<int64_t> max_new_tokens;  ///< goes before max_length
   int64_t max_length = 20;                ///< prompt included; the default, 20, means that none is given
@@ -41,7 +54,12 @@ struct GenerationConfig {
   double temperature = 1;  ///< 0: the likeliest
   int64_t top_k = 50;      ///< 0: off
   double top_p = 1;        ///< 1: off
+  double min_p = 0;        ///< 0: off
   uint32_t seed = 0;       ///< no key of the file
+  // What llama.cpp has; no keys of the file.
+  RecentPenalties recent_penalties;
+  std::vector<std::pair<int32_t, double>> logit_bias;  ///< added to the score of an id
+  bool temperature_last = false;                       ///< as in llama.cpp; else first, as in transformers
 
   bool operator==(const GenerationConfig&) const = default;
   /// Whether max_new_tokens or max_length says how long a sequence may become.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "runtime/check.h"
 
@@ -49,18 +50,22 @@ LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, 
     check(!word.empty(), "bad_words_ids: an empty list bans nothing; remove it");
     check_ids("bad_words_ids", word, vocabulary);
   }
+  for (const auto& [id, bias] : config_.logit_bias) check_ids("logit bias", {&id, 1}, vocabulary);
   if (config_.forced_bos_token_id) check_ids("forced_bos_token_id", {&*config_.forced_bos_token_id, 1}, vocabulary);
   check_ids("forced_eos_token_id", config_.forced_eos_token_ids, vocabulary);
 }
 
 bool LogitsRules::none() const {
   const GenerationConfig& c = config_;
-  return c.repetition_penalty == 1 && c.no_repeat_ngram_size <= 0 && c.bad_words_ids.empty() &&
-         (least_ <= 0 || c.eos_token_ids.empty()) && !c.forced_bos_token_id && c.forced_eos_token_ids.empty() &&
-         c.suppress_tokens.empty() && c.begin_suppress_tokens.empty() && !c.renormalize_logits;
+  return c.logit_bias.empty() && c.recent_penalties.none() && c.repetition_penalty == 1 &&
+         c.no_repeat_ngram_size <= 0 && c.bad_words_ids.empty() && (least_ <= 0 || c.eos_token_ids.empty()) &&
+         !c.forced_bos_token_id && c.forced_eos_token_ids.empty() && c.suppress_tokens.empty() &&
+         c.begin_suppress_tokens.empty() && !c.renormalize_logits;
 }
 
 void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const {
+  for (const auto& [id, bias] : config_.logit_bias) scores[static_cast<size_t>(id)] += bias;
+  if (!config_.recent_penalties.none()) penalize_recent(ids, scores);
   if (config_.repetition_penalty != 1) penalize_repetition(ids, scores);
   if (config_.no_repeat_ngram_size > 0) ban_repeated_ngrams(ids, scores);
   ban_bad_words(ids, scores);
@@ -71,6 +76,18 @@ void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::sp
   ban(config_.suppress_tokens, scores);
   if (generated == (first_forced ? 1 : 0)) ban(config_.begin_suppress_tokens, scores);
   if (config_.renormalize_logits) renormalize(scores);
+}
+
+void LogitsRules::penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const {
+  const RecentPenalties& penalties = config_.recent_penalties;
+  if (penalties.last >= 0) ids = ids.last(std::min(static_cast<size_t>(penalties.last), ids.size()));
+  std::map<int32_t, int64_t> counts;
+  for (const int32_t id : ids) ++counts[id];
+  for (const auto& [id, count] : counts) {
+    double& score = scores[static_cast<size_t>(id)];
+    score = score <= 0 ? score * penalties.repeat : score / penalties.repeat;
+    score -= static_cast<double>(count) * penalties.frequency + penalties.presence;
+  }
 }
 
 void LogitsRules::penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const {

@@ -18,6 +18,8 @@ class LogitsRules {
 
   /// Applies, in this order, to the scores [V] of the token that follows `ids` (prompt or start id, then `generated`
   /// tokens):
+  /// - logit_bias is added;
+  /// - recent_penalties, over the last of `ids`;
   /// - repetition penalty: the score of each id in `ids` is divided by it if positive, multiplied by it if negative;
   /// - no id that would complete an n-gram which `ids` has already;
   /// - no bad word: a single id never, the last id of a sequence not after its other ids. An end id alone is no bad
@@ -35,6 +37,7 @@ class LogitsRules {
   bool none() const;
 
  private:
+  void penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const;
   void penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const;
   void ban_repeated_ngrams(std::span<const int32_t> ids, std::span<double> scores) const;
   void ban_bad_words(std::span<const int32_t> ids, std::span<double> scores) const;

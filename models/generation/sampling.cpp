@@ -67,21 +67,36 @@ int32_t sample(std::span<const float> logits, const SamplingSettings& settings, 
         logits.size());
   if (settings.temperature == 0) return static_cast<int32_t>(likeliest);
   std::vector<uint64_t> tokens = ranked(logits, settings.top_k);
-  const auto highest = static_cast<double>(logits[likeliest]);
-  std::vector<double> weights;
-  weights.reserve(tokens.size());
-  double total = 0;
-  for (const uint64_t token : tokens) {
-    weights.push_back(std::exp((static_cast<double>(logits[id_of(token)]) - highest) / settings.temperature));
-    total += weights.back();
-  }
+  // The weights of the tokens, of which the likeliest has 1.
+  const auto weights_at = [&](double temperature) {
+    const auto highest = static_cast<double>(logits[likeliest]);
+    std::vector<double> weights;
+    weights.reserve(tokens.size());
+    for (const uint64_t token : tokens)
+      weights.push_back(std::exp((static_cast<double>(logits[id_of(token)]) - highest) / temperature));
+    return weights;
+  };
+  std::vector<double> weights = weights_at(settings.temperature_last ? 1 : settings.temperature);
+  double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto keep = [&](size_t kept) {
+    tokens.resize(std::max<size_t>(kept, 1));
+    weights.resize(tokens.size());
+    total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  };
   if (settings.top_p < 1) {
     // The smallest set of tokens whose probabilities reach top_p.
     double sum = 0;
     size_t kept = 0;
     while (kept < weights.size() && sum < settings.top_p * total) sum += weights[kept++];
-    tokens.resize(std::max<size_t>(kept, 1));
-    total = std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(tokens.size()), 0.0);
+    keep(kept);
+  }
+  if (settings.min_p > 0) {
+    const auto unlikely = std::ranges::find_if(weights, [&](double weight) { return weight < settings.min_p; });
+    keep(static_cast<size_t>(unlikely - weights.begin()));
+  }
+  if (settings.temperature_last) {
+    weights = weights_at(settings.temperature);
+    total = std::accumulate(weights.begin(), weights.end(), 0.0);
   }
   constexpr uint32_t sampling_stream = 0x73616d70;  // apart from the streams of dropout and initialisation
   double target = uniform(settings.seed, sampling_stream, draw) * total;

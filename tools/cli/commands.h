@@ -7,6 +7,7 @@
 #include <set>
 
 #include "models/data/number_split.h"
+#include "models/generation/generation_config.h"
 #include "models/generation/sampling.h"
 #include "models/training/trainer.h"
 #include "runtime/conform/conform.h"
@@ -84,6 +85,8 @@ struct GenerateFlags {
   int64_t tokens = 200;
   int64_t seed = -1;
   SamplingSettings sampling;
+  RecentPenalties penalties;
+  std::vector<std::string> logit_bias;  ///< "15043+1.5", "2-inf"
   // Ids instead of text: greedy or beam search.
   std::vector<std::string> ids;
   int64_t beams = 1, returned = 1;
@@ -93,6 +96,14 @@ struct GenerateFlags {
   std::string prefix;           ///< in front of each, such as T5's "translate English to German: "
   int64_t batch_tokens = 0;     ///< positions of a batch; 0: as usual
   std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
+};
+
+/// The prompt is one question; empty: they come from standard input.
+struct ChatFlags : GenerateFlags {
+  std::string system;
+  std::string chat_template;  ///< file or name; empty: the folder's
+  int64_t context = 4096;     ///< positions of the cache, or the model's where it has fewer
+  bool show_prompt = false;
 };
 
 /// Of verbs that read a text a line.
@@ -237,6 +248,7 @@ void generate(const GenerateFlags& flags);
 void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
+void chat(const ChatFlags& flags);
 void translate(GenerateFlags flags);
 void classify(const TextsFlags& flags);
 void fill(const FillFlags& flags);

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr const char* companions[] = {"generation_config.json",
                                       "tokenizer.json",
                                       "tokenizer_config.json",
+                                      "chat_template.jinja",
                                       "tokenizer.model",
                                       "special_tokens_map.json",
                                       "added_tokens.json",

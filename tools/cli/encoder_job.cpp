@@ -55,11 +55,11 @@ TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint,
                      const EncoderHead& head) {
   const nlohmann::json ids = {{"pad_token_id", text.padding}};
   nlohmann::json changes = ids;
-  if (checkpoint.empty()) changes.update(head_keys(JsonObject::load(config_file(flags)), head));
+  if (checkpoint.empty()) changes.update(head_keys(first_config(flags), head));
   TrainJob job = job_of_tokens(flags, checkpoint,
                                {.count = text.tokenizer.size(), .ids = ids, .write = text.files.writer()}, changes);
   job.ids = ids;
-  if (!flags.from.empty()) begin_anew(*job.model, head, JsonObject::load(config_file(flags)));
+  if (!flags.from.empty()) begin_anew(*job.model, head, first_config(flags));
   set_context(flags, *job.model);
   if (!flags.resume && !flags.given.contains("--batch")) flags.batch = head.rows;
   return job;

@@ -1,14 +1,33 @@
 #include "tools/cli/generation_settings.h"
 
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "models/model_files.h"
+#include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
 
 namespace {
+
+/// "15043+1.5": the id and what is added to its logit, as llama.cpp writes it.
+std::pair<int32_t, double> parse_logit_bias(const std::string& text) {
+  int32_t id = -1;
+  double bias = 0;
+  const char* end = text.data() + text.size();
+  const auto [sign, id_error] = std::from_chars(text.data(), end, id);
+  const bool is_signed = id_error == std::errc() && sign != end && (*sign == '+' || *sign == '-');
+  if (is_signed) {
+    const auto [rest, error] = std::from_chars(sign + 1, end, bias);
+    if (error == std::errc() && rest == end && id >= 0 && bias >= 0 && (*sign == '-' || !std::isinf(bias)))
+      return {id, *sign == '-' ? -bias : bias};
+  }
+  throw UsageError(
+      fmt::format("--logit-bias {} is not an id, a sign and a number, like 15043+1.5 or 2-inf", in_quotes(text)));
+}
 
 GenerationConfig with_flags(GenerationConfig config, const GenerateFlags& flags) {
   const auto given = [&](const char* name) { return flags.given.contains(name); };
@@ -21,17 +40,25 @@ GenerationConfig with_flags(GenerationConfig config, const GenerateFlags& flags)
   if (given("--return")) config.num_return_sequences = flags.returned;
   if (given("--length-penalty")) config.length_penalty = flags.length_penalty;
   if (given("--early-stopping")) config.early_stopping = EarlyStopping::yes;
-  for (const char* flag : {"--temp", "--top-k", "--top-p", "--seed"})
+  for (const char* flag : {"--temp", "--top-k", "--top-p", "--min-p", "--seed"})
     config.do_sample = config.do_sample || given(flag);
+  for (const char* flag : {"--temp", "--top-k", "--top-p", "--min-p"})
+    config.temperature_last = config.temperature_last || given(flag);
   if (given("--temp")) config.temperature = flags.sampling.temperature;
   if (given("--top-k")) config.top_k = flags.sampling.top_k;
   if (given("--top-p")) config.top_p = flags.sampling.top_p;
+  if (given("--min-p")) config.min_p = flags.sampling.min_p;
+  config.recent_penalties = flags.penalties;
+  if (given("--repeat-penalty")) config.repetition_penalty = 1;  // the folder's has the same purpose
+  for (const std::string& bias : flags.logit_bias) config.logit_bias.push_back(parse_logit_bias(bias));
   if (config.temperature == 0) config.do_sample = false;
   if (!config.do_sample) {  // then these say nothing
     const GenerationConfig neutral;
     config.temperature = neutral.temperature;
     config.top_k = neutral.top_k;
     config.top_p = neutral.top_p;
+    config.min_p = neutral.min_p;
+    config.temperature_last = neutral.temperature_last;
   }
   return config;
 }

@@ -15,8 +15,8 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 /// is none.
 std::unique_ptr<AdapterFiles> open_adapter(const std::string& given);
 
-/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "q8_0", ..), with an adapter if there is
-/// one.
+/// The model of such a folder, its weights to be stored as `dtype` ("f32", "f16", "q8_0", ..), with an adapter if there
+/// is one.
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,
                         const AdapterFiles* adapter = nullptr);
 

@@ -28,6 +28,12 @@ std::vector<int32_t> PromptText::encode(std::string_view prompt) const {
   return ids;
 }
 
+std::vector<int32_t> PromptText::encode_as_it_is(std::string_view text) const {
+  return vocabulary_ ? vocabulary_->encode(text) : tokenizer_->encode(text, false).ids;
+}
+
+bool PromptText::is_special(int32_t id) const { return tokenizer_ && tokenizer_->special_ids().contains(id); }
+
 Encoding PromptText::encode_pair(std::string_view first, std::string_view second) const {
   check(tokenizer_.has_value(), "a vocabulary of characters or bytes has no pairs of texts; give one text");
   return tokenizer_->encode_pair(first, second);

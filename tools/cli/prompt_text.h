@@ -23,6 +23,10 @@ class PromptText {
   /// The ids of a prompt, with the special tokens that belong around a text. Throws Error when there are none, and on
   /// characters that the model does not know.
   std::vector<int32_t> encode(std::string_view prompt) const;
+  /// The ids of a text that has its special tokens in it already.
+  std::vector<int32_t> encode_as_it_is(std::string_view text) const;
+  /// Whether a text is decoded without this id.
+  bool is_special(int32_t id) const;
   /// Two texts, as an encoder takes them. Throws Error like encode().
   Encoding encode_pair(std::string_view first, std::string_view second) const;
   /// Without special tokens, but for T5's sentinels: what a model fills into a gap stands behind the gap's.

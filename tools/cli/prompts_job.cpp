@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/chat/chat_files.h"
+#include "models/chat/learned_turns.h"
 #include "models/data/packed_texts.h"
 #include "models/data/prompt_rows.h"
 #include "models/generation/generation_config.h"
@@ -28,18 +30,68 @@ struct Cuts {
   }
 };
 
+/// The ids of the whole text. Those behind what it has in common with the ids of a stretch and all before it, alone,
+/// belong to the next one: so prompts are seen as generating sees them.
+LearnedText encode_stretches(const std::vector<TextStretch>& stretches,
+                             const std::function<std::vector<int32_t>(const std::string&)>& ids_of) {
+  std::string whole;
+  for (const TextStretch& stretch : stretches) whole += stretch.text;
+  LearnedText text{.ids = ids_of(whole), .learned = {}};
+  std::string part;
+  for (const TextStretch& stretch : stretches) {
+    part += stretch.text;
+    const bool last = &stretch == &stretches.back();
+    const std::vector<int32_t> ids = last ? text.ids : ids_of(part);
+    const auto common = static_cast<size_t>(std::ranges::mismatch(ids, text.ids).in1 - ids.begin());
+    if (common > text.learned.size()) text.learned.resize(common, stretch.learned);
+  }
+  return text;
+}
+
+/// Conversations as the model's template writes them. The template writes special tokens itself.
+class ConversationEncoder {
+ public:
+  ConversationEncoder(ChatTemplate written_by, const std::filesystem::path& folder, const PromptText& tokenizer)
+      : template_(std::move(written_by)), variables_(special_token_variables(folder)), tokenizer_(tokenizer) {}
+
+  LearnedText encode(const PromptRow& row, const std::string& place) const {
+    try {
+      return encode_stretches(
+          learned_turns(template_, {.messages = row.messages, .tools = row.tools, .variables = variables_}),
+          [&](const std::string& text) { return tokenizer_.encode_as_it_is(text); });
+    } catch (const Error& error) {
+      fail("{}: {}", place, error.what());
+    }
+  }
+
+ private:
+  ChatTemplate template_;
+  nlohmann::ordered_json variables_;
+  const PromptText& tokenizer_;
+};
+
 /// Rows as ids.
 class PromptEncoder {
  public:
-  PromptEncoder(const PromptText& tokenizer, std::optional<int32_t> end, int64_t context)
-      : tokenizer_(tokenizer), end_(end), context_(context) {}
+  PromptEncoder(const PromptText& tokenizer, const ConversationEncoder* talks, std::optional<int32_t> end,
+                int64_t context)
+      : tokenizer_(tokenizer), talks_(talks), end_(end), context_(context) {}
 
   std::vector<LearnedText> encode(const PromptRows& rows, Cuts& cuts) const {
     std::vector<LearnedText> texts;
     for (const PromptRow& row : rows.rows) {
       const std::string place = fmt::format("{}:{}", rows.name, row.line);
-      check(row.messages.is_null(), "{}: messages are not supported yet", place);
-      LearnedText text = encode_stretches(row.stretches);
+      LearnedText text;
+      if (row.messages.is_null()) {
+        text = encode_stretches(row.stretches, [&](const std::string& part) { return ids_of(part); });
+        if (end_ && (text.ids.empty() || text.ids.back() != *end_)) {
+          text.ids.push_back(*end_);
+          text.learned.push_back(row.stretches.back().learned);
+        }
+      } else {
+        check(talks_ != nullptr, "{}: the tokenizer's folder has no chat template to write messages by", place);
+        text = talks_->encode(row, place);
+      }
       const auto most = static_cast<size_t>(context_) + 1;
       if (text.ids.size() > most) {
         text.ids.resize(most);
@@ -57,30 +109,13 @@ class PromptEncoder {
   }
 
  private:
-  /// The ids of the whole text, with its end. Those behind what it has in common with the ids of a stretch and all
-  /// before it, alone, belong to the next one: so prompts are seen as generating sees them.
-  LearnedText encode_stretches(const std::vector<TextStretch>& stretches) const {
-    std::string whole;
-    for (const TextStretch& stretch : stretches) whole += stretch.text;
-    LearnedText text{.ids = ids_of(whole), .learned = {}};
-    if (end_ && (text.ids.empty() || text.ids.back() != *end_)) text.ids.push_back(*end_);
-    std::string part;
-    for (const TextStretch& stretch : stretches) {
-      part += stretch.text;
-      const bool last = &stretch == &stretches.back();
-      const std::vector<int32_t> ids = last ? text.ids : ids_of(part);
-      const auto common = static_cast<size_t>(std::ranges::mismatch(ids, text.ids).in1 - ids.begin());
-      if (common > text.learned.size()) text.learned.resize(common, stretch.learned);
-    }
-    return text;
-  }
-
   /// Special tokens that belong around a text, too.
   std::vector<int32_t> ids_of(const std::string& text) const {
     return text.empty() ? std::vector<int32_t>() : tokenizer_.encode(text);
   }
 
   const PromptText& tokenizer_;
+  const ConversationEncoder* talks_;  ///< nullptr: there is no template
   std::optional<int32_t> end_;
   int64_t context_;
 };
@@ -135,7 +170,9 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   set_context(flags, model);
 
   const auto rows_of = [](const RunFile& file) { return read_prompt_rows(file.content, file.path); };
-  const PromptEncoder encoder(tokenizer, end_of_text(*model.config), flags.context);
+  std::optional<ConversationEncoder> talks;
+  if (auto found = find_chat_template(folder)) talks.emplace(std::move(*found), folder, tokenizer);
+  const PromptEncoder encoder(tokenizer, talks ? &*talks : nullptr, end_of_text(*model.config), flags.context);
   Cuts cuts;
   std::vector<LearnedText> training = encoder.encode(rows_of(*find_file(files, "prompts")), cuts), validation;
   if (const RunFile* validated = find_file(files, "valid prompts"))

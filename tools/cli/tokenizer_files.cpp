@@ -3,7 +3,9 @@
 #include <map>
 
 #include "models/data/lines.h"
+#include "models/model_files.h"
 #include "models/text/text_sections.h"
+#include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/mapped_file.h"
@@ -26,8 +28,15 @@ std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_
 }  // namespace
 
 TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
+  if (is_gguf(folder)) {
+    const JsonObject content = load_model_json(folder, main_file),
+                     settings = load_model_json(folder, "tokenizer_config.json");
+    return TokenizerFiles(content.value(), content.name(), [content, settings](const std::filesystem::path& to) {
+      write_tokenizer_files(to, content.value().dump() + '\n', settings.value());
+    });
+  }
   std::map<std::string, std::string> contents;
-  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json"})
+  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"})
     if (file == main_file || std::filesystem::exists(folder / file)) contents[file] = MappedFile(folder / file).text();
   const std::string name = (folder / main_file).string();
   return TokenizerFiles(parse_json(contents[main_file], name), name, [contents](const std::filesystem::path& to) {

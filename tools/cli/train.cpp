@@ -7,6 +7,7 @@
 
 #include "models/families/registry.h"
 #include "models/generation/stored_weights.h"
+#include "models/model_files.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/cli/job_kinds.h"
@@ -20,8 +21,9 @@
 
 namespace vkformer {
 
-std::string config_file(const TrainFlags& flags) {
-  return flags.from.empty() ? flags.config : (resolve_model_folder(flags.from) / "config.json").string();
+JsonObject first_config(const TrainFlags& flags) {
+  return flags.from.empty() ? JsonObject::load(flags.config)
+                            : load_model_json(resolve_model_folder(flags.from), "config.json");
 }
 
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
@@ -30,8 +32,9 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
     if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
     return model;
   }
-  const std::string file = config_file(flags);
-  nlohmann::json config = JsonObject::load(file).value();
+  const JsonObject first = first_config(flags);
+  const std::string& file = first.name();
+  nlohmann::json config = first.value();
   config.update(changes);
   Model model = make_model(JsonObject::parse(config.dump(), file));
   if (flags.dropout >= 0) {
@@ -88,15 +91,16 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
   return flags.resume ? *latest : std::filesystem::path();
 }
 
-/// The type that a folder's weights are kept in when nothing else is asked for: that of most of them.
+/// The type that files' weights are kept in when nothing else is asked for: that of most of them if they can be written
+/// in it again without a loss, of other blocks f16.
 DType type_of_most(const WeightSource& files) {
-  uint64_t bytes = 0;
-  std::map<std::string_view, uint64_t> of_type;
-  for (const auto& tensor : files.tensors())
-    bytes = std::max(bytes, of_type[tensor->type()] += tensor->bytes());
-  for (const auto& [from, to] : {std::pair{"F16", DType::f16}, {"BF16", DType::bf16}})
-    if (of_type.contains(from) && of_type[from] == bytes) return to;
-  return DType::f32;
+  std::map<std::string_view, uint64_t> bytes;
+  for (const auto& tensor : files.tensors()) bytes[tensor->type()] += tensor->bytes();
+  const std::string_view most = std::ranges::max_element(bytes, {}, [](const auto& of) { return of.second; })->first;
+  for (const auto& [name, dtype] :
+       {std::pair{"F32", DType::f32}, {"F16", DType::f16}, {"BF16", DType::bf16}, {"Q8_0", DType::q8_0}})
+    if (most == name) return dtype;
+  return DType::f16;
 }
 
 /// Freezes the model, keeps its weights in the type asked for, or of the files, and gives it the adapter of --lora.
@@ -104,10 +108,10 @@ void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const st
   const LoraFlag lora = lora_flag(flags.lora);
   check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
   const DType products = flags.settings.products;
-  const DType kept = !flags.weights.empty() ? float_type(flags.weights) : is_half(products) ? products : of_files;
-  check(!is_half(products) || !is_half(kept) || products == kept,
+  const DType kept = !flags.weights.empty() ? weight_type(flags.weights) : is_half(products) ? products : of_files;
+  check(!is_half(products) || kept == DType::f32 || products == kept,
         "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
-  if (is_half(kept)) store_weights_as(model, kept);
+  if (kept != DType::f32) store_weights_as(model, kept);
   adapt(model, lora.config, modules_of_targets(model, lora.targets), base);
 }
 
@@ -166,7 +170,7 @@ std::string adapter_text(const Model& model) {
   DType kept = DType::f32;
   for (const ParameterSpec& parameter : model.parameters) {
     if (parameter.adapter) trained += parameter.shape.elements();
-    if (is_half(parameter.dtype)) kept = parameter.dtype;
+    if (parameter.dtype != DType::f32) kept = parameter.dtype;
   }
   return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
 }

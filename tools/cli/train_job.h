@@ -31,7 +31,7 @@ struct JobTokens {
 };
 
 /// The config.json that a new run begins with: the flags' own, or that of the folder they start from.
-std::string config_file(const TrainFlags& flags);
+JsonObject first_config(const TrainFlags& flags);
 
 /// The model of the flags' config or of the folder they start from, with some keys changed and, if asked for, another
 /// dropout; with a checkpoint its own.

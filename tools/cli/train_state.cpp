@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/adapters/lora.h"
+#include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/weight_files.h"
 
@@ -69,6 +70,7 @@ nlohmann::json settings_of(TrainFlags& flags) {
 }
 
 std::string base_print(const std::filesystem::path& folder) {
+  if (is_gguf(folder)) return content_print(MappedFile(folder).text());
   std::string print = content_print(MappedFile(folder / "config.json").text());
   const WeightFiles weights(folder);
   for (const SafetensorsFile& file : weights.files()) print += '+' + content_print(MappedFile(file.name()).text());

@@ -25,7 +25,7 @@ void add_stride(CLI::App& command, int64_t& stride);
 void remember_given(CLI::App& command, std::set<std::string>& given);
 
 void add_train_verb(CLI::App& app);
-/// train, generate, translate, classify, fill, tag, answer, attention, logits, info, convert
+/// train, generate, chat, translate, classify, fill, tag, answer, attention, logits, info, convert
 void add_model_verbs(CLI::App& app);
 /// data, tokens, encode, score
 void add_data_verbs(CLI::App& app);

@@ -24,6 +24,47 @@ void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
   command.add_flag("--early-stopping", flags.early_stopping, "with --beams: end with the first hypotheses");
 }
 
+/// How tokens are chosen, as llama.cpp names it.
+void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
+  command.add_option("--temp", flags.sampling.temperature, "temperature; 0: always the likeliest token")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--top-k", flags.sampling.top_k, "only the k likeliest tokens; 0: off")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--top-p", flags.sampling.top_p, "only the likeliest tokens that together reach this probability")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--min-p", flags.sampling.min_p,
+                  "only tokens at least so likely, as a share of the likeliest; 0: off")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--repeat-penalty", flags.penalties.repeat,
+                  "divides the logits of recent tokens where they are positive, else multiplies them; 1: off")
+      ->check(CLI::Range(1e-3, 1e3))
+      ->capture_default_str();
+  command
+      .add_option("--repeat-last-n", flags.penalties.last,
+                  "how many tokens are recent, prompt included; 0: none, -1: all")
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 31))
+      ->capture_default_str();
+  command
+      .add_option("--presence-penalty", flags.penalties.presence, "taken from the logit of each recent token; 0: off")
+      ->check(CLI::Range(-1e3, 1e3))
+      ->capture_default_str();
+  command
+      .add_option("--frequency-penalty", flags.penalties.frequency,
+                  "the same for each time that the token came; 0: off")
+      ->check(CLI::Range(-1e3, 1e3))
+      ->capture_default_str();
+  command.add_option("--logit-bias", flags.logit_bias,
+                     "added to the logit of a token: ID+VALUE or ID-VALUE, also ID-inf");
+  command.add_option("--seed", flags.seed, "of the draws (default: a new one, printed)")
+      ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
+}
+
 void add_translate(CLI::App& app) {
   auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = app.add_subcommand(
@@ -131,18 +172,7 @@ void add_generate(CLI::App& app) {
   command->add_option("-n,--tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
-  command->add_option("--temp", flags->sampling.temperature, "temperature; 0: always the likeliest token")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--top-k", flags->sampling.top_k, "only the k likeliest tokens; 0: off")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--top-p", flags->sampling.top_p, "only the likeliest tokens that together reach this probability")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command->add_option("--seed", flags->seed, "of the draws (default: a new one, printed)")
-      ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
+  add_sampling_flags(*command, *flags);
   command
       ->add_option("--ids", flags->ids,
                    "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch")
@@ -155,6 +185,43 @@ void add_generate(CLI::App& app) {
     if (flags->ids.empty() && !flags->given.contains("--prompt"))
       throw UsageError("generate needs -p TEXT or --ids IDS");
     flags->ids.empty() ? generate(*flags) : generate_ids(*flags);
+  });
+}
+
+void add_chat(CLI::App& app) {
+  auto flags = std::make_shared<ChatFlags>();
+  CLI::App* command = app.add_subcommand(
+      "chat",
+      "talk with a model by its chat template: questions from -p or, a line each, from stdin; /help there lists "
+      "commands. "
+      "Tokens are chosen as with 'generate'; without a generation_config.json at --temp 0.8 --top-k 40 --top-p 0.95 "
+      "--min-p 0.05");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("-q,--quiet", flags->common.quiet, "answers only");
+  add_tuning_flag(*command, flags->common);
+  command->add_option("model", flags->model, "model folder or run folder")->required();
+  command->add_option("-p,--prompt", flags->prompt, "one question; the command ends with its answer");
+  command->add_option("--system", flags->system, "what the model is told before the conversation");
+  command
+      ->add_option("--template", flags->chat_template,
+                   "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--context", flags->context,
+          "positions to keep; when they are full the oldest questions and answers are left out (the model's, if "
+          "that has fewer)")
+      ->check(CLI::Range(int64_t{16}, int64_t{1} << 31))
+      ->capture_default_str();
+  command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
+  add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
+  command->add_option("-n,--tokens", flags->tokens, "most tokens of an answer (default: as the context has)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  add_sampling_flags(*command, *flags);
+  command->callback([flags, command] {
+    remember_given(*command, flags->given);
+    chat(*flags);
   });
 }
 
@@ -231,6 +298,7 @@ void add_attention(CLI::App& app) {
 void add_model_verbs(CLI::App& app) {
   add_train_verb(app);
   add_generate(app);
+  add_chat(app);
   add_translate(app);
   add_classify(app);
   add_fill(app);

@@ -27,7 +27,7 @@ void add_train_verb(CLI::App& app) {
                    "targets=q_proj+v_proj (or all-linear),rslora; r=8 alone does")
       ->type_name("SETTINGS");
   command->add_option("--weights", flags->weights, "of frozen weights in the device's memory (default: as the files)")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+      ->check(CLI::IsMember(weight_types()));
   for (const JobKind& kind : job_kinds())
     command
         ->add_option_function<std::vector<std::string>>(

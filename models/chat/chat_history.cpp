@@ -1,0 +1,104 @@
+#include "models/chat/chat_history.h"
+
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/mapped_file.h"
+
+namespace vkformer {
+
+void ChatHistory::set_system(std::string text) { system_ = std::move(text); }
+
+void ChatHistory::add_question(std::string text) {
+  check(turns_.empty() || turns_.back().answered, "the last question has no answer yet");
+  turns_.push_back({.question = std::move(text)});
+}
+
+void ChatHistory::add_answer(std::string text) {
+  check(!turns_.empty() && !turns_.back().answered, "an answer needs a question before it");
+  turns_.back().answer = std::move(text);
+  turns_.back().answered = true;
+}
+
+bool ChatHistory::drop_answer() {
+  if (!answered()) return false;
+  turns_.back() = {.question = std::move(turns_.back().question)};
+  return true;
+}
+
+bool ChatHistory::drop_turn() {
+  if (turns_.empty()) return false;
+  turns_.pop_back();
+  return true;
+}
+
+void ChatHistory::clear() { turns_.clear(); }
+
+nlohmann::ordered_json ChatHistory::messages(int64_t first) const {
+  auto messages = nlohmann::ordered_json::array();
+  const auto add = [&](const char* role, const std::string& content) {
+    messages.push_back({{"role", role}, {"content", content}});
+  };
+  if (!system_.empty()) add("system", system_);
+  for (auto turn = turns_.begin() + first; turn != turns_.end(); ++turn) {
+    add("user", turn->question);
+    if (turn->answered) add("assistant", turn->answer);
+  }
+  return messages;
+}
+
+ChatHistory ChatHistory::load(const std::filesystem::path& path) {
+  const JsonObject file = [&] {
+    // A list becomes the object around it, so that both are read alike.
+    const std::string text(MappedFile(path).text());
+    const nlohmann::json json = parse_json(text, path.string());
+    return JsonObject::parse(json.is_array() ? nlohmann::json{{"messages", json}}.dump() : text, path.string());
+  }();
+  ChatHistory history;
+  bool first = true;
+  for (const JsonObject& message : require_objects(file, "messages")) {
+    const std::string role = require_string(message, "role");
+    std::string content = require_string(message, "content");
+    const bool question = role == "user" && (history.turns_.empty() || history.answered());
+    const bool answer = role == "assistant" && !history.turns_.empty() && !history.answered();
+    check(question || answer || (role == "system" && first), "{}: a message of '{}' can't stand here", message.name(),
+          role);
+    if (question)
+      history.add_question(std::move(content));
+    else if (answer)
+      history.add_answer(std::move(content));
+    else
+      history.set_system(std::move(content));
+    first = false;
+  }
+  return history;
+}
+
+void ChatHistory::save(const std::filesystem::path& path) const {
+  write_json(path, nlohmann::json{{"messages", nlohmann::json::parse(messages().dump())}});
+}
+
+ChatPrompts::ChatPrompts(ChatTemplate chat, nlohmann::ordered_json variables, Encode encode, int64_t context,
+                         int64_t room)
+    : chat_(std::move(chat)),
+      variables_(std::move(variables)),
+      encode_(std::move(encode)),
+      context_(context),
+      room_(room) {}
+
+std::vector<int32_t> ChatPrompts::encoded(const ChatHistory& history, int64_t first) const {
+  return encode_(
+      chat_.render({.messages = history.messages(first), .add_generation_prompt = true, .variables = variables_}).text);
+}
+
+std::vector<int32_t> ChatPrompts::of(const ChatHistory& history) {
+  if (left_out_ >= history.turns()) left_out_ = 0;  // begun anew, or taken back
+  std::vector<int32_t> ids = encoded(history, left_out_);
+  if (std::ssize(ids) <= context_ - room_) return ids;
+  while (std::ssize(ids) > context_ / 2 && left_out_ + 1 < history.turns()) ids = encoded(history, ++left_out_);
+  check(std::ssize(ids) < context_,
+        "the last question has {} tokens, the context {}; shorten it, or give a larger --context", ids.size(),
+        context_);
+  return ids;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,30 @@
+#pragma once
+// One sequence that is continued, changed and continued again: what a Generator has run of it is not run twice.
+
+#include "models/generation/generation.h"
+
+namespace vkformer {
+
+class GenerationSession {
+ public:
+  /// `generator`: of one row; must outlive this object, which alone uses it.
+  explicit GenerationSession(Generator& generator) : generator_(generator) {}
+
+  /// Goes on from `ids`, and gives the logits after the last of them. Tokens that they begin with, and that were run
+  /// the last time, stay in the cache; at least the last one is run. Throws Error like Generator::append().
+  std::vector<float> begin(std::span<const int32_t> ids);
+  /// Appends one token and gives the logits after it.
+  std::vector<float> append(int32_t token);
+
+  /// What is in the cache.
+  std::span<const int32_t> ids() const { return ids_; }
+  /// Tokens that the last begin() did not run.
+  int64_t reused() const { return reused_; }
+
+ private:
+  Generator& generator_;
+  std::vector<int32_t> ids_;
+  int64_t reused_ = 0;
+};
+
+}  // namespace vkformer

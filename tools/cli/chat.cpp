@@ -1,0 +1,130 @@
+// `vkformer chat`: a conversation with a model, by its own template.
+
+#include "models/chat/chat_files.h"
+#include "models/generation/beam_search.h"
+#include "runtime/check.h"
+#include "tools/cli/chat_commands.h"
+#include "tools/cli/chat_input.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/generation_settings.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+
+namespace vkformer {
+
+namespace {
+
+ChatTemplate template_for(const ChatFlags& flags, const std::filesystem::path& folder) {
+  if (!flags.chat_template.empty()) return chat_template_named(flags.chat_template);
+  auto found = find_chat_template(folder);
+  check(found.has_value(),
+        "{} has no chat template, so nobody knows how a conversation is written for it; give one with --template FILE "
+        "(or --template chatml), or use generate -p",
+        folder.string());
+  return *std::move(found);
+}
+
+/// What llama.cpp takes where nobody says anything.
+void take_usual_sampling(GenerationConfig& config, const ChatFlags& flags, const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / "generation_config.json")) return;
+  const auto given = [&](const char* name) { return flags.given.contains(name); };
+  if (given("--temp") && flags.sampling.temperature == 0) return;
+  config.do_sample = config.temperature_last = true;
+  if (!given("--temp")) config.temperature = 0.8;
+  if (!given("--top-k")) config.top_k = 40;
+  if (!given("--top-p")) config.top_p = 0.95;
+  if (!given("--min-p")) config.min_p = 0.05;
+}
+
+/// The special token that ends an answer in the template, unless the model's own settings have it.
+void add_end_of_turn(GenerationConfig& config, const std::string& behind, const PromptText& tokenizer) {
+  const std::vector<int32_t> ids = tokenizer.encode_as_it_is(behind);
+  if (!ids.empty() && tokenizer.is_special(ids.front()) && !config.ends(ids.front()))
+    config.eos_token_ids.push_back(ids.front());
+}
+
+void show_prompt(std::span<const int32_t> ids, const PromptText& tokenizer) {
+  std::string text;
+  for (const int32_t id : ids) text += (text.empty() ? "" : "|") + tokenizer.piece(id);
+  say("prompt of {} tokens: {}", ids.size(), text);
+}
+
+/// Answers, prints, and says what there is to say.
+void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts& prompts, const ChatFlags& flags,
+                  bool& shown) {
+  const int64_t left_out = prompts.left_out();
+  talk.answer(
+      [](const std::string& piece) {
+        print("{}", piece);
+        check_output();
+      },
+      [&] {
+        if (flags.show_prompt && !std::exchange(shown, true)) show_prompt(talk.prompt(), tokenizer);
+        if (prompts.left_out() > left_out && !flags.common.quiet)
+          say("(the context is full: the first {} questions are left out from here on)", prompts.left_out());
+      });
+  print("\n");
+  check_output();
+  if (!talk.cut_by().empty() && !flags.common.quiet) say("(the answer was ended by {})", talk.cut_by());
+}
+
+}  // namespace
+
+void chat(const ChatFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const auto adapter = open_adapter(flags.adapter);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
+        model.family);
+  const nlohmann::ordered_json variables = special_token_variables(folder);
+  ChatTemplate chat_template = template_for(flags, folder);
+  const std::string behind = text_behind_answers(chat_template, variables);
+  const PromptText tokenizer(folder);
+  auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
+  check(config.num_beams == 1, "answers are not searched with beams; remove \"num_beams\" from generation_config.json");
+  take_usual_sampling(config, flags, folder);
+  add_end_of_turn(config, behind, tokenizer);
+  config.max_new_tokens = flags.given.contains("--tokens") ? std::optional(flags.tokens) : std::nullopt;
+  // Throws for what the settings can't be, and says how many tokens a choice needs.
+  const int64_t choices = make_search(config, {{0}}, model.vocabulary)->choices();
+  const Weights weights(model.parameters, folder);
+
+  auto backend = open_backend(flags.common);
+  if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  Generator generator(*backend, model, {.capacity = flags.context, .choices = choices});
+  load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
+  const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
+  ChatPrompts prompts(
+      std::move(chat_template), variables, [&](std::string_view text) { return tokenizer.encode_as_it_is(text); },
+      generator.capacity(), room);
+  ChatTalk talk(generator, tokenizer, prompts, config, model.vocabulary);
+  talk.history().set_system(flags.system);
+  const Interruption interruption;
+  bool shown = false;
+  if (flags.given.contains("--prompt")) {
+    talk.history().add_question(flags.prompt);
+    print_answer(talk, tokenizer, prompts, flags, shown);
+    return;
+  }
+  ChatInput input;
+  if (input.terminal() && !flags.common.quiet) say("{}; /help lists commands", prompts.name());
+  while (const auto message = input.next()) {
+    ChatStep step = ChatStep::answer;
+    try {
+      if (message->starts_with('/'))
+        step = run_chat_command(talk, *message);
+      else
+        talk.history().add_question(*message);
+      if (step == ChatStep::answer) print_answer(talk, tokenizer, prompts, flags, shown);
+    } catch (const Error& error) {
+      // A question that can't be answered is forgotten; without a person there the command fails.
+      if (!input.terminal()) throw;
+      say("({})", error.what());
+      if (step == ChatStep::answer && !talk.history().answered()) talk.history().drop_turn();
+    }
+    if (step == ChatStep::quit) break;
+  }
+  if (input.terminal()) print("\n");
+}
+
+}  // namespace vkformer

@@ -1,0 +1,73 @@
+#include "tools/cli/chat_talk.h"
+
+#include "models/generation/beam_search.h"
+#include "runtime/check.h"
+#include "tools/cli/chat_input.h"
+#include "tools/cli/progress.h"
+
+namespace vkformer {
+
+ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, GenerationConfig config,
+                   int64_t vocabulary)
+    : tokenizer_(tokenizer),
+      prompts_(prompts),
+      config_(std::move(config)),
+      vocabulary_(vocabulary),
+      capacity_(generator.capacity()),
+      generator_(generator),
+      session_(generator) {}
+
+GenerationConfig ChatTalk::config_for(int64_t prompt_length) {
+  GenerationConfig config = config_;
+  const int64_t room = capacity_ - prompt_length + 1;  // the last token need not be run
+  config.max_new_tokens = std::min(config.max_new_tokens.value_or(room), room);
+  config.seed += answers_++;  // asked again, it may say something else
+  return config;
+}
+
+void ChatTalk::answer(const Emit& emit, const std::function<void()>& on_prompt) {
+  const double start = now();
+  cut_by_.clear();
+  Interruption::take();  // one that came before
+  prompt_ = prompts_.of(history_);
+  for (const int32_t id : prompt_)
+    check(id < vocabulary_, "the prompt has token {}, the model knows {}; is the tokenizer another model's?", id,
+          vocabulary_);
+  if (on_prompt) on_prompt();
+  const GenerationConfig config = config_for(std::ssize(prompt_));
+  const auto search = make_search(config, {prompt_}, vocabulary_);
+  const auto continuation = tokenizer_.stream(prompt_);
+  std::string text;
+  const auto write = [&](const std::string& piece) {
+    text += piece;
+    emit(piece);
+  };
+  std::vector<float> logits = session_.begin(prompt_);
+  statistics_ = {.prompt_tokens = std::ssize(prompt_), .reused_tokens = session_.reused()};
+  bool ended = false;
+  while (!ended && !search->done()) {
+    if (statistics_.answer_tokens > 0) logits = session_.append(search->ids(0).back());
+    const auto before = search->ids(0).size();
+    search->advance(logits, generator_.choices());
+    if (search->ids(0).size() == before) break;  // nothing is possible
+    if (statistics_.answer_tokens++ == 0) statistics_.seconds_to_first_token = now() - start;
+    const int32_t token = search->ids(0).back();
+    ended = config.ends(token);
+    if (!ended) write(continuation(token));
+    if (Interruption::take()) {
+      cut_by_ = "Ctrl-C";
+      break;
+    }
+  }
+  write(continuation({}));
+  const double rest = now() - start - statistics_.seconds_to_first_token;
+  if (statistics_.answer_tokens > 1)
+    statistics_.tokens_per_second = static_cast<double>(statistics_.answer_tokens - 1) / rest;
+  if (!ended && cut_by_.empty())
+    cut_by_ = config_.max_new_tokens && *config_.max_new_tokens == statistics_.answer_tokens
+                  ? fmt::format("-n {}", *config_.max_new_tokens)
+                  : "the context's end";
+  history_.add_answer(std::move(text));
+}
+
+}  // namespace vkformer

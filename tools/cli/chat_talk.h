@@ -1,0 +1,55 @@
+#pragma once
+// A conversation with one model, which `vkformer chat` carries on.
+
+#include <functional>
+
+#include "models/chat/chat_history.h"
+#include "models/generation/generation_config.h"
+#include "models/generation/session.h"
+#include "tools/cli/prompt_text.h"
+
+namespace vkformer {
+
+/// The last answer in numbers.
+struct ChatStatistics {
+  int64_t prompt_tokens = 0;  ///< of the conversation up to the answer
+  int64_t reused_tokens = 0;  ///< of these, tokens that were in the cache
+  int64_t answer_tokens = 0;
+  double seconds_to_first_token = 0, tokens_per_second = 0;
+};
+
+class ChatTalk {
+ public:
+  /// All must outlive this object. `config`: its max_new_tokens bounds an answer, if it is set.
+  ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, GenerationConfig config,
+           int64_t vocabulary);
+
+  ChatHistory& history() { return history_; }
+  const ChatStatistics& statistics() const { return statistics_; }
+  const std::vector<int32_t>& prompt() const { return prompt_; }
+
+  using Emit = std::function<void(const std::string& text)>;
+  /// Answers the last question of the history, piece by piece, until the model ends, the tokens do, or Ctrl-C comes;
+  /// what was written until then is the answer. `on_prompt` is called before. Throws Error where the question does not
+  /// fit, and leaves the history as it is then.
+  void answer(const Emit& emit, const std::function<void()>& on_prompt = {});
+  /// Why the last answer ended before the model ended it; empty: it did not.
+  const std::string& cut_by() const { return cut_by_; }
+
+ private:
+  GenerationConfig config_for(int64_t prompt_length);
+
+  const PromptText& tokenizer_;
+  ChatPrompts& prompts_;
+  GenerationConfig config_;
+  int64_t vocabulary_, capacity_;
+  Generator& generator_;
+  GenerationSession session_;
+  ChatHistory history_;
+  ChatStatistics statistics_;
+  std::vector<int32_t> prompt_;
+  std::string cut_by_;
+  uint32_t answers_ = 0;
+};
+
+}  // namespace vkformer
