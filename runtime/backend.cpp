@@ -156,4 +156,6 @@ std::vector<float> Program::read(const std::string& output) const {
   return data;
 }
 
+ProgramImage Backend::image(const Graph&, const PlanOptions&) { fail("{} records no commands", facts().name); }
+
 }  // namespace vkformer

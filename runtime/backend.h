@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "runtime/plan.h"
+#include "runtime/program_image.h"
 
 namespace vkformer {
 
@@ -144,6 +145,8 @@ struct BackendOptions {
   /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
   double segment_seconds = 0.1;
   bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)
+  /// Kernels are chosen and launched within another device's limits, too, and as on a device of its kind.
+  std::optional<DeviceFacts> limits = {};
   /// For make_pipelines(), not for running: pipelines are made anew, with what the driver says of them in
   /// pipeline_log(), and matrix cores are believed in untried.
   bool inspect = false;
@@ -174,6 +177,9 @@ class Backend {
   virtual CommandCounts make_pipelines(const Graph& /*graph*/, const StoreLayout& /*layout*/, const PlanOptions& = {}) {
     return {};
   }
+
+  /// The program that compile() would make of a graph without persistent tensors. Throws Error where there is none.
+  virtual ProgramImage image(const Graph& graph, const PlanOptions& options = {});
 
   /// Measured choices that plan() and compile() follow from now on; nullptr (at first): the heuristics alone decide.
   void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }

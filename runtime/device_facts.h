@@ -71,8 +71,12 @@ struct DeviceFacts {
   /// lavapipe with vectors of 256 bits on a CPU on which it is faster with 512. It takes these when the environment
   /// says LP_NATIVE_VECTOR_WIDTH=512 before a device is opened while none is open (see runtime/quirks.h).
   bool wider_vectors_pay = false;
-  std::string kernels;          ///< fingerprint of the kernels in this build: times belong to them, too
+  std::string kernels;                ///< fingerprint of the kernels in this build: times belong to them, too
   std::vector<DType> matrix_kernels;  ///< types of operands for which this build has those for matrix cores
+
+  /// These facts where `other`, another device's, do not ask for less: its kind and cores, the lesser of both limits,
+  /// what both can. Subgroups and timestamps stay: code cannot give them up.
+  DeviceFacts within(const DeviceFacts& other) const;
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
   bool one_subgroup_size() const { return min_subgroup_size == max_subgroup_size; }
@@ -90,9 +94,7 @@ struct DeviceFacts {
     return std::ranges::count(matrix_kernels, type) > 0 && std::ranges::any_of(matrix_shapes, offered);
   }
   /// The same, where they compute what they should.
-  bool has_matrix_cores(DType type) const {
-    return runs_matrix_kernels(type) && (!matrix_check || matrix_check(type));
-  }
+  bool has_matrix_cores(DType type) const { return runs_matrix_kernels(type) && (!matrix_check || matrix_check(type)); }
 };
 
 }  // namespace vkformer

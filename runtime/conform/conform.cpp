@@ -4,10 +4,18 @@
 #include <deque>
 #include <regex>
 
+#include "runtime/conform/checks.h"
 #include "runtime/conform/compare.h"
 #include "runtime/pipeline_log.h"
 
 namespace vkformer {
+
+Graph forward_graph(const Op& op, const Case& c) {
+  CaseGraph built = build(op, c);
+  for (size_t o = 0; o < built.outputs.size(); ++o)
+    built.graph.mark_output(built.outputs[o], fmt::format("output{}", o));
+  return std::move(built.graph);
+}
 
 namespace {
 
@@ -34,13 +42,6 @@ void guarded(ConformResult& result, const std::function<void()>& action) {
   } catch (const Error& error) {
     fail_with(result, error.what());
   }
-}
-
-Graph forward_graph(const Op& op, const Case& c) {
-  CaseGraph built = build(op, c);
-  for (size_t o = 0; o < built.outputs.size(); ++o)
-    built.graph.mark_output(built.outputs[o], fmt::format("output{}", o));
-  return std::move(built.graph);
 }
 
 Check forward_check(Backend& backend, const Op& op, const Case& c, std::string_view candidate, const Report& report) {
@@ -110,7 +111,8 @@ Check gradient_check(Backend& backend, const Op& op, const Case& c, const Report
   return check;
 }
 
-/// The kernels to be proved for a case; "" for an op that has no choice.
+}  // namespace
+
 std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const DeviceFacts& facts, bool all) {
   if (!op.candidates) return {""};
   std::vector<std::string_view> names = op.candidates(build(op, c).graph.nodes().front(), facts);
@@ -121,7 +123,6 @@ std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const Devi
   return names;
 }
 
-/// Cases that fulfil the options' name and pattern: takes (op, case).
 void for_each_case(const ConformOptions& options, const std::function<void(const Op&, const Case&)>& take) {
   if (!options.op.empty() && !find_op(options.op))
     throw UsageError(fmt::format("there is no op '{}'; `vkformer ops` lists them", options.op));
@@ -137,7 +138,13 @@ void for_each_case(const ConformOptions& options, const std::function<void(const
         if (std::regex_search(fmt::format("{} {}", op->name, describe(c)), pattern)) take(*op, c);
 }
 
-}  // namespace
+ConformResult check_forward(Backend& backend, const Op& op, const Case& c, std::string_view candidate) {
+  ConformResult result;
+  const Report keep = [&](const ConformResult& got) { result = got; };
+  Check check = forward_check(backend, op, c, candidate, keep);
+  check.finish(check);
+  return result;
+}
 
 void conform(Backend& backend, const ConformOptions& options, const Report& report) {
   constexpr size_t window = 32;  // so many checks are compiled ahead, by all cores

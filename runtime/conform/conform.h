@@ -25,6 +25,7 @@ struct ConformResult {
   std::string check;  ///< "forward", "gradient rule", "gradient"
   Verdict verdict = Verdict::ok;
   double worst = 0;    ///< largest error as a share of its tolerance
+  double seconds = 0;  ///< of the faster of the device's two runs
   std::string detail;  ///< why it failed
 };
 

@@ -6,6 +6,7 @@
 
 #include "runtime/matrix_check.h"
 #include "runtime/recording.h"
+#include "runtime/vulkan/embedded_shaders.h"
 
 namespace vkformer {
 
@@ -16,12 +17,16 @@ constexpr uint64_t staging_bytes = uint64_t{4} << 20;
 /// Higher than those of all other areas.
 constexpr uint64_t imagined_readback = uint64_t{1} << 60;
 
+uint64_t imagined_address(Place::Area area, int block) {
+  return ((static_cast<uint64_t>(area) << 8) + static_cast<uint64_t>(block)) << 40;
+}
+
 /// Addresses as a program of this plan might have them: kernels are chosen by alignment, too.
 Placement imagined(const MemoryPlan& plan) {
   const auto region = [](const Place& place) -> Region {
     if (place.area == Place::Area::none) return {};
-    const uint64_t block = (static_cast<uint64_t>(place.area) << 8) + static_cast<uint64_t>(place.block);
-    return {(block << 40) + static_cast<uint64_t>(place.offset), static_cast<uint64_t>(place.bytes)};
+    return {imagined_address(place.area, place.block) + static_cast<uint64_t>(place.offset),
+            static_cast<uint64_t>(place.bytes)};
   };
   Placement placement;
   for (const Place& place : plan.values) placement.values.push_back(region(place));
@@ -59,6 +64,38 @@ class VulkanBackend : public Backend {
     return count_commands(commands);
   }
 
+  ProgramImage image(const Graph& graph, const PlanOptions& options) override {
+    const auto stay = context_->enter();
+    ProgramImage image{.plan = plan_memory(graph, facts(), {}, options)};
+    std::vector<Launch> launches;
+    const PipelineSource source = [&](const Launch& launch) -> const Pipeline& {
+      launches.push_back(launch);
+      return context_->pipeline_source()(launch);
+    };
+    const std::vector<Command> commands =
+        record_graph(graph, facts(), source, image.plan, imagined(image.plan), imagined_readback);
+    context_->pipelines.wait();
+    size_t dispatches = 0;
+    for (const Command& command : commands) {
+      ImageCommand& copy = image.commands.emplace_back(ImageCommand{.command = command});
+      copy.command.pipeline = nullptr;
+      if (command.kind != Command::Kind::dispatch) continue;
+      const Launch& launch = launches[dispatches++];
+      copy.kernel = launch.kernel;
+      copy.variant = launch.variant;
+      copy.constants = launch.constants;
+      copy.subgroup_size = launch.subgroup_size;
+      for (const EmbeddedShader& shader : embedded_shaders())
+        if (shader.kernel == launch.kernel && shader.variant == launch.variant) copy.words = shader.words;
+    }
+    for (size_t block = 0; block < image.plan.arena_blocks.size(); ++block)
+      image.arena.push_back(
+          {imagined_address(Place::Area::arena, static_cast<int>(block)), image.plan.arena_blocks[block]});
+    image.step = {imagined_address(Place::Area::step, 0), image.plan.step_bytes};
+    image.readback = {imagined_readback, image.plan.readback_bytes};
+    return image;
+  }
+
  private:
   /// With the backend's measured choices, unless the caller has its own or forces a kernel.
   PlanOptions tuned(PlanOptions options) const {
@@ -88,7 +125,8 @@ bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType typ
 VulkanContext::VulkanContext(const std::string& device_choice, const BackendOptions& backend_options)
     : device(device_choice, {.as_gpu = backend_options.as_gpu,
                              .statistics = backend_options.inspect || backend_options.profile_details,
-                             .clocks = backend_options.profile_details}),
+                             .clocks = backend_options.profile_details,
+                             .limits = backend_options.limits}),
       pipelines(device),
       options(backend_options) {
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

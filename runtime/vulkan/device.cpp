@@ -30,6 +30,7 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   const InspectedDevice& entry = instance_->devices()[static_cast<size_t>(index_)];
   physical_ = entry.handle;
   facts_ = entry.facts;
+  if (options.limits) facts_ = facts_.within(*options.limits);
   if (options.as_gpu) facts_.kind = DeviceKind::discrete;
 
   uint32_t count = 0;

@@ -14,6 +14,7 @@ struct DeviceOptions {
   bool as_gpu = false;      ///< the facts call a software device a discrete GPU: kernels are chosen as on one
   bool statistics = false;  ///< pipelines can tell what the driver made of them, where it says so
   bool clocks = false;      ///< see Device::clocks()
+  std::optional<DeviceFacts> limits = {};  ///< see DeviceFacts::within()
 };
 
 /// One moment on two clocks.

@@ -16,10 +16,20 @@ void add_profile_flag(CLI::App& command, CommonFlags& flags) {
       ->type_name("FILE");
 }
 
+void add_facts_flag(CLI::App& command, CommonFlags& flags) {
+  command
+      .add_option(
+          "--facts", flags.facts,
+          "choose and launch kernels as on the device of this file (`vkformer devices --json` there), within its "
+          "limits; subgroups stay this device's")
+      ->type_name("FILE");
+}
+
 void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
                      "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
   add_profile_flag(command, flags);
+  add_facts_flag(command, flags);
   command.add_flag("--json", flags.json, "machine-readable output");
   command.add_flag("-q,--quiet", flags.quiet, "results only");
 }

@@ -18,6 +18,7 @@ namespace vkformer {
 struct CommonFlags {
   std::string device;
   std::string profile;
+  std::string facts;  ///< file of another device's facts, within which kernels are chosen
   bool json = false;
   bool quiet = false;
   /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
@@ -176,7 +177,9 @@ struct ConformFlags {
   double segment_seconds = 0.1;
   bool as_gpu = false;
   bool verbose = false;
-  std::vector<std::string> matrix;  ///< reports to be shown as a matrix
+  std::vector<std::string> matrix;    ///< reports to be shown as a matrix
+  std::vector<std::string> compared;  ///< two reports
+  std::string kit;                    ///< folder for a case that runs without vkformer
   std::string single, elsewhere;    ///< see print_proof_matrix()
 };
 
@@ -259,6 +262,9 @@ void write_numbers(const NumbersFlags& flags);
 void tokens(const TokensFlags& flags);
 void encode(const EncodeFlags& flags);
 void conform(const ConformFlags& flags);
+/// Prints what differs between two of its reports: verdicts, errors, times, limits of the device. Throws Error when a
+/// check failed in the second alone.
+void compare_reports(const std::string& before, const std::string& after);
 /// Prints which kernels of this build the reports prove. Throws Error when one is proved on fewer than two drivers: on
 /// none where its "kernel/variant" matches the regular expression `single`; those of `elsewhere` need no proof here.
 void print_proof_matrix(const std::vector<std::string>& reports, const std::string& single,

@@ -1,13 +1,16 @@
 // `vkformer conform`: prove a device right, op by op.
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "runtime/conform/bug_kit.h"
 #include "runtime/conform/conform.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/facts_file.h"
 #include "runtime/pipeline_log.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
+#include "tools/cli/page.h"
 
 namespace vkformer {
 
@@ -31,11 +34,26 @@ void say_or_print(bool report_on_stdout, const std::string& line) {
   report_on_stdout ? say("{}", line) : print("{}\n", line);
 }
 
+void write_kit(Backend& backend, const ConformFlags& flags) {
+  const std::filesystem::path folder = flags.kit;
+  check(!std::filesystem::exists(folder), "'{}' is there already; give a new folder", flags.kit);
+  std::filesystem::create_directories(folder);
+  ConformOptions options = flags.options;
+  options.all |= !flags.as_gpu && !backend.facts().is_cpu();
+  const ConformResult result = write_bug_kit(backend, options, folder);
+  write_file_atomically(folder / "main.cpp", embedded_page("main"));
+  write_file_atomically(folder / "CMakeLists.txt", embedded_page("CMakeLists"));
+  print("{} {} {}  {:.2f}{}{}\nin {}: cmake -S . -B build && cmake --build build && build/run_case\n",
+        word_for(result.verdict), result.op, result.what, result.worst, result.detail.empty() ? "" : "  ",
+        result.detail, flags.kit);
+}
+
 }  // namespace
 
 void conform(const ConformFlags& flags) {
   auto backend = open_backend(flags.common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
+  if (!flags.kit.empty()) return write_kit(*backend, flags);
   std::map<std::string, OpTotal> totals;
   OpTotal all;
   auto rows = nlohmann::json::array();
@@ -58,6 +76,7 @@ void conform(const ConformFlags& flags) {
                     {"check", result.check},
                     {"verdict", word_for(result.verdict)},
                     {"worst_share_of_tolerance", result.worst},
+                    {"seconds", result.seconds},
                     {"detail", result.detail}});
   });
   check(all.ok + all.failed + all.not_supported > 0, "no case matches '{}'", flags.options.pattern);
@@ -69,7 +88,9 @@ void conform(const ConformFlags& flags) {
                          {"subgroup_size", record.subgroup_size},
                          {"seconds", record.seconds}});
   const nlohmann::json report = {
+      {"vkformer", VKFORMER_VERSION},
       {"device", backend->facts().name},
+      {"facts", facts_json(backend->facts())},
       {"driver", backend->facts().driver},
       {"run", fmt::format("{}{}{}", backend->facts().driver, flags.as_gpu ? ", as on a GPU" : "",
                           flags.options.gradients ? ", with gradients" : "")},
@@ -80,10 +101,8 @@ void conform(const ConformFlags& flags) {
       {"pipelines", pipelines}};
   if (flags.common.json) print("{}\n", report.dump(1));
   if (!flags.report.empty()) {
-    std::ofstream file(flags.report);
-    file << report.dump(1) << "\n";
-    file.close();
-    check(static_cast<bool>(file), "can't write the report to '{}'", flags.report);
+    const bool page = flags.report.ends_with(".html");
+    write_file_atomically(flags.report, page ? page_with("conform", report) : report.dump(1) + "\n");
   }
   if (!flags.common.json) {
     print("{:<28} {:>6} {:>6} {:>14} {:>22}\n", "op", "OK", "FAIL", "not supported", "worst / tolerance");

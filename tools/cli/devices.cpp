@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/files/facts_file.h"
 #include "runtime/kernels.h"
 #include "runtime/op.h"
 #include "tools/cli/commands.h"
@@ -14,66 +15,29 @@ namespace vkformer {
 
 namespace {
 
-std::string text_of(const MatrixShape& shape) {
-  return fmt::format("{} {}x{}x{}", name_of(shape.type), shape.m, shape.n, shape.k);
-}
-
-std::vector<std::string> matrices_of(const DeviceFacts& facts) {
-  std::vector<std::string> list;
-  for (const MatrixShape& shape : facts.matrix_shapes) list.push_back(text_of(shape));
-  return list;
-}
-
-std::vector<std::string> workgroup_matrices_of(const DeviceFacts& facts) {
-  std::vector<std::string> list;
-  for (const auto& [shape, invocations] : facts.workgroup_matrices.granularities)
-    list.push_back(fmt::format("{} by {} invocations", text_of(shape), invocations));
-  return list;
-}
-
-std::string api_of(const DeviceFacts& f) {
-  return fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff);
-}
-
 std::string gibibytes(uint64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / (1u << 30)); }
 
 nlohmann::json row_of(size_t index, const DeviceListing& listing) {
-  const DeviceFacts& f = listing.facts;
-  return {{"index", index},
-          {"name", f.name},
-          {"driver", f.driver},
-          {"api", api_of(f)},
-          {"memory_total", f.memory_total},
-          {"memory_free", f.memory_free},
-          {"cores", f.cores},
-          {"shared_memory", f.shared_memory},
-          {"subgroup_size", f.subgroup_size},
-          {"min_subgroup_size", f.min_subgroup_size},
-          {"max_subgroup_size", f.max_subgroup_size},
-          {"full_subgroups", f.full_subgroups},
-          {"float16", f.float16},
-          {"bfloat16", f.bfloat16},
-          {"int64", f.int64},
-          {"integer_dot", f.integer_dot},
-          {"cooperative_matrix", f.cooperative_matrix},
-          {"matrix_shapes", matrices_of(f)},
-          {"workgroup_matrices", workgroup_matrices_of(f)},
-          {"unusable", listing.unusable}};
+  nlohmann::json row = facts_json(listing.facts);
+  row.update({{"index", index}, {"unusable", listing.unusable}});
+  return row;
 }
 
 void print_device(size_t index, const DeviceListing& listing) {
   const DeviceFacts& f = listing.facts;
+  const nlohmann::json json = facts_json(f);
   const auto yes = [](bool value) { return value ? "yes" : "-"; };
-  print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", index, f.name, f.driver, api_of(f),
-        gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16), yes(f.bfloat16),
-        yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
+  print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", index, f.name, f.driver,
+        json["api"].get<std::string>(), gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size,
+        yes(f.float16), yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
         listing.unusable.empty() ? "   yes" : "no: " + listing.unusable);
-  const auto line = [](std::string_view what, const std::vector<std::string>& list) {
-    if (!list.empty()) print("   {}: {}\n", what, fmt::format("{}", fmt::join(list, ", ")));
+  const auto line = [&](std::string_view what, const char* key) {
+    if (const auto list = json[key].get<std::vector<std::string>>(); !list.empty())
+      print("   {}: {}\n", what, fmt::format("{}", fmt::join(list, ", ")));
   };
   if (f.cores > 0) print("   {} cores\n", f.cores);
-  line("matrix cores", matrices_of(f));
-  line("matrix cores, whole workgroups", workgroup_matrices_of(f));
+  line("matrix cores", "matrix_shapes");
+  line("matrix cores, whole workgroups", "workgroup_matrices");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include "runtime/files/facts_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
 #include "tools/cli/tune.h"
@@ -22,6 +23,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions o
 }
 
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options, bool tuning_written) {
+  if (!flags.facts.empty()) options.limits = load_facts(flags.facts);
   if (!flags.profile.empty()) options.profile = options.profile_details = true;
   auto backend = open_device(flags.device, std::move(options));
   if (!flags.quiet) say("{}", backend->describe());

@@ -7,7 +7,7 @@
 
 namespace vkformer {
 
-/// tools/cli/pages/NAME.html as it was built in; empty when there is none.
+/// tools/cli/pages/NAME.html, or kit/NAME.*, as it was built in; empty when there is none.
 std::string_view embedded_page(std::string_view name);
 
 /// That page with its data. Strings of `data` that are not UTF-8 get U+FFFD.

@@ -23,6 +23,7 @@ void add_ops(CLI::App& app) {
 void add_conform(CLI::App& app) {
   auto flags = std::make_shared<ConformFlags>();
   CLI::App* command = app.add_subcommand("conform", "compare every kernel with the CPU reference");
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -35,18 +36,31 @@ void add_conform(CLI::App& app) {
       "on a software driver, every legal kernel, also those that were written for GPUs (on a GPU: always)");
   command->add_flag("--distinct", flags->options.distinct,
                     "only cases that need a pipeline which none before them needed: for checking with slow layers");
-  command->add_option("--report", flags->report, "write all results to FILE as JSON")->type_name("FILE");
+  command->add_option("--report", flags->report, "write all results to FILE, as a page (.html) or as JSON")
+      ->type_name("FILE");
   command->add_option("--segment-seconds", flags->segment_seconds,
                       "estimated device time of one submission; tiny values split every dispatch");
   command->add_flag("--as-gpu", flags->as_gpu,
                     "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
+  command
+      ->add_option(
+          "--kit", flags->kit,
+          "write the first case that fails (made smaller as long as it fails), or the first one, into a new folder "
+          "as SPIR-V, data and a C++ program that need nothing else: for a driver's makers")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--compare", flags->compared,
+                   "run nothing: show what differs between two JSON reports, as before and after a driver's update")
+      ->type_name("A.json B.json")
+      ->expected(2);
   command->add_option("--matrix", flags->matrix, "run nothing: show which kernels these reports prove on which drivers")
       ->type_name("FILE");
   command->add_option("--single", flags->single,
                       "kernels (regular expression on KERNEL/VARIANT) that --matrix wants on one driver only");
   command->add_option("--elsewhere", flags->elsewhere, "kernels that --matrix wants on none: proved by other runs");
   command->callback([flags] {
+    if (!flags->compared.empty()) return compare_reports(flags->compared[0], flags->compared[1]);
     flags->matrix.empty() ? conform(*flags) : print_proof_matrix(flags->matrix, flags->single, flags->elsewhere);
   });
 }
@@ -55,6 +69,7 @@ void add_verify(CLI::App& app) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* command =
       app.add_subcommand("verify", "compare models and single ops with recorded outputs of another implementation");
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
@@ -67,6 +82,7 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
   add_tuning_flag(*command, flags->common);
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   add_profile_flag(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -133,6 +149,7 @@ void add_pipelines(CLI::App& app) {
       "pipelines",
       "dispatches and barriers of a model's programs; what the driver's compiler makes of the kernels (registers, "
       "spills, occupancy); runs nothing");
+  add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("models", flags->models,

@@ -1,0 +1,20 @@
+#pragma once
+// Which checks there are, and one of them alone; internal to this folder.
+
+#include "runtime/conform/case_graph.h"
+
+namespace vkformer {
+
+/// Cases that fulfil the options' name and pattern: takes (op, case). Throws UsageError as conform() does.
+void for_each_case(const ConformOptions& options, const std::function<void(const Op&, const Case&)>& take);
+
+/// The kernels to be proved for a case; "" for an op that has no choice.
+std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const DeviceFacts& facts, bool all);
+
+/// The case's graph with all its outputs.
+Graph forward_graph(const Op& op, const Case& c);
+
+/// A kernel's result, compared with the reference's.
+ConformResult check_forward(Backend& backend, const Op& op, const Case& c, std::string_view candidate);
+
+}  // namespace vkformer
