@@ -37,7 +37,7 @@ std::vector<float> random_floats(size_t count) {
 }
 
 /// Of a prompt and two tokens more; `rounded`: a store that has the weights in other types.
-std::vector<float> logits_with(Backend& backend, const Model& model, const Model* stored, const Store* rounded) {
+std::vector<float> logits_of_stored(Backend& backend, const Model& model, const Model* stored, const Store* rounded) {
   Generator generator(backend, model, {.capacity = 12});
   initialize(generator.store(), model.parameters, 7);
   for (size_t i = 0; rounded && i < model.parameters.size(); ++i) {
@@ -57,8 +57,8 @@ std::vector<float> logits_with(Backend& backend, const Model& model, const Model
 void check_stored(Backend& backend, const Model& model, const Model& stored) {
   Generator generator(backend, stored, {.capacity = 12});
   initialize(generator.store(), stored.parameters, 7);
-  const auto got = logits_with(backend, stored, nullptr, nullptr);
-  const auto same = logits_with(backend, model, &stored, &generator.store());
+  const auto got = logits_of_stored(backend, stored, nullptr, nullptr);
+  const auto same = logits_of_stored(backend, model, &stored, &generator.store());
   REQUIRE(got.size() == same.size());
   float largest = 0, worst = 0;
   for (size_t i = 0; i < got.size(); ++i) {

@@ -41,8 +41,8 @@ struct MatmulWork {
   bool adds_residual_only() const { return activation == 0 && has(MATMUL_RESIDUAL); }
 };
 
-/// The variant for these types: "f32", "f32_f16", "f32_bf16", "f16", "bf16", with 16-bit results "f16_y", "bf16_y", with
-/// blocks "f32_q8_0" and the like.
+/// The variant for these types: "f32", "f32_f16", "f32_bf16", "f16", "bf16", with 16-bit results "f16_y", "bf16_y",
+/// with blocks "f32_q8_0" and the like.
 std::string_view variant_of(const MatmulProblem& p);
 
 /// Outputs of a workgroup among which split_count() counts.
