@@ -163,7 +163,11 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
            std::vector<float> values = now.values;
            if (now.row) {
              const bool keys = now.row->order == RowOrder::key_pairs;
-             values = arranged(now, keys ? kv_heads : heads, weights.read(now.parts.front()->name));
+             for (const ParameterSpec* part : now.parts) {
+               const std::vector<float> more = weights.read(part->name);
+               values.insert(values.end(), more.begin(), more.end());
+             }
+             values = arranged(now, keys ? kv_heads : heads, std::move(values));
            }
            bytes = encoded(types[i], values);
            if (progress) progress(done += values.size() * sizeof(float));
