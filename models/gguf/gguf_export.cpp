@@ -164,9 +164,10 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
            if (now.row) {
              const bool keys = now.row->order == RowOrder::key_pairs;
              for (const ParameterSpec* part : now.parts) {
-               const auto rows = arranged(now, keys ? kv_heads : heads, weights.read(part->name));
-               values.insert(values.end(), rows.begin(), rows.end());
+               const std::vector<float> more = weights.read(part->name);
+               values.insert(values.end(), more.begin(), more.end());
              }
+             values = arranged(now, keys ? kv_heads : heads, std::move(values));
            }
            bytes = encoded(types[i], values);
            if (progress) progress(done += values.size() * sizeof(float));
