@@ -36,7 +36,7 @@ Value copy(Budget&, const Value& object, const Arguments& arguments) {
   return object;  // nothing can change it
 }
 
-Value index(Budget& budget, const Value& object, const Arguments& arguments) {
+Value index_of(Budget& budget, const Value& object, const Arguments& arguments) {
   const Parameters given("a list's index", arguments, {"value"});
   budget.step(extent_of(object).weight);
   const Values& items = object.items();
@@ -45,7 +45,7 @@ Value index(Budget& budget, const Value& object, const Arguments& arguments) {
   fail("the value that index() looks for is not there");
 }
 
-Value count(Budget& budget, const Value& object, const Arguments& arguments) {
+Value count_of(Budget& budget, const Value& object, const Arguments& arguments) {
   const Parameters given("a list's count", arguments, {"value"});
   budget.step(extent_of(object).weight);
   int64_t times = 0;
@@ -66,8 +66,8 @@ Method container_method(const Value& object, std::string_view name) {
   }
   const bool is_view = object.is<Sequence>() && object.as<Sequence>().kind >= Kind::keys;
   if (object.is<Sequence>() && !is_view) {
-    if (name == "index") return index;
-    if (name == "count") return count;
+    if (name == "index") return index_of;
+    if (name == "count") return count_of;
     if (name == "copy" && object.is_list()) return copy;
   }
   return nullptr;
