@@ -1,0 +1,31 @@
+# shellcheck shell=bash disable=SC2154
+# Reports of conformance, another device's limits, and cases that run without vkformer. Sourced by tests/command_line.sh.
+
+accept "$vkformer" conform -o add --report before.json
+accept "$vkformer" conform -o add --report page.html
+grep -q '<title>Conformance</title>' page.html || fail "the page of a conformance is none"
+accept "$vkformer" conform --compare before.json before.json
+grep -q ' 0 fail now, 0 no longer' out || fail "a report differs from itself: $(cat out)"
+sed '0,/"verdict": "OK"/s//"verdict": "FAIL"/' before.json >after.json
+refuse 1 "1 checks fail in after.json" "$vkformer" conform --compare before.json after.json
+refuse 1 "is no JSON report" "$vkformer" conform --compare before.json small.json
+
+# Within the limits of a small GPU.
+"$vkformer" devices --json >here.json || fail "no devices"
+sed 's/"kind": "cpu"/"kind": "integrated"/; s/"shared_memory": [0-9]*/"shared_memory": 16384/
+     s/"max_workgroup_size": [0-9]*/"max_workgroup_size": 256/; s/"int64": true/"int64": false/' here.json >gpu.json
+accept "$vkformer" conform -o softmax --facts gpu.json --report gpu-report.json
+grep -q '"shared_memory": 16384' gpu-report.json || fail "the limits were not followed"
+refuse 1 'small.json: "name" is missing' "$vkformer" conform -o add --facts small.json
+
+# A case as a program of its own, which finds a wrong number.
+accept "$vkformer" conform -o add --kit kit
+refuse 1 "is there already" "$vkformer" conform -o add --kit kit
+if cmake -S kit -B kit/build -G Ninja >log 2>&1 && cmake --build kit/build >>log 2>&1; then
+  kit/build/run_case >out || fail "the kit of a right case: $(cat out)"
+  printf '\0\0\200\277' | dd of=kit/expected-0.bin conv=notrunc status=none
+  ! kit/build/run_case >out || fail "the kit of a wrong case: $(cat out)"
+  grep -q 'should be -1 ' out || fail "the kit does not say what is wrong: $(cat out)"
+else
+  fail "the kit does not build: $(cat log)"
+fi
