@@ -88,7 +88,8 @@ Types infer(const Node& node) {
 DType gradient_type(const Graph& graph, Value operand) {
   const ValueInfo& info = graph.info(operand);
   const bool rounded = info.producer >= 0 && is_cast(graph.nodes()[static_cast<size_t>(info.producer)]);
-  return rounded || info.type.shape.columns() % 2 ? DType::f32 : info.type.dtype;
+  const bool half = is_half(info.type.dtype) && !rounded && info.type.shape.columns() % 2 == 0;
+  return half ? info.type.dtype : DType::f32;
 }
 
 Values gradient(Graph& graph, const Node& original, std::span<const Value> upstream) {
