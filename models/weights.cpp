@@ -30,6 +30,13 @@ std::string tensorflow_name(const std::string& name) {
 /// A file's shape may be one that Shape refuses.
 std::string shape_text(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
+/// The first of them, and how many more there are: an error is one line, whatever the model.
+std::string listed(const std::vector<std::string>& all, std::string_view separator, size_t most) {
+  const size_t shown = std::min(all.size(), most);
+  return fmt::format("{}{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), separator),
+                     shown < all.size() ? fmt::format("{}and {} more", separator, all.size() - shown) : "");
+}
+
 bool same_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -151,8 +158,8 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
                                   in_quotes(place.tensor->name(), 120), in_quotes(copy->name(), 120)));
   if (!missing.empty())
     wrong.insert(wrong.begin(), fmt::format("lacks {} tensor{} that the config asks for: {}", missing.size(),
-                                            missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")));
-  check(wrong.empty(), "{}: {}", files_->name(), fmt::join(wrong, "; "));
+                                            missing.size() == 1 ? "" : "s", listed(missing, ", ", 8)));
+  check(wrong.empty(), "{}: {}", files_->name(), listed(wrong, "; ", 4));
   std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
     return a.tensor && b.tensor ? a.tensor->index() < b.tensor->index() : !a.tensor && b.tensor;
   });

@@ -15,8 +15,8 @@ class Weights {
  public:
   /// `path`: of a model, see open_weights(). A parameter may be stored under its name, one of
   /// its other_names, or without the part of its name up to the first dot (bare transformers leave that out). Throws
-  /// Error that lists every tensor that is missing, misshapen or of a type that can't be read, and every tied one of
-  /// which the files have copies that differ. Those of an adapter are left out: see models/adapters/adapter_files.h.
+  /// Error that lists the first tensors that are missing, misshapen or of a type that can't be read, or tied ones of
+  /// which the files have copies that differ, and how many more there are. Those of an adapter are left out: see models/adapters/adapter_files.h.
   Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path);
 
   const WeightSource& files() const { return *files_; }

@@ -10,6 +10,7 @@
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/profile.h"
 
 namespace vkformer {
 
@@ -106,7 +107,7 @@ void chat(const ChatFlags& flags) {
   if (flags.given.contains("--prompt")) {
     talk.history().add_question(flags.prompt);
     print_answer(talk, tokenizer, prompts, flags, shown);
-    return;
+    return report_profile(*backend, flags.common, generator);
   }
   ChatInput input;
   if (input.terminal() && !flags.common.quiet) say("{}; /help lists commands", prompts.name());
@@ -127,6 +128,7 @@ void chat(const ChatFlags& flags) {
     if (step == ChatStep::quit) break;
   }
   if (input.terminal()) print("\n");
+  report_profile(*backend, flags.common, generator);
 }
 
 }  // namespace vkformer

@@ -85,14 +85,7 @@ void generate(const GenerateFlags& flags) {
   if (!flags.common.quiet)
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{})", first_token * 1e3, speed, generated,
         config.do_sample ? fmt::format(", seed {}", config.seed) : "");
-  if (!flags.common.profile.empty()) {
-    check(generator.decode_program() != nullptr,
-          "nothing was decoded, so there is no profile to write; use -n 2 or more");
-    ProfileReport profile(*backend, flags.common);
-    profile.add("prefill", *generator.prefill_program());
-    profile.add("decoding of a token", *generator.decode_program());
-    profile.write();
-  }
+  report_profile(*backend, flags.common, generator);
 }
 
 }  // namespace vkformer

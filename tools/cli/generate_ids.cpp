@@ -84,11 +84,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   print_results(prepared.search->results(), tokenizer ? &tokenizer->target() : nullptr, config, flags.common.json);
   if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
 
-  ProfileReport profile(*backend, flags.common);
-  if (generator.encoder_program()) profile.add("encoder", *generator.encoder_program());
-  profile.add("prefill", *generator.prefill_program());
-  if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
-  profile.write();
+  report_profile(*backend, flags.common, generator);
 }
 
 }  // namespace

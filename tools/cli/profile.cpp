@@ -86,4 +86,12 @@ void ProfileReport::write() {
   write_file_atomically(flags_.profile, trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void report_profile(const Backend& backend, const CommonFlags& flags, const Generator& generator) {
+  ProfileReport profile(backend, flags);
+  if (generator.encoder_program()) profile.add("encoder", *generator.encoder_program());
+  if (generator.prefill_program()) profile.add("prefill", *generator.prefill_program());
+  if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
+  profile.write();
+}
+
 }  // namespace vkformer

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/generation/generation.h"
 #include "runtime/backend.h"
 #include "runtime/tuning.h"
 #include "tools/cli/commands.h"
@@ -31,5 +32,8 @@ class ProfileReport {
   std::string text_;
   nlohmann::json programs_ = nlohmann::json::array(), events_ = nlohmann::json::array();
 };
+
+/// The same of what a generator ran.
+void report_profile(const Backend& backend, const CommonFlags& flags, const Generator& generator);
 
 }  // namespace vkformer
