@@ -130,20 +130,25 @@ std::vector<Case> matmul_cases() {
   for (Layout layout : {nn, nt, tn})
     add(make_case(layout, {2}, true, layout == nn ? 67 : 13, 131, 67, bias), DType::f16, DType::f16);
   // Encoded blocks of every type in one row. Tiles decode them as embedding rows do, which prove that for every type.
+  // Gradients, whose products read the same blocks the other way, are q8_0's to prove.
+  const auto add_blocks = [&](Case c, DType type) {
+    c.inputs[0].constant = type != DType::q8_0;
+    add(std::move(c), DType::f32, type);
+  };
   for (DType type : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
                      DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4})
-    add(make_case(nt, {}, false, 1, 35, 512, bias), DType::f32, type);
+    add_blocks(make_case(nt, {}, false, 1, 35, 512, bias), type);
   for (DType type : {DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k})
-    add(make_case(nt, {}, false, 13, 35, 512), DType::f32, type);
+    add_blocks(make_case(nt, {}, false, 13, 35, 512), type);
   // A few rows, several products, more columns, and for gradients blocks along N.
-  add(make_case(nt, {}, false, 3, 19, 96, linear), DType::f32, DType::q8_0);
-  add(make_case(nt, {2}, true, 8, 37, 64), DType::f32, DType::q4_0);
-  add(make_case(nt, {}, false, 1, 4101, 256, all_gelu), DType::f32, DType::q4_k);
-  add(make_case(nt, {2}, true, 67, 131, 64, bias), DType::f32, DType::q8_0);
-  add(make_case(nn, {}, false, 13, 256, 37, linear), DType::f32, DType::q8_0);
-  add(make_case(nn, {}, false, 76, 256, 72), DType::f32, DType::q4_k);
+  add_blocks(make_case(nt, {}, false, 3, 19, 96, linear), DType::q8_0);
+  add_blocks(make_case(nt, {2}, true, 8, 37, 64), DType::q4_0);
+  add_blocks(make_case(nt, {}, false, 1, 4101, 256, all_gelu), DType::q4_k);
+  add_blocks(make_case(nt, {2}, true, 67, 131, 64, bias), DType::q8_0);
+  add_blocks(make_case(nn, {}, false, 13, 256, 37, linear), DType::q8_0);
+  add_blocks(make_case(nn, {}, false, 76, 256, 72), DType::q4_k);
   // Scales below the smallest normal f16.
-  add(make_case(nt, {}, false, 1, 35, 512), DType::f32, DType::q6_k);
+  add_blocks(make_case(nt, {}, false, 1, 35, 512), DType::q6_k);
   list.back().inputs[1].low = -0.01;
   list.back().inputs[1].high = 0.01;
   return list;
