@@ -87,7 +87,7 @@ Comparison compare(const KernelTimes& a, const KernelTimes& b) {
     change.ratio /= result.typical;
     // Least times of few runs scatter by some per cent; what is brief beside the whole scatters more and matters less.
     const bool matters = std::abs(change.after - change.before * result.typical) > 0.002 * result.before;
-    change.stands_out = matters && std::abs(change.ratio - 1) > std::max(0.05, 2 * change.noise);
+    change.stands_out = matters && std::abs(change.ratio - 1) > std::max(0.05, 3 * change.noise);
   }
   std::ranges::sort(result.changes, std::greater{}, [](const Change& c) { return std::abs(c.after - c.before); });
   return result;
