@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/families/rotary.h"
+#include "models/gguf/architectures.h"
+#include "models/gguf/gguf_config.h"
+#include "runtime/check.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+namespace {
+
+using nlohmann::json;
+
+/// The angles of a config: in Gemma 3 of the layers without a window.
+RotaryConfig rotary_of(const json& config) {
+  json keys = json::object();
+  for (const char* key : {"rope_theta", "rope_scaling", "original_max_position_embeddings"})
+    if (const auto value = config.find(key); value != config.end() && !value->is_null()) keys[key] = *value;
+  return RotaryConfig::from_json(JsonObject::make(keys, "config.json"),
+                                 {.context = config.value("max_position_embeddings", int64_t{2048})});
+}
+
+/// What a config says of rotary positions beside their base.
+void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  using Scaling = RotaryConfig::Scaling;
+  const RotaryConfig rotary = rotary_of(config);
+  if (rotary.scaling == Scaling::none) return;
+  if (rotary.scaling != Scaling::linear)
+    pairs.add_integer(prefix + "rope.scaling.original_context_length", static_cast<uint32_t>(rotary.original_context));
+  if (rotary.scaling == Scaling::longrope)
+    pairs.add_number(prefix + "rope.scaling.attn_factor", static_cast<float>(rotary.attention_factor));
+  if (rotary.scaling != Scaling::linear && rotary.scaling != Scaling::yarn) return;  // the others are tensors
+  pairs.add_text(prefix + "rope.scaling.type", rotary.scaling == Scaling::yarn ? "yarn" : "linear");
+  pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
+  if (rotary.scaling == Scaling::linear) return;
+  const double usual = 1 + 0.1 * std::log(rotary.factor);
+  check(rotary.truncate && std::abs(rotary.attention_factor - usual) < 1e-6,
+        "a GGUF file can't say yarn's truncate false or an attention_factor of its own");
+  pairs.add_number(prefix + "rope.scaling.yarn_beta_fast", static_cast<float>(rotary.beta_fast));
+  pairs.add_number(prefix + "rope.scaling.yarn_beta_slow", static_cast<float>(rotary.beta_slow));
+}
+
+uint32_t integer_in(const json& config, const char* key) { return config.at(key).get<uint32_t>(); }
+
+void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  const uint32_t width = integer_in(config, "head_dim");
+  const double share = config.value("partial_rotary_factor", 1.0);
+  pairs.add_integer(prefix + "attention.value_length", width);
+  pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
+  add_rotary(pairs, prefix, config);
+}
+
+void add_windowed(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  if (config.value("sliding_window", json()).is_number())
+    pairs.add_integer(prefix + "attention.sliding_window", integer_in(config, "sliding_window"));
+}
+
+void add_gemma(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  pairs.add_integer(prefix + "attention.query_pre_scalar", integer_in(config, "query_pre_attn_scalar"));
+  const auto types = config.at("layer_types").get<std::vector<std::string>>();
+  const auto full = std::ranges::find(types, "full_attention");
+  const auto period = static_cast<size_t>(full - types.begin()) + 1;
+  for (size_t layer = 0; layer < types.size(); ++layer)
+    check((types[layer] == "full_attention") == ((layer + 1) % period == 0),
+          "a GGUF file can't say which layers have a window: not every {}th lacks it", period);
+  pairs.add_integer(prefix + "attention.sliding_window_pattern", static_cast<uint32_t>(period));
+}
+
+void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  const json turns = config.at("no_rope_layers");
+  for (size_t layer = 0; layer < turns.size(); ++layer)
+    check((turns[layer] == 0) == ((layer + 1) % 4 == 0),
+          "a GGUF file can't say which layers have no rotary positions: not every fourth");
+}
+
+void add_gpt2(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_integer(prefix + "feed_forward_length", integer_in(config, "n_inner"));
+}
+
+void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  const uint32_t width = integer_in(config, "hidden_size") / integer_in(config, "num_attention_heads");
+  const double share = config.value("rotary_pct", 0.25);
+  pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
+  if (!config.contains("rope_theta"))  // transformers' older name
+    pairs.add_number(prefix + "rope.freq_base", config.value("rotary_emb_base", 10000.0f));
+  add_rotary(pairs, prefix, config);
+}
+
+void add_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_boolean(prefix + "attention.causal", false);
+  const bool classifies = config.contains("id2label");
+  // As ggml counts its poolings: none, or of rank, by the class token and a classifier.
+  pairs.add_integer(prefix + "pooling_type", classifies ? 4 : 0);
+  pairs.add_integer("tokenizer.ggml.token_type_count", integer_in(config, "type_vocab_size"));
+  if (!classifies) return;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < config["id2label"].size(); ++i) names.push_back(config["id2label"].at(std::to_string(i)));
+  pairs.add_texts(prefix + "classifier.output_labels", names);
+}
+
+void add_t5(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_integer(prefix + "context_length", 512);  // T5 has no limit; readers ask for one
+  pairs.add_integer(prefix + "attention.value_length", integer_in(config, "d_kv"));
+  pairs.add_number(prefix + "attention.layer_norm_epsilon", config.at("layer_norm_epsilon").get<float>());
+  pairs.add_integer(prefix + "decoder_start_token_id", config.value("decoder_start_token_id", uint32_t{0}));
+  pairs.add_boolean(prefix + "scale_decoder_outputs", config.value("scale_decoder_outputs", false));
+  const std::string layers = config.at("feed_forward_proj");
+  check(layers == "relu" || layers == "gated-gelu" || layers == "gated-gelu_new",
+        "a GGUF file can't say \"feed_forward_proj\" {}; relu and gated-gelu it can", in_quotes(layers));
+}
+
+struct Adder {
+  std::string_view architecture;
+  void (*add)(GgufPairs&, const std::string& prefix, const json& config);
+};
+constexpr Adder adders[] = {
+    {"llama", add_windowed},  {"qwen2", add_decoder}, {"qwen3", add_decoder}, {"qwen3moe", add_decoder},
+    {"smollm3", add_smollm3}, {"olmo2", add_decoder}, {"phi3", add_windowed}, {"gemma", add_decoder},
+    {"gemma2", add_gemma},    {"gemma3", add_gemma},  {"gpt2", add_gpt2},     {"gptneox", add_gpt_neox},
+    {"bert", add_bert},       {"t5", add_t5}};
+
+bool means(const FixedRow& row, const json& value) { return std::ranges::find(row.values, value) != row.values.end(); }
+
+}  // namespace
+
+void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const json& config) {
+  const std::string prefix = std::string(architecture.name) + '.';
+  for (const FixedRow& row : architecture.fixed) {
+    const json value = config.value(row.hugging_face, row.values.front());
+    check(means(row, value), "a GGUF file of architecture {} can't say \"{}\" {}", architecture.name, row.hugging_face,
+          printable(value.dump(), 60));
+  }
+  for (const KeyRow& row : architecture.keys) {
+    const auto value = config.find(row.hugging_face);
+    if (row.optional && (value == config.end() || value->is_null())) continue;
+    const std::string key = prefix + std::string(row.gguf);
+    if (row.kind == KeyRow::Kind::number) pairs.add_number(key, value->get<float>());
+    if (row.kind == KeyRow::Kind::boolean) pairs.add_boolean(key, value->get<bool>());
+    if (row.kind == KeyRow::Kind::integer) pairs.add_integer(key, value->get<uint32_t>());
+  }
+  pairs.add_integer(prefix + "vocab_size", integer_in(config, "vocab_size"));
+  for (const Adder& adder : adders)
+    if (adder.architecture == architecture.name) adder.add(pairs, prefix, config);
+}
+
+std::vector<NamedValues> rotary_tensors(const json& config) {
+  if (!config.contains("rope_theta") || !config.contains("head_dim")) return {};
+  const RotaryConfig rotary = rotary_of(config);
+  const auto floats = [](const std::vector<double>& values) {
+    return std::vector<float>(values.begin(), values.end());
+  };
+  if (rotary.scaling == RotaryConfig::Scaling::longrope)
+    return {{"rope_factors_long.weight", floats(rotary.long_factors)},
+            {"rope_factors_short.weight", floats(rotary.short_factors)}};
+  if (rotary.scaling != RotaryConfig::Scaling::llama3) return {};
+  const RotaryConfig plain{.theta = rotary.theta};
+  const auto width = config.at("head_dim").get<int64_t>();
+  std::vector<float> divisors;
+  for (int64_t i = 0; i < width / 2; ++i)
+    divisors.push_back(static_cast<float>(plain.frequency(i, width) / rotary.frequency(i, width)));
+  return {{"rope_freqs.weight", divisors}};
+}
+
+}  // namespace vkformer
