@@ -98,18 +98,19 @@ constexpr Tile tile128_8x16{128, 2, 4, 2}, tile128{128, 2, 2}, tile64{64, 1, 1},
 
 template <const Tile& tile>
 bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
-  // Shares larger than 4 x 4 spill where lanes share a thread's registers.
-  return (tile.rows == 1 || !facts.lanes_share_registers()) && tile.invocations() <= facts.max_workgroup_size &&
+  // Shares larger than 4 x 4 spill where lanes share a thread's registers, those of 8 x 16 on GPUs whose shared memory
+  // does not hold their usual slices (Apple's and Adreno's), too.
+  const bool roomy =
+      !facts.lanes_share_registers() && (tile.columns < 4 || facts.is_cpu() || tile.slice(facts) == tile.usual_slice);
+  return (tile.rows == 1 || roomy) && tile.invocations() <= facts.max_workgroup_size &&
          tile.shared_bytes(tile.slice(facts)) <= facts.shared_memory;
 }
 
-/// Where shared memory holds its usual slices (Apple's and Adreno's does not, and their compilers spill), where a
-/// workgroup is four subgroups (of 64 lanes, AMD's, too few stay resident: 2 of 32), and with two workgroups for each
-/// core.
+/// Where a workgroup is four subgroups (of 64 lanes, AMD's, too few stay resident: 2 of 32), and with two workgroups
+/// for each core.
 bool tile128_8x16_pays(const MatmulProblem& p, const DeviceFacts& facts) {
   const int64_t cores = facts.cores > 0 ? facts.cores : 64;
-  return !facts.is_cpu() && facts.subgroup_size <= 32 && tile128_8x16.slice(facts) == tile128_8x16.usual_slice &&
-         tile_count(p, 128, 128) >= 2 * cores;
+  return !facts.is_cpu() && facts.subgroup_size <= 32 && tile_count(p, 128, 128) >= 2 * cores;
 }
 bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
 bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
