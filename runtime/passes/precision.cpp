@@ -11,11 +11,17 @@
 #include "shaders/common/result_type.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/resize_rows/resize_rows.h"
 #include "shaders/slice/slice.h"
 
 namespace vkformer {
 
 namespace {
+
+/// Of a product; a weight is rounded before it gets rows, which are fewer bytes to move then.
+bool is_operand(const Node& node, size_t input) {
+  return (is_matmul(node) && input < 2) || (is_resize_rows(node) && node.in(0).rank() == 2);
+}
 
 std::optional<Types> types_of(const Node& node) {
   try {
@@ -70,7 +76,7 @@ class HalfValues {
  public:
   /// Inputs that are rounded where they are f32: a product's operands; queries, keys and values.
   static bool rounds(const Node& node, size_t input) {
-    return (is_matmul(node) && input < 2) || (is_attention(node) && input < 3);
+    return is_operand(node, input) || (is_attention(node) && input < 3);
   }
 };
 
@@ -103,7 +109,7 @@ class HalfWriter {
 
  private:
   bool rounds(const Node& node, size_t input) const {
-    return values_ ? HalfValues::rounds(node, input) : is_matmul(node) && input < 2;
+    return values_ ? HalfValues::rounds(node, input) : is_operand(node, input);
   }
 
   /// The node with other types of its inputs.
@@ -136,12 +142,11 @@ class HalfWriter {
 
 }  // namespace
 
-Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precision) {
-  if (!is_half(precision.products)) return rewrite(graph, {});
+Graph with_mixed_precision(const Graph& graph, const MixedPrecision& precision) {
   HalfWriter writer(graph, precision);
-  return rewrite(graph, {.add = [&](Rewritten& copy, const Node& node, Values inputs) {
-                   return writer.add(copy, node, std::move(inputs));
-                 }});
+  return rewrite(graph, {.add = [&](Rewritten& copy, const Node& node,
+                                    Values inputs) { return writer.add(copy, node, std::move(inputs)); }})
+      .graph;
 }
 
 namespace {
