@@ -127,17 +127,19 @@ class HalfWriter {
     return graph.add(*node.op, std::move(inputs), node.attributes);
   }
 
-  /// The value in another type; what several nodes read is rounded once.
+  /// The value in another type; what several nodes read is rounded once. From one 16-bit type to the other (frozen
+  /// weights) by way of f32.
   Value as(Graph& graph, Value value, DType dtype) {
-    if (graph.info(value).type.dtype == dtype) return value;
-    Value& known = casts_[value.id];
-    if (!known) known = cast(graph, value, dtype);
+    const DType from = graph.info(value).type.dtype;
+    if (from == dtype) return value;
+    Value& known = casts_[{value.id, dtype}];
+    if (!known) known = cast(graph, is_half(from) && is_half(dtype) ? cast(graph, value, DType::f32) : value, dtype);
     return known;
   }
 
   std::optional<HalfValues> values_;
   DType dtype_;
-  std::map<int32_t, Value> casts_;
+  std::map<std::pair<int32_t, DType>, Value> casts_;
 };
 
 }  // namespace

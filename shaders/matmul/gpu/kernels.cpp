@@ -3,6 +3,7 @@
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/gpu/vector.h"
 #include "shaders/matmul/matmul_kernel.h"
+#include "shaders/matmul/matmul_kernels.h"
 
 namespace vkformer {
 
@@ -24,14 +25,6 @@ bool matrix_legal(const MatmulProblem& p, const DeviceFacts& facts) {
          facts.has_matrix_cores(p.a_type);
 }
 
-/// Where they are not emulated, matrix cores multiply several times as fast as plain cores, which win only where a
-/// block would be mostly padding. That is what they are made for, not what was measured: no GPU has run these kernels
-/// yet, and `vkformer tune` decides by measurement. It alone where lanes share registers (Intel): others saw such units
-/// run from 0.0007 to 20 times as fast as plain cores.
-bool matrix_pays(const MatmulProblem& p, const DeviceFacts& facts) {
-  return !facts.is_cpu() && !facts.lanes_share_registers() && p.m >= 64 && p.n >= 64 && p.k >= 64;
-}
-
 /// Time of a product in blocks of this tile, in clocks of a core that multiplies 1 x 1 x 1: blocks run in waves of one
 /// a core, at the rate that shared memory and the L2 cache leave (of an H200, in TFLOP/s; others are alike in
 /// proportion).
@@ -44,7 +37,7 @@ double matrix_time(const MatmulProblem& p, const DeviceFacts& facts, const Matri
 /// Whether no other tile promises to be faster.
 template <const MatrixTile& tile>
 bool matrix_first(const MatmulProblem& p, const DeviceFacts& facts) {
-  if (!matrix_pays(p, facts)) return false;
+  if (!matrix_cores_pay(p, facts)) return false;
   const std::pair<const MatrixTile*, double> rates[] = {
       {&matrix128x256, 612}, {&matrix256x128, 612}, {&matrix128, 518}, {&matrix128x64, 346}, {&matrix64, 259}};
   const MatrixTile* best = nullptr;
@@ -145,7 +138,8 @@ constexpr MatmulKernel kernels[] = {
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,
                  const DeviceFacts& facts) { return can_split(p) && matrix_legal<matrix64>(p, facts); },
-     .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_pays(p, facts) && split_pays(p); },
+     .first = [](const MatmulProblem& p,
+                 const DeviceFacts& facts) { return matrix_cores_pay(p, facts) && split_pays(p); },
      .half_results = true,
      .launch = matrix_launch<matrix64>,
      .split = {split_side, split_side}},
@@ -220,6 +214,10 @@ constexpr MatmulKernel kernels[] = {
 };
 
 }  // namespace
+
+bool matrix_cores_pay(const MatmulProblem& p, const DeviceFacts& facts) {
+  return !facts.is_cpu() && !facts.lanes_share_registers() && p.m >= 64 && p.n >= 64 && p.k >= 64;
+}
 
 std::span<const MatmulKernel> matmul_gpu_kernels() { return kernels; }
 
