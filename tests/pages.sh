@@ -70,6 +70,19 @@ has 1 'aria-pressed="true">training: step'
 dots=$(grep -o '<circle class="kernel"' dom | wc -l)
 ((dots > 10)) || fail "$page: $dots kernels in the roofline"
 
+# --- a conformance ---
+page=conform.html
+for report in $page conform.json; do
+  "$vkformer" conform --op softmax --pattern '130|7' --quiet --report $report >/dev/null 2>&1 || fail "no report"
+done
+checks=$(grep -o '"verdict":"OK"\|"verdict": "OK"' conform.json | wc -l)
+browse $page "" "
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}));
+  document.body.append(' passed ' + document.querySelector('[data-tile=passed]').textContent, ' listed ' + document.querySelectorAll('tr.case').length);
+  find('filter').value = 'nothing has this name'; draw();
+  document.body.append(' filtered ' + document.querySelectorAll('tr.op').length);"
+has 1 " passed $checks listed $checks filtered 0"
+
 # --- the run ---
 page=run/run.html
 browse $page

@@ -8,6 +8,7 @@
 #include "runtime/pipeline_figures.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
+#include "tools/cli/pipeline_json.h"
 
 namespace vkformer {
 
@@ -31,14 +32,7 @@ Report load_report(const std::string& file) {
   for (const auto& row : json["pipelines"]) {
     JudgedPipeline& pipeline = report.pipelines.emplace_back();
     pipeline.chosen = row.at("chosen");
-    pipeline.record = {.kernel = row.at("kernel"),
-                       .variant = row.at("variant"),
-                       .constants = row.at("constants"),
-                       .subgroup_size = row.at("subgroup_size"),
-                       .thread_seconds = row.at("thread_seconds"),
-                       .failure = row.at("failure")};
-    for (const auto& code : row.at("code"))
-      pipeline.record.code.push_back({code.at("subgroup_size"), code.at("statistics")});
+    pipeline.record = pipeline_from(row);
   }
   return report;
 }
@@ -106,6 +100,13 @@ std::vector<std::string> faults_of(const Report& report, const nlohmann::json& a
   return faults;
 }
 
+std::vector<PipelineRecord> chosen_of(const Report& report) {
+  std::vector<PipelineRecord> records;
+  for (const auto& [record, chosen] : report.pipelines)
+    if (chosen) records.push_back(record);
+  return records;
+}
+
 }  // namespace
 
 void judge_pipelines(const PipelinesFlags& flags) {
@@ -124,6 +125,8 @@ void judge_pipelines(const PipelinesFlags& flags) {
   for (const Report& report : reports) {
     const auto own = faults_of(report, allowed.value(report.name, nlohmann::json::object()), flags.slow);
     faults.insert(faults.end(), own.begin(), own.end());
+    for (const std::string& excess : over_budget(chosen_of(report), flags.budget))
+      faults.push_back(fmt::format("{}: {}", report.name, excess));
   }
   for (const std::string& fault : faults) print("{}\n", fault);
   flush_output();
