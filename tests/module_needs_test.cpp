@@ -24,7 +24,7 @@ std::vector<uint32_t> module_of(std::initializer_list<std::vector<uint32_t>> ins
 
 // layout(constant_id = 0) const uint WIDTH = 8, (constant_id = 1) ROWS = 2; workgroups of WIDTH x 4 x 1;
 // shared vec4 tile[(WIDTH + 1) * ROWS]; shared bool flag;
-const std::vector<uint32_t> shader = module_of({
+const std::vector<uint32_t> small_shader = module_of({
     {331, 1, 38, 10, 12, 13},  // OpExecutionModeId LocalSizeId
     {71, 10, 1, 0},            // SpecId 0
     {71, 11, 1, 1},            // SpecId 1
@@ -50,15 +50,15 @@ const std::vector<uint32_t> shader = module_of({
 }  // namespace
 
 TEST_CASE("a module tells what it asks of a workgroup", "[pipelines]") {
-  CHECK(needs_of(shader, {}).invocations == 8 * 4);
-  CHECK(needs_of(shader, {}).shared_bytes == 16 * (8 + 1) * 2 + 4);
+  CHECK(needs_of(small_shader, {}).invocations == 8 * 4);
+  CHECK(needs_of(small_shader, {}).shared_bytes == 16 * (8 + 1) * 2 + 4);
   const std::vector<uint32_t> constants = {64, 3};
-  CHECK(needs_of(shader, constants).invocations == 64 * 4);
-  CHECK(needs_of(shader, constants).shared_bytes == 16 * (64 + 1) * 3 + 4);
+  CHECK(needs_of(small_shader, constants).invocations == 64 * 4);
+  CHECK(needs_of(small_shader, constants).shared_bytes == 16 * (64 + 1) * 3 + 4);
 }
 
 TEST_CASE("a module that breaks off, or has sizes that nobody knows, is refused", "[pipelines]") {
-  const std::span<const uint32_t> whole = shader;
+  const std::span<const uint32_t> whole = small_shader;
   CHECK_THROWS_AS(needs_of(whole.first(7), {}), Error);
   CHECK_THROWS_AS(needs_of(module_of({{50, 2}}), {}), Error);
   CHECK_THROWS_AS(needs_of(module_of({{32, 7, 4, 6}, {59, 7, 20, 4}}), {}), Error);  // of an unknown type

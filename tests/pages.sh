@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # The pages that vkformer writes, opened in a browser: no error, no request, and what they must show.
-# Usage: tests/pages.sh VKFORMER     (on the Vulkan driver that the environment selects; needs chromium)
+# Usage: tests/pages.sh VKFORMER     (on the Vulkan driver that the environment selects)
+#        tests/pages.sh --browser    names the browser that this takes; status 1: there is none
+browser=$(command -v chromium || command -v chromium-headless-shell || command -v google-chrome) || {
+  echo "$0: needs chromium" >&2
+  exit 1
+}
+if [[ $1 == --browser ]]; then
+  echo "$browser"
+  exit
+fi
 # shellcheck source=tests/command_line/common.sh
 source "$(dirname "$0")/command_line/common.sh" "$1"
-browser=$(command -v chromium || command -v chromium-headless-shell || command -v google-chrome) || {
-  echo "skipped: pages (no chromium)"
-  exit 0
-}
 
 # browse FILE [#ADDRESS] [SCRIPT]: the page's elements after its scripts and then SCRIPT ran go to `dom`.
 browse() {

@@ -18,6 +18,12 @@ accept "$vkformer" conform -o softmax --facts gpu.json --report gpu-report.json
 grep -q '"shared_memory": 16384' gpu-report.json || fail "the limits were not followed"
 refuse 1 'small.json: "name" is missing' "$vkformer" conform -o add --facts small.json
 
+# Within those of real GPUs, of each vendor's drivers, and within what any Vulkan device has.
+for limits in "$fixtures"/../facts/*.json; do
+  accept "$vkformer" conform -o matmul -p '^matmul \[7, 130\]' --facts "$limits"
+  accept "$vkformer" conform -o layer_norm --facts "$limits"
+done
+
 # A case as a program of its own, which finds a wrong number.
 accept "$vkformer" conform -o add --kit kit
 refuse 1 "is there already" "$vkformer" conform -o add --kit kit

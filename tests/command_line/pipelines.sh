@@ -52,3 +52,8 @@ refuse 1 "is no SPIR-V module" "$vkformer" pipelines --spirv broken.spv
 accept "$vkformer" pipelines 1x32x2:16:16 --batch 0 --prompt 8 --json
 grep -q '"figures": {' out || fail "--json has no figures"
 grep -q '^no statistics: this driver has none' err || fail "silence of the driver is not told: $(cat err)"
+
+# What does not fit into the device is refused before the driver sees it.
+printf '#version 460\nlayout(local_size_x = 64) in;\nshared float held[%s];\nvoid main() { held[gl_LocalInvocationIndex] = 0; }\n' 3000000 >large.comp
+glslangValidator -V --quiet --target-env vulkan1.3 -o large.spv large.comp || fail "no module"
+refuse 1 "takes 12000000 bytes of shared memory" "$vkformer" pipelines --spirv large.spv
