@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
+#include "models/generation/generation.h"
+#include "models/generation/stored_weights.h"
+#include "models/parameters.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/matrix_check.h"
 #include "shaders/attention/attention.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
 
@@ -198,4 +203,53 @@ TEST_CASE("a device's matrix cores are tried on the device, for as long as it is
   CHECK(notes.size() == (right ? 0 : 1));
   backend.reset();
   CHECK_FALSE(facts.matrix_check(DType::f16));
+}
+
+TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens one by one as they are", "[matrix]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  const auto reference = make_backend("reference");
+  for (const DType weights : {DType::f16, DType::q8_0, DType::q4_0}) {
+    Model model = testing::model_of({{"model_type", "llama"},
+                                     {"hidden_size", 64},
+                                     {"num_attention_heads", 4},
+                                     {"num_key_value_heads", 4},
+                                     {"num_hidden_layers", 1},
+                                     {"intermediate_size", 96},
+                                     {"vocab_size", 23},
+                                     {"max_position_embeddings", 64}});
+    store_weights_as(model, weights);
+    const GenerationPlan plan = plan_generation(model, {.capacity = 64}, parameter_blocks(model.parameters, 1u << 30));
+    const std::shared_ptr<Store> store = reference->make_store(plan.layout);
+    write_constants(*store, model);
+    initialize(*store, model.parameters, 7);
+    const auto logits = [&](const DeviceFacts* device) {
+      const auto program = reference->compile(build_generation(model, plan.shape, 64, device), store);
+      program->write("ids", testing::some_ids(64, 23, 5));
+      program->write("position", std::vector<int32_t>{0});
+      program->write("last", std::vector<int32_t>{63});
+      program->run();
+      return program->read("logits");
+    };
+    const std::vector<float> plain = logits(nullptr), rounded = logits(&facts);
+    double difference = 0;
+    for (size_t i = 0; i < plain.size(); ++i)
+      difference = std::max(difference, static_cast<double>(std::abs(plain[i] - rounded[i])));
+    CHECK(difference > 0);
+    CHECK(difference < 2e-3);
+
+    const auto casts = [&](int64_t positions, const DeviceFacts& device) {
+      const Graph graph = build_generation(model, plan.shape, positions, &device);
+      int64_t count = 0;
+      for (const Node& node : graph.nodes()) {
+        count += node.op->name == "cast";
+        if (positions == 64 && is_matmul(node) && node.in(0).rows() == 64 && &device == &facts)
+          CHECK(offered(node.op->candidates(node, device)));
+      }
+      return count;
+    };
+    // Of the four products' rows, and of their weights where these are blocks.
+    CHECK(casts(64, facts) == (is_blocks(weights) ? 8 : 4));
+    CHECK(casts(1, facts) == 0);
+    CHECK(casts(64, device_with_matrix_cores(DeviceKind::cpu)) == 0);
+  }
 }
