@@ -90,7 +90,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-Comparison compare(const KernelTimes& a, const KernelTimes& b) {
+/// `factor`: how many times the noise a kernel has to change by.
+Comparison compare(const KernelTimes& a, const KernelTimes& b, double factor) {
   Comparison result;
   const auto title = [](const auto& key) { return key.first + ": " + key.second; };
   std::vector<double> ratios;
@@ -127,7 +128,8 @@ Comparison compare(const KernelTimes& a, const KernelTimes& b) {
   result.scatter = median(distances);
   for (Change& change : result.changes) {
     const bool matters = std::abs(change.after - change.before * result.typical) > brief * result.before;
-    change.stands_out = matters && std::abs(change.ratio - 1) > std::max({0.05, 3 * change.noise, 4 * result.scatter});
+    change.stands_out =
+        matters && std::abs(change.ratio - 1) > std::max({0.05, factor * change.noise, 4 * result.scatter});
   }
   std::ranges::sort(result.changes, std::greater{}, [](const Change& c) { return std::abs(c.after - c.before); });
   return result;
@@ -155,7 +157,10 @@ void print_comparison(const Comparison& result) {
 }  // namespace
 
 void compare_profiles(const ProfileFlags& flags) {
-  const Comparison result = compare(load_all(flags.compared[0]), load_all(flags.compared[1]));
+  // Halves of one process know less of the noise than processes do.
+  const bool several =
+      std::ranges::all_of(flags.compared, [](const auto& list) { return list.find(',') != std::string::npos; });
+  const Comparison result = compare(load_all(flags.compared[0]), load_all(flags.compared[1]), several ? 2 : 3);
   if (!flags.json) return print_comparison(result);
   auto rows = nlohmann::json::array();
   for (const Change& change : result.changes)
