@@ -34,7 +34,7 @@ void read_metadata(const GgufMetadata& metadata) {
   }
 }
 
-void read_everything(const std::string& bytes) {
+void read_gguf_wholly(const std::string& bytes) {
   // In memory of its own, so that reads past the end are seen.
   const std::vector<char> exact(bytes.begin(), bytes.end());
   const GgufFile file(std::as_bytes(std::span(exact)), "fuzz.gguf");
@@ -94,9 +94,9 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
   const std::string good = small_file(folder);
   Mutator mutate(11);
   Tally tally;
-  attempt(tally, [&] { read_everything(good); });
+  attempt(tally, [&] { read_gguf_wholly(good); });
   REQUIRE(tally.read == 1);
-  for (int i = 0; i < 6000; ++i) attempt(tally, [&] { read_everything(mutate.bytes(good)); });
+  for (int i = 0; i < 6000; ++i) attempt(tally, [&] { read_gguf_wholly(mutate.bytes(good)); });
   // Numbers of eight bytes, of which a header consists: large ones, and some near others.
   constexpr uint64_t numbers[] = {
       0, 1, 2, 31, 33, uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{1} << 61, UINT64_MAX, INT64_MAX, UINT64_MAX - 31};
@@ -104,7 +104,7 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
     std::string file = good;
     const uint64_t number = numbers[mutate.below(std::size(numbers))];
     file.replace(mutate.below(std::min<size_t>(file.size(), 600) - 8), 8, reinterpret_cast<const char*>(&number), 8);
-    attempt(tally, [&] { read_everything(file); });
+    attempt(tally, [&] { read_gguf_wholly(file); });
   }
   CHECK(tally.refused > 4000);
   CHECK(tally.read > 300);
