@@ -153,7 +153,7 @@ TEST_CASE("weights are mixed as llama-quantize does", "[gguf]") {
     for (const char* name : {"attn_v.weight", "attn_q.weight", "ffn_down.weight", "attn_norm.weight"})
       tensors.push_back({fmt::format("blk.{}.{}", layer, name),
                          name[5] == 'n' ? std::vector<int64_t>{512} : std::vector<int64_t>{512, 512}});
-  const auto types = Mixture("q4_k_m").types_of(tensors, 1);
+  const auto types = Mixture("q4_k_m").types_of(tensors, {.layers = 8});
   std::string better;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool more = types[i] == DType::q6_k;
@@ -167,12 +167,36 @@ TEST_CASE("weights are mixed as llama-quantize does", "[gguf]") {
         "blk.6.attn_v.weight blk.6.ffn_down.weight blk.7.attn_v.weight blk.7.ffn_down.weight ");
   // Rows that blocks of 256 do not fill, and some that those of 32 do not.
   for (Mixture::Tensor& tensor : tensors) tensor.shape.back() = 96;
-  CHECK(Mixture("q4_k_m").types_of(tensors, 1)[0] == DType::q5_0);
-  CHECK(Mixture("q4_k_m").types_of(tensors, 1)[1] == DType::q8_0);
-  CHECK(Mixture("iq4_xs").types_of(tensors, 1)[0] == DType::iq4_nl);
+  CHECK(Mixture("q4_k_m").types_of(tensors, {.layers = 8})[0] == DType::q5_0);
+  CHECK(Mixture("q4_k_m").types_of(tensors, {.layers = 8})[1] == DType::q8_0);
+  CHECK(Mixture("iq4_xs").types_of(tensors, {.layers = 8})[0] == DType::iq4_nl);
   for (Mixture::Tensor& tensor : tensors) tensor.shape.back() = 33;
-  CHECK(Mixture("q8_0").types_of(tensors, 1)[0] == DType::f16);
+  CHECK(Mixture("q8_0").types_of(tensors, {.layers = 8})[0] == DType::f16);
   CHECK_THAT(error_of([] { Mixture("q9"); }), ContainsSubstring("there are no q9 weights; there are f32, f16"));
+}
+
+TEST_CASE("weights are mixed by what their layers have", "[gguf]") {
+  const auto types_of = [](const std::vector<std::string>& names, const Mixture::Sizes& sizes, const char* mixture) {
+    std::vector<Mixture::Tensor> tensors;
+    for (const std::string& name : names) tensors.push_back({name, {512, 512}});
+    std::string types;
+    for (const DType type : Mixture(mixture).types_of(tensors, sizes)) types += fmt::format("{} ", name_of(type));
+    return types;
+  };
+  // Queries, keys and values in one tensor get what values get.
+  std::vector<std::string> names;
+  for (int layer = 0; layer < 4; ++layer) names.push_back(fmt::format("blk.{}.attn_qkv.weight", layer));
+  CHECK(types_of(names, {.layers = 4}, "q4_k_m") == "q4_k q4_k q6_k q6_k ");
+  CHECK(types_of(names, {.layers = 4}, "q3_k_m") == "q5_k q5_k q4_k q4_k ");
+  CHECK(types_of(names, {.layers = 4}, "q4_k_s") == "q5_k q5_k q5_k q5_k ");
+  // An encoder's layers come behind the last of the decoder's.
+  names.clear();
+  for (const char* side : {"dec", "enc"})
+    for (int layer = 0; layer < 4; ++layer) names.push_back(fmt::format("{}.blk.{}.ffn_down.weight", side, layer));
+  CHECK(types_of(names, {.layers = 4}, "q4_k_m") == "q4_k q4_k q6_k q6_k q6_k q6_k q6_k q6_k ");
+  names = {"blk.0.attn_q.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight", "blk.0.attn_output.weight"};
+  CHECK(types_of(names, {.layers = 1, .experts = 8}, "q4_k_m") == "q4_k q8_0 q8_0 q5_k ");
+  CHECK(types_of(names, {.layers = 1, .experts = 8}, "q5_k_m") == "q5_k q8_0 q8_0 q5_k ");
 }
 
 TEST_CASE("tokenizers go through GGUF files", "[gguf]") {

@@ -135,9 +135,12 @@ def main():
             max_position_embeddings=256, num_labels=3)), "bert",
              {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]",
               "mask_token": "[MASK]", "tokenizer_class": "BertTokenizer"})
+        # The first T5 and the one after it.
+        first = size == "narrow"
         save(f"t5-{size}", t.T5ForConditionalGeneration(t.T5Config(
             vocab_size=700, d_model=width, d_kv=32, d_ff=inner, num_layers=4, num_heads=heads,
-            feed_forward_proj="relu" if size == "narrow" else "gated-gelu", tie_word_embeddings=False, decoder_start_token_id=0)), "t5",
+            feed_forward_proj="relu" if first else "gated-gelu", tie_word_embeddings=first,
+            decoder_start_token_id=0)), "t5",
              {"eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"})
 
 
