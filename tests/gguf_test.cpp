@@ -223,6 +223,39 @@ TEST_CASE("tokenizers go through GGUF files", "[gguf]") {
   }
 }
 
+TEST_CASE("special tokens of Phi-3 take the blanks behind them along", "[gguf]") {
+  const TemporaryFolder folder;
+  for (const auto& [name, blanks] : {std::pair{"Phi-3 mini", ""}, {"my phi3", ""}, {"llama", "\n "}}) {
+    INFO(name);
+    GgufPairs pairs;
+    pairs.add_text("general.name", name);
+    pairs.add_text("tokenizer.ggml.model", "llama");
+    pairs.add_texts("tokenizer.ggml.tokens",
+                    std::vector<std::string>{"<unk>", "<s>", "<|user|>", "<0x0A>", "\xE2\x96\x81", "a"});
+    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>{2, 3, 3, 6, 1, 1});
+    pairs.add_numbers("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, 0, -1, -2});
+    pairs.add_boolean("tokenizer.ggml.add_bos_token", false);
+    pairs.add_boolean("tokenizer.ggml.add_space_prefix", false);
+    write_gguf(folder / "t.gguf", pairs, {});
+    const GgufFile file(folder / "t.gguf");
+    const Tokenizer tokens(JsonObject::make(gguf_tokenizer(file.metadata()), "t.gguf"));
+    const std::vector<int32_t> stripped{2, 5, 1, 4, 5}, kept{2, 3, 4, 5, 1, 4, 5};
+    CHECK(tokens.encode("<|user|>\n a<s> a").ids == (*blanks ? kept : stripped));
+  }
+}
+
+TEST_CASE("all ids that end a text go through GGUF files", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto source = folder / "model";
+  std::filesystem::copy(fixtures / "llama", source);
+  json config = json::parse(get(source / "config.json"));
+  config["eos_token_id"] = {7, 3, 5};
+  put(source / "config.json", config.dump());
+  const Model model = load_model(source);
+  write_model_as_gguf(folder / "m.gguf", model, Weights(model.parameters, source), source, Mixture("f32"));
+  CHECK(gguf_config(GgufShards(folder / "m.gguf"))["eos_token_id"] == json{7, 3, 5});
+}
+
 TEST_CASE("tokenizers that are not known are refused by name", "[gguf]") {
   const TemporaryFolder folder;
   const auto error_with = [&](const char* model, const char* pre, int kinds) {

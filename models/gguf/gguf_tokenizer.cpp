@@ -67,13 +67,14 @@ class Tokens {
 
   json added() const {
     json added = json::array();
+    const bool strips = strips_blanks();
     for (size_t id = 0; id < size(); ++id)
       if (is_special(id) || kind(id) == TokenKind::user_defined)
         added.push_back({{"id", id},
                          {"content", text(id)},
                          {"single_word", false},
                          {"lstrip", false},
-                         {"rstrip", false},
+                         {"rstrip", strips && text(id) != "<unk>" && text(id) != "<s>" && text(id) != "<|endoftext|>"},
                          {"normalized", false},
                          {"special", is_special(id)}});
     return added;
@@ -87,6 +88,14 @@ class Tokens {
   }
 
  private:
+  /// Whether special tokens take the blanks behind them along: Phi-3's do, as its name alone tells, here as in
+  /// llama.cpp.
+  bool strips_blanks() const {
+    if (!metadata_.has("general.name")) return false;
+    std::string name(metadata_.text("general.name"));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name.find("phi-3") != name.npos || name.find("phi3") != name.npos;
+  }
   void check_size(const char* key, size_t count) const {
     check(count == texts_.size(), "{}: key {} has {} values for {} tokens", metadata_.file(), key, count,
           texts_.size());

@@ -180,7 +180,7 @@ struct ConformFlags {
   std::vector<std::string> matrix;    ///< reports to be shown as a matrix
   std::vector<std::string> compared;  ///< two reports
   std::string kit;                    ///< folder for a case that runs without vkformer
-  std::string single, elsewhere;    ///< see print_proof_matrix()
+  std::string single, elsewhere;      ///< see print_proof_matrix()
 };
 
 struct VerifyFlags {
@@ -203,7 +203,7 @@ struct BenchFlags {
   // A model.
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
-  std::string dtype = "f32";
+  std::string dtype;  ///< empty: f32, when generating with a .gguf what it has
   int64_t batch = 12;
   bool roof = false;
   std::string output = "md";
@@ -213,7 +213,7 @@ struct BenchFlags {
 struct TuneFlags {
   CommonFlags common;
   std::string model = "4x128x4:65:64";
-  std::string dtype = "f32";
+  std::string dtype;  ///< as of BenchFlags
   int64_t batch = 12, context = 0, accumulate = 1;
   std::vector<int64_t> prompts{64};
 };
@@ -221,7 +221,7 @@ struct TuneFlags {
 struct PipelinesFlags {
   CommonFlags common;
   std::vector<std::string> models;
-  std::vector<std::string> dtypes{"f32"};
+  std::vector<std::string> dtypes{""};  ///< as of BenchFlags
   int64_t batch = 4, context = 0;
   std::vector<int64_t> prompts{64};
   bool all = false;                 ///< every legal kernel of every op, too
