@@ -8,6 +8,7 @@
     compare.py tokenizers FIXTURES TRAINED MODEL OUT
                                                  folders of a small model with each kind of tokenizer
     compare.py tokens TEXTS TOKENIZERS OUTPUTS   ids, a line for each text
+    compare.py greedy TRAINED                    ids that both find the likeliest
 """
 import json
 import pathlib
@@ -215,6 +216,21 @@ def compare_tokens(texts, folders, outputs):
     finish("ids", bad)
 
 
+def compare_greedy(trained):
+    """Of F32 all ids are llama.cpp's. Of Q8_0 a text may part from F32's where two tokens are nearly as likely."""
+    def rows(type, whose):
+        return [line.split() for line in lines_of(trained / f"{type}.{whose}.ids")]
+
+    def equal(a, b):
+        return sum(x == y for x, y in zip(a, b, strict=True))
+
+    count = len(rows("F32", "ours"))
+    print(f"of {count} greedy texts equal: here Q8_0 and F32 {equal(rows('Q8_0', 'ours'), rows('F32', 'ours'))}, "
+          f"in llama.cpp {equal(rows('Q8_0', 'theirs'), rows('F32', 'theirs'))}, "
+          f"here and there F32 {equal(rows('F32', 'ours'), rows('F32', 'theirs'))}")
+    finish("greedy texts", [] if rows("F32", "ours") == rows("F32", "theirs") else ["F32"])
+
+
 verbs = {"inputs": write_inputs, "logits": compare_logits, "files": compare_files, "folders": compare_folders,
-         "tokenizers": make_tokenizers, "tokens": compare_tokens}
+         "tokenizers": make_tokenizers, "tokens": compare_tokens, "greedy": compare_greedy}
 verbs[sys.argv[1]](*map(pathlib.Path, sys.argv[2:]))
