@@ -1,6 +1,7 @@
 // Damaged GGUF files: each is read or refused with one clear line, and nothing else happens; run it in the asan build.
 
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
@@ -19,26 +20,28 @@ using namespace vkformer::testing;
 
 namespace {
 
-/// Asks for every key in every way; wrong ways are refused.
-void read_metadata(const GgufMetadata& metadata) {
-  for (const std::string_view key : metadata.keys()) {
-    Tally tally;
-    attempt(tally, [&] { metadata.integer(key, INT64_MIN, INT64_MAX); });
-    attempt(tally, [&] { metadata.number(key, -1e300, 1e300); });
-    attempt(tally, [&] { metadata.boolean(key); });
-    attempt(tally, [&] { metadata.text(key); });
-    attempt(tally, [&] { metadata.integers(key, INT64_MIN, INT64_MAX); });
-    attempt(tally, [&] { metadata.numbers(key, -1e300, 1e300); });
-    attempt(tally, [&] { metadata.texts(key); });
-    attempt(tally, [&] { metadata.bytes(key); });
-  }
+/// Asks for every key in some ways; wrong ones are refused.
+void read_metadata(const GgufMetadata& metadata, Mutator& choose) {
+  static const std::function<void(const GgufMetadata&, std::string_view)> ways[] = {
+      [](const GgufMetadata& data, std::string_view key) { data.integer(key, INT64_MIN, INT64_MAX); },
+      [](const GgufMetadata& data, std::string_view key) { data.number(key, -1e300, 1e300); },
+      [](const GgufMetadata& data, std::string_view key) { data.boolean(key); },
+      [](const GgufMetadata& data, std::string_view key) { data.text(key); },
+      [](const GgufMetadata& data, std::string_view key) { data.integers(key, INT64_MIN, INT64_MAX); },
+      [](const GgufMetadata& data, std::string_view key) { data.numbers(key, -1e300, 1e300); },
+      [](const GgufMetadata& data, std::string_view key) { data.texts(key); },
+      [](const GgufMetadata& data, std::string_view key) { data.bytes(key); }};
+  Tally tally;
+  // All of them for each file would take longer than all else.
+  for (const std::string_view key : metadata.keys())
+    attempt(tally, [&] { ways[choose.below(std::size(ways))](metadata, key); });
 }
 
-void read_everything(const std::string& bytes) {
+void read_everything(const std::string& bytes, Mutator& choose) {
   // In memory of its own, so that reads past the end are seen.
   const std::vector<char> exact(bytes.begin(), bytes.end());
   const GgufFile file(std::as_bytes(std::span(exact)), "fuzz.gguf");
-  read_metadata(file.metadata());
+  read_metadata(file.metadata(), choose);
   for (const GgufTensor& tensor : file.tensors()) {
     const auto dtype = dtype_of(*tensor.type);
     if (!dtype) continue;
@@ -117,9 +120,9 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
   const std::string good = small_file(folder);
   Mutator mutate(11);
   Tally tally;
-  attempt(tally, [&] { read_everything(good); });
+  attempt(tally, [&] { read_everything(good, mutate); });
   REQUIRE(tally.read == 1);
-  for (int i = 0; i < inputs(6000); ++i) attempt(tally, [&] { read_everything(mutate.bytes(good)); });
+  for (int i = 0; i < inputs(6000); ++i) attempt(tally, [&] { read_everything(mutate.bytes(good), mutate); });
   // Numbers of eight bytes, of which a header consists: large ones, and some near others.
   constexpr uint64_t numbers[] = {
       0, 1, 2, 31, 33, uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{1} << 61, UINT64_MAX, INT64_MAX, UINT64_MAX - 31};
@@ -127,7 +130,7 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
     std::string file = good;
     const uint64_t number = numbers[mutate.below(std::size(numbers))];
     file.replace(mutate.below(std::min<size_t>(file.size(), 600) - 8), 8, reinterpret_cast<const char*>(&number), 8);
-    attempt(tally, [&] { read_everything(file); });
+    attempt(tally, [&] { read_everything(file, mutate); });
   }
   CHECK(tally.refused > 4000);
   CHECK(tally.read > 300);
@@ -176,19 +179,23 @@ TEST_CASE("damaged tokenizers in GGUF files are made or refused", "[gguf][fuzz]"
     const std::string good = tokenizer_file(folder, name, charsmap);
     Mutator mutate(13);
     Tally tally;
-    for (int i = 0; i < inputs(usual); ++i) {
-      std::string file = good;
-      if (i % 4 == 0) file = mutate.bytes(good);
-      for (size_t n = 1 + mutate.below(3); n > 0 && !file.empty(); --n)
-        file[mutate.below(file.size())] = static_cast<char>(mutate.below(256));
+    const auto encode_with = [&](const std::string& file) {
       attempt(tally, [&] {
         const GgufFile damaged(std::as_bytes(std::span(file)), "fuzz.gguf");
         gguf_tokenizer_config(damaged.metadata());
         const Tokenizer tokens(JsonObject::make(gguf_tokenizer(damaged.metadata()), "fuzz.gguf"));
         tokens.decode(tokens.encode("<s>The cat's 12 mats, na\xC3\xAFve \xF0\x9F\x9A\x80</s>").ids);
       });
+    };
+    encode_with(good);
+    REQUIRE(tally.read == 1);
+    for (int i = 0; i < inputs(usual); ++i) {
+      std::string file = i % 4 == 0 ? mutate.bytes(good) : good;
+      for (size_t n = i % 2 + mutate.below(2); n > 0 && !file.empty(); --n)
+        file[mutate.below(file.size())] = static_cast<char>(mutate.below(256));
+      encode_with(file);
     }
     CHECK(tally.refused >= usual / 4);
-    CHECK(tally.read >= usual / 10);
+    CHECK(tally.read >= usual / 20);
   }
 }

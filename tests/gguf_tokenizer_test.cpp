@@ -62,12 +62,12 @@ TEST_CASE("special tokens of Phi-3 take the blanks behind them along", "[gguf]")
 
 TEST_CASE("tokenizers that are not known are refused by name", "[gguf]") {
   const TemporaryFolder folder;
-  const auto error_with = [&](const char* model, const char* pre, int kinds) {
+  const auto error_with = [&](const char* model, const char* pre, int kinds, const char* merge = "a b") {
     GgufPairs pairs;
     pairs.add_text("tokenizer.ggml.model", model);
     if (pre) pairs.add_text("tokenizer.ggml.pre", pre);
     pairs.add_texts("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"});
-    pairs.add_texts("tokenizer.ggml.merges", std::vector<std::string>{});
+    pairs.add_texts("tokenizer.ggml.merges", std::vector<std::string>{merge});
     pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>(static_cast<size_t>(kinds), 1));
     write_gguf(folder / "t.gguf", pairs, {});
     const GgufFile file(folder / "t.gguf");
@@ -77,5 +77,7 @@ TEST_CASE("tokenizers that are not known are refused by name", "[gguf]") {
   CHECK_THAT(error_with("gpt2", "martian", 2),
              ContainsSubstring("key tokenizer.ggml.pre is \"martian\", which is not"));
   CHECK_THAT(error_with("rwkv", nullptr, 2), ContainsSubstring("key tokenizer.ggml.model is \"rwkv\"; known are gpt2"));
+  CHECK_THAT(error_with("gpt2", "gpt-2", 2, "a \xFF"),
+             ContainsSubstring("key tokenizer.ggml.merges: string 0 is not UTF-8: \"a \\xFF\""));
   CHECK_THAT(error_with("gpt2", "gpt-2", 3), ContainsSubstring("token_type has 3 values for 2 tokens"));
 }

@@ -27,10 +27,7 @@ class Tokens {
       check_size("tokenizer.ggml.token_type", kinds.size());
       std::ranges::transform(kinds, kinds_.begin(), [](int64_t kind) { return static_cast<TokenKind>(kind); });
     }
-    for (size_t id = 0; id < texts_.size(); ++id) {
-      check_text(id);
-      ids_.emplace(texts_[id], static_cast<int32_t>(id));
-    }
+    for (size_t id = 0; id < texts_.size(); ++id) ids_.emplace(texts_[id], static_cast<int32_t>(id));
   }
 
   const GgufMetadata& metadata() const { return metadata_; }
@@ -99,14 +96,6 @@ class Tokens {
   void check_size(const char* key, size_t count) const {
     check(count == texts_.size(), "{}: key {} has {} values for {} tokens", metadata_.file(), key, count,
           texts_.size());
-  }
-  void check_text(size_t id) const {
-    for (size_t at = 0; at < texts_[id].size();) {
-      const Utf8Step step = read_utf8(texts_[id], at);
-      check(step.valid, "{}: key tokenizer.ggml.tokens: token {} is not UTF-8: {}", metadata_.file(), id,
-            in_quotes(texts_[id]));
-      at += step.length;
-    }
   }
 
   const GgufMetadata& metadata_;
