@@ -1,5 +1,6 @@
-# Embeds the pages of tools/cli/pages/*.html, each one file that needs no other: where a page says /*common.css*/ or
-# /*common.js*/ it gets that file's content. And the files of a bug kit that are the same for all, tools/cli/pages/kit/*.in. Adding a page touches no build file.
+# Embeds the pages of tools/cli/pages/*.html, each one file that needs no other: where a page says /*common.css*/ (or
+# .head, .js) it gets that file's content. And the files of a bug kit that are the same for all, tools/cli/pages/kit/*.in.
+# Adding a page touches no build file.
 
 # Sets `sources` to the generated C++ file.
 function(vkformer_embed_pages sources)

@@ -156,6 +156,10 @@ std::vector<float> Program::read(const std::string& output) const {
   return data;
 }
 
+void Backend::make_pipeline(const std::string& name, std::span<const uint32_t>) {
+  fail("{} makes no pipelines, so none of {}", facts().name, name);
+}
+
 ProgramImage Backend::image(const Graph&, const PlanOptions&) { fail("{} records no commands", facts().name); }
 
 }  // namespace vkformer

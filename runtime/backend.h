@@ -178,6 +178,11 @@ class Backend {
     return {};
   }
 
+  /// The same of a SPIR-V module that is no kernel of this build: entry "main", constants at their defaults, at most
+  /// 128 bytes of push constants, no descriptors. pipeline_log() has it as a kernel of that name, variant "spirv".
+  /// Throws Error where there are no pipelines.
+  virtual void make_pipeline(const std::string& name, std::span<const uint32_t> words);
+
   /// The program that compile() would make of a graph without persistent tensors. Throws Error where there is none.
   virtual ProgramImage image(const Graph& graph, const PlanOptions& options = {});
 

@@ -37,7 +37,7 @@ void read_metadata(const GgufMetadata& metadata, Mutator& choose) {
     attempt(tally, [&] { ways[choose.below(std::size(ways))](metadata, key); });
 }
 
-void read_everything(const std::string& bytes, Mutator& choose) {
+void read_gguf_wholly(const std::string& bytes, Mutator& choose) {
   // In memory of its own, so that reads past the end are seen.
   const std::vector<char> exact(bytes.begin(), bytes.end());
   const GgufFile file(std::as_bytes(std::span(exact)), "fuzz.gguf");
@@ -120,9 +120,9 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
   const std::string good = small_file(folder);
   Mutator mutate(11);
   Tally tally;
-  attempt(tally, [&] { read_everything(good, mutate); });
+  attempt(tally, [&] { read_gguf_wholly(good, mutate); });
   REQUIRE(tally.read == 1);
-  for (int i = 0; i < inputs(6000); ++i) attempt(tally, [&] { read_everything(mutate.bytes(good), mutate); });
+  for (int i = 0; i < inputs(6000); ++i) attempt(tally, [&] { read_gguf_wholly(mutate.bytes(good), mutate); });
   // Numbers of eight bytes, of which a header consists: large ones, and some near others.
   constexpr uint64_t numbers[] = {
       0, 1, 2, 31, 33, uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{1} << 61, UINT64_MAX, INT64_MAX, UINT64_MAX - 31};
@@ -130,7 +130,7 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
     std::string file = good;
     const uint64_t number = numbers[mutate.below(std::size(numbers))];
     file.replace(mutate.below(std::min<size_t>(file.size(), 600) - 8), 8, reinterpret_cast<const char*>(&number), 8);
-    attempt(tally, [&] { read_everything(file, mutate); });
+    attempt(tally, [&] { read_gguf_wholly(file, mutate); });
   }
   CHECK(tally.refused > 4000);
   CHECK(tally.read > 300);

@@ -168,6 +168,9 @@ TEST_CASE("nothing is computed for the gradients of frozen weights", "[lora]") {
     for (const Node& node : mixed.graph.nodes())
       if (node.op->name == "cast" && mixed.graph.info(node.inputs[0]).storage == Storage::persistent)
         CHECK(mixed.graph.info(node.inputs[0]).name.find("lora_") != std::string::npos);
+    // Blocks are decoded to 16 bits, once for each product.
+    const Model blocks_of_8 = adapted_model(name, {.rank = 4}, {"all-linear"}, DType::q8_0);
+    CHECK_NOTHROW(build_loss_and_gradients(blocks_of_8, small_batch(blocks_of_8), true, {DType::bf16, true}));
   }
 }
 

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
+#include "models/generation/generation.h"
+#include "models/generation/stored_weights.h"
+#include "models/parameters.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/matrix_check.h"
 #include "shaders/attention/attention.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
 
@@ -198,4 +203,76 @@ TEST_CASE("a device's matrix cores are tried on the device, for as long as it is
   CHECK(notes.size() == (right ? 0 : 1));
   backend.reset();
   CHECK_FALSE(facts.matrix_check(DType::f16));
+}
+
+namespace {
+
+Model small_llama(DType weights) {
+  Model model = testing::model_of({{"model_type", "llama"},
+                                   {"hidden_size", 64},
+                                   {"num_attention_heads", 4},
+                                   {"num_key_value_heads", 4},
+                                   {"num_hidden_layers", 1},
+                                   {"intermediate_size", 96},
+                                   {"vocab_size", 23},
+                                   {"max_position_embeddings", 64}});
+  store_weights_as(model, weights);
+  return model;
+}
+
+/// Behind a prompt of 64 tokens, of a graph for the device of these facts.
+std::vector<float> logits_of_prompt(Backend& backend, const Model& model, const DeviceFacts* device) {
+  const GenerationPlan plan = plan_generation(model, {.capacity = 64}, parameter_blocks(model.parameters, 1u << 30));
+  const std::shared_ptr<Store> store = backend.make_store(plan.layout);
+  write_constants(*store, model);
+  initialize(*store, model.parameters, 7);
+  const auto program = backend.compile(build_generation(model, plan.shape, 64, device), store);
+  program->write("ids", testing::some_ids(64, 23, 5));
+  program->write("position", std::vector<int32_t>{0});
+  program->write("last", std::vector<int32_t>{63});
+  program->run();
+  return program->read("logits");
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(a[i] - b[i])));
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens one by one as they are",
+          "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  const auto reference = make_backend("reference");
+  for (const DType weights : {DType::f16, DType::q8_0, DType::q4_0}) {
+    const Model model = small_llama(weights);
+    const double difference =
+        largest_difference(logits_of_prompt(*reference, model, nullptr), logits_of_prompt(*reference, model, &facts));
+    CHECK(difference > 0);
+    CHECK(difference < 2e-3);
+
+    const auto casts = [&](int64_t positions, const DeviceFacts& device) {
+      const Graph graph = build_generation(model, {.capacity = 64}, positions, &device);
+      int64_t count = 0;
+      for (const Node& node : graph.nodes()) {
+        count += node.op->name == "cast";
+        if (is_matmul(node) && is_half(node.input_types[0].dtype)) CHECK(offered(node.op->candidates(node, device)));
+      }
+      return count;
+    };
+    // Of the four products' rows, and of their weights where these are blocks.
+    CHECK(casts(64, facts) == (is_blocks(weights) ? 8 : 4));
+    CHECK(casts(1, facts) == 0);
+    CHECK(casts(64, device_with_matrix_cores(DeviceKind::cpu)) == 0);
+  }
+}
+
+TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {
+  const auto backend = make_backend("", {.as_gpu = true, .note = [](const std::string&) {}});
+  if (!backend->facts().has_matrix_cores(DType::f16)) return;
+  const Model model = small_llama(DType::q4_0);
+  const auto right = logits_of_prompt(*make_backend("reference"), model, &backend->facts());
+  CHECK(largest_difference(right, logits_of_prompt(*backend, model, &backend->facts())) < 1e-3);
 }

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # The pages that vkformer writes, opened in a browser: no error, no request, and what they must show.
-# Usage: tests/pages.sh VKFORMER     (on the Vulkan driver that the environment selects; needs chromium)
+# Usage: tests/pages.sh VKFORMER     (on the Vulkan driver that the environment selects)
+#        tests/pages.sh --browser    names the browser that this takes; status 1: there is none
+browser=$(command -v chromium || command -v chromium-headless-shell || command -v google-chrome) || {
+  echo "$0: needs chromium" >&2
+  exit 1
+}
+if [[ $1 == --browser ]]; then
+  echo "$browser"
+  exit
+fi
 # shellcheck source=tests/command_line/common.sh
 source "$(dirname "$0")/command_line/common.sh" "$1"
-browser=$(command -v chromium || command -v chromium-headless-shell || command -v google-chrome) || {
-  echo "skipped: pages (no chromium)"
-  exit 0
-}
 
 # browse FILE [#ADDRESS] [SCRIPT]: the page's elements after its scripts and then SCRIPT ran go to `dom`.
 browse() {
@@ -69,6 +74,19 @@ has 1 'table right bars right layers 16'
 has 1 'aria-pressed="true">training: step'
 dots=$(grep -o '<circle class="kernel"' dom | wc -l)
 ((dots > 10)) || fail "$page: $dots kernels in the roofline"
+
+# --- a conformance ---
+page=conform.html
+for report in $page conform.json; do
+  "$vkformer" conform --op softmax --pattern '130|7' --quiet --report $report >/dev/null 2>&1 || fail "no report"
+done
+checks=$(grep -o '"verdict":"OK"\|"verdict": "OK"' conform.json | wc -l)
+browse $page "" "
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}));
+  document.body.append(' passed ' + document.querySelector('[data-tile=passed]').textContent, ' listed ' + document.querySelectorAll('tr.case').length);
+  find('filter').value = 'nothing has this name'; draw();
+  document.body.append(' filtered ' + document.querySelectorAll('tr.op').length);"
+has 1 " passed $checks listed $checks filtered 0"
 
 # --- the run ---
 page=run/run.html

@@ -9,6 +9,7 @@
 #include "models/parameters.h"
 #include "runtime/check.h"
 #include "runtime/passes/fusion.h"
+#include "runtime/passes/matrix_operands.h"
 #include "shaders/cache_reorder/cache_reorder.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
@@ -16,7 +17,7 @@
 
 namespace vkformer {
 
-Graph build_encoder(const Model& model, const GeneratorShape& shape) {
+Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device) {
   Graph graph;
   const Shape ids{shape.sources, shape.source_positions};
   Pass pass{.source = graph.input("source", ids, DType::i32)};
@@ -24,7 +25,8 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape) {
   pass.position = graph.input("position", {1}, DType::i32);
   pass.memory = model.encode(graph, pass);
   model.remember(graph, pass);
-  return with_stored_types(adapted(std::move(graph), model), model);
+  graph = with_stored_types(adapted(std::move(graph), model), model);
+  return device ? with_matrix_operands(graph, *device) : graph;
 }
 
 namespace {
@@ -69,7 +71,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
     graph.mark_output(logits, "logits");
   }
   graph = with_stored_types(adapted(std::move(graph), model), model);
-  return device ? fused(graph, *device) : graph;
+  return device ? with_matrix_operands(fused(graph, *device), *device) : graph;
 }
 
 int64_t padded_prompt(int64_t length, int64_t capacity) {
@@ -113,7 +115,7 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
                                                    std::span<const int64_t> prompts, const DeviceFacts& device) {
   const GeneratorShape& shape = plan.shape;
   std::vector<GenerationProgram> programs;
-  if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape)});
+  if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape, &device)});
   std::set<int64_t> lengths;
   for (int64_t length : prompts) lengths.insert(padded_prompt(std::min(length, shape.capacity), shape.capacity));
   for (int64_t length : lengths)
@@ -156,7 +158,7 @@ void Generator::encode(std::span<const int32_t> source, std::span<const int32_t>
       ids[r * most + i] = source[r * length + i];
       source_mask_[r * most + i] = mask.empty() || mask[r * length + i] != 0;
     }
-  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_), store_, {}, workspace_);
+  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_, &backend_.facts()), store_, {}, workspace_);
   write_feed(*encoder_, {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
   encoder_->run();
 }

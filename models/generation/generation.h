@@ -30,11 +30,12 @@ struct GenerationPlan {
 /// Throws Error for sizes that can't be, and for a model that does not write text.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks);
-/// One run over the next `positions` tokens of each row; with a device, fused for it (runtime/passes/fusion.h).
+/// One run over the next `positions` tokens of each row; with a device, fused for it and with operands
+/// for its matrix cores (runtime/passes).
 Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions,
                        const DeviceFacts* device = nullptr);
 /// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
-Graph build_encoder(const Model& model, const GeneratorShape& shape);
+Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device = nullptr);
 /// Positions of the program that runs a prompt of this length: powers of two keep the number of programs small.
 int64_t padded_prompt(int64_t length, int64_t capacity);
 

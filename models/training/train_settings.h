@@ -47,9 +47,10 @@ struct TrainSettings {
 
   /// Gradients are those of a scaled loss.
   bool scales_loss() const { return products == DType::f16; }
-  /// Values are 16-bit where memory is what bounds the ops between products. (CPUs have no fast kernels for them.)
+  /// On GPUs values are 16-bit, since memory is what bounds the ops between products, and rows of logits whole vectors.
+  /// (CPUs have no fast kernels for the one and do not need the other.)
   MixedPrecision precision(const DeviceFacts& facts) const {
-    return {.products = products, .values = is_half(products) && !facts.is_cpu()};
+    return {.products = products, .values = is_half(products) && !facts.is_cpu(), .whole_rows = !facts.is_cpu()};
   }
   bool operator==(const TrainSettings&) const = default;
 };

@@ -4,6 +4,7 @@
 #include "models/generation/stored_weights.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
+#include "runtime/passes/whole_rows.h"
 #include "shaders/accumulate/accumulate.h"
 #include "shaders/adamw/adamw.h"
 #include "shaders/cross_entropy/cross_entropy.h"
@@ -44,6 +45,12 @@ Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_s
 /// A graph as a family builds it becomes that of the model as it stands. Inputs and outputs keep their names.
 Graph completed(Graph graph, const Model& model) { return with_stored_types(adapted(std::move(graph), model), model); }
 
+Graph with_precision(Graph graph, const MixedPrecision& precision) {
+  if (precision.whole_rows) graph = with_whole_rows(graph);
+  if (is_half(precision.products)) graph = with_mixed_precision(graph, precision);
+  return graph;
+}
+
 }  // namespace
 
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
@@ -54,15 +61,9 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   pass.seed = graph.input("seed", {2}, DType::i32);
   graph.input("loss_gradient", {1});
   built.classes = add_loss(graph, model, pass, model.label_smoothing).classes;
-  graph = completed(std::move(graph), model);
-  Value upstream = graph.find("loss_gradient");
+  graph = with_precision(completed(std::move(graph), model), precision);
+  const Value upstream = graph.find("loss_gradient");
   built.loss = graph.find("loss");
-  if (is_half(precision.products)) {
-    Rewritten rewritten = with_mixed_precision(graph, precision);
-    upstream = rewritten.of(upstream);
-    built.loss = rewritten.of(built.loss);
-    graph = std::move(rewritten.graph);
-  }
   using Training = ParameterSpec::Training;
   std::map<std::string, Value> persistent;
   for (Value value : graph.persistents()) persistent[graph.info(value).name] = value;
@@ -94,8 +95,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision) {
   Graph graph;
   add_loss(graph, model, add_inputs(graph, model, shape), 0);
-  graph = completed(std::move(graph), model);
-  return is_half(precision.products) ? with_mixed_precision(graph, precision).graph : graph;
+  return with_precision(completed(std::move(graph), model), precision);
 }
 
 std::vector<std::string_view> state_names(const TrainSettings& settings) {

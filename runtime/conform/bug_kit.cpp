@@ -2,9 +2,9 @@
 
 #include <cstring>
 #include <map>
-#include <set>
 
 #include "runtime/conform/checks.h"
+#include "runtime/conform/simpler_cases.h"
 #include "runtime/files/atomic_file.h"
 
 namespace vkformer {
@@ -141,66 +141,22 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-}  // namespace
-
-std::vector<Case> simpler_cases(const Case& c) {
-  std::vector<Case> list;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    if (c.inputs[i].absent) continue;
-    list.push_back(c);
-    list.back().inputs[i].absent = true;
-  }
-  std::set<int64_t> sizes;
-  for (const CaseInput& input : c.inputs)
-    for (const int64_t size : input.type.shape.dimensions())
-      if (!input.absent && size > 1) sizes.insert(size);
-  const auto resized = [&](int64_t from, int64_t to, bool attributes) {
-    Case smaller = c;
-    for (CaseInput& input : smaller.inputs) {
-      std::vector<int64_t> dimensions(input.type.shape.dimensions().begin(), input.type.shape.dimensions().end());
-      std::ranges::replace(dimensions, from, to);
-      input.type.shape = Shape(std::span<const int64_t>(dimensions));
-      // Ids lie below the number of rows.
-      if (input.high == static_cast<double>(from)) input.high = static_cast<double>(to);
-      if (input.high == static_cast<double>(from - 1)) input.high = static_cast<double>(to - 1);
-    }
-    for (const auto& [name, value] : c.attributes.entries())
-      if (attributes && value == static_cast<double>(from)) smaller.attributes.set(name, static_cast<double>(to));
-    return smaller;
-  };
-  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size)
-    for (const int64_t to : {int64_t{1}, *size / 2, *size - 1})
-      for (const bool attributes : {true, false})
-        if (to > 0 && to < *size) list.push_back(resized(*size, to, attributes));
-  for (const auto& [name, value] : c.attributes.entries()) {
-    if (value == 0) continue;
-    list.push_back(c);
-    list.back().attributes.set(name, 0);
-  }
-  return list;
-}
-
-ConformResult write_bug_kit(Backend& backend, const ConformOptions& options, const std::filesystem::path& folder) {
-  Chosen chosen = choose(backend, options);
-  if (fails(chosen.result)) shrink(backend, chosen);
-  const Graph graph = forward_graph(*chosen.op, chosen.c);
-  const ProgramImage image = backend.image(graph, {.candidate = chosen.kernel});
-  const std::vector<ImageBuffer> buffers = buffers_of(image);
-  const auto inputs = random_inputs(*chosen.op, chosen.c);
-  StepBytes step(graph, image.plan);
-  write_inputs(step, chosen.c, inputs);
-  write_values(folder / "step.bin", step.bytes());
-
-  std::string text = fmt::format("// {} {}\n// {}\n\n", chosen.result.op, chosen.result.what,
-                                 chosen.result.detail.empty() ? "passed where this was written" : chosen.result.detail);
-  text += fmt::format("const char* const title = {};\n", quoted(chosen.result.op + " " + chosen.result.what));
+/// Names the case and its buffers.
+std::string head_text(const ConformResult& result, const std::vector<ImageBuffer>& buffers) {
+  std::string text = fmt::format("// {} {}\n// {}\n\n", result.op, result.what,
+                                 result.detail.empty() ? "passed where this was written" : result.detail);
+  text += fmt::format("const char* const title = {};\n", quoted(result.op + " " + result.what));
   text += "const uint64_t buffer_bytes[] = {";
   for (const ImageBuffer& buffer : buffers) text += fmt::format("{}, ", std::max<int64_t>(buffer.bytes, 16));
-  text +=
-      fmt::format("}};\nconst int step_buffer = {}, readback_buffer = {};\n", buffers.size() - 2, buffers.size() - 1);
+  return text + fmt::format("}};\nconst int step_buffer = {}, readback_buffer = {};\n", buffers.size() - 2,
+                            buffers.size() - 1);
+}
 
+/// Writes the shaders, too.
+std::string commands_text(const std::filesystem::path& folder, const ProgramImage& image,
+                          const std::vector<ImageBuffer>& buffers) {
   std::map<std::string, size_t> shaders;
-  text += "const std::vector<Command> commands = {\n";
+  std::string text = "const std::vector<Command> commands = {\n";
   for (const ImageCommand& each : image.commands) {
     const Command& command = each.command;
     const auto [words, addresses] = arguments_text(buffers, command);
@@ -219,8 +175,13 @@ ConformResult write_bug_kit(Backend& backend, const ConformOptions& options, con
         command.groups[2], words, addresses, region_text(buffers, command.source), region_text(buffers, command.target),
         command.pattern);
   }
-  text += "};\nconst std::vector<Output> outputs = {\n";
-  const auto expected = run_reference(graph.nodes().front(), inputs);
+  return text + "};\n";
+}
+
+/// Writes what is expected, too.
+std::string outputs_text(const std::filesystem::path& folder, const Case& c, const ProgramImage& image,
+                         const std::vector<HostTensor>& expected) {
+  std::string text = "const std::vector<Output> outputs = {\n";
   for (size_t o = 0; o < expected.size(); ++o) {
     const DType dtype = expected[o].type.dtype;
     const std::string file = fmt::format("expected-{}.bin", o);
@@ -232,9 +193,27 @@ ConformResult write_bug_kit(Backend& backend, const ConformOptions& options, con
     double largest = 0;
     for (const double value : data) largest = std::max(largest, std::abs(value));
     text += fmt::format("  {{{}, {}, Type::{}, \"{}\", {:.9g}}},\n", image.plan.readback[o].offset, data.size(),
-                        name_of(dtype), file, tolerance(dtype, chosen.c.reduction) * largest + 1e-7);
+                        name_of(dtype), file, tolerance(dtype, c.reduction) * largest + 1e-7);
   }
-  write_file_atomically(folder / "case.h", text + "};\n");
+  return text + "};\n";
+}
+
+}  // namespace
+
+ConformResult write_bug_kit(Backend& backend, const ConformOptions& options, const std::filesystem::path& folder) {
+  Chosen chosen = choose(backend, options);
+  if (fails(chosen.result)) shrink(backend, chosen);
+  const Graph graph = forward_graph(*chosen.op, chosen.c);
+  const ProgramImage image = backend.image(graph, {.candidate = chosen.kernel});
+  const std::vector<ImageBuffer> buffers = buffers_of(image);
+  const auto inputs = random_inputs(*chosen.op, chosen.c);
+  StepBytes step(graph, image.plan);
+  write_inputs(step, chosen.c, inputs);
+  write_values(folder / "step.bin", step.bytes());
+
+  const std::string text = head_text(chosen.result, buffers) + commands_text(folder, image, buffers) +
+                           outputs_text(folder, chosen.c, image, run_reference(graph.nodes().front(), inputs));
+  write_file_atomically(folder / "case.h", text);
   return chosen.result;
 }
 

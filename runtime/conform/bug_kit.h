@@ -14,8 +14,4 @@ namespace vkformer {
 /// written.
 ConformResult write_bug_kit(Backend& backend, const ConformOptions& options, const std::filesystem::path& folder);
 
-/// Cases that are simpler than `c` in one thing each, the simplest first: without an optional input, with a dimension
-/// of one, half or one less wherever it occurs, with an attribute of zero. Not all of them are possible.
-std::vector<Case> simpler_cases(const Case& c);
-
 }  // namespace vkformer

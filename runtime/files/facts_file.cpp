@@ -17,6 +17,23 @@ constexpr std::pair<DeviceKind, const char*> kinds[] = {{DeviceKind::discrete, "
                                                         {DeviceKind::other, "other"},
                                                         {DeviceKind::cpu, "cpu"}};
 
+// What is written and read alike.
+constexpr std::pair<const char*, uint32_t DeviceFacts::*> numbers[] = {
+    {"subgroup_size", &DeviceFacts::subgroup_size},         {"min_subgroup_size", &DeviceFacts::min_subgroup_size},
+    {"max_subgroup_size", &DeviceFacts::max_subgroup_size}, {"max_workgroup_size", &DeviceFacts::max_workgroup_size},
+    {"shared_memory", &DeviceFacts::shared_memory},         {"cores", &DeviceFacts::cores}};
+constexpr std::pair<const char*, uint64_t DeviceFacts::*> sizes[] = {{"max_allocation", &DeviceFacts::max_allocation},
+                                                                     {"memory_total", &DeviceFacts::memory_total},
+                                                                     {"memory_free", &DeviceFacts::memory_free}};
+constexpr std::pair<const char*, bool DeviceFacts::*> features[] = {
+    {"subgroup_shuffle", &DeviceFacts::subgroup_shuffle},
+    {"full_subgroups", &DeviceFacts::full_subgroups},
+    {"int64", &DeviceFacts::int64},
+    {"int16", &DeviceFacts::int16},
+    {"float16", &DeviceFacts::float16},
+    {"bfloat16", &DeviceFacts::bfloat16},
+    {"integer_dot", &DeviceFacts::integer_dot}};
+
 const char* name_of(DeviceKind kind) {
   return std::ranges::find(kinds, kind, &std::pair<DeviceKind, const char*>::first)->second;
 }
@@ -39,71 +56,46 @@ nlohmann::json workgroup_matrices_of(const DeviceFacts& facts) {
 }
 
 DeviceFacts facts_of(const JsonObject& json) {
-  const auto number = [&](const char* key) {
-    return static_cast<uint32_t>(require_integer(json, key, 0, std::numeric_limits<uint32_t>::max()));
-  };
-  const auto bytes = [&](const char* key) {
-    return static_cast<uint64_t>(require_integer(json, key, 0, std::numeric_limits<int64_t>::max()));
-  };
   DeviceFacts facts{.name = require_string(json, "name"), .driver = require_string(json, "driver")};
   const std::string kind = require_string(json, "kind");
-  for (const auto& [value, name] : kinds)
-    if (kind == name) facts.kind = value;
-  facts.subgroup_size = number("subgroup_size");
-  facts.min_subgroup_size = number("min_subgroup_size");
-  facts.max_subgroup_size = number("max_subgroup_size");
-  facts.max_workgroup_size = number("max_workgroup_size");
+  const auto known = std::ranges::find_if(kinds, [&](const auto& each) { return kind == each.second; });
+  check(known != std::end(kinds), "{}: kind is '{}', not discrete, integrated, other or cpu", json.name(), kind);
+  facts.kind = known->first;
+  for (const auto& [key, number] : numbers)
+    facts.*number = static_cast<uint32_t>(require_integer(json, key, 0, std::numeric_limits<uint32_t>::max()));
+  for (const auto& [key, size] : sizes)
+    facts.*size = static_cast<uint64_t>(require_integer(json, key, 0, std::numeric_limits<int64_t>::max()));
+  for (const auto& [key, feature] : features) facts.*feature = require_boolean(json, key);
   const auto& groups = json.value().value("max_workgroups", nlohmann::json{});
   check(groups.is_array() && groups.size() == 3 &&
-            std::ranges::all_of(groups, [](const nlohmann::json& count) { return count.is_number_unsigned(); }),
-        "{}: max_workgroups has to be three whole numbers", json.name());
+            std::ranges::all_of(groups,
+                                [](const nlohmann::json& count) {
+                                  return count.is_number_unsigned() && count <= std::numeric_limits<uint32_t>::max();
+                                }),
+        "{}: max_workgroups has to be three whole numbers below 2^32", json.name());
   for (size_t axis = 0; axis < 3; ++axis) facts.max_workgroups[axis] = groups[axis];
-  facts.shared_memory = number("shared_memory");
-  facts.max_allocation = bytes("max_allocation");
-  facts.memory_total = bytes("memory_total");
-  facts.memory_free = bytes("memory_free");
-  facts.cores = number("cores");
-  facts.subgroup_shuffle = require_boolean(json, "subgroup_shuffle");
-  facts.full_subgroups = require_boolean(json, "full_subgroups");
-  facts.int64 = require_boolean(json, "int64");
-  facts.int16 = require_boolean(json, "int16");
-  facts.float16 = require_boolean(json, "float16");
-  facts.bfloat16 = require_boolean(json, "bfloat16");
-  facts.integer_dot = require_boolean(json, "integer_dot");
   return facts;
 }
 
 }  // namespace
 
 nlohmann::json facts_json(const DeviceFacts& f) {
-  return {
+  nlohmann::json json = {
       {"name", f.name},
       {"driver", f.driver},
       {"kind", name_of(f.kind)},
       {"vendor_id", f.vendor_id},
       {"device_id", f.device_id},
       {"api", fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff)},
-      {"memory_total", f.memory_total},
-      {"memory_free", f.memory_free},
-      {"max_allocation", f.max_allocation},
-      {"cores", f.cores},
-      {"shared_memory", f.shared_memory},
-      {"max_workgroup_size", f.max_workgroup_size},
       {"max_workgroups", f.max_workgroups},
-      {"subgroup_size", f.subgroup_size},
-      {"min_subgroup_size", f.min_subgroup_size},
-      {"max_subgroup_size", f.max_subgroup_size},
-      {"subgroup_shuffle", f.subgroup_shuffle},
-      {"full_subgroups", f.full_subgroups},
-      {"float16", f.float16},
-      {"bfloat16", f.bfloat16},
-      {"int16", f.int16},
-      {"int64", f.int64},
-      {"integer_dot", f.integer_dot},
       {"timestamp_ns", f.timestamp_period},
       {"cooperative_matrix", f.cooperative_matrix},
       {"matrix_shapes", matrices_of(f)},
       {"workgroup_matrices", workgroup_matrices_of(f)}};
+  for (const auto& [key, number] : numbers) json[key] = f.*number;
+  for (const auto& [key, size] : sizes) json[key] = f.*size;
+  for (const auto& [key, feature] : features) json[key] = f.*feature;
+  return json;
 }
 
 DeviceFacts load_facts(const std::filesystem::path& file) {

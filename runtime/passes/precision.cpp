@@ -11,11 +11,17 @@
 #include "shaders/common/result_type.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/resize_rows/resize_rows.h"
 #include "shaders/slice/slice.h"
 
 namespace vkformer {
 
 namespace {
+
+/// Of a product; a weight is rounded before it gets rows, which are fewer bytes to move then.
+bool is_operand(const Node& node, size_t input) {
+  return (is_matmul(node) && input < 2) || (is_resize_rows(node) && node.in(0).rank() == 2);
+}
 
 std::optional<Types> types_of(const Node& node) {
   try {
@@ -70,7 +76,7 @@ class HalfValues {
  public:
   /// Inputs that are rounded where they are f32: a product's operands; queries, keys and values.
   static bool rounds(const Node& node, size_t input) {
-    return (is_matmul(node) && input < 2) || (is_attention(node) && input < 3);
+    return is_operand(node, input) || (is_attention(node) && input < 3);
   }
 };
 
@@ -103,7 +109,7 @@ class HalfWriter {
 
  private:
   bool rounds(const Node& node, size_t input) const {
-    return values_ ? HalfValues::rounds(node, input) : is_matmul(node) && input < 2;
+    return values_ ? HalfValues::rounds(node, input) : is_operand(node, input);
   }
 
   /// The node with other types of its inputs.
@@ -121,27 +127,28 @@ class HalfWriter {
     return graph.add(*node.op, std::move(inputs), node.attributes);
   }
 
-  /// The value in another type; what several nodes read is rounded once.
+  /// The value in another type; what several nodes read is rounded once. From one 16-bit type to the other (frozen
+  /// weights) by way of f32.
   Value as(Graph& graph, Value value, DType dtype) {
-    if (graph.info(value).type.dtype == dtype) return value;
-    Value& known = casts_[value.id];
-    if (!known) known = cast(graph, value, dtype);
+    const DType from = graph.info(value).type.dtype;
+    if (from == dtype) return value;
+    Value& known = casts_[{value.id, dtype}];
+    if (!known) known = cast(graph, is_half(from) && is_half(dtype) ? cast(graph, value, DType::f32) : value, dtype);
     return known;
   }
 
   std::optional<HalfValues> values_;
   DType dtype_;
-  std::map<int32_t, Value> casts_;
+  std::map<std::pair<int32_t, DType>, Value> casts_;
 };
 
 }  // namespace
 
-Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precision) {
-  if (!is_half(precision.products)) return rewrite(graph, {});
+Graph with_mixed_precision(const Graph& graph, const MixedPrecision& precision) {
   HalfWriter writer(graph, precision);
-  return rewrite(graph, {.add = [&](Rewritten& copy, const Node& node, Values inputs) {
-                   return writer.add(copy, node, std::move(inputs));
-                 }});
+  return rewrite(graph, {.add = [&](Rewritten& copy, const Node& node,
+                                    Values inputs) { return writer.add(copy, node, std::move(inputs)); }})
+      .graph;
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/passes/rewrite.h"
+#include "runtime/graph.h"
 
 namespace vkformer {
 
@@ -14,16 +14,17 @@ namespace vkformer {
 struct MixedPrecision {
   DType products = DType::f32;  ///< of their operands: f32, or with mixed precision f16 or bf16
   bool values = false;          ///< with it: values between ops are of that type, too, where all that read them take it
+  bool whole_rows = false;      ///< rows of logits are whole vectors, see with_whole_rows()
 };
 
-/// Every product of f32 matrices gets operands rounded to `precision.products` and still sums in f32; nothing changes
-/// where that is f32. To be applied before differentiate(): then the backward products are of that type, too, and the
-/// gradients of the f32 parameters are f32 (mixed precision, as PyTorch's autocast does it).
+/// Every product of f32 matrices gets operands rounded to `precision.products`, of 16 bits, and still sums in f32. To
+/// be applied before differentiate(): then the backward products are of that type, too, and the gradients of the f32
+/// parameters are f32 (mixed precision, as PyTorch's autocast does it).
 ///
 /// With `precision.values` what norms, products and attention give is of that type already, unless somebody reads it
 /// who takes f32 alone: a residual stream, a loss without a kernel for it. Ops between follow their input. The gradient
 /// of a 16-bit value is one, too. Rows of an odd number of columns stay f32.
-Rewritten with_mixed_precision(const Graph& graph, const MixedPrecision& precision);
+Graph with_mixed_precision(const Graph& graph, const MixedPrecision& precision);
 
 /// How a store keeps a matrix.
 struct StoredType {

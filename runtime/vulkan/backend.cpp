@@ -64,6 +64,11 @@ class VulkanBackend : public Backend {
     return count_commands(commands);
   }
 
+  void make_pipeline(const std::string& name, std::span<const uint32_t> words) override {
+    const auto stay = context_->enter();
+    context_->pipelines.make({.kernel = name, .variant = "spirv"}, words).wait();
+  }
+
   ProgramImage image(const Graph& graph, const PlanOptions& options) override {
     const auto stay = context_->enter();
     ProgramImage image{.plan = plan_memory(graph, facts(), {}, options)};
@@ -138,12 +143,13 @@ VulkanContext::VulkanContext(const std::string& device_choice, const BackendOpti
                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                              .commandBufferCount = 1};
   vk_check(vkAllocateCommandBuffers(device.handle(), &commands, &transfer_commands_), "vkAllocateCommandBuffers");
+  device.names().name(VK_OBJECT_TYPE_COMMAND_BUFFER, transfer_commands_, "transfers");
 }
 
 VulkanContext::~VulkanContext() { vkDestroyCommandPool(device.handle(), command_pool, nullptr); }
 
-std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory memory) {
-  auto buffer = std::make_unique<Buffer>(device, std::max<uint64_t>(bytes, 16), memory);
+std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory memory, const std::string& name) {
+  auto buffer = std::make_unique<Buffer>(device, std::max<uint64_t>(bytes, 16), memory, name);
   ++allocations;
   return buffer;
 }
@@ -183,7 +189,7 @@ void VulkanContext::transfer(const std::function<void(VkCommandBuffer)>& record)
 }
 
 void VulkanContext::upload(const Buffer& target, uint64_t offset, std::span<const std::byte> data) {
-  if (!staging_) staging_ = allocate(staging_bytes, Buffer::Memory::readback);
+  if (!staging_) staging_ = allocate(staging_bytes, Buffer::Memory::readback, "staging");
   for (uint64_t done = 0; done < data.size(); done += staging_bytes) {
     const uint64_t chunk = std::min<uint64_t>(staging_bytes, data.size() - done);
     std::memcpy(staging_->mapped().data(), data.data() + done, chunk);
@@ -195,7 +201,7 @@ void VulkanContext::upload(const Buffer& target, uint64_t offset, std::span<cons
 }
 
 void VulkanContext::download(const Buffer& source, uint64_t offset, std::span<std::byte> data) {
-  if (!staging_) staging_ = allocate(staging_bytes, Buffer::Memory::readback);
+  if (!staging_) staging_ = allocate(staging_bytes, Buffer::Memory::readback, "staging");
   for (uint64_t done = 0; done < data.size(); done += staging_bytes) {
     const uint64_t chunk = std::min<uint64_t>(staging_bytes, data.size() - done);
     transfer([&](VkCommandBuffer commands) {
@@ -219,7 +225,8 @@ VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayo
         (needed >> 20) + 1, context_->device.facts().name, available >> 20);
   layout().check_blocks(context_->device.facts());
   for (int64_t bytes : layout().blocks()) {
-    blocks_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device));
+    blocks_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device,
+                                         fmt::format("parameters and state {}", blocks_.size())));
     context_->fill(*blocks_.back(), 0);
   }
   context_->allocated_bytes += needed;  // last: a store that fails gives everything back
@@ -275,7 +282,8 @@ void VulkanWorkspace::reserve(std::span<const int64_t> needed) {
     ++version_;
     blocks_[i].reset();  // first, so that both need not fit
     context_->allocated_bytes -= static_cast<uint64_t>(std::exchange(sizes_[i], 0));
-    blocks_[i] = context_->allocate(static_cast<uint64_t>(needed[i]), Buffer::Memory::device);
+    blocks_[i] =
+        context_->allocate(static_cast<uint64_t>(needed[i]), Buffer::Memory::device, fmt::format("temporaries {}", i));
     context_->allocated_bytes += static_cast<uint64_t>(sizes_[i] = needed[i]);
   }
 }

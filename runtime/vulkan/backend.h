@@ -34,7 +34,7 @@ struct VulkanContext {
     if (options.note) options.note(line);
   }
   /// Allocates and keeps count.
-  std::unique_ptr<Buffer> allocate(uint64_t bytes, Buffer::Memory memory);
+  std::unique_ptr<Buffer> allocate(uint64_t bytes, Buffer::Memory memory, const std::string& name);
   /// For recorders; the context must outlive it.
   PipelineSource pipeline_source();
   /// Copies between a device buffer and the host through a staging buffer.

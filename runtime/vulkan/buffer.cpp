@@ -25,7 +25,7 @@ std::vector<uint32_t> fitting_types(VkPhysicalDevice physical, uint32_t allowed,
 
 }  // namespace
 
-Buffer::Buffer(Device& device, uint64_t bytes, Memory memory) : device_(device), size_(bytes) {
+Buffer::Buffer(Device& device, uint64_t bytes, Memory memory, const std::string& name) : device_(device), size_(bytes) {
   const VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                 .size = bytes,
                                 .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
@@ -40,6 +40,8 @@ Buffer::Buffer(Device& device, uint64_t bytes, Memory memory) : device_(device),
   }
   const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer_};
   address_ = vkGetBufferDeviceAddress(device.handle(), &address);
+  device.names().name(VK_OBJECT_TYPE_BUFFER, buffer_, name);
+  device.names().name(VK_OBJECT_TYPE_DEVICE_MEMORY, memory_, name);
 }
 
 void Buffer::allocate(Memory memory) {

@@ -16,8 +16,8 @@ class Buffer {
     upload,    ///< the host writes, kernels read (prefers device-local memory the host can see)
     readback,  ///< the device writes, the host reads (prefers cached memory)
   };
-  /// Throws Error when the device has not that much memory.
-  Buffer(Device& device, uint64_t bytes, Memory memory);
+  /// Throws Error when the device has not that much memory. `name`: what vendors' tools call it.
+  Buffer(Device& device, uint64_t bytes, Memory memory, const std::string& name);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;

@@ -105,6 +105,7 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   if (clocks)
     get_clocks_ = reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(
         vkGetDeviceProcAddr(device_, "vkGetCalibratedTimestampsEXT"));
+  if (instance_->names_objects()) names_ = DebugNames(instance_->handle(), device_);
   vkGetDeviceQueue(device_, family, 0, &queue_);
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   vk_check(vkCreateFence(device_, &fence, nullptr, &fence_), "vkCreateFence");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/vulkan/debug_names.h"
 #include "runtime/vulkan/instance.h"
 #include "runtime/vulkan/vk_check.h"
 
@@ -39,6 +40,7 @@ class Device {
   bool has_statistics() const { return statistics_; }
   /// Now; nothing without VK_EXT_calibrated_timestamps, or where it does not know the host's steady clock.
   std::optional<ClockPair> clocks() const;
+  const DebugNames& names() const { return names_; }
   VkDevice handle() const { return device_; }
   VkPhysicalDevice physical() const { return physical_; }
   VkQueue queue() const { return queue_; }
@@ -62,6 +64,7 @@ class Device {
   int index_ = 0;
   bool statistics_ = false;
   PFN_vkGetCalibratedTimestampsEXT get_clocks_ = nullptr;
+  DebugNames names_;
   DeviceFacts facts_;
 };
 

@@ -34,20 +34,25 @@ Instance::Instance() {
                                       .pApplicationName = "vkformer",
                                       .pEngineName = "vkformer",
                                       .apiVersion = VK_API_VERSION_1_3};
-  const char* portability = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
   uint32_t count = 0;
   vkEnumerateInstanceExtensionProperties(nullptr, &count, nullptr);
-  std::vector<VkExtensionProperties> extensions(count);
-  vkEnumerateInstanceExtensionProperties(nullptr, &count, extensions.data());
-  const bool portable = std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& e) {
-    return std::strcmp(e.extensionName, portability) == 0;
-  });
+  std::vector<VkExtensionProperties> offered(count);
+  vkEnumerateInstanceExtensionProperties(nullptr, &count, offered.data());
+  std::vector<const char*> extensions;
+  const auto enable = [&](const char* name) {
+    const bool there = std::ranges::any_of(
+        offered, [name](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
+    if (there) extensions.push_back(name);
+    return there;
+  };
+  const bool portable = enable(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+  names_objects_ = enable(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   const VkInstanceCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
       .flags = portable ? VkInstanceCreateFlags{VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR} : 0,
       .pApplicationInfo = &application,
-      .enabledExtensionCount = portable ? 1u : 0u,
-      .ppEnabledExtensionNames = &portability};
+      .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
+      .ppEnabledExtensionNames = extensions.data()};
   constexpr const char* no_driver =
       "no Vulkan driver found; install one (Debian, Ubuntu: apt install mesa-vulkan-drivers) or use --device reference";
   const VkResult result = vkCreateInstance(&info, nullptr, &instance_);

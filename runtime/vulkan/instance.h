@@ -17,6 +17,8 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
 
   VkInstance handle() const { return instance_; }
+  /// Made with VK_EXT_debug_utils: see DebugNames.
+  bool names_objects() const { return names_objects_; }
   const std::vector<InspectedDevice>& devices() const { return devices_; }
   /// The number of the chosen device: empty for the best one (discrete, integrated, other, CPU), an index, or part of a
   /// name, ignoring case. Throws Error that lists the devices when nothing matches, or that says why it can't be used.
@@ -24,6 +26,7 @@ class Instance {
 
  private:
   VkInstance instance_ = nullptr;
+  bool names_objects_ = false;
   std::vector<InspectedDevice> devices_;
 };
 

@@ -10,6 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/files/user_cache.h"
 #include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/vulkan/module_needs.h"
 #include "runtime/vulkan/pipeline_statistics.h"
 
 namespace vkformer {
@@ -84,9 +85,11 @@ PipelineCache::~PipelineCache() {
 
 const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view variant,
                                    std::span<const uint32_t> constants, uint32_t subgroup_size) {
-  std::string key = fmt::format("{}/{}/{}", kernel, variant, subgroup_size);
-  for (uint32_t constant : constants) key += fmt::format(",{}", constant);
-  if (auto known = pipelines_.find(key); known != pipelines_.end()) return known->second;
+  PipelineRecord record{.kernel = std::string(kernel),
+                        .variant = std::string(variant),
+                        .constants = {constants.begin(), constants.end()},
+                        .subgroup_size = subgroup_size};
+  if (auto known = pipelines_.find(record.name()); known != pipelines_.end()) return known->second;
 
   const EmbeddedShader* shader = find_shader(kernel, variant);
   check(shader != nullptr, "there is no kernel {} ({})", kernel, variant);
@@ -94,14 +97,20 @@ const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view var
         variant);
   check(subgroup_size == 0 || device_.facts().full_subgroups, "kernel {} needs full subgroups, which {} can't promise",
         kernel, device_.facts().name);
-  PipelineRecord record{.kernel = std::string(kernel),
-                        .variant = std::string(variant),
-                        .constants = {constants.begin(), constants.end()},
-                        .subgroup_size = subgroup_size};
+  return make(std::move(record), shader->words);
+}
+
+const Pipeline& PipelineCache::make(PipelineRecord record, std::span<const uint32_t> words) {
+  const std::string name = record.name();
+  const DeviceFacts& facts = device_.facts();
+  const ModuleNeeds needs = needs_of(words, record.constants);
+  check(needs.invocations <= facts.max_workgroup_size, "kernel {} takes workgroups of {}; {} allows {}", name,
+        needs.invocations, facts.name, facts.max_workgroup_size);
+  check(needs.shared_bytes <= facts.shared_memory, "kernel {} takes {} bytes of shared memory; {} has {}", name,
+        needs.shared_bytes, facts.name, facts.shared_memory);
   log_pipeline(record);
-  std::packaged_task<VkPipeline()> task(
-      [this, record = std::move(record), words = shader->words] { return make(record, words); });
-  const auto added = pipelines_.emplace(key, task.get_future()).first;
+  std::packaged_task<VkPipeline()> task([this, record = std::move(record), words] { return compile(record, words); });
+  const auto added = pipelines_.emplace(name, task.get_future()).first;
   enqueue(std::move(task));
   return added->second;
 }
@@ -133,12 +142,13 @@ void PipelineCache::work() {
   }
 }
 
-VkPipeline PipelineCache::make(PipelineRecord record, std::span<const uint32_t> words) {
+VkPipeline PipelineCache::compile(PipelineRecord record, std::span<const uint32_t> words) {
   const std::vector<uint32_t>& constants = record.constants;
   const VkShaderModuleCreateInfo code{
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words.size_bytes(), .pCode = words.data()};
   VkShaderModule module = nullptr;
   vk_check(vkCreateShaderModule(device_.handle(), &code, nullptr, &module), "vkCreateShaderModule");
+  device_.names().name(VK_OBJECT_TYPE_SHADER_MODULE, module, record.kernel + "/" + record.variant);
   std::vector<VkSpecializationMapEntry> entries;
   for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
   const VkSpecializationInfo specialization{.mapEntryCount = static_cast<uint32_t>(entries.size()),
@@ -172,6 +182,7 @@ VkPipeline PipelineCache::make(PipelineRecord record, std::span<const uint32_t> 
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   record.thread_seconds = thread_seconds() - thread_start;
   vkDestroyShaderModule(device_.handle(), module, nullptr);
+  if (result == VK_SUCCESS) device_.names().name(VK_OBJECT_TYPE_PIPELINE, pipeline, record.name());
   const std::string what = fmt::format("vkCreateComputePipelines of {}", record.name());
   if (result != VK_SUCCESS) record.failure = fmt::format("{}: {}", what, static_cast<int>(result));
   if (result == VK_SUCCESS && device_.has_statistics()) record.code = code_of(device_.handle(), pipeline);

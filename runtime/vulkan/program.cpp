@@ -159,8 +159,8 @@ class VulkanProgram : public Program {
            context_->device.facts().name, available >> 20, biggest);
     }
     workspace_->reserve(plan_.arena_blocks);
-    step_ = context_->allocate(static_cast<uint64_t>(plan_.step_bytes), Buffer::Memory::upload);
-    readback_ = context_->allocate(static_cast<uint64_t>(plan_.readback_bytes), Buffer::Memory::readback);
+    step_ = context_->allocate(static_cast<uint64_t>(plan_.step_bytes), Buffer::Memory::upload, "inputs");
+    readback_ = context_->allocate(static_cast<uint64_t>(plan_.readback_bytes), Buffer::Memory::readback, "results");
     context_->allocated_bytes += accounted_ = own;
     const std::span<std::byte> step = step_->mapped();
     for (size_t i = 0; i + 4 <= step.size(); i += 4) std::memcpy(step.data() + i, &input_poison, 4);
@@ -196,10 +196,17 @@ class VulkanProgram : public Program {
 
   void cut() {
     const double begin = steady_seconds();
-    const auto where = [this](const Region& region) { return locate(region); };
-    segments_.cut(commands_, where, timestamps_ ? timestamps_->queries() : nullptr);
-    if (timestamps_ && context_->options.profile_details) plain_segments_.cut(commands_, where, nullptr);
+    const Segments::Lookup lookup{.locate = [this](const Region& region) { return locate(region); },
+                                  .label = [this](const Command& command) { return label(command); }};
+    segments_.cut(commands_, lookup, timestamps_ ? timestamps_->queries() : nullptr);
+    if (timestamps_ && context_->options.profile_details) plain_segments_.cut(commands_, lookup, nullptr);
     counters_.recording_seconds += steady_seconds() - begin;
+  }
+
+  std::string label(const Command& command) const {
+    if (command.node < 0) return "copy to the host";
+    const Node& node = graph_.nodes()[static_cast<size_t>(command.node)];
+    return node.scope.empty() ? std::string(node.op->name) : fmt::format("{}: {}", node.scope, node.op->name);
   }
 
   std::pair<VkBuffer, uint64_t> locate(const Region& region) const {

@@ -66,7 +66,7 @@ double Segments::run() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void Segments::cut(std::span<const Command> commands, const Locate& locate, VkQueryPool queries) {
+void Segments::cut(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries) {
   clear();
   for (const Command& command : commands)
     if (command.pipeline) command.pipeline->handle();  // throws before anything is written
@@ -92,9 +92,9 @@ void Segments::cut(std::span<const Command> commands, const Locate& locate, VkQu
     if (command.barrier_before) emit_barrier(current);
     timestamp(current, 2 * i);
     if (command.kind == Command::Kind::dispatch && cost > budget)
-      write_pieces(current, command, locate, static_cast<uint32_t>(std::min(1e6, cost / budget)) + 1);
+      write_pieces(current, command, lookup, static_cast<uint32_t>(std::min(1e6, cost / budget)) + 1);
     else
-      write(current, command, locate, command.groups, {0, 0, 0});
+      write(current, command, lookup, command.groups, {0, 0, 0});
     timestamp(current, 2 * i + 1);
     time += cost;
     longest_ = std::max(longest_, std::min(time, budget));
@@ -103,7 +103,7 @@ void Segments::cut(std::span<const Command> commands, const Locate& locate, VkQu
   end(current);
 }
 
-void Segments::write_pieces(VkCommandBuffer& current, const Command& command, const Locate& locate, uint32_t pieces) {
+void Segments::write_pieces(VkCommandBuffer& current, const Command& command, const Lookup& lookup, uint32_t pieces) {
   const size_t axis = command.groups[2] > 1 ? 2 : command.groups[1] > 1 ? 1 : 0;
   const uint32_t groups = command.groups[axis];
   const uint32_t step = std::max(1u, (groups + pieces - 1) / pieces);
@@ -115,29 +115,35 @@ void Segments::write_pieces(VkCommandBuffer& current, const Command& command, co
     std::array<uint32_t, 3> size = command.groups, base = {0, 0, 0};
     base[axis] = first;
     size[axis] = std::min(step, groups - first);
-    write(current, command, locate, size, base);
+    write(current, command, lookup, size, base);
   }
 }
 
-void Segments::write(VkCommandBuffer target, const Command& command, const Locate& locate,
+void Segments::write(VkCommandBuffer target, const Command& command, const Lookup& lookup,
                      const std::array<uint32_t, 3>& groups, const std::array<uint32_t, 3>& base) {
   ++recorded_dispatches_;
-  if (command.kind == Command::Kind::copy) {
-    const auto [source, source_offset] = locate(command.source);
-    const auto [destination, destination_offset] = locate(command.target);
-    const VkBufferCopy region{source_offset, destination_offset, command.source.bytes};
-    vkCmdCopyBuffer(target, source, destination, 1, &region);
-    return;
+  const DebugNames& names = context_.device.names();
+  if (names) names.begin_label(target, lookup.label(command));
+  switch (command.kind) {
+    case Command::Kind::copy: {
+      const auto [source, source_offset] = lookup.locate(command.source);
+      const auto [destination, destination_offset] = lookup.locate(command.target);
+      const VkBufferCopy region{source_offset, destination_offset, command.source.bytes};
+      vkCmdCopyBuffer(target, source, destination, 1, &region);
+      break;
+    }
+    case Command::Kind::fill: {
+      const auto [destination, offset] = lookup.locate(command.target);
+      vkCmdFillBuffer(target, destination, offset, command.target.bytes, command.pattern);
+      break;
+    }
+    case Command::Kind::dispatch:
+      vkCmdBindPipeline(target, VK_PIPELINE_BIND_POINT_COMPUTE, command.pipeline->handle());
+      vkCmdPushConstants(target, context_.pipelines.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, command.args_size,
+                         command.args.data());
+      vkCmdDispatchBase(target, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
   }
-  if (command.kind == Command::Kind::fill) {
-    const auto [destination, offset] = locate(command.target);
-    vkCmdFillBuffer(target, destination, offset, command.target.bytes, command.pattern);
-    return;
-  }
-  vkCmdBindPipeline(target, VK_PIPELINE_BIND_POINT_COMPUTE, command.pipeline->handle());
-  vkCmdPushConstants(target, context_.pipelines.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, command.args_size,
-                     command.args.data());
-  vkCmdDispatchBase(target, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
+  if (names) names.end_label(target);
 }
 
 bool Segments::learn_speed(std::span<const Command> commands, double seconds) {
@@ -157,6 +163,7 @@ VkCommandBuffer Segments::begin() {
                                                .commandBufferCount = 1};
   VkCommandBuffer commands = nullptr;
   vk_check(vkAllocateCommandBuffers(context_.device.handle(), &allocation, &commands), "vkAllocateCommandBuffers");
+  context_.device.names().name(VK_OBJECT_TYPE_COMMAND_BUFFER, commands, fmt::format("submission {}", buffers_.size()));
   buffers_.push_back(commands);
   ++command_buffers_;
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};

@@ -12,8 +12,13 @@ namespace vkformer {
 /// The command buffers of one program, submitted again and again.
 class Segments {
  public:
-  /// Where a region's bytes lie: a buffer and an offset inside it.
-  using Locate = std::function<std::pair<VkBuffer, uint64_t>(const Region&)>;
+  /// What the program knows of its commands.
+  struct Lookup {
+    /// Where a region's bytes lie: a buffer and an offset inside it.
+    std::function<std::pair<VkBuffer, uint64_t>(const Region&)> locate;
+    /// What vendors' tools call a command: "layers.3.mlp: matmul".
+    std::function<std::string(const Command&)> label;
+  };
 
   explicit Segments(VulkanContext& context);
   ~Segments();
@@ -23,7 +28,7 @@ class Segments {
   /// Writes the command buffers: a new one whenever the estimated time of the current one exceeds the budget, and a
   /// dispatch that exceeds it alone in several pieces. Waits for the pipelines; throws Error when one can't be made.
   /// `queries`: two timestamps for each command, or null.
-  void cut(std::span<const Command> commands, const Locate& locate, VkQueryPool queries);
+  void cut(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries);
   void clear();
   size_t size() const { return buffers_.size(); }
   /// By command: the number of the submission that it begins in.
@@ -39,9 +44,9 @@ class Segments {
 
  private:
   VkCommandBuffer begin();
-  void write(VkCommandBuffer target, const Command& command, const Locate& locate,
+  void write(VkCommandBuffer target, const Command& command, const Lookup& lookup,
              const std::array<uint32_t, 3>& groups, const std::array<uint32_t, 3>& base);
-  void write_pieces(VkCommandBuffer& current, const Command& command, const Locate& locate, uint32_t pieces);
+  void write_pieces(VkCommandBuffer& current, const Command& command, const Lookup& lookup, uint32_t pieces);
 
   VulkanContext& context_;
   std::vector<VkCommandBuffer> buffers_;

@@ -7,6 +7,7 @@ Timestamps::Timestamps(VulkanContext& context, size_t commands) : context_(conte
                                       .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                       .queryCount = static_cast<uint32_t>(ticks_.size())};
   vk_check(vkCreateQueryPool(context_.device.handle(), &queries, nullptr, &queries_), "vkCreateQueryPool");
+  context_.device.names().name(VK_OBJECT_TYPE_QUERY_POOL, queries_, "timestamps");
 }
 
 Timestamps::~Timestamps() { vkDestroyQueryPool(context_.device.handle(), queries_, nullptr); }

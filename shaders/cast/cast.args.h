@@ -1,6 +1,6 @@
 #ifndef VKFORMER_CAST_ARGS_H
 #define VKFORMER_CAST_ARGS_H
-// Specialization constant 1: to 16 bits (otherwise from them).
+// cast, specialization constant 1: to 16 bits (otherwise from them).
 #include "shaders/common/stream.args.h"
 
 VKFORMER_SHARED_BEGIN
@@ -9,6 +9,13 @@ struct CastArgs {
   FloatQuads wide;
   RealQuads narrow;
   Stream stream;
+};
+
+struct CastBlocksArgs {
+  Halves blocks;  // the words of [rows, columns] encoded blocks
+  Halves y;       // [rows, columns]
+  uint rows;
+  uint columns;
 };
 
 VKFORMER_SHARED_END

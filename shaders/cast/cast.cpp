@@ -12,12 +12,16 @@ DType target_of(const Node& node) { return static_cast<DType>(node.integer("dtyp
 
 Types infer(const Node& node) {
   const DType from = node.input_types[0].dtype, to = target_of(node);
-  check((from == DType::f32) != (to == DType::f32) && from != DType::i32 && to != DType::i32,
-        "[cast] from {} to {}: it goes from f32 to f16 or bf16, or back", name_of(from), name_of(to));
+  check((is_half(to) && (from == DType::f32 || is_blocks(from))) || (is_half(from) && to == DType::f32),
+        "[cast] from {} to {}: it goes from f32 to f16 or bf16, or back, or from blocks to one of these", name_of(from),
+        name_of(to));
   return {{node.in(0), to}};
 }
 
+constexpr std::string_view blocks_kernel = "blocks";
+
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
+  if (is_blocks(node.input_types[0].dtype)) return {blocks_kernel};
   std::vector<std::string_view> names;
   const bool f16 = target_of(node) == DType::f16 || node.input_types[0].dtype == DType::f16;
   for (std::string_view access : stream_candidates(node, facts)) {
@@ -27,7 +31,26 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
   return names;
 }
 
+/// For GPUs: what is decoded once for a whole product.
+KernelRoom room(std::string_view candidate) {
+  return candidate == blocks_kernel ? KernelRoom::gpu : stream_room(candidate);
+}
+
+void record_blocks(Recorder& r, const Node& node) {
+  const Shape& shape = node.in(0);
+  check(shape.elements() < int64_t{1} << 32, "[cast] {} has 2^32 elements or more", shape.to_string());
+  r.dispatch({.kernel = "cast_blocks",
+              .variant = name_of(node.input_types[0].dtype),
+              .constants = {target_of(node) == DType::bf16},
+              .groups = spread_groups(r.device(), groups_for(shape.elements() / 4, 64))},
+             CastBlocksArgs{.blocks = r.address(node.inputs[0]),
+                            .y = r.address(node.outputs[0]),
+                            .rows = static_cast<uint>(shape.rows()),
+                            .columns = static_cast<uint>(shape.columns())});
+}
+
 void record(Recorder& r, const Node& node) {
+  if (r.candidate() == blocks_kernel) return record_blocks(r, node);
   const bool to_half = is_half(target_of(node));
   const uint64_t x = r.address(node.inputs[0]), y = r.address(node.outputs[0]);
   const CastArgs args{
@@ -37,6 +60,7 @@ void record(Recorder& r, const Node& node) {
 
 // The rounding counts as the identity (the straight-through estimator). What was f32 gets an f32 gradient.
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  if (is_blocks(node.input_types[0].dtype)) return {Value{}};
   const bool from_float = node.input_types[0].dtype == DType::f32;
   return {upstream[0] && from_float ? cast(graph, upstream[0], DType::f32) : upstream[0]};
 }
@@ -55,10 +79,18 @@ std::vector<Case> cases() {
       list.push_back({.inputs = {{.type = {shape, half}, .low = -2, .high = 2}},
                       .attributes = {{"dtype", static_cast<double>(DType::f32)}}});
     }
+  for (DType blocks : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
+                       DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4})
+    for (DType half : {DType::f16, DType::bf16})
+      if (half == DType::f16 || blocks == DType::q8_0)
+        list.push_back(
+            {.inputs = {{.type = {{3, 512}, blocks}}}, .attributes = {{"dtype", static_cast<double>(half)}}});
   return list;
 }
 
-Cost cost(const Node& node) { return {.bytes = 6 * static_cast<double>(node.out(0).elements()), .flops = 0}; }
+Cost cost(const Node& node) {
+  return {.bytes = static_cast<double>(node.input_types[0].bytes() + node.output_types[0].bytes()), .flops = 0};
+}
 
 const Op cast_op = {.name = "cast",
                     .infer = infer,
@@ -68,8 +100,9 @@ const Op cast_op = {.name = "cast",
                     .cases = cases,
                     .cost = cost,
                     .candidates = candidates,
-                    .room = stream_room,
-                    .half_inputs = 0b1};
+                    .room = room,
+                    .half_inputs = 0b1,
+                    .block_inputs = 0b1};
 
 }  // namespace
 

@@ -1,17 +1,19 @@
 #ifndef VKFORMER_CROSS_ENTROPY_ARGS_H
 #define VKFORMER_CROSS_ENTROPY_ARGS_H
-// Specialization constants 0-3: shaders/common/rows.glsl, COLUMNS is V. cross_entropy, 4: label_smoothing is not 0.
+// Rows of C logits, of which the first V are of classes. Specialization constants 0-3: shaders/common/rows.glsl, COLUMNS is
+// C. cross_entropy, 4: label_smoothing is not 0.
 #include "shaders/common/rows.args.h"
 #include "shaders/common/stream.args.h"
 
 VKFORMER_SHARED_BEGIN
 
 struct CrossEntropyArgs {
-  Reals logits;        // [rows, V]
+  Reals logits;        // [rows, C]
   Ints targets;        // [rows]
   Floats log_sum_exp;  // [rows], written if has_log_sum_exp
   Floats row_loss;     // [rows], 0 for ignored rows
   Rows rows;
+  int classes;  // V
   int ignore_index;
   uint has_log_sum_exp;
   float label_smoothing;
@@ -30,26 +32,28 @@ struct CrossEntropyMeanArgs {
 };
 
 struct CrossEntropyBackwardArgs {
-  Floats logits;       // [rows, V]
+  Floats logits;       // [rows, C]
   Ints targets;        // [rows]
   Floats log_sum_exp;  // [rows]
   Floats count;        // [1]
   Floats upstream;     // [1]
-  Floats dlogits;      // [rows, V]
+  Floats dlogits;      // [rows, C], zero behind the classes
   Rows rows;
+  int classes;  // V
   int ignore_index;
   float label_smoothing;
 };
 
-// cross_entropy_backward_flat. Specialization constant 1: V.
+// cross_entropy_backward_flat. Specialization constant 1: C.
 struct CrossEntropyBackwardFlatArgs {
-  RealQuads logits;    // [rows, V]
+  RealQuads logits;    // [rows, C]
   Ints targets;        // [rows]
   Floats log_sum_exp;  // [rows]
   Floats count;        // [1]
   Floats upstream;     // [1]
-  RealQuads dlogits;   // [rows, V]
+  RealQuads dlogits;   // [rows, C], zero behind the classes
   Stream stream;
+  int classes;  // V
   int ignore_index;
   float label_smoothing;
 };

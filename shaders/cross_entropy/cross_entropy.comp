@@ -24,17 +24,23 @@ const float lowest = -3.402823466e+38;
 uint start;
 float peak, sum, mean;
 
+// Logits of a pair of columns, and `fill` behind the classes.
+vec2 load_logits(uint pair, bool inside, float fill) {
+  const vec2 x = load_reals2(args.logits, start, pair, inside, fill);
+  return mix(vec2(fill), x, lessThan(columns_of(pair), uvec2(args.classes)));
+}
+
 void take(uint first, bool inside) {
   vec2 x[STEP], top = vec2(lowest);
   if (SMOOTHED) {
     // Divided one by one: their sum could overflow.
     vec2 means = vec2(0);
     [[unroll]] for (uint k = 0; k < STEP; ++k)
-      means += load_reals2(args.logits, start, first + k, inside, 0) * (1.0 / float(COLUMNS));
+      means += load_logits(first + k, inside, 0) * (1.0 / float(args.classes));
     mean += means.x + means.y;
   }
   [[unroll]] for (uint k = 0; k < STEP; ++k) {
-    x[k] = load_reals2(args.logits, start, first + k, inside, lowest);
+    x[k] = load_logits(first + k, inside, lowest);
     top = max(top, x[k]);
   }
   const float new_peak = max(peak, max(top.x, top.y));
@@ -54,7 +60,7 @@ void take_row(uint row) {
   const float log_sum = log(lanes_sum(sum * exp(peak - row_peak)));
 
   const int target = args.targets.v[row];
-  const bool counted = counts(target, int(COLUMNS), args.ignore_index);
+  const bool counted = counts(target, args.classes, args.ignore_index);
   float logit = real_at(args.logits, start + (counted ? uint(target) : 0));
   if (SMOOTHED) logit = mix(logit, lanes_sum(mean), args.label_smoothing);
   if (lane() == 0) {

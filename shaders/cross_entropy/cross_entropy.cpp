@@ -22,6 +22,9 @@ void check_inputs(const Node& node) {
   check(std::ranges::equal(leading, targets.dimensions()), "[{}] targets is {}, logits is {}", node.op->name,
         targets.to_string(), logits.to_string());
   check(node.input_types[1].dtype == DType::i32, "[{}] targets must be i32", node.op->name);
+  const int64_t classes = node.integer("classes");
+  check(classes >= 1 && classes <= logits.columns(), "[{}] {} classes, logits is {}", node.op->name, classes,
+        logits.to_string());
   const double smoothing = node.number("label_smoothing");
   check(smoothing >= 0 && smoothing <= 1, "[{}] label_smoothing is {}, needs 0 to 1", node.op->name, smoothing);
 }
@@ -30,10 +33,12 @@ float label_smoothing(const Node& node) { return static_cast<float>(node.number(
 
 int ignore_index(const Node& node) { return static_cast<int>(node.integer("ignore_index")); }
 
+int classes_of(const Node& node) { return static_cast<int>(node.integer("classes")); }
+
 /// Of the reference: whether row r takes part.
 bool counts(const Node& node, const HostTensor& targets, int64_t r) {
   const double target = targets[r];
-  return target >= 0 && target < static_cast<double>(node.in(0).columns()) && target != node.number("ignore_index");
+  return target >= 0 && target < classes_of(node) && target != node.number("ignore_index");
 }
 
 // --- cross_entropy: logits, targets -> loss, log_sum_exp, count ---
@@ -52,14 +57,14 @@ int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) {
 }
 
 void record(Recorder& recorder, const Node& node) {
-  const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
   const Region logits = recorder.region(node.inputs[0]), targets = recorder.region(node.inputs[1]);
   const Region loss = recorder.region(node.outputs[0]), log_sum_exp = recorder.region(node.outputs[1]);
   const Region count = recorder.region(node.outputs[2]);
   const Region row_loss = recorder.scratch_region(0, static_cast<uint64_t>(rows * size_of(DType::f32)));
 
-  const Rows shared = share_rows(recorder.device(), rows, classes);
-  Launch launch = row_launch(recorder, "cross_entropy", RowUse::stream, shared, classes, {logits.address},
+  const Rows shared = share_rows(recorder.device(), rows, columns);
+  Launch launch = row_launch(recorder, "cross_entropy", RowUse::stream, shared, columns, {logits.address},
                              {label_smoothing(node) != 0});
   launch.writes = {log_sum_exp, row_loss};
   recorder.dispatch(launch, CrossEntropyArgs{.logits = logits.address,
@@ -67,6 +72,7 @@ void record(Recorder& recorder, const Node& node) {
                                              .log_sum_exp = log_sum_exp.address,
                                              .row_loss = row_loss.address,
                                              .rows = shared,
+                                             .classes = classes_of(node),
                                              .ignore_index = ignore_index(node),
                                              .has_log_sum_exp = log_sum_exp.address != 0,
                                              .label_smoothing = label_smoothing(node)});
@@ -83,7 +89,7 @@ void record(Recorder& recorder, const Node& node) {
                                                .loss = loss.address,
                                                .count = count.address,
                                                .rows = static_cast<uint>(rows),
-                                               .classes = static_cast<int>(classes),
+                                               .classes = classes_of(node),
                                                .ignore_index = ignore_index(node),
                                                .outputs = (loss.address ? 1u : 0u) | (count.address ? 2u : 0u)});
 }
@@ -98,10 +104,10 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
-  const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns(), classes = classes_of(node);
   const double smoothing = node.number("label_smoothing");
   for (int64_t r = 0; r < rows; ++r) {
-    const double* logits = in[0]->data.data() + r * classes;
+    const double* logits = in[0]->data.data() + r * columns;
     const double peak = *std::max_element(logits, logits + classes);
     double sum = 0;
     for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - peak);
@@ -116,11 +122,14 @@ void reference(const Node& node, Inputs in, Outputs out) {
 }
 
 Case case_of(Shape logits, double bound, double lowest_target, double highest_target, double ignored,
-             double label_smoothing = 0, DType dtype = DType::f32) {
+             double label_smoothing = 0, DType dtype = DType::f32, int64_t classes = 0) {
+  if (classes == 0) classes = logits.columns();
   const Shape targets(logits.dimensions().first(static_cast<size_t>(logits.rank() - 1)));
   return {.inputs = {{.type = {logits, dtype}, .low = -bound, .high = bound},
                      {.type = {targets, DType::i32}, .low = lowest_target, .high = highest_target}},
-          .attributes = {{"label_smoothing", label_smoothing}, {"ignore_index", ignored}},
+          .attributes = {{"label_smoothing", label_smoothing},
+                         {"ignore_index", ignored},
+                         {"classes", static_cast<double>(classes)}},
           .reduction = std::max(logits.rows(), logits.columns())};
 }
 
@@ -140,6 +149,10 @@ std::vector<Case> cases() {
       // Rows of whole words, and others.
       case_of({67, 130}, 3, 0, 129, 0, 0, DType::bf16),
       case_of({1031, 7}, 3, -1, 7, 3, 0.1, DType::f16),
+      // More columns than classes.
+      case_of({67, 64}, 3, 0, 57, 0, 0, DType::f32, 57),
+      case_of({67, 130}, 3, 0, 125, 0, 0.1, DType::f32, 124),
+      case_of({67, 130}, 3, 0, 125, 0, 0, DType::bf16, 125),
   };
 }
 
@@ -166,12 +179,12 @@ std::vector<std::string_view> candidates_backward(const Node& node, const Device
 }
 
 void record_backward(Recorder& recorder, const Node& node) {
-  const int64_t rows = node.in(0).rows(), classes = node.in(0).columns();
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
   const uint64_t dlogits = recorder.address(node.outputs[0]);
   if (is_half(node.input_types[0].dtype)) {
-    const Stream stream = stream_over(recorder.device(), rows * classes);
-    recorder.dispatch(stream_launch(recorder, "cross_entropy_backward_flat", stream, {static_cast<uint32_t>(classes)}),
+    const Stream stream = stream_over(recorder.device(), rows * columns);
+    recorder.dispatch(stream_launch(recorder, "cross_entropy_backward_flat", stream, {static_cast<uint32_t>(columns)}),
                       CrossEntropyBackwardFlatArgs{.logits = in(0),
                                                    .targets = in(1),
                                                    .log_sum_exp = in(2),
@@ -179,12 +192,13 @@ void record_backward(Recorder& recorder, const Node& node) {
                                                    .upstream = in(4),
                                                    .dlogits = dlogits,
                                                    .stream = stream,
+                                                   .classes = classes_of(node),
                                                    .ignore_index = ignore_index(node),
                                                    .label_smoothing = label_smoothing(node)});
     return;
   }
-  const Rows shared = share_rows(recorder.device(), rows, classes);
-  recorder.dispatch(row_launch(recorder, "cross_entropy_backward", RowUse::move, shared, classes, {in(0), dlogits}),
+  const Rows shared = share_rows(recorder.device(), rows, columns);
+  recorder.dispatch(row_launch(recorder, "cross_entropy_backward", RowUse::move, shared, columns, {in(0), dlogits}),
                     CrossEntropyBackwardArgs{.logits = in(0),
                                              .targets = in(1),
                                              .log_sum_exp = in(2),
@@ -192,20 +206,21 @@ void record_backward(Recorder& recorder, const Node& node) {
                                              .upstream = in(4),
                                              .dlogits = dlogits,
                                              .rows = shared,
+                                             .classes = classes_of(node),
                                              .ignore_index = ignore_index(node),
                                              .label_smoothing = label_smoothing(node)});
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
-  const int64_t classes = node.in(0).columns();
+  const int64_t columns = node.in(0).columns(), classes = classes_of(node);
   const double smoothing = node.number("label_smoothing");
   for (int64_t r = 0; r < node.in(0).rows(); ++r) {
     const bool counted = counts(node, *in[1], r);
     for (int64_t c = 0; c < classes; ++c) {
-      const double p = std::exp((*in[0])[r * classes + c] - (*in[2])[r]);
+      const double p = std::exp((*in[0])[r * columns + c] - (*in[2])[r]);
       const double one_hot = static_cast<double>(c) == (*in[1])[r] ? 1 : 0;
       const double wanted = (1 - smoothing) * one_hot + smoothing / static_cast<double>(classes);
-      out[0][r * classes + c] = counted ? (p - wanted) * (*in[4])[0] / (*in[3])[0] : 0;
+      out[0][r * columns + c] = counted ? (p - wanted) * (*in[4])[0] / (*in[3])[0] : 0;
     }
   }
 }
@@ -257,10 +272,16 @@ const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
 
 }  // namespace
 
-Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing, int64_t ignore_index) {
+Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing, int64_t ignore_index,
+                    int64_t classes) {
+  if (classes == 0) classes = graph.shape(logits).columns();
   return graph.apply(cross_entropy_op, {logits, targets},
-                     {{"label_smoothing", label_smoothing}, {"ignore_index", static_cast<double>(ignore_index)}});
+                     {{"label_smoothing", label_smoothing},
+                      {"ignore_index", static_cast<double>(ignore_index)},
+                      {"classes", static_cast<double>(classes)}});
 }
+
+bool is_cross_entropy(const Node& node) { return node.op == &cross_entropy_op; }
 
 }  // namespace vkformer
 

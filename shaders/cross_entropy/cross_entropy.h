@@ -16,8 +16,14 @@ namespace vkformer {
 /// The host rejects targets outside [0, V) other than ignore_index before it uploads them; one that reaches the device
 /// is ignored.
 ///
+/// Columns behind the first `classes` (0: all are classes) take no part and have no gradient: with them rows may be whole
+/// vectors.
+///
 /// The node also gives log_sum_exp [N] and the count of targets that were not ignored, f32 [1]; gradients flow through
 /// the loss only.
-Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing = 0, int64_t ignore_index = -100);
+Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing = 0, int64_t ignore_index = -100,
+                    int64_t classes = 0);
+
+bool is_cross_entropy(const Node& node);
 
 }  // namespace vkformer

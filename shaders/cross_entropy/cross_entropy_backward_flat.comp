@@ -15,6 +15,7 @@ float scale, shared_part, target_part;
 
 // What the elements of a row need.
 struct Row {
+  uint end;     // of its classes
   uint target;  // its element; none's where the row is ignored
   float log_sum_exp;
   float scale;
@@ -22,13 +23,16 @@ struct Row {
 
 Row row_at(uint row) {
   const int target = args.targets.v[row];
-  const bool counted = counts(target, int(COLUMNS), args.ignore_index);
-  return Row(counted ? row * COLUMNS + uint(target) : 0xffffffffu, args.log_sum_exp.v[row], counted ? scale : 0.0);
+  const bool counted = counts(target, args.classes, args.ignore_index);
+  const uint start = row * COLUMNS;
+  return Row(start + args.classes, counted ? start + uint(target) : 0xffffffffu, args.log_sum_exp.v[row],
+             counted ? scale : 0.0);
 }
 
 float gradient(Row row, uint element, float x) {
   const float hot = element == row.target ? target_part : 0.0;
-  return row.scale != 0 ? (exp(x - row.log_sum_exp) - hot - shared_part) * row.scale : 0.0;
+  const bool counted = row.scale != 0 && element < row.end;
+  return counted ? (exp(x - row.log_sum_exp) - hot - shared_part) * row.scale : 0.0;
 }
 
 void process(uint i, bool whole) {
@@ -51,6 +55,6 @@ void process(uint i, bool whole) {
 void main() {
   scale = args.upstream.v[0] / args.count.v[0];
   target_part = 1.0 - args.label_smoothing;
-  shared_part = args.label_smoothing / float(COLUMNS);
+  shared_part = args.label_smoothing / float(args.classes);
   STREAM(process)
 }

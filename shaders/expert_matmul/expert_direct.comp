@@ -60,9 +60,11 @@ void main() {
     a_at += TRANSPOSE_A ? 0 : 1;
     b_at += TRANSPOSE_A ? 0 : TRANSPOSE_B ? 1 : args.n;
   }
-  for (uint i = 0; i < 4; i++) {
-    if (row + i >= end_row) return;
+  [[unroll]] for (uint i = 0; i < 4; i++) {
+    if (row + i >= end_row) continue;
     const uint start = (TRANSPOSE_A ? expert * args.m + row + i : place(args.order, row + i)) * args.n;
-    for (uint j = 0; j < 4 && column + j < args.n; j++) args.y.v[start + column + j] = sums[i][j];
+    [[unroll]] for (uint j = 0; j < 4; j++) {
+      if (column + j < args.n) args.y.v[start + column + j] = sums[i][j];
+    }
   }
 }

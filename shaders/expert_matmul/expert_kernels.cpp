@@ -74,11 +74,18 @@ int64_t usual_rows(const ExpertProblem& p) { return p.backward ? p.m : p.pairs /
 /// Encoded blocks of the types that tiles read: generators keep experts in 16 bits where files have others.
 bool tiles_read(DType type) { return !is_blocks(type) || type == DType::q8_0 || type == DType::q4_k; }
 
-/// Mostly padding is no use; the smallest must do for everything.
+/// Whether rows of both operands are whole quads.
+bool whole_quads(const ExpertProblem& p) {
+  return (p.backward ? p.m : p.k) % 4 == 0 && (p.transpose_b ? p.k : p.n) % 4 == 0;
+}
+
+/// Mostly padding is no use; the smallest must do for everything. Shares larger than 4 x 4 spill where lanes share a
+/// thread's registers, and on Apple's GPU where loads are not quads.
 template <const ExpertTile& tile>
 bool tile_fits(const ExpertProblem& p, const DeviceFacts& facts) {
   const bool filled = usual_rows(p) > tile.side / 4 && p.n > tile.side / 4;
-  return (filled || &tile == &tile32) && tiles_read(p.b_type) && (tile.quads == 1 || !facts.lanes_share_registers()) &&
+  const bool roomy = tile.quads == 1 || (!facts.lanes_share_registers() && whole_quads(p));
+  return (filled || &tile == &tile32) && roomy && tiles_read(p.b_type) &&
          tile.invocations() <= facts.max_workgroup_size && tile.shared_bytes() <= facts.shared_memory;
 }
 

@@ -17,6 +17,13 @@ sed 's/"kind": "cpu"/"kind": "integrated"/; s/"shared_memory": [0-9]*/"shared_me
 accept "$vkformer" conform -o softmax --facts gpu.json --report gpu-report.json
 grep -q '"shared_memory": 16384' gpu-report.json || fail "the limits were not followed"
 refuse 1 'small.json: "name" is missing' "$vkformer" conform -o add --facts small.json
+sed 's/"kind": "cpu"/"kind": "abacus"/' here.json >other.json
+refuse 1 "other.json: kind is 'abacus'" "$vkformer" conform -o add --facts other.json
+
+# Within those of a real GPU, and within what any Vulkan device has.
+for limits in "$fixtures"/../facts/{apple-m1,vulkan-least}.json; do
+  accept "$vkformer" conform -p '^(matmul \[72, 100\] \[100, 48\]|attention \[2, 33, 642\]|top_k )' --facts "$limits"
+done
 
 # A case as a program of its own, which finds a wrong number.
 accept "$vkformer" conform -o add --kit kit

@@ -27,3 +27,33 @@ echo '{"chosen": {"matmul_tile/f32": 1}, "other": {"matmul_tile/f32": 1}}' >allo
 refuse 1 "faults" "$vkformer" pipelines --judge chosen.json --allowed allowed.json
 refuse 1 "faults" "$vkformer" pipelines --judge other.json
 accept "$vkformer" pipelines --judge other.json --allowed allowed.json
+
+# Budgets: a line for each excess, and for a driver that does not tell; of the kernels that models choose.
+report() {
+  cat <<JSON
+{"pipelines": [{"kernel": "matmul_tile", "variant": "f32", "constants": [1, 2], "subgroup_size": 0, "thread_seconds": 0, "failure": "",
+ "chosen": $1, "code": [{"subgroup_size": 32, "statistics": {"VGPRs": 130, "Code size": 4000, "Subgroups per SIMD": 6}}]}]}
+JSON
+}
+report true >taken.json
+report false >left.json
+accept "$vkformer" pipelines --judge taken.json --max-registers 130 --max-code 4000 --min-resident 6
+refuse 1 "3 faults" "$vkformer" pipelines --judge taken.json --max-registers 128 --max-code 3999 --min-resident 7
+grep -q '^taken: matmul_tile/f32/1,2: 130 registers, the budget is at most 128$' out || fail "no excess is named: $(cat out)"
+grep -q '^taken: matmul_tile/f32/1,2: 6 subgroups resident, the budget is at least 7$' out || fail "no occupancy: $(cat out)"
+accept "$vkformer" pipelines --judge left.json --max-registers 1
+refuse 1 "1 faults" "$vkformer" pipelines --judge taken.json --max-spills 0
+grep -q 'tells no registers spilled, so the budget of 0 is unproved' out || fail "silence passes for no spills: $(cat out)"
+
+# Modules of one's own; all that a driver says, which for software drivers is nothing.
+refuse 1 "is no SPIR-V module" "$vkformer" pipelines --spirv text.txt
+printf '\x03\x02\x23\x07broken' >broken.spv
+refuse 1 "is no SPIR-V module" "$vkformer" pipelines --spirv broken.spv
+accept "$vkformer" pipelines 1x32x2:16:16 --batch 0 --prompt 8 --json
+grep -q '"figures": {' out || fail "--json has no figures"
+grep -q '^no statistics: this driver has none' err || fail "silence of the driver is not told: $(cat err)"
+
+# What does not fit into the device is refused before the driver sees it.
+printf '#version 460\nlayout(local_size_x = 64) in;\nshared float held[%s];\nvoid main() { held[gl_LocalInvocationIndex] = 0; }\n' 3000000 >large.comp
+glslangValidator -V --quiet --target-env vulkan1.3 -o large.spv large.comp || fail "no module"
+refuse 1 "takes 12000000 bytes of shared memory" "$vkformer" pipelines --spirv large.spv

@@ -11,6 +11,7 @@
 #include "models/generation/sampling.h"
 #include "models/training/trainer.h"
 #include "runtime/conform/conform.h"
+#include "tools/cli/pipeline_budget.h"
 
 namespace vkformer {
 
@@ -224,9 +225,12 @@ struct PipelinesFlags {
   std::vector<std::string> dtypes{""};  ///< as of BenchFlags
   int64_t batch = 4, context = 0;
   std::vector<int64_t> prompts{64};
-  bool all = false;                 ///< every legal kernel of every op, too
-  bool as_gpu = false;              ///< kernels are chosen as on a GPU
-  std::string report;               ///< file to be written
+  bool all = false;                  ///< every legal kernel of every op, too
+  bool as_gpu = false;               ///< kernels are chosen as on a GPU
+  std::vector<std::string> modules;  ///< files of SPIR-V to compile beside the kernels
+  bool verbose = false;              ///< all that the driver says of each pipeline
+  std::string report;                ///< file to be written
+  PipelineBudget budget;
   std::vector<std::string> judged;  ///< reports to be judged
   std::string allowed;              ///< file of the spills that are no fault, see judge_pipelines()
   double slow = 5;                  ///< seconds of a core that a pipeline may take

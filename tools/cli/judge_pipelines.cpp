@@ -8,6 +8,7 @@
 #include "runtime/pipeline_figures.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
+#include "tools/cli/pipeline_json.h"
 
 namespace vkformer {
 
@@ -18,27 +19,20 @@ struct JudgedPipeline {
   bool chosen = false;
 };
 
-struct Report {
+struct JudgedReport {
   std::string name;  ///< of the file: "intel-dg2"
   std::vector<JudgedPipeline> pipelines;
 };
 
-Report load_report(const std::string& file) {
+JudgedReport load_judged(const std::string& file) {
   std::ifstream stream(file);
   const auto json = nlohmann::json::parse(stream, nullptr, false);
   check(json.is_object() && json.contains("pipelines"), "{} is no report of `vkformer pipelines --report`", file);
-  Report report{.name = std::filesystem::path(file).stem().string(), .pipelines = {}};
+  JudgedReport report{.name = std::filesystem::path(file).stem().string(), .pipelines = {}};
   for (const auto& row : json["pipelines"]) {
     JudgedPipeline& pipeline = report.pipelines.emplace_back();
     pipeline.chosen = row.at("chosen");
-    pipeline.record = {.kernel = row.at("kernel"),
-                       .variant = row.at("variant"),
-                       .constants = row.at("constants"),
-                       .subgroup_size = row.at("subgroup_size"),
-                       .thread_seconds = row.at("thread_seconds"),
-                       .failure = row.at("failure")};
-    for (const auto& code : row.at("code"))
-      pipeline.record.code.push_back({code.at("subgroup_size"), code.at("statistics")});
+    pipeline.record = pipeline_from(row);
   }
   return report;
 }
@@ -53,7 +47,7 @@ struct Cell {
   }
 };
 
-void print_chosen(const std::vector<Report>& reports) {
+void print_chosen(const std::vector<JudgedReport>& reports) {
   std::map<std::string, std::vector<std::optional<Cell>>> rows;
   for (size_t i = 0; i < reports.size(); ++i)
     for (const auto& [record, chosen] : reports[i].pipelines) {
@@ -67,7 +61,7 @@ void print_chosen(const std::vector<Report>& reports) {
       row[i]->spilled += figures.spilled();
     }
   print("| kernel |");
-  for (const Report& report : reports) print(" {} |", report.name);
+  for (const JudgedReport& report : reports) print(" {} |", report.name);
   print("\n|---|");
   for (size_t i = 0; i < reports.size(); ++i) print("---|");
   print("\n");
@@ -79,7 +73,7 @@ void print_chosen(const std::vector<Report>& reports) {
 }
 
 /// Faults of one report, a line each; `allowed` are its spilling pipelines by kernel.
-std::vector<std::string> faults_of(const Report& report, const nlohmann::json& allowed, double slow) {
+std::vector<std::string> faults_of(const JudgedReport& report, const nlohmann::json& allowed, double slow) {
   std::vector<std::string> faults;
   std::map<std::string, int64_t> spilled;
   for (const auto& [record, chosen] : report.pipelines) {
@@ -106,6 +100,13 @@ std::vector<std::string> faults_of(const Report& report, const nlohmann::json& a
   return faults;
 }
 
+std::vector<PipelineRecord> chosen_of(const JudgedReport& report) {
+  std::vector<PipelineRecord> records;
+  for (const auto& [record, chosen] : report.pipelines)
+    if (chosen) records.push_back(record);
+  return records;
+}
+
 }  // namespace
 
 void judge_pipelines(const PipelinesFlags& flags) {
@@ -115,15 +116,17 @@ void judge_pipelines(const PipelinesFlags& flags) {
     allowed = nlohmann::json::parse(stream, nullptr, false);
     check(allowed.is_object(), "{} is no JSON object of devices", flags.allowed);
   }
-  std::vector<Report> reports;
-  for (const std::string& file : flags.judged) reports.push_back(load_report(file));
+  std::vector<JudgedReport> reports;
+  for (const std::string& file : flags.judged) reports.push_back(load_judged(file));
   print("Kernels that models choose: most registers / fewest resident subgroups.\n\n");
   print_chosen(reports);
   print("\n");
   std::vector<std::string> faults;
-  for (const Report& report : reports) {
+  for (const JudgedReport& report : reports) {
     const auto own = faults_of(report, allowed.value(report.name, nlohmann::json::object()), flags.slow);
     faults.insert(faults.end(), own.begin(), own.end());
+    for (const std::string& excess : over_budget(chosen_of(report), flags.budget))
+      faults.push_back(fmt::format("{}: {}", report.name, excess));
   }
   for (const std::string& fault : faults) print("{}\n", fault);
   flush_output();

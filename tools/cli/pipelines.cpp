@@ -1,6 +1,8 @@
 // `vkformer pipelines`: what a driver's compiler makes of the kernels, and what a run of each program submits.
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -8,10 +10,12 @@
 #include "models/training/training_plan.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/pipeline_figures.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/pipeline_json.h"
 
 namespace vkformer {
 
@@ -94,24 +98,54 @@ void print_table(const std::vector<PipelineRecord>& records) {
   }
 }
 
-nlohmann::json report_of(const Backend& backend, const std::vector<PipelineRecord>& records,
-                         const std::set<std::string>& chosen) {
-  auto rows = nlohmann::json::array();
+/// Every statistic under the driver's own name, a line for each code of each pipeline.
+void print_statistics(const std::vector<PipelineRecord>& records) {
+  for (const PipelineRecord& record : records)
+    for (const PipelineCode& code : record.code) {
+      print("{}{}:", record.name(), code.subgroup_size ? fmt::format(" as {} lanes", code.subgroup_size) : "");
+      for (const auto& [name, value] : code.statistics) print(" {} {:g};", name, value);
+      print("\n");
+    }
+}
+
+/// One of SPIR-V 1.0 to 1.6 in this machine's byte order.
+std::vector<uint32_t> load_module(const std::string& file) {
+  const MappedFile mapped(file);
+  const std::string_view bytes = mapped.text();
+  constexpr uint32_t magic = 0x07230203;
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  check(bytes.size() % 4 == 0 && words.size() > 5 && words[0] == magic, "{} is no SPIR-V module", file);
+  return words;
+}
+
+nlohmann::json report_of(const Backend& backend, const std::vector<ProgramRow>& programs,
+                         const std::vector<PipelineRecord>& records, const std::set<std::string>& chosen) {
+  auto counts = nlohmann::json::array(), rows = nlohmann::json::array();
+  for (const ProgramRow& row : programs)
+    counts.push_back(
+        {{"name", row.name}, {"dispatches", row.commands.dispatches}, {"barriers", row.commands.barriers}});
   for (const PipelineRecord& record : records) {
-    auto codes = nlohmann::json::array();
-    for (const PipelineCode& code : record.code)
-      codes.push_back({{"subgroup_size", code.subgroup_size}, {"statistics", code.statistics}});
-    rows.push_back({{"kernel", record.kernel},
-                    {"variant", record.variant},
-                    {"constants", record.constants},
-                    {"subgroup_size", record.subgroup_size},
-                    {"seconds", record.seconds},
-                    {"thread_seconds", record.thread_seconds},
-                    {"chosen", chosen.contains(record.name())},
-                    {"failure", record.failure},
-                    {"code", codes}});
+    rows.push_back(pipeline_json(record));
+    rows.back()["chosen"] = chosen.contains(record.name());
   }
-  return {{"device", backend.facts().name}, {"driver", backend.facts().driver}, {"pipelines", rows}};
+  return {
+      {"device", backend.facts().name}, {"driver", backend.facts().driver}, {"programs", counts}, {"pipelines", rows}};
+}
+
+std::vector<ProgramRow> make_all_pipelines(Backend& backend, const PipelinesFlags& flags) {
+  std::vector<ProgramRow> programs;
+  for (const std::string& text : flags.models) {
+    const Model model = model_or_shape(text);
+    for (const std::string& dtype : flags.dtypes)
+      for (ProgramRow& row : make_model_pipelines(backend, text, model, dtype, flags)) {
+        row.name = fmt::format("{} {} {}", text, weights_text(text, dtype), row.name);
+        programs.push_back(std::move(row));
+      }
+  }
+  for (const std::string& file : flags.modules)
+    backend.make_pipeline(std::filesystem::path(file).stem().string(), load_module(file));
+  return programs;
 }
 
 }  // namespace
@@ -119,28 +153,37 @@ nlohmann::json report_of(const Backend& backend, const std::vector<PipelineRecor
 void pipelines(const PipelinesFlags& flags) {
   check(flags.common.device != "reference", "the reference has no pipelines; choose a Vulkan device");
   const auto backend = open_backend(flags.common, {.as_gpu = flags.as_gpu, .inspect = true});
-  std::vector<ProgramRow> programs;
-  for (const std::string& text : flags.models) {
-    const Model model = model_or_shape(text);
-    for (const std::string& dtype : flags.dtypes)
-      for (ProgramRow& row : make_model_pipelines(*backend, text, model, dtype, flags)) {
-        row.name = fmt::format("{} {} {}", text, weights_text(text, dtype), row.name);
-        programs.push_back(std::move(row));
-      }
-  }
+  const std::vector<ProgramRow> programs = make_all_pipelines(*backend, flags);
+  const bool asked = pipelines_logged() > 0;
   std::set<std::string> chosen;
   for (const PipelineRecord& record : pipeline_log()) chosen.insert(record.name());
-  if (flags.all || flags.models.empty()) make_case_pipelines(*backend, {.gradients = true, .all = true});
+  if (flags.all || !asked) make_case_pipelines(*backend, {.gradients = true, .all = true});
   const std::vector<PipelineRecord> records = pipeline_log();
-  if (!programs.empty()) print_programs(programs);
-  print_table(records);
+
+  const nlohmann::json report = report_of(*backend, programs, records, chosen);
+  if (!flags.report.empty()) write_file_atomically(flags.report, report.dump(1) + "\n");
+  const auto tell = flags.common.json ? say_text : print_text;
   const auto failed =
       std::ranges::count_if(records, [](const PipelineRecord& record) { return !record.failure.empty(); });
-  const bool silent = std::ranges::all_of(records, [](const PipelineRecord& record) { return record.code.empty(); });
-  print("{} pipelines, {} of them chosen by models, {} failed\n", records.size(), chosen.size(), failed);
-  if (silent) say("this driver tells nothing of its code (it lacks VK_KHR_pipeline_executable_properties)");
-  if (!flags.report.empty()) write_file_atomically(flags.report, report_of(*backend, records, chosen).dump(1) + "\n");
+  if (flags.common.json) {
+    print("{}\n", report.dump(1));
+  } else {
+    if (!programs.empty()) print_programs(programs);
+    if (flags.verbose) print_statistics(records);
+    print_table(records);
+    print("{} pipelines, {} of them chosen by models{}, {} failed\n", records.size(), chosen.size(),
+          flags.modules.empty() ? "" : " or given as modules", failed);
+  }
+  if (std::ranges::all_of(records, [](const PipelineRecord& record) { return record.code.empty(); }))
+    tell("no statistics: this driver has none (it lacks VK_KHR_pipeline_executable_properties)\n");
   check(failed == 0, "{} of {} pipelines could not be made", failed, records.size());
+
+  std::vector<PipelineRecord> judged = records;
+  if (asked) std::erase_if(judged, [&](const PipelineRecord& record) { return !chosen.contains(record.name()); });
+  const std::vector<std::string> excesses = over_budget(judged, flags.budget);
+  for (const std::string& excess : excesses) tell(excess + "\n");
+  flush_output();
+  check(excesses.empty(), "{} excesses over the budget in {} pipelines", excesses.size(), judged.size());
 }
 
 }  // namespace vkformer

@@ -25,9 +25,11 @@ std::string bytes_text(double bytes) {
 void judge_timestamps(const json& record, const json& program, std::vector<std::string>& lines) {
   if (program["plain"].is_object()) {
     const double timed = program["host"]["median"], plain = program["plain"]["median"];
-    lines.push_back(fmt::format("timestamps cost {:+.1f} %: {} with them, {} without (medians of {} and {} runs)",
-                                100 * (timed / plain - 1), time_text(timed), time_text(plain),
-                                program["host"]["runs"].get<size_t>(), program["plain"]["runs"].get<size_t>()));
+    const std::string cost = timed > plain ? fmt::format("timestamps cost {:.1f} %", 100 * (timed / plain - 1))
+                                           : "timestamps cost less than runs differ by themselves";
+    lines.push_back(fmt::format("{}: {} with them, {} without (medians of {} and {} runs)", cost, time_text(timed),
+                                time_text(plain), program["host"]["runs"].get<size_t>(),
+                                program["plain"]["runs"].get<size_t>()));
   }
   const double tick = record["timestamp_ns"].get<double>() * 1e-3;
   const json& times = program["dispatches"]["us"];
@@ -44,11 +46,11 @@ void judge_gaps(const json& program, double busy, std::vector<std::string>& line
   const double latency = program["latency"].is_object() ? program["latency"]["median"].get<double>() : 0;
   if (program["plain"].is_object()) {
     const double run = program["plain"]["median"].get<double>() - latency, gaps = run - busy;
-    if (gaps > 0.1 * run)
+    const double scatter = program["plain"]["median"].get<double>() - program["plain"]["least"].get<double>();
+    if (gaps > std::max(0.1 * run, scatter))
       lines.push_back(fmt::format(
           "nothing runs in {:.0f} % of the device's time: {} among {} dispatches, {} each; fewer and larger ones (a "
-          "larger "
-          "batch, fused ops) are the way",
+          "larger batch, fused ops) are the way",
           100 * gaps / run, time_text(gaps), dispatches, time_text(gaps / static_cast<double>(dispatches))));
     if (latency > 0.1 * run)
       lines.push_back(fmt::format("{} pass from a submission to the first dispatch", time_text(latency)));
@@ -94,9 +96,12 @@ void judge_memory(const json& program, std::vector<std::string>& lines) {
 
 void judge_spills(const json& record, std::vector<std::string>& lines) {
   for (const json& pipeline : record["pipelines"])
-    if (const double spills = pipeline["spills"]; spills > 0)
-      lines.push_back(fmt::format("{} keeps values in memory that found no register ({:g})",
-                                  pipeline["name"].get<std::string>(), spills));
+    for (const char* figure : {"spills", "scratch"})
+      if (const json& count = pipeline["figures"][figure]; count.is_number() && count > 0) {
+        lines.push_back(fmt::format("{} keeps values in memory that found no register ({}: {:g})",
+                                    pipeline["name"].get<std::string>(), figure, count.get<double>()));
+        break;
+      }
 }
 
 }  // namespace

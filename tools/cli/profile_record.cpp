@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "runtime/pipeline_figures.h"
+#include "tools/cli/pipeline_json.h"
 
 namespace vkformer {
 
@@ -143,24 +143,7 @@ json memory_of(const Program& program, const std::vector<Timing>& timings) {
 
 json pipeline_rows() {
   auto rows = json::array();
-  for (const PipelineRecord& record : pipeline_log()) {
-    json statistics = json::object();
-    for (const PipelineCode& code : record.code)
-      for (const auto& [name, value] : code.statistics)
-        statistics[record.code.size() > 1 ? fmt::format("{} ({})", name, code.subgroup_size) : name] = value;
-    const PipelineFigures figures = figures_of(record);
-    const auto number = [](const std::optional<double>& value) { return value ? json(*value) : json(nullptr); };
-    rows.push_back({{"name", record.name()},
-                    {"kernel", record.kernel},
-                    {"seconds", rounded(record.seconds)},
-                    {"subgroup", figures.subgroup_size},
-                    {"registers", number(figures.registers)},
-                    {"spills", figures.spilled() ? number(figures.spills ? figures.spills : figures.scratch) : json(0)},
-                    {"resident", number(figures.resident)},
-                    {"shared", number(figures.shared)},
-                    {"code", number(figures.code)},
-                    {"statistics", std::move(statistics)}});
-  }
+  for (const PipelineRecord& record : pipeline_log()) rows.push_back(pipeline_json(record));
   return rows;
 }
 

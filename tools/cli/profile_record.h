@@ -8,8 +8,8 @@
 
 namespace vkformer {
 
-/// {"vkformer": version, "device", "driver", "timestamp_ns", "roof": {..} or null, "programs": [], "pipelines": [..]}:
-/// all but the programs.
+/// {"vkformer": version, "device", "driver", "timestamp_ns", "roof": {..} or null, "programs": [], "pipelines":
+/// pipeline_json() of each}: all but the programs.
 nlohmann::json profile_record(const Backend& backend, const std::optional<Roof>& roof);
 
 /// What was measured of a program that ran with BackendOptions::profile; times in microseconds:

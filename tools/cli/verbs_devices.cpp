@@ -148,6 +148,20 @@ void add_tune(CLI::App& app) {
   command->callback([flags] { tune(*flags); });
 }
 
+/// Bounds on what the kernels that models choose may take; without models on all.
+void add_budget(CLI::App& command, PipelineBudget& budget) {
+  const auto add = [&](const char* name, std::optional<double>& bound, const char* what) {
+    command.add_option(name, bound, what)->check(CLI::NonNegativeNumber)->type_name("N")->group("Budget");
+  };
+  add("--max-registers", budget.registers,
+      "fail, a line each, where a pipeline that models choose takes more registers");
+  add("--max-spills", budget.spills, "the same for registers that went to memory");
+  add("--max-scratch", budget.scratch, "for bytes of memory that stand for registers");
+  add("--max-shared", budget.shared, "for bytes of shared memory");
+  add("--max-code", budget.code, "for bytes of code");
+  add("--min-resident", budget.resident, "where fewer subgroups stay resident at once (occupancy)");
+}
+
 void add_pipelines(CLI::App& app) {
   auto flags = std::make_shared<PipelinesFlags>();
   CLI::App* command = app.add_subcommand(
@@ -170,7 +184,16 @@ void add_pipelines(CLI::App& app) {
                     "also every legal kernel in the cases of `conform --grad` (default without models)");
   command->add_flag("--as-gpu", flags->as_gpu,
                     "choose kernels as on a GPU: how many dispatches and barriers a run has there");
-  command->add_option("--report", flags->report, "write all that the driver says to FILE as JSON")->type_name("FILE");
+  command
+      ->add_option(
+          "--spirv", flags->modules,
+          "SPIR-V modules of your own to compile as well: entry \"main\", constants as they are, at most 128 bytes "
+          "of push constants, no descriptors")
+      ->type_name("FILE");
+  command->add_flag("-v,--verbose", flags->verbose, "every statistic of every pipeline, under the driver's own names");
+  command->add_flag("--json", flags->common.json, "machine-readable output: all that the driver says");
+  command->add_option("--report", flags->report, "write the same JSON to FILE")->type_name("FILE");
+  add_budget(*command, flags->budget);
   CLI::Option* judge = command
                            ->add_option("--judge", flags->judged,
                                         "compile nothing: compare these reports, and fail "

@@ -3,6 +3,7 @@
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/gpu/vector.h"
 #include "shaders/matmul/matmul_kernel.h"
+#include "shaders/matmul/matmul_kernels.h"
 
 namespace vkformer {
 
@@ -24,14 +25,6 @@ bool matrix_legal(const MatmulProblem& p, const DeviceFacts& facts) {
          facts.has_matrix_cores(p.a_type);
 }
 
-/// Where they are not emulated, matrix cores multiply several times as fast as plain cores, which win only where a
-/// block would be mostly padding. That is what they are made for, not what was measured: no GPU has run these kernels
-/// yet, and `vkformer tune` decides by measurement. It alone where lanes share registers (Intel): others saw such units
-/// run from 0.0007 to 20 times as fast as plain cores.
-bool matrix_pays(const MatmulProblem& p, const DeviceFacts& facts) {
-  return !facts.is_cpu() && !facts.lanes_share_registers() && p.m >= 64 && p.n >= 64 && p.k >= 64;
-}
-
 /// Time of a product in blocks of this tile, in clocks of a core that multiplies 1 x 1 x 1: blocks run in waves of one
 /// a core, at the rate that shared memory and the L2 cache leave (of an H200, in TFLOP/s; others are alike in
 /// proportion).
@@ -44,7 +37,7 @@ double matrix_time(const MatmulProblem& p, const DeviceFacts& facts, const Matri
 /// Whether no other tile promises to be faster.
 template <const MatrixTile& tile>
 bool matrix_first(const MatmulProblem& p, const DeviceFacts& facts) {
-  if (!matrix_pays(p, facts)) return false;
+  if (!matrix_cores_pay(p, facts)) return false;
   const std::pair<const MatrixTile*, double> rates[] = {
       {&matrix128x256, 612}, {&matrix256x128, 612}, {&matrix128, 518}, {&matrix128x64, 346}, {&matrix64, 259}};
   const MatrixTile* best = nullptr;
@@ -98,18 +91,19 @@ constexpr Tile tile128_8x16{128, 2, 4, 2}, tile128{128, 2, 2}, tile64{64, 1, 1},
 
 template <const Tile& tile>
 bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
-  // Shares larger than 4 x 4 spill where lanes share a thread's registers.
-  return (tile.rows == 1 || !facts.lanes_share_registers()) && tile.invocations() <= facts.max_workgroup_size &&
+  // Shares larger than 4 x 4 spill where lanes share a thread's registers, those of 8 x 16 on GPUs whose shared memory
+  // does not hold their usual slices (Apple's and Adreno's), too.
+  const bool roomy =
+      !facts.lanes_share_registers() && (tile.columns < 4 || facts.is_cpu() || tile.slice(facts) == tile.usual_slice);
+  return (tile.rows == 1 || roomy) && tile.invocations() <= facts.max_workgroup_size &&
          tile.shared_bytes(tile.slice(facts)) <= facts.shared_memory;
 }
 
-/// Where shared memory holds its usual slices (Apple's and Adreno's does not, and their compilers spill), where a
-/// workgroup is four subgroups (of 64 lanes, AMD's, too few stay resident: 2 of 32), and with two workgroups for each
-/// core.
+/// Where a workgroup is four subgroups (of 64 lanes, AMD's, too few stay resident: 2 of 32), and with two workgroups
+/// for each core.
 bool tile128_8x16_pays(const MatmulProblem& p, const DeviceFacts& facts) {
   const int64_t cores = facts.cores > 0 ? facts.cores : 64;
-  return !facts.is_cpu() && facts.subgroup_size <= 32 && tile128_8x16.slice(facts) == tile128_8x16.usual_slice &&
-         tile_count(p, 128, 128) >= 2 * cores;
+  return !facts.is_cpu() && facts.subgroup_size <= 32 && tile_count(p, 128, 128) >= 2 * cores;
 }
 bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
 bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
@@ -144,7 +138,8 @@ constexpr MatmulKernel kernels[] = {
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,
                  const DeviceFacts& facts) { return can_split(p) && matrix_legal<matrix64>(p, facts); },
-     .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_pays(p, facts) && split_pays(p); },
+     .first = [](const MatmulProblem& p,
+                 const DeviceFacts& facts) { return matrix_cores_pay(p, facts) && split_pays(p); },
      .half_results = true,
      .launch = matrix_launch<matrix64>,
      .split = {split_side, split_side}},
@@ -219,6 +214,10 @@ constexpr MatmulKernel kernels[] = {
 };
 
 }  // namespace
+
+bool matrix_cores_pay(const MatmulProblem& p, const DeviceFacts& facts) {
+  return !facts.is_cpu() && !facts.lanes_share_registers() && p.m >= 64 && p.n >= 64 && p.k >= 64;
+}
 
 std::span<const MatmulKernel> matmul_gpu_kernels() { return kernels; }
 

@@ -23,3 +23,16 @@ function show_tip(event, text) {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 /** Calls `draw` when the system goes dark or light. */
 const on_colours = (draw) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+const sum = (values) => values.reduce((a, b) => a + b, 0);
+/** So many digits, without zeros that say nothing; thousands are kept whole. */
+function number(value, digits = 3) {
+  const size = Math.abs(value);
+  if (size >= 1000 && size < 1e15) return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
+  if (size > 0 && (size < 1e-3 || size >= 1e15)) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+  return String(+value.toPrecision(digits));
+}
+/** Three digits, so that those of a column stand below each other. */
+function time(us) {
+  const [value, unit] = us >= 1e6 ? [us / 1e6, " s"] : us >= 1e3 ? [us / 1e3, " ms"] : [us, " µs"];
+  return (value >= 100 || value === 0 ? number(Math.round(value)) : value.toPrecision(3)) + unit;
+}

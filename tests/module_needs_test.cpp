@@ -1,0 +1,65 @@
+// What a SPIR-V module asks of a workgroup, read from its declarations.
+
+#include "runtime/vulkan/module_needs.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <initializer_list>
+#include <vector>
+
+#include "runtime/check.h"
+
+using namespace vkformer;
+
+namespace {
+
+/// Instructions, each {opcode, operands...}, behind a header.
+std::vector<uint32_t> module_of(std::initializer_list<std::vector<uint32_t>> instructions) {
+  std::vector<uint32_t> words = {0x07230203, 0x10600, 0, 100, 0};
+  for (const std::vector<uint32_t>& instruction : instructions) {
+    words.push_back(static_cast<uint32_t>(instruction.size()) << 16 | instruction[0]);
+    words.insert(words.end(), instruction.begin() + 1, instruction.end());
+  }
+  return words;
+}
+
+// layout(constant_id = 0) const uint WIDTH = 8, (constant_id = 1) ROWS = 2; workgroups of WIDTH x 4 x 1;
+// shared vec4 tile[(WIDTH + 1) * ROWS]; shared bool flag;
+const std::vector<uint32_t> small_shader = module_of({
+    {331, 1, 38, 10, 12, 13},  // OpExecutionModeId LocalSizeId
+    {71, 10, 1, 0},            // SpecId 0
+    {71, 11, 1, 1},            // SpecId 1
+    {21, 2, 32, 0},            // uint
+    {22, 3, 32},               // float
+    {23, 4, 3, 4},             // vec4
+    {20, 5},                   // bool
+    {50, 2, 10, 8},            // WIDTH
+    {50, 2, 11, 2},            // ROWS
+    {43, 2, 12, 4},            // 4
+    {43, 2, 13, 1},            // 1
+    {52, 2, 14, 128, 10, 13},  // WIDTH + 1
+    {52, 2, 15, 132, 14, 11},  // * ROWS
+    {28, 6, 4, 15},            // vec4[...]
+    {32, 7, 4, 6},             // pointers into the workgroup's memory
+    {32, 8, 4, 5},
+    {59, 7, 20, 4},      // tile
+    {59, 8, 21, 4},      // flag
+    {54, 2, 30, 0, 31},  // OpFunction: what follows counts for nothing
+    {59, 7, 22, 4},
+});
+
+}  // namespace
+
+TEST_CASE("a module tells what it asks of a workgroup", "[pipelines]") {
+  CHECK(needs_of(small_shader, {}).invocations == 8 * 4);
+  CHECK(needs_of(small_shader, {}).shared_bytes == 16 * (8 + 1) * 2 + 4);
+  const std::vector<uint32_t> constants = {64, 3};
+  CHECK(needs_of(small_shader, constants).invocations == 64 * 4);
+  CHECK(needs_of(small_shader, constants).shared_bytes == 16 * (64 + 1) * 3 + 4);
+}
+
+TEST_CASE("a module that breaks off, or has sizes that nobody knows, is refused", "[pipelines]") {
+  const std::span<const uint32_t> whole = small_shader;
+  CHECK_THROWS_AS(needs_of(whole.first(7), {}), Error);
+  CHECK_THROWS_AS(needs_of(module_of({{50, 2}}), {}), Error);
+  CHECK_THROWS_AS(needs_of(module_of({{32, 7, 4, 6}, {59, 7, 20, 4}}), {}), Error);  // of an unknown type
+}
