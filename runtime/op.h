@@ -41,6 +41,10 @@ struct Case {
   Attributes attributes;
   /// Length of the longest sum behind one output element; the tolerance grows with it (see runtime/conform/conform.h).
   int64_t reduction = 1;
+  /// Candidates that this case leaves to `conform --all`, because others prove them: what they share with the kernels
+  /// that run this case (types, layouts, rules) by those, what is their own (their sizes) by further cases. Never the
+  /// one that goes first.
+  std::vector<std::string_view> spared = {};
 };
 
 struct Op {

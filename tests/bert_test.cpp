@@ -89,7 +89,7 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
 
 }  // namespace
 
-TEST_CASE("training BERT with dropout on the device follows the reference", "[bert][device]") {
+TEST_CASE("training BERT with dropout on the device follows the reference", "[bert][device][one_driver]") {
   const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert");
   const auto head = GENERATE(Head::masked, Head::sequence, Head::tokens, Head::answer);
   const Model model = make_bert(odd_config(family, head, 0.2));

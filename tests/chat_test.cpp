@@ -100,7 +100,7 @@ TEST_CASE("answers from a kept cache are those from scratch", "[chat]") {
   for (const char* name : {"gpt2", "llama", "mistral", "qwen2"}) check_kept_cache(*backend, name);
 }
 
-TEST_CASE("answers from a kept cache on the device are those from scratch", "[chat][device]") {
+TEST_CASE("answers from a kept cache on the device are those from scratch", "[chat][device][one_driver]") {
   const auto backend = make_backend("");
   for (const char* name : {"gpt2", "llama", "mistral"}) check_kept_cache(*backend, name);
 }

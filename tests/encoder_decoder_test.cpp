@@ -59,7 +59,8 @@ std::vector<double> losses(Backend& backend, const Model& model) {
 
 }  // namespace
 
-TEST_CASE("training an encoder-decoder with dropout on the device follows the reference", "[encoder_decoder][device]") {
+TEST_CASE("training an encoder-decoder with dropout on the device follows the reference",
+          "[encoder_decoder][device][one_driver]") {
   auto device = make_backend(""), reference = make_reference_backend();
   for (const std::string family : {"vaswani", "marian", "bart"}) {
     INFO(family);

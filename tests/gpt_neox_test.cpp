@@ -34,7 +34,7 @@ std::vector<double> training_losses(Backend& backend, const Model& model) {
 
 }  // namespace
 
-TEST_CASE("training GPT-NeoX with dropout on the device follows the reference", "[gpt_neox][device]") {
+TEST_CASE("training GPT-NeoX with dropout on the device follows the reference", "[gpt_neox][device][one_driver]") {
   const Model model = make_model(config_of({{"hidden_dropout", 0.2}, {"attention_dropout", 0.1}}));
   const auto expected = training_losses(*make_reference_backend(), model),
              got = training_losses(*make_backend(""), model);

@@ -104,7 +104,7 @@ TEST_CASE("modules are found by the ends of their paths", "[lora]") {
   CHECK(modules_of_targets(load_model(fixtures / "t5"), {})[0] == "encoder.block.0.layer.0.SelfAttention.q");
 }
 
-TEST_CASE("an adapter begins as nothing, and it alone is trained", "[lora][device]") {
+TEST_CASE("an adapter begins as nothing, and it alone is trained", "[lora][device][one_driver]") {
   const auto backend = make_backend("");
   for (const char* name : families)
     for (const DType weights : {DType::f32, DType::f16, DType::q8_0}) {

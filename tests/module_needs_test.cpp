@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/vulkan/embedded_shaders.h"
 
 using namespace vkformer;
 
@@ -62,4 +63,12 @@ TEST_CASE("a module that breaks off, or has sizes that nobody knows, is refused"
   CHECK_THROWS_AS(needs_of(whole.first(7), {}), Error);
   CHECK_THROWS_AS(needs_of(module_of({{50, 2}}), {}), Error);
   CHECK_THROWS_AS(needs_of(module_of({{32, 7, 4, 6}, {59, 7, 20, 4}}), {}), Error);  // of an unknown type
+}
+
+TEST_CASE("what every kernel asks of a workgroup is known", "[pipelines]") {
+  for (const EmbeddedShader& shader : embedded_shaders()) {
+    if (shader.words.empty()) continue;
+    CAPTURE(shader.kernel, shader.variant);
+    CHECK(needs_of(shader.words, {}).invocations > 0);
+  }
 }

@@ -124,7 +124,7 @@ TEST_CASE("decoding token by token gives the logits of the whole target", "[t5][
   }
 }
 
-TEST_CASE("training with dropout on the device follows the reference", "[t5][device]") {
+TEST_CASE("training with dropout on the device follows the reference", "[t5][device][one_driver]") {
   const Model model = make_t5(odd_config(true, 0.2));
   const TrainSettings settings{.iterations = 3, .warmup = 0};
   const BatchShape shape{.rows = 2, .positions = 11, .source_positions = 13, .mask = true};

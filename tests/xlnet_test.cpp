@@ -151,12 +151,13 @@ TEST_CASE("gradients of the query stream's loss are its derivatives", "[xlnet]")
   }
 }
 
-TEST_CASE("gradients of the query stream on the device are the reference's, with dropout", "[xlnet][device]") {
+TEST_CASE("gradients of the query stream on the device are the reference's, with dropout",
+          "[xlnet][device][one_driver]") {
   compare_gradients(*make_backend(""));
   compare_gradients(*make_backend("", {.as_gpu = true}));
 }
 
-TEST_CASE("training the query stream on the device follows the reference", "[xlnet][device]") {
+TEST_CASE("training the query stream on the device follows the reference", "[xlnet][device][one_driver]") {
   const Model model = odd_model(0.1);
   const TrainSettings settings{.iterations = 3, .warmup = 0};
   const Permuted batch;

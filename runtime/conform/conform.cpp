@@ -118,7 +118,9 @@ std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const Devi
   std::vector<std::string_view> names = op.candidates(build(op, c).graph.nodes().front(), facts);
   if (all || !op.room || names.empty()) return names;
   // Kernels of no room are proved with those for CPUs.
-  const auto elsewhere = [&](std::string_view name) { return (op.room(name) == KernelRoom::gpu) == facts.is_cpu(); };
+  const auto elsewhere = [&](std::string_view name) {
+    return (op.room(name) == KernelRoom::gpu) == facts.is_cpu() || std::ranges::count(c.spared, name) > 0;
+  };
   names.erase(std::remove_if(names.begin() + 1, names.end(), elsewhere), names.end());
   return names;
 }

@@ -7,8 +7,8 @@
 // With gradients: (1) the reference's gradient rule against finite differences of the reference (directional
 // derivatives, double precision), (2) the device's gradients against the reference's.
 //
-// The kernels are those written for this kind of device (Op::room), and the one that a plan would choose first; with
-// `all`, every one that is legal there.
+// The kernels are those written for this kind of device (Op::room) but those that the case spares, and the one that a
+// plan would choose first; with `all`, every one that is legal there.
 
 #include "runtime/backend.h"
 
@@ -33,7 +33,7 @@ struct ConformOptions {
   std::string op;       ///< only this op; empty for all
   std::string pattern;  ///< regular expression on "op what"; empty for all
   bool gradients = false;
-  bool all = false;       ///< kernels written for other kinds of device, too, where they are legal
+  bool all = false;       ///< every kernel that is legal: those for other kinds of device and those a case spares, too
   bool distinct = false;  ///< skip what needs no pipeline that nothing before it needed
 };
 

@@ -29,7 +29,7 @@ Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
                                const DType type = operand_type(node, facts);
                                for (size_t i = 0; i < 2 && type != DType::f32; ++i) {
                                  Value& known = casts[{inputs[i].id, type}];
-                                 inputs[i] = known = known ? known : cast(copy.graph, inputs[i], type);
+                                 inputs[i] = known = known ? known : cast(copy.graph, inputs[i], type, true);
                                }
                                return copy.graph.add(*node.op, std::move(inputs), node.attributes);
                              }})

@@ -35,6 +35,8 @@ struct Family {
   int64_t D, Dv;
   std::vector<Setting> settings;
   DType type = DType::f32;  ///< of q, k and v
+  /// Whether tiles of 64 run it, too, which are those of 32 in other sizes and compile for up to half a minute.
+  bool large_tiles = true;
 };
 
 /// None of them: training and decoding of most models. With few queries there is one, so that decoding kernels compute
@@ -183,7 +185,9 @@ Family windowed_dropout() {
                .dropout = 0.5,
                .biases = 2,
                .window = 17},
-          }};
+          },
+          DType::f32,
+          false};
 }
 
 /// Mask and dropout, with odd widths and a value of one column.
@@ -207,7 +211,9 @@ Family masked_dropout() {
                .dropout = 0.5,
                .masks = 1,
                .mask_rows = 1},
-          }};
+          },
+          DType::f32,
+          false};
 }
 
 /// A bias, with widths above what kernels for CPUs take: the widest, and tails.
@@ -232,7 +238,8 @@ Family plain_halves() {
               {.sizes = {2, 37, 139, 2, 2}, .causal = false, .size = 8},
               {.sizes = {1, 40, 102, 2, 1}},  // blocks with one pair that does not see each other
           },
-          DType::f16};
+          DType::f16,
+          false};
 }
 
 /// 16-bit values under all rules. A mask hides everything; queries lie in a cache.
@@ -273,14 +280,15 @@ Family ruled_halves() {
 }
 
 /// A window alone: kernels for matrix cores look at single pairs only in blocks that it cuts.
-Family windowed_halves() { return {32, 16, {{.sizes = {1, 90, 150, 2, 1}, .window = 120}}, DType::f16}; }
+Family windowed_halves() { return {32, 16, {{.sizes = {1, 90, 150, 2, 1}, .window = 120}}, DType::f16, false}; }
 
 /// bf16 differs from f16 by a type.
 Family masked_bf16() {
   return {32,
           16,
           {{.sizes = {1, 41, 53, 2, 1}, .causal = false, .dropout = 0.25, .masks = 1, .mask_rows = 41, .biases = 1}},
-          DType::bf16};
+          DType::bf16,
+          false};
 }
 
 enum class Of { attention, backward, weights };
@@ -334,6 +342,7 @@ Case make_case(const Family& family, const Setting& s, Of op) {
   // A weight is a sum over head columns, a result a sum over keys (a gradient of a key over queries and heads).
   const int64_t terms = op == Of::backward ? std::max(S, T * heads / kv_heads) : S;
   result.reduction = terms + std::max(D, Dv);
+  if (!family.large_tiles) result.spared = {"tiled64_8x8", "tiled64_8x4", "tiled64_4x4"};
   return result;
 }
 

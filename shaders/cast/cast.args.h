@@ -9,6 +9,7 @@ struct CastArgs {
   FloatQuads wide;
   RealQuads narrow;
   Stream stream;
+  float most;  // to 16 bits: finite values beyond it become it; infinity: none do
 };
 
 struct CastBlocksArgs {

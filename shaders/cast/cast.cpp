@@ -1,5 +1,9 @@
 #include "shaders/cast/cast.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "runtime/half.h"
 #include "shaders/cast/cast.args.h"
 #include "shaders/common/stream.h"
@@ -9,6 +13,11 @@ namespace vkformer {
 namespace {
 
 DType target_of(const Node& node) { return static_cast<DType>(node.integer("dtype")); }
+
+/// Finite values beyond it become it.
+float most_of(const Node& node) {
+  return node.flag("saturated") && target_of(node) == DType::f16 ? 65504 : std::numeric_limits<float>::infinity();
+}
 
 Types infer(const Node& node) {
   const DType from = node.input_types[0].dtype, to = target_of(node);
@@ -53,8 +62,10 @@ void record(Recorder& r, const Node& node) {
   if (r.candidate() == blocks_kernel) return record_blocks(r, node);
   const bool to_half = is_half(target_of(node));
   const uint64_t x = r.address(node.inputs[0]), y = r.address(node.outputs[0]);
-  const CastArgs args{
-      .wide = to_half ? x : y, .narrow = to_half ? y : x, .stream = stream_over(r.device(), node.out(0).elements())};
+  const CastArgs args{.wide = to_half ? x : y,
+                      .narrow = to_half ? y : x,
+                      .stream = stream_over(r.device(), node.out(0).elements()),
+                      .most = most_of(node)};
   r.dispatch(stream_launch(r, "cast", args.stream, {to_half}), args);
 }
 
@@ -66,7 +77,15 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 }
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
-  for (int64_t i = 0; i < node.out(0).elements(); ++i) outputs[0][i] = round_to(target_of(node), (*inputs[0])[i]);
+  const auto most = static_cast<double>(most_of(node));
+  for (int64_t i = 0; i < node.out(0).elements(); ++i) {
+    const double x = (*inputs[0])[i];
+    outputs[0][i] = round_to(target_of(node), std::isinf(x) ? x : std::clamp(x, -most, most));
+  }
+}
+
+Attributes attributes_of(DType dtype, bool saturated = false) {
+  return {{"dtype", static_cast<double>(dtype)}, {"saturated", saturated}};
 }
 
 std::vector<Case> cases() {
@@ -75,16 +94,18 @@ std::vector<Case> cases() {
     for (DType half : {DType::f16, DType::bf16}) {
       // Finite differences of a rounding say nothing: x is data. Its range reaches the f16s below 2^-14.
       list.push_back({.inputs = {{.type = {shape}, .low = -1e-3, .high = 2, .constant = true}},
-                      .attributes = {{"dtype", static_cast<double>(half)}}});
-      list.push_back({.inputs = {{.type = {shape, half}, .low = -2, .high = 2}},
-                      .attributes = {{"dtype", static_cast<double>(DType::f32)}}});
+                      .attributes = attributes_of(half)});
+      list.push_back(
+          {.inputs = {{.type = {shape, half}, .low = -2, .high = 2}}, .attributes = attributes_of(DType::f32)});
     }
+  // Nine in ten f16s are the largest ones.
+  list.push_back({.inputs = {{.type = {{7, 149}}, .low = -655040, .high = 655040, .constant = true}},
+                  .attributes = attributes_of(DType::f16, true)});
   for (DType blocks : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
                        DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4})
     for (DType half : {DType::f16, DType::bf16})
       if (half == DType::f16 || blocks == DType::q8_0)
-        list.push_back(
-            {.inputs = {{.type = {{3, 512}, blocks}}}, .attributes = {{"dtype", static_cast<double>(half)}}});
+        list.push_back({.inputs = {{.type = {{3, 512}, blocks}}}, .attributes = attributes_of(half)});
   return list;
 }
 
@@ -108,9 +129,9 @@ const Op cast_op = {.name = "cast",
 
 bool is_cast(const Node& node) { return node.op == &cast_op; }
 
-Value cast(Graph& graph, Value x, DType dtype) {
+Value cast(Graph& graph, Value x, DType dtype, bool saturated) {
   if (graph.info(x).type.dtype == dtype) return x;
-  return graph.add(cast_op, {x}, {{"dtype", static_cast<double>(dtype)}})[0];
+  return graph.add(cast_op, {x}, attributes_of(dtype, saturated))[0];
 }
 
 }  // namespace vkformer

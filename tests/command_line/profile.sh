@@ -29,6 +29,17 @@ grep -q '^step: c .* +10.0% .*slower' out || fail "the slowed kernel is not name
 accept "$vkformer" profile --compare before.json noisy.json
 grep -q '^0 of 5 kernels changed' out || fail "noise is taken for a change: $(cat out)"
 accept "$vkformer" profile --compare before.json after.json --json
+# Several profiles of the same: c takes as long in one of them now and then.
+profile 10000 11000 50 >again.json
+accept "$vkformer" profile --compare before.json,before.json after.json,after.json
+grep -q '^1 of 5 kernels changed' out || fail "profiles that agree name no kernel: $(cat out)"
+accept "$vkformer" profile --compare before.json,again.json after.json,after.json
+grep -q '^0 of 5 kernels changed' out || fail "noise between profiles is taken for a change: $(cat out)"
+# A busy machine: every kernel changes by another share.
+sed 's/"a", "dispatches": 4, "least": 10500/"a", "dispatches": 4, "least": 12500/; s/"b", "dispatches": 4, "least": 10500/"b", "dispatches": 4, "least": 9000/
+     s/"d", "dispatches": 4, "least": 10500/"d", "dispatches": 4, "least": 11900/' after.json >busy.json
+accept "$vkformer" profile --compare before.json busy.json
+grep -q '^0 of 5 kernels changed' out || fail "a busy machine is taken for a change: $(cat out)"
 refuse 1 "is no profile" "$vkformer" profile --compare before.json small.json
 refuse 1 "no kernel in common" "$vkformer" profile --compare before.json bench.json
 refuse 2 "--compare" "$vkformer" profile --compare before.json

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -17,10 +18,13 @@ namespace {
 struct KernelTime {
   int64_t dispatches = 0;
   double least = 0;
-  double noise = 0;  ///< how far the least times of the two halves of the runs are apart: 0.1 is a tenth
+  double noise = 0;  ///< how far the two best of repeated measurements are apart: 0.1 is a tenth
 };
 using KernelTimes = std::map<std::pair<std::string, std::string>, KernelTime>;  ///< by program and kernel
 
+double apart(double a, double b) { return std::abs(a - b) / std::max(1e-3, std::min(a, b)); }
+
+/// Of one profile; the noise is that between the two halves of its runs.
 KernelTimes load_times(const std::string& file) {
   const JsonObject trace = JsonObject::load(file);
   check(trace.has("vkformer"), "{} is no profile: it has to come from --profile FILE.json", file);
@@ -29,15 +33,39 @@ KernelTimes load_times(const std::string& file) {
     if (!program.has("kernels")) continue;
     for (const JsonObject& kernel : require_objects(program, "kernels")) {
       const auto number = [&](const char* key) { return require_number(kernel, key, 0, 1e15); };
-      const double first = number("first_half"), second = number("second_half");
       times[{require_string(program, "name"), require_string(kernel, "name")}] = {
           .dispatches = require_integer(kernel, "dispatches", 1, int64_t{1} << 40),
           .least = number("least"),
-          .noise = std::abs(first - second) / std::max(1e-3, std::min(first, second))};
+          .noise = apart(number("first_half"), number("second_half"))};
     }
   }
   check(!times.empty(), "{} has no timings", file);
   return times;
+}
+
+/// Of all profiles of a comma-separated list, which measured the same: of each kernel the least time; the noise is then
+/// how far the second best profile is from the best. It knows what halves of one process do not: where memory came to
+/// lie.
+KernelTimes load_all(const std::string& list) {
+  std::vector<KernelTimes> profiles;
+  for (const auto file : std::views::split(list, ',')) profiles.push_back(load_times({file.begin(), file.end()}));
+  if (profiles.size() == 1) return profiles.front();
+  KernelTimes best = profiles.front();
+  std::erase_if(best, [&](const auto& kernel) {
+    return !std::ranges::all_of(profiles, [&](const KernelTimes& times) {
+      const auto found = times.find(kernel.first);
+      return found != times.end() && found->second.dispatches == kernel.second.dispatches;
+    });
+  });
+  for (auto& [key, time] : best) {
+    std::vector<double> least;
+    for (const KernelTimes& times : profiles) least.push_back(times.at(key).least);
+    std::ranges::sort(least);
+    time.least = least[0];
+    time.noise = apart(least[0], least[1]);
+  }
+  check(!best.empty(), "the profiles {} have no kernel in common", list);
+  return best;
 }
 
 struct Change {
@@ -53,9 +81,17 @@ struct Comparison {
   std::vector<std::string> only_a, only_b;
   double before = 0, after = 0;  ///< microseconds, all of these kernels
   double typical = 1;            ///< median ratio of a kernel: clocks and neighbours change all of them
+  double scatter = 0;            ///< median distance of the others from it: they do not change all alike
 };
 
-Comparison compare(const KernelTimes& a, const KernelTimes& b) {
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// `factor`: how many times the noise a kernel has to change by.
+Comparison compare(const KernelTimes& a, const KernelTimes& b, double factor) {
   Comparison result;
   const auto title = [](const auto& key) { return key.first + ": " + key.second; };
   std::vector<double> ratios;
@@ -81,13 +117,19 @@ Comparison compare(const KernelTimes& a, const KernelTimes& b) {
   for (const auto& [key, time] : b)
     if (!a.contains(key)) result.only_b.push_back(title(key));
   check(!ratios.empty(), "the two profiles have no kernel in common");
-  std::ranges::nth_element(ratios, ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2));
-  result.typical = ratios[ratios.size() / 2];
+  result.typical = median(ratios);
+  // Least times of few runs scatter by some per cent; what is brief beside the whole scatters more and matters less.
+  constexpr double brief = 0.002;
+  std::vector<double> distances = {0};
   for (Change& change : result.changes) {
     change.ratio /= result.typical;
-    // Least times of few runs scatter by some per cent; what is brief beside the whole scatters more and matters less.
-    const bool matters = std::abs(change.after - change.before * result.typical) > 0.002 * result.before;
-    change.stands_out = matters && std::abs(change.ratio - 1) > std::max(0.05, 3 * change.noise);
+    if (change.before > brief * result.before) distances.push_back(std::abs(change.ratio - 1));
+  }
+  result.scatter = median(distances);
+  for (Change& change : result.changes) {
+    const bool matters = std::abs(change.after - change.before * result.typical) > brief * result.before;
+    change.stands_out =
+        matters && std::abs(change.ratio - 1) > std::max({0.05, factor * change.noise, 4 * result.scatter});
   }
   std::ranges::sort(result.changes, std::greater{}, [](const Change& c) { return std::abs(c.after - c.before); });
   return result;
@@ -107,15 +149,18 @@ void print_comparison(const Comparison& result) {
   for (const auto& title : result.only_b) print("{}: only after, or another number of times\n", title);
   print(
       "{} of {} kernels changed beyond noise; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of which "
-      "{:+.1f} % is what a kernel changed typically and was taken off\n",
+      "{:+.1f} % is what a kernel changed typically and was taken off; kernels scatter by {:.1f} % around that\n",
       named, result.changes.size(), result.before, result.after, 100 * (result.after / result.before - 1),
-      100 * (result.typical - 1));
+      100 * (result.typical - 1), 100 * result.scatter);
 }
 
 }  // namespace
 
 void compare_profiles(const ProfileFlags& flags) {
-  const Comparison result = compare(load_times(flags.compared[0]), load_times(flags.compared[1]));
+  // Halves of one process know less of the noise than processes do.
+  const bool several =
+      std::ranges::all_of(flags.compared, [](const auto& list) { return list.find(',') != std::string::npos; });
+  const Comparison result = compare(load_all(flags.compared[0]), load_all(flags.compared[1]), several ? 2 : 3);
   if (!flags.json) return print_comparison(result);
   auto rows = nlohmann::json::array();
   for (const Change& change : result.changes)
@@ -131,7 +176,8 @@ void compare_profiles(const ProfileFlags& flags) {
                                {"only_after", result.only_b},
                                {"before", result.before},
                                {"after", result.after},
-                               {"typical", result.typical}}
+                               {"typical", result.typical},
+                               {"scatter", result.scatter}}
                     .dump(1));
 }
 

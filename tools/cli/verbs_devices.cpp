@@ -214,7 +214,11 @@ void add_profile(CLI::App& app) {
   auto flags = std::make_shared<ProfileFlags>();
   CLI::App* command = app.add_subcommand(
       "profile", "compare two profiles (--profile FILE.json of train, generate, ...), kernel by kernel");
-  command->add_option("--compare", flags->compared, "before and after")
+  command
+      ->add_option(
+          "--compare", flags->compared,
+          "before and after; each may be several profiles of the same, A1.json,A2.json, of which the best times "
+          "count and the noise is known better")
       ->type_name("A.json B.json")
       ->expected(2)
       ->required();

@@ -28,7 +28,7 @@ const sum = (values) => values.reduce((a, b) => a + b, 0);
 function number(value, digits = 3) {
   const size = Math.abs(value);
   if (size >= 1000 && size < 1e15) return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
-  if (size > 0 && (size < 1e-3 || size >= 1e15)) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+  if (size > 0 && (size <= 1e-3 || size >= 1e15)) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
   return String(+value.toPrecision(digits));
 }
 /** Three digits, so that those of a column stand below each other. */
