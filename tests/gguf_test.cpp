@@ -1,4 +1,4 @@
-// Models as GGUF files: names and orders of tensors, mixtures, tokenizers, and what can't be is refused.
+// Models as GGUF files: names and orders of tensors, mixtures, and what can't be is refused.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -7,10 +7,9 @@
 
 #include "models/families/registry.h"
 #include "models/gguf/gguf_export.h"
-#include "models/gguf/gguf_tokenizer.h"
+#include "models/gguf/gguf_config.h"
 #include "models/gguf/gguf_weights.h"
 #include "models/model_files.h"
-#include "models/text/tokenizer.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
@@ -153,7 +152,7 @@ TEST_CASE("weights are mixed as llama-quantize does", "[gguf]") {
     for (const char* name : {"attn_v.weight", "attn_q.weight", "ffn_down.weight", "attn_norm.weight"})
       tensors.push_back({fmt::format("blk.{}.{}", layer, name),
                          name[5] == 'n' ? std::vector<int64_t>{512} : std::vector<int64_t>{512, 512}});
-  const auto types = Mixture("q4_k_m").types_of(tensors, 1);
+  const auto types = Mixture("q4_k_m").types_of(tensors, {.layers = 8});
   std::string better;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool more = types[i] == DType::q6_k;
@@ -167,56 +166,48 @@ TEST_CASE("weights are mixed as llama-quantize does", "[gguf]") {
         "blk.6.attn_v.weight blk.6.ffn_down.weight blk.7.attn_v.weight blk.7.ffn_down.weight ");
   // Rows that blocks of 256 do not fill, and some that those of 32 do not.
   for (Mixture::Tensor& tensor : tensors) tensor.shape.back() = 96;
-  CHECK(Mixture("q4_k_m").types_of(tensors, 1)[0] == DType::q5_0);
-  CHECK(Mixture("q4_k_m").types_of(tensors, 1)[1] == DType::q8_0);
-  CHECK(Mixture("iq4_xs").types_of(tensors, 1)[0] == DType::iq4_nl);
+  CHECK(Mixture("q4_k_m").types_of(tensors, {.layers = 8})[0] == DType::q5_0);
+  CHECK(Mixture("q4_k_m").types_of(tensors, {.layers = 8})[1] == DType::q8_0);
+  CHECK(Mixture("iq4_xs").types_of(tensors, {.layers = 8})[0] == DType::iq4_nl);
   for (Mixture::Tensor& tensor : tensors) tensor.shape.back() = 33;
-  CHECK(Mixture("q8_0").types_of(tensors, 1)[0] == DType::f16);
+  CHECK(Mixture("q8_0").types_of(tensors, {.layers = 8})[0] == DType::f16);
   CHECK_THAT(error_of([] { Mixture("q9"); }), ContainsSubstring("there are no q9 weights; there are f32, f16"));
 }
 
-TEST_CASE("tokenizers go through GGUF files", "[gguf]") {
-  const TemporaryFolder folder;
-  for (const char* kind : {"gpt2", "llama", "bert", "t5"}) {
-    INFO(kind);
-    const auto source = fixtures / "tokenizers" / kind;
-    const Tokenizer before = Tokenizer::load(source / "tokenizer.json");
-    GgufPairs pairs;
-    add_tokenizer(pairs, source, json::object(), before.size() + 3);
-    const auto path = folder / (std::string(kind) + ".gguf");
-    write_gguf(path, pairs, {});
-    const GgufFile file(path);
-    const Tokenizer after(JsonObject::make(gguf_tokenizer(file.metadata()), "x.gguf"));
-    CHECK(after.size() == before.size() + 3);
-    const JsonObject cases = JsonObject::load(source / "cases.json");
-    for (const json& recorded : cases.value().at("cases")) {
-      const std::string text = recorded.at("text");
-      INFO(text);
-      const auto ids = recorded.at("ids").get<std::vector<int32_t>>();
-      CHECK(after.encode(text).ids == ids);
-      CHECK(after.decode(ids) == before.decode(ids));
-    }
-  }
+TEST_CASE("weights are mixed by what their layers have", "[gguf]") {
+  const auto types_of = [](const std::vector<std::string>& names, const Mixture::Sizes& sizes, const char* mixture) {
+    std::vector<Mixture::Tensor> tensors;
+    for (const std::string& name : names) tensors.push_back({name, {512, 512}});
+    std::string types;
+    for (const DType type : Mixture(mixture).types_of(tensors, sizes)) types += fmt::format("{} ", name_of(type));
+    return types;
+  };
+  // Queries, keys and values in one tensor get what values get.
+  std::vector<std::string> names;
+  for (int layer = 0; layer < 4; ++layer) names.push_back(fmt::format("blk.{}.attn_qkv.weight", layer));
+  CHECK(types_of(names, {.layers = 4}, "q4_k_m") == "q4_k q4_k q6_k q6_k ");
+  CHECK(types_of(names, {.layers = 4}, "q3_k_m") == "q5_k q5_k q4_k q4_k ");
+  CHECK(types_of(names, {.layers = 4}, "q4_k_s") == "q5_k q5_k q5_k q5_k ");
+  // An encoder's layers come behind the last of the decoder's.
+  names.clear();
+  for (const char* side : {"dec", "enc"})
+    for (int layer = 0; layer < 4; ++layer) names.push_back(fmt::format("{}.blk.{}.ffn_down.weight", side, layer));
+  CHECK(types_of(names, {.layers = 4}, "q4_k_m") == "q4_k q4_k q6_k q6_k q6_k q6_k q6_k q6_k ");
+  names = {"blk.0.attn_q.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight", "blk.0.attn_output.weight"};
+  CHECK(types_of(names, {.layers = 1, .experts = 8}, "q4_k_m") == "q4_k q8_0 q8_0 q5_k ");
+  CHECK(types_of(names, {.layers = 1, .experts = 8}, "q5_k_m") == "q5_k q8_0 q8_0 q5_k ");
 }
 
-TEST_CASE("tokenizers that are not known are refused by name", "[gguf]") {
+TEST_CASE("all ids that end a text go through GGUF files", "[gguf]") {
   const TemporaryFolder folder;
-  const auto error_with = [&](const char* model, const char* pre, int kinds) {
-    GgufPairs pairs;
-    pairs.add_text("tokenizer.ggml.model", model);
-    if (pre) pairs.add_text("tokenizer.ggml.pre", pre);
-    pairs.add_texts("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"});
-    pairs.add_texts("tokenizer.ggml.merges", std::vector<std::string>{});
-    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>(static_cast<size_t>(kinds), 1));
-    write_gguf(folder / "t.gguf", pairs, {});
-    const GgufFile file(folder / "t.gguf");
-    return error_of([&] { gguf_tokenizer(file.metadata()); });
-  };
-  CHECK(error_with("gpt2", "gpt-2", 2).empty());
-  CHECK_THAT(error_with("gpt2", "martian", 2),
-             ContainsSubstring("key tokenizer.ggml.pre is \"martian\", which is not"));
-  CHECK_THAT(error_with("rwkv", nullptr, 2), ContainsSubstring("key tokenizer.ggml.model is \"rwkv\"; known are gpt2"));
-  CHECK_THAT(error_with("gpt2", "gpt-2", 3), ContainsSubstring("token_type has 3 values for 2 tokens"));
+  const auto source = folder / "model";
+  std::filesystem::copy(fixtures / "llama", source);
+  json config = json::parse(get(source / "config.json"));
+  config["eos_token_id"] = {7, 3, 5};
+  put(source / "config.json", config.dump());
+  const Model model = load_model(source);
+  write_model_as_gguf(folder / "m.gguf", model, Weights(model.parameters, source), source, Mixture("f32"));
+  CHECK(gguf_config(GgufShards(folder / "m.gguf"))["eos_token_id"] == json{7, 3, 5});
 }
 
 TEST_CASE("GGUF files of models that are not known are refused by name", "[gguf]") {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/generation/generation.h"
+#include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/op.h"
 #include "runtime/passes/precision.h"
@@ -91,6 +92,11 @@ void store_weights_as(Model& model, const WantedType& wanted) {
 
 void store_weights_as(Model& model, DType dtype) {
   store_weights_as(model, [dtype](const ParameterSpec&, bool) { return dtype; });
+}
+
+void store_weights_as(Model& model, const Weights& files) {
+  store_weights_as(
+      model, [&](const ParameterSpec& parameter, bool turned) { return files.stored_type(parameter.name, turned); });
 }
 
 Graph with_stored_types(Graph graph, const Model& model) {

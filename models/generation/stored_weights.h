@@ -5,6 +5,8 @@
 
 namespace vkformer {
 
+class Weights;
+
 /// Gives the parameters that a text generator reads only as weights of products and as embedding tables the type
 /// `dtype`; others, like norms, stay f32. Blocks lie along what products sum over: a weight stored the other way round
 /// is kept transposed. Where rows are no whole blocks, the type is fitting_type()'s; where an op takes none, f16.
@@ -17,6 +19,9 @@ using WantedType = std::function<DType(const ParameterSpec&, bool turned)>;
 /// The same, each in a type of its own. Products with a joint tensor whose parts get unlike types are computed part by
 /// part.
 void store_weights_as(Model& model, const WantedType& wanted);
+
+/// The same, each in the type that the files have, where an op takes that.
+void store_weights_as(Model& model, const Weights& files);
 
 /// The type that llama.cpp takes for rows of `columns` values in place of `dtype`: itself where they are whole blocks,
 /// otherwise one of blocks of 32 with at least as many bits, or f16.

@@ -118,14 +118,14 @@ std::vector<std::byte> encoded(DType type, const std::vector<float>& values) {
   return bytes;
 }
 
-int64_t heads_in(const json& config, const GgufArchitecture& architecture, bool keys) {
+/// What a config says under the name that it has for a key of the file.
+std::optional<int64_t> setting_in(const json& config, const GgufArchitecture& architecture, std::string_view key) {
   for (const KeyRow& row : architecture.keys) {
-    if (row.gguf != (keys ? "attention.head_count_kv" : "attention.head_count")) continue;
-    if (const auto heads = config.find(row.hugging_face); heads != config.end() && heads->is_number())
-      return heads->get<int64_t>();
+    if (row.gguf != key) continue;
+    if (const auto value = config.find(row.hugging_face); value != config.end() && value->is_number())
+      return value->get<int64_t>();
   }
-  check(keys, "the config has no number of heads");
-  return heads_in(config, architecture, false);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -139,10 +139,14 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
   const json& config = *model.config;
   std::vector<std::string> dropped;
   std::vector<Target> targets = targets_of(*architecture, model, dropped);
-  const int64_t heads = heads_in(config, *architecture, false), kv_heads = heads_in(config, *architecture, true);
+  const int64_t heads = setting_in(config, *architecture, "attention.head_count").value();
+  const int64_t kv_heads = setting_in(config, *architecture, "attention.head_count_kv").value_or(heads);
   std::vector<Mixture::Tensor> tensors;
   for (const Target& target : targets) tensors.push_back(target.tensor);
-  const std::vector<DType> types = mixture.types_of(tensors, heads / kv_heads);
+  const std::vector<DType> types =
+      mixture.types_of(tensors, {.layers = setting_in(config, *architecture, "block_count").value(),
+                                 .queries_per_key = heads / kv_heads,
+                                 .experts = setting_in(config, *architecture, "expert_count").value_or(0)});
 
   GgufPairs pairs;
   pairs.add_text("general.architecture", architecture->name);

@@ -27,10 +27,7 @@ class Tokens {
       check_size("tokenizer.ggml.token_type", kinds.size());
       std::ranges::transform(kinds, kinds_.begin(), [](int64_t kind) { return static_cast<TokenKind>(kind); });
     }
-    for (size_t id = 0; id < texts_.size(); ++id) {
-      check_text(id);
-      ids_.emplace(texts_[id], static_cast<int32_t>(id));
-    }
+    for (size_t id = 0; id < texts_.size(); ++id) ids_.emplace(texts_[id], static_cast<int32_t>(id));
   }
 
   const GgufMetadata& metadata() const { return metadata_; }
@@ -67,13 +64,14 @@ class Tokens {
 
   json added() const {
     json added = json::array();
+    const bool strips = strips_blanks();
     for (size_t id = 0; id < size(); ++id)
       if (is_special(id) || kind(id) == TokenKind::user_defined)
         added.push_back({{"id", id},
                          {"content", text(id)},
                          {"single_word", false},
                          {"lstrip", false},
-                         {"rstrip", false},
+                         {"rstrip", strips && text(id) != "<unk>" && text(id) != "<s>" && text(id) != "<|endoftext|>"},
                          {"normalized", false},
                          {"special", is_special(id)}});
     return added;
@@ -87,17 +85,17 @@ class Tokens {
   }
 
  private:
+  /// Whether special tokens take the blanks behind them along: Phi-3's do, as its name alone tells, here as in
+  /// llama.cpp.
+  bool strips_blanks() const {
+    if (!metadata_.has("general.name")) return false;
+    std::string name(metadata_.text("general.name"));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name.find("phi-3") != name.npos || name.find("phi3") != name.npos;
+  }
   void check_size(const char* key, size_t count) const {
     check(count == texts_.size(), "{}: key {} has {} values for {} tokens", metadata_.file(), key, count,
           texts_.size());
-  }
-  void check_text(size_t id) const {
-    for (size_t at = 0; at < texts_[id].size();) {
-      const Utf8Step step = read_utf8(texts_[id], at);
-      check(step.valid, "{}: key tokenizer.ggml.tokens: token {} is not UTF-8: {}", metadata_.file(), id,
-            in_quotes(texts_[id]));
-      at += step.length;
-    }
   }
 
   const GgufMetadata& metadata_;

@@ -293,6 +293,13 @@ void add_tokenizer(GgufPairs& pairs, const std::filesystem::path& folder, const 
   }
   if (bos) pairs.add_integer("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(*bos));
   if (eos) pairs.add_integer("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(*eos));
+  // What else ends a text: a turn, a message. The format has no more.
+  const json ends = config.value("eos_token_id", json());
+  const char* more[] = {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
+  size_t count = 0;
+  for (const json& id : ends.is_array() ? ends : json::array())
+    if (id.is_number_unsigned() && id.get<size_t>() != eos && count < std::size(more))
+      pairs.add_integer(more[count++], id.get<uint32_t>());
   if (const auto id = id_in(config, "pad_token_id"))
     pairs.add_integer("tokenizer.ggml.padding_token_id", static_cast<uint32_t>(*id));
   if (const std::string text = chat_template_of(folder); !text.empty()) pairs.add_text("tokenizer.chat_template", text);

@@ -108,17 +108,20 @@ DType down_type(const MixtureRow& row, const Count& count) {
   }
 }
 
-DType output_type(const MixtureRow& row) {
+/// `eight`: of eight experts, which share the rest of a layer.
+DType output_type(const MixtureRow& row, bool eight) {
+  if (eight) {
+    const bool few =
+        row.most == DType::q2_k || row.most == DType::q3_k || row.most == DType::q4_k || row.rule == Rule::nonlinear;
+    return few ? DType::q5_k : row.most;
+  }
   if (row.rule == Rule::q2_k) return DType::q3_k;
   if (row.rule == Rule::q3_k_m) return DType::q4_k;
   return row.rule == Rule::q3_k_l ? DType::q5_k : row.most;
 }
 
-DType fused_type(const MixtureRow& row) {
-  if (row.rule == Rule::q3_k_m || row.rule == Rule::q3_k_l) return DType::q4_k;
-  if (row.rule != Rule::medium) return row.most;
-  return row.most == DType::q4_k ? DType::q5_k : DType::q6_k;
-}
+/// What has the values of attention: alone, or beside queries and keys.
+bool has_values(std::string_view name) { return has(name, "attn_v.weight") || has(name, "attn_qkv.weight"); }
 
 }  // namespace
 
@@ -130,16 +133,16 @@ Mixture::Mixture(std::string_view name)
 uint32_t Mixture::file_type() const { return row_->file_type; }
 bool Mixture::has_blocks() const { return is_blocks(row_->most); }
 
-std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, int64_t queries_per_key) const {
-  Count values, downs;
+std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const Sizes& sizes) const {
+  // llama-quantize counts the second feed-forward layers of an encoder and a decoder together, but not how many there
+  // are.
+  Count values, downs{.all = sizes.layers};
   bool has_head = false;
   for (const Tensor& tensor : tensors) {
-    values.all += has(tensor.name, "attn_v.weight") || has(tensor.name, "attn_qkv.weight");
-    downs.all += has(tensor.name, "ffn_down");
+    values.all += has_values(tensor.name);
     has_head = has_head || tensor.name == "output.weight";
   }
-  // Biases of the second feed-forward layer are no weights.
-  downs.all -= std::ranges::count_if(tensors, [](const Tensor& t) { return has(t.name, "ffn_down.bias"); });
+  const bool eight = sizes.experts == 8;
   std::vector<DType> types(tensors.size(), DType::f32);
   for (const size_t i : order_of(tensors)) {
     const Tensor& tensor = tensors[i];
@@ -149,16 +152,16 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, int64_t
       // The head, or the embedding where that is the head, too.
       if (tensor.name == (has_head ? "output.weight" : "token_embd.weight")) {
         if (type != DType::q8_0) type = DType::q6_k;
-      } else if (has(tensor.name, "attn_v.weight")) {
-        type = values_type(*row_, values, queries_per_key);
+      } else if (has_values(tensor.name)) {
+        type = eight ? DType::q8_0 : values_type(*row_, values, sizes.queries_per_key);
         ++values.before;
-      } else if (has(tensor.name, "attn_qkv.weight")) {
-        type = fused_type(*row_);
+      } else if (has(tensor.name, "attn_k.weight")) {
+        if (eight) type = DType::q8_0;
       } else if (has(tensor.name, "ffn_down")) {
         type = down_type(*row_, downs);
         ++downs.before;
       } else if (has(tensor.name, "attn_output.weight")) {
-        type = output_type(*row_);
+        type = output_type(*row_, eight);
       }
     }
     types[i] = fitting_type(type, tensor.shape.back());

@@ -25,8 +25,13 @@ class Mixture {
     std::string name;
     std::vector<int64_t> shape;
   };
-  /// A type for each tensor of a file. `queries_per_key`: heads of queries for each head of keys.
-  std::vector<DType> types_of(const std::vector<Tensor>& tensors, int64_t queries_per_key) const;
+  struct Sizes {
+    int64_t layers = 0;           ///< of the decoder and of the encoder, where there are both
+    int64_t queries_per_key = 1;  ///< heads of queries for each head of keys
+    int64_t experts = 0;
+  };
+  /// A type for each tensor of a file.
+  std::vector<DType> types_of(const std::vector<Tensor>& tensors, const Sizes& sizes) const;
 
  private:
   const MixtureRow* row_;

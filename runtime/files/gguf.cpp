@@ -151,6 +151,15 @@ std::string_view name_of(GgufType type) {
 
 bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Step step = read_utf8(text, at);
+    if (!step.valid) return false;
+    at += step.length;
+  }
+  return true;
+}
+
 }  // namespace
 
 const GgufTensorType* gguf_tensor_type(uint32_t id) {
@@ -224,7 +233,9 @@ std::string_view GgufMetadata::text(std::string_view key) const {
   const Pair& pair = scalar(key);
   check(pair.type == GgufType::text, "{}: key {} is of type {}, not a string", file_, printable(key),
         name_of(pair.type));
-  return text_at(pair.bytes.subspan(sizeof(uint64_t)));
+  const std::string_view text = text_at(pair.bytes.subspan(sizeof(uint64_t)));
+  check(is_utf8(text), "{}: key {} is not UTF-8: {}", file_, printable(key), in_quotes(text));
+  return text;
 }
 
 std::optional<uint64_t> GgufMetadata::array_size(std::string_view key) const {
@@ -268,7 +279,11 @@ std::vector<std::string_view> GgufMetadata::texts(std::string_view key) const {
         name_of(pair.type));
   std::vector<std::string_view> texts;
   Cursor cursor(pair.bytes, file_);
-  for (uint64_t i = 0; i < pair.count; ++i) texts.push_back(cursor.text("a string"));
+  for (uint64_t i = 0; i < pair.count; ++i) {
+    texts.push_back(cursor.text("a string"));
+    check(is_utf8(texts.back()), "{}: key {}: string {} is not UTF-8: {}", file_, printable(key), i,
+          in_quotes(texts.back()));
+  }
   return texts;
 }
 

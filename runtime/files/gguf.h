@@ -39,7 +39,7 @@ struct GgufTensor {
 };
 
 /// The metadata of a file. What asks for a value throws Error, naming file and key, when it is absent, of another type
-/// or outside what is asked for; a whole number of any width is an integer, and also a fine number.
+/// or outside what is asked for, or no UTF-8 where it is text; a whole number of any width is an integer, and also a fine number.
 class GgufMetadata {
  public:
   bool has(std::string_view key) const { return pairs_.contains(key); }

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs llama.cpp's converter on models whose tokenizers it has never seen.
+"""Runs llama.cpp's converter on every model of a folder, whose tokenizers it has never seen.
 
-    llama_converter.py CONVERTER ARGUMENT...
+    llama_converter.py CONVERTER MODELS OUT     MODELS/NAME/ becomes OUT/NAME.F32.gguf, unless that is there
 
 It knows the splitting of words by a hash of tokens, which ids of another vocabulary change: here it is GPT-2's. What
 else it does is its own. It also asks for keys that transformers 5 no longer writes.
 """
+import pathlib
 import runpy
 import sys
 
@@ -36,5 +37,15 @@ def with_older_keys(*arguments, **options):
 
 base.ModelBase.load_hparams = staticmethod(with_older_keys)
 base.TextModel.get_vocab_base_pre = get_vocab_base_pre
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
+converter, models, out = sys.argv[1:]
+for folder in sorted(pathlib.Path(models).iterdir()):
+    file = pathlib.Path(out) / f"{folder.name}.F32.gguf"
+    if file.exists():
+        continue
+    sys.argv = [converter, str(folder), "--outtype", "f32", "--outfile", str(file)]
+    try:
+        runpy.run_path(converter, run_name="__main__")
+    except BaseException as error:
+        file.unlink(missing_ok=True)
+        print(f"{folder.name}: {error!r}", file=sys.stderr)
+        raise

@@ -18,10 +18,12 @@ from sentencepiece import sentencepiece_model_pb2
 fixtures, out = map(pathlib.Path, sys.argv[1:3])
 sizes = {"wide": (256, 512, 4, 2), "narrow": (96, 192, 3, 1)}  # width, inner, heads, heads of keys
 
+# What a tokenizer's special tokens are.
+bytes_alone = {"eos_token": "<|endoftext|>", "tokenizer_class": "GPT2Tokenizer"}
+pieces = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "tokenizer_class": "LlamaTokenizer"}
 
-def spiece(tokenizer):
-    """The same vocabulary for sentencepiece, which llama.cpp's converter reads."""
-    model = sentencepiece_model_pb2.ModelProto()
+
+def unigram_pieces(model, tokenizer):
     kinds = {"<unk>": 2, "<pad>": 3, "</s>": 3}
     for piece, score in tokenizer["model"]["vocab"]:
         model.pieces.add(piece=piece, score=score, type=kinds.get(piece, 1))
@@ -31,6 +33,28 @@ def spiece(tokenizer):
     charsmap = tokenizer["normalizer"]["normalizers"][0]["precompiled_charsmap"]
     model.normalizer_spec.precompiled_charsmap = base64.b64decode(charsmap)
     model.normalizer_spec.add_dummy_prefix = model.normalizer_spec.remove_extra_whitespaces = True
+
+
+def merged_pieces(model, tokenizer):
+    """What merges make has the higher score the earlier it is made."""
+    kinds = {"<unk>": 2, "<s>": 3, "</s>": 3}
+    rank = {}
+    for left, right in (merge if isinstance(merge, list) else merge.split(" ") for merge in tokenizer["model"]["merges"]):
+        rank.setdefault(left + right, len(rank))
+    for piece in sorted(tokenizer["model"]["vocab"], key=tokenizer["model"]["vocab"].get):
+        byte = len(piece) == 6 and piece.startswith("<0x")
+        model.pieces.add(piece=piece, score=0.0 if byte or piece in kinds else -float(rank.get(piece, len(rank))),
+                         type=6 if byte else kinds.get(piece, 1))
+    model.trainer_spec.model_type = 2
+    model.trainer_spec.byte_fallback = True
+    model.normalizer_spec.add_dummy_prefix = True
+    model.normalizer_spec.remove_extra_whitespaces = False
+
+
+def sentence_pieces(tokenizer):
+    """The same vocabulary for sentencepiece, which llama.cpp's converter reads."""
+    model = sentencepiece_model_pb2.ModelProto()
+    (unigram_pieces if tokenizer["model"]["type"] == "Unigram" else merged_pieces)(model, tokenizer)
     return model.SerializeToString()
 
 
@@ -50,38 +74,73 @@ def save(name, model, tokenizer, special):
     model.save_pretrained(folder)
     source = fixtures / "tokenizers" / tokenizer / "tokenizer.json"
     shutil.copy(source, folder)
-    if tokenizer == "t5":
-        (folder / "spiece.model").write_bytes(spiece(json.loads(source.read_text())))
+    for kind, file in (("t5", "spiece.model"), ("llama", "tokenizer.model")):
+        if tokenizer == kind:
+            (folder / file).write_bytes(sentence_pieces(json.loads(source.read_text())))
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False, **special}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1))
 
 
+def save_decoders(size, width, inner, heads, kv):
+    shape = dict(vocab_size=700, hidden_size=width, intermediate_size=inner, num_hidden_layers=4,
+                 num_attention_heads=heads, num_key_value_heads=kv, max_position_embeddings=256, bos_token_id=1,
+                 eos_token_id=2, pad_token_id=None)
+    head = {"head_dim": 32}  # 4 of them are half of the wide models' width
+    windows = {"sliding_window": 16}
+    llama3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                  original_max_position_embeddings=64)
+    yarn = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=64)
+    half = width // heads // 4  # pairs of columns that turn, in phi3 half of a head's
+    narrow = size == "narrow"
+    # llama.cpp's context is 256: for it the narrow model's texts are long, the wide one's short.
+    original = 32 if narrow else 256
+    longrope = dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.5,
+                    original_max_position_embeddings=original, short_factor=[1 + 0.1 * i for i in range(half)],
+                    long_factor=[1 + i for i in range(half)])
+
+    def make(kind, model_class, config_class, tokenizer=("gpt2", bytes_alone), **settings):
+        save(f"{kind}-{size}", model_class(config_class(**{**shape, **settings})), *tokenizer)
+
+    sentences = ("llama", pieces)
+    make("llama", t.LlamaForCausalLM, t.LlamaConfig, tie_word_embeddings=False, rope_parameters=llama3)
+    make("mistral", t.MistralForCausalLM, t.MistralConfig, sentences, tie_word_embeddings=False, sliding_window=None)
+    make("qwen2", t.Qwen2ForCausalLM, t.Qwen2Config, tie_word_embeddings=True)
+    make("qwen3", t.Qwen3ForCausalLM, t.Qwen3Config, **head, tie_word_embeddings=narrow,
+         **({"rope_parameters": yarn} if narrow else {}))
+    make("qwen3_moe", t.Qwen3MoeForCausalLM, t.Qwen3MoeConfig, **head, moe_intermediate_size=width, num_experts=6,
+         num_experts_per_tok=3, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[])
+    make("smollm3", t.SmolLM3ForCausalLM, t.SmolLM3Config, tie_word_embeddings=True)
+    make("olmo2", t.Olmo2ForCausalLM, t.Olmo2Config, tie_word_embeddings=False)
+    # Named otherwise: llama.cpp expects tokens of Phi-3 that these tokenizers lack where it reads "phi3".
+    make("phi_3", t.Phi3ForCausalLM, t.Phi3Config, sentences, tie_word_embeddings=False, sliding_window=None,
+         rope_parameters=longrope, original_max_position_embeddings=original, max_position_embeddings=4 * original)
+    make("gemma", t.GemmaForCausalLM, t.GemmaConfig, sentences, **head)
+    make("gemma2", t.Gemma2ForCausalLM, t.Gemma2Config, sentences, **head, **windows, query_pre_attn_scalar=32)
+    # Of six layers one sees all positions.
+    make("gemma3", t.Gemma3ForCausalLM, t.Gemma3TextConfig, sentences, **head, **windows, query_pre_attn_scalar=32,
+         num_hidden_layers=7)
+
+
 def main():
     for size, (width, inner, heads, kv) in sizes.items():
-        decoder = dict(vocab_size=700, hidden_size=width, intermediate_size=inner, num_hidden_layers=4,
-                       num_attention_heads=heads, num_key_value_heads=kv, max_position_embeddings=256,
-                       bos_token_id=1, eos_token_id=2, pad_token_id=None)
-        scaling = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
-                       original_max_position_embeddings=64)
-        save(f"llama-{size}", t.LlamaForCausalLM(t.LlamaConfig(**decoder, tie_word_embeddings=False,
-                                                               rope_parameters=scaling)),
-             "gpt2", {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"})
-        save(f"qwen2-{size}", t.Qwen2ForCausalLM(t.Qwen2Config(**decoder, tie_word_embeddings=True)),
-             "gpt2", {"eos_token": "<|endoftext|>"})
+        save_decoders(size, width, inner, heads, kv)
         save(f"gpt2-{size}", t.GPT2LMHeadModel(t.GPT2Config(
             vocab_size=700, n_positions=256, n_embd=width, n_layer=4, n_head=heads, n_inner=4 * width, bos_token_id=0,
-            eos_token_id=0)), "gpt2", {"eos_token": "<|endoftext|>"})
+            eos_token_id=0)), "gpt2", bytes_alone)
         save(f"gpt_neox-{size}", t.GPTNeoXForCausalLM(t.GPTNeoXConfig(
             vocab_size=700, hidden_size=width, intermediate_size=inner, num_hidden_layers=4, num_attention_heads=heads,
-            max_position_embeddings=256, bos_token_id=0, eos_token_id=0)), "gpt2", {"eos_token": "<|endoftext|>"})
+            max_position_embeddings=256, bos_token_id=0, eos_token_id=0)), "gpt2", bytes_alone)
         save(f"bert-{size}", t.BertForSequenceClassification(t.BertConfig(
             vocab_size=800, hidden_size=width, intermediate_size=inner, num_hidden_layers=4, num_attention_heads=heads,
             max_position_embeddings=256, num_labels=3)), "bert",
              {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]",
               "mask_token": "[MASK]", "tokenizer_class": "BertTokenizer"})
+        # The first T5 and the one after it.
+        first = size == "narrow"
         save(f"t5-{size}", t.T5ForConditionalGeneration(t.T5Config(
             vocab_size=700, d_model=width, d_kv=32, d_ff=inner, num_layers=4, num_heads=heads,
-            feed_forward_proj="gated-gelu", tie_word_embeddings=False, decoder_start_token_id=0)), "t5",
+            feed_forward_proj="relu" if first else "gated-gelu", tie_word_embeddings=first,
+            decoder_start_token_id=0)), "t5",
              {"eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"})
 
 

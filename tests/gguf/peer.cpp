@@ -4,13 +4,16 @@
 //                                       "N ids of the source, then those of the decoder" (the first number is N);
 //                                       of a classifier its scores
 //   peer FILE tokens < TEXTS            a line of ids for each line
+//   peer FILE greedy COUNT < IDS        of each line of ids the line with COUNT likeliest ones behind them
 #include <ggml-backend.h>
 #include <llama.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,19 @@ void quiet(ggml_log_level level, const char* text, void*) {
 int fail(const char* what) {
   std::fprintf(stderr, "peer: %s\n", what);
   return 1;
+}
+
+llama_context* make_context(llama_model* model, bool scores) {
+  llama_context_params parameters = llama_context_default_params();
+  parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = 256;
+  parameters.type_k = parameters.type_v = GGML_TYPE_F32;
+  parameters.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  parameters.n_threads = parameters.n_threads_batch = 1;
+  if (scores) {
+    parameters.embeddings = true;
+    parameters.pooling_type = LLAMA_POOLING_TYPE_RANK;
+  }
+  return llama_init_from_model(model, parameters);
 }
 
 llama_batch whole(std::vector<int32_t>& ids, bool all) {
@@ -64,16 +80,7 @@ int logits(llama_model* model, const char* in, const char* out) {
   char architecture[64] = {};
   llama_model_meta_val_str(model, "general.architecture", architecture, sizeof architecture);
   const bool bert = std::string(architecture) == "bert";
-  llama_context_params parameters = llama_context_default_params();
-  parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = 256;
-  parameters.type_k = parameters.type_v = GGML_TYPE_F32;
-  parameters.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  parameters.n_threads = parameters.n_threads_batch = 1;
-  if (bert) {
-    parameters.embeddings = true;
-    parameters.pooling_type = LLAMA_POOLING_TYPE_RANK;
-  }
-  llama_context* context = llama_init_from_model(model, parameters);
+  llama_context* context = make_context(model, bert);
   if (!context) return fail("no context");
   std::vector<float> values;
   if (encodes) {
@@ -98,10 +105,31 @@ int logits(llama_model* model, const char* in, const char* out) {
   return 0;
 }
 
+int greedy(llama_model* model, int count) {
+  const int vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model));
+  llama_context* context = make_context(model, false);
+  if (!context) return fail("no context");
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::vector<llama_token> ids(std::istream_iterator<llama_token>(words), {});
+    llama_memory_clear(llama_get_memory(context), true);
+    std::vector<llama_token> next = ids;
+    for (int i = 0; i < count; ++i) {
+      if (llama_decode(context, llama_batch_get_one(next.data(), static_cast<int32_t>(next.size()))))
+        return fail("it failed");
+      const float* logits = llama_get_logits_ith(context, -1);
+      next = {static_cast<llama_token>(std::max_element(logits, logits + vocabulary) - logits)};
+      ids.push_back(next[0]);
+    }
+    for (size_t i = 0; i < ids.size(); ++i) std::printf("%d%s", ids[i], i + 1 < ids.size() ? " " : "\n");
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 3) return fail("peer FILE logits IDS.bin OUT.bin | peer FILE tokens");
+  if (count < 3) return fail("peer FILE logits IDS.bin OUT.bin | peer FILE tokens | peer FILE greedy COUNT");
   llama_log_set(quiet, nullptr);
   ggml_backend_load_all();
   llama_model_params parameters = llama_model_default_params();
@@ -111,5 +139,6 @@ int main(int count, char** arguments) {
   llama_model* model = llama_model_load_from_file(arguments[1], parameters);
   if (!model) return fail("can't load the file");
   if (only_tokens) return tokens(llama_model_get_vocab(model));
+  if (std::string(arguments[2]) == "greedy") return greedy(model, std::stoi(arguments[3]));
   return count == 5 ? logits(model, arguments[3], arguments[4]) : fail("logits IDS.bin OUT.bin");
 }

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation/generation.h"
-#include "models/generation/stored_weights.h"
 #include "models/parameters.h"
 #include "models/training/trainer.h"
 #include "runtime/check.h"
@@ -69,9 +68,9 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
   if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
 }
 
-void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,
+void bench_training(const BenchFlags& flags, DType products, Backend& backend, const Model& model,
                     const std::function<void(const Row&)>& report, ProfileReport& profile) {
-  const TrainSettings settings{.products = float_type(flags.dtype)};
+  const TrainSettings settings{.products = products};
   const BatchShape shape = causal_batch(model, flags.batch);
   const int64_t tokens = shape.rows * shape.positions;
   const auto ids = some_ids(tokens, model.vocabulary);
@@ -115,11 +114,11 @@ std::string parameter_bytes_text(const Model& model) {
 
 void bench_model(const BenchFlags& flags) {
   const Model model = model_or_shape(flags.model);
-  const DType dtype = weight_type(flags.dtype);
+  const std::string weights = weights_text(flags.model, flags.dtype);
   check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
   auto backend = open_backend(flags.common);
   Model stored = model;
-  if (dtype != DType::f32) store_weights_as(stored, dtype);
+  store_weights_as(stored, flags.model, flags.dtype);
   std::string size = parameter_bytes_text(stored);
   const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
   const bool json = flags.output == "json";
@@ -132,7 +131,7 @@ void bench_model(const BenchFlags& flags) {
   const auto report = [&](const Row& row) {
     if (json)
       rows.push_back({{"model", flags.model},
-                      {"dtype", flags.dtype},
+                      {"dtype", weights},
                       {"parameters", model.parameter_count()},
                       {"device", backend->facts().name},
                       {"driver", backend->facts().driver},
@@ -142,14 +141,15 @@ void bench_model(const BenchFlags& flags) {
                       {"best_seconds", row.best_seconds}});
     else
       print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n",
-            fmt::format("{} {} {}", model.family, flags.model, flags.dtype), size, parameters, backend->facts().name,
+            fmt::format("{} {} {}", model.family, flags.model, weights), size, parameters, backend->facts().name,
             row.test, fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
     check_output();
   };
   ProfileReport profile(*backend, flags.common);
   bench_generation(flags, *backend, stored, report, profile);
   size = parameter_bytes_text(model);
-  if (flags.batch > 0) bench_training(flags, *backend, model, report, profile);
+  if (const auto products = flags.batch > 0 ? type_of_training(flags.dtype) : std::nullopt)
+    bench_training(flags, *products, *backend, model, report, profile);
   profile.write();
   if (json) print("{}\n", rows.dump(1));
 }

@@ -204,7 +204,7 @@ struct BenchFlags {
   // A model.
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
-  std::string dtype = "f32";
+  std::string dtype;  ///< empty: f32, when generating with a .gguf what it has
   int64_t batch = 12;
   bool roof = false;
   std::string output = "md";
@@ -214,7 +214,7 @@ struct BenchFlags {
 struct TuneFlags {
   CommonFlags common;
   std::string model = "4x128x4:65:64";
-  std::string dtype = "f32";
+  std::string dtype;  ///< as of BenchFlags
   int64_t batch = 12, context = 0, accumulate = 1;
   std::vector<int64_t> prompts{64};
 };
@@ -222,7 +222,7 @@ struct TuneFlags {
 struct PipelinesFlags {
   CommonFlags common;
   std::vector<std::string> models;
-  std::vector<std::string> dtypes{"f32"};
+  std::vector<std::string> dtypes{""};  ///< as of BenchFlags
   int64_t batch = 4, context = 0;
   std::vector<int64_t> prompts{64};
   bool all = false;                  ///< every legal kernel of every op, too

@@ -193,12 +193,16 @@ std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
 void describe_model(ordered_json& out, const JsonObject& config, const fs::path& folder, InfoFlags& flags) {
   const Model model = folder.empty() ? make_model(config) : load_model(folder);
   out["parameters"] = model.parameter_count();
-  if (!folder.empty()) out["skipped"] = Weights(model.parameters, folder).extra();
+  Model generating = model;
+  if (!folder.empty()) {
+    out["skipped"] = Weights(model.parameters, folder).extra();
+    store_weights_as(generating, folder, "");
+  }
   if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
   if (model.context > 0 && flags.context > model.context)
     throw UsageError(fmt::format("--context {} is beyond the model's {} positions", flags.context, model.context));
   const auto backend = backend_to_plan_for(flags.common);
-  out["inference"] = memory_of([&] { return inference_rows(model, flags.context, backend.get()); });
+  out["inference"] = memory_of([&] { return inference_rows(generating, flags.context, backend.get()); });
   if (backend)
     out["training"] =
         memory_of([&] { return training_rows(model, usual_batch(model, flags.batch, flags.context), *backend); });

@@ -35,16 +35,28 @@ std::unique_ptr<AdapterFiles> open_adapter(const std::string& given) {
   return std::make_unique<AdapterFiles>(latest.value_or(given));
 }
 
-Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
-  Model model = load_model(folder);
-  if (dtype.empty() && is_gguf(folder) && model.generates()) {
-    const Weights weights(model.parameters, folder);
-    store_weights_as(model, [&](const ParameterSpec& parameter, bool turned) {
-      return weights.stored_type(parameter.name, turned);
-    });
+void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {
+  if (dtype.empty() && is_gguf(files)) {
+    if (model.generates()) store_weights_as(model, Weights(model.parameters, files));
   } else if (const DType type = dtype.empty() ? DType::f32 : weight_type(dtype); type != DType::f32) {
     store_weights_as(model, type);
   }
+}
+
+std::string weights_text(const std::filesystem::path& files, const std::string& dtype) {
+  return !dtype.empty() ? dtype : is_gguf(files) ? "as filed" : "f32";
+}
+
+std::optional<DType> type_of_training(const std::string& dtype) {
+  if (dtype.empty()) return DType::f32;
+  if (!is_blocks(weight_type(dtype))) return float_type(dtype);
+  say("no training with {}: it takes f32, f16 or bf16", dtype);
+  return std::nullopt;
+}
+
+Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
+  Model model = load_model(folder);
+  store_weights_as(model, folder, dtype);
   if (adapter) adapter->adapt(model);
   return model;
 }

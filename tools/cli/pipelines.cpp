@@ -7,7 +7,6 @@
 #include <set>
 
 #include "models/generation/generation.h"
-#include "models/generation/stored_weights.h"
 #include "models/training/training_plan.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
@@ -28,18 +27,19 @@ struct ProgramRow {
 };
 
 /// The pipelines of everything that the model can be used for.
-std::vector<ProgramRow> make_model_pipelines(Backend& backend, const Model& model, DType dtype,
-                                             const PipelinesFlags& flags) {
+std::vector<ProgramRow> make_model_pipelines(Backend& backend, const std::string& files, const Model& model,
+                                             const std::string& dtype, const PipelinesFlags& flags) {
   std::vector<ProgramRow> programs;
-  if (flags.batch > 0) {
-    const TrainingPlan plan = plan_training(model, {.products = float_type(name_of(dtype))},
-                                            {usual_batch(model, flags.batch, flags.context)}, backend);
+  const auto products = flags.batch > 0 ? type_of_training(dtype) : std::nullopt;
+  if (products) {
+    const TrainingPlan plan =
+        plan_training(model, {.products = *products}, {usual_batch(model, flags.batch, flags.context)}, backend);
     for (const TrainingPlan::PlannedProgram& program : plan.programs)
       programs.push_back({program.name, backend.make_pipelines(program.graph, plan.layout)});
   }
   if (!model.generates()) return programs;
   Model stored = model;
-  if (dtype != DType::f32) store_weights_as(stored, dtype);
+  store_weights_as(stored, files, dtype);
   const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
   const GenerationPlan plan = plan_generation(stored, {.capacity = flags.context}, blocks);
   for (const GenerationProgram& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
@@ -138,8 +138,8 @@ std::vector<ProgramRow> make_all_pipelines(Backend& backend, const PipelinesFlag
   for (const std::string& text : flags.models) {
     const Model model = model_or_shape(text);
     for (const std::string& dtype : flags.dtypes)
-      for (ProgramRow& row : make_model_pipelines(backend, model, weight_type(dtype), flags)) {
-        row.name = fmt::format("{} {} {}", text, dtype, row.name);
+      for (ProgramRow& row : make_model_pipelines(backend, text, model, dtype, flags)) {
+        row.name = fmt::format("{} {} {}", text, weights_text(text, dtype), row.name);
         programs.push_back(std::move(row));
       }
   }

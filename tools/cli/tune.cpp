@@ -1,7 +1,6 @@
 // `vkformer tune`: the fastest kernel for every node of a model, measured and kept.
 
 #include "tools/cli/tune.h"
-#include "models/generation/stored_weights.h"
 
 #include "runtime/files/utf8.h"
 #include "tools/cli/model_folder.h"
@@ -112,7 +111,6 @@ std::optional<Roof> roof_of(const Backend& backend) { return backend.tuning() ? 
 
 void tune(const TuneFlags& flags) {
   const Model model = model_or_shape(flags.model);
-  const DType dtype = weight_type(flags.dtype);
   auto backend = open_backend(flags.common, {}, true);
   const auto file = tuning_file(flags.common, backend->facts());
   Watch watch(flags.common.quiet);
@@ -127,16 +125,15 @@ void tune(const TuneFlags& flags) {
     }
     keep_tuning(*backend, flags.common, measured);  // what was measured stays, even if this is interrupted
   });
-  if (flags.batch > 0) {
+  if (const auto products = flags.batch > 0 ? type_of_training(flags.dtype) : std::nullopt) {
     const BatchShape shape = usual_batch(model, flags.batch, flags.context);
-    tune_training(
-        *backend,
-        plan_training(model, {.accumulate = flags.accumulate, .products = float_type(flags.dtype)}, {shape}, *backend),
-        measured, observer);
+    tune_training(*backend,
+                  plan_training(model, {.accumulate = flags.accumulate, .products = *products}, {shape}, *backend),
+                  measured, observer);
   }
   if (model.generates()) {
     Model stored = model;
-    if (dtype != DType::f32) store_weights_as(stored, dtype);
+    store_weights_as(stored, flags.model, flags.dtype);
     tune_generation(*backend, stored, {.capacity = flags.context}, flags.prompts, measured, observer);
   }
   print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(), gain * 1e3);

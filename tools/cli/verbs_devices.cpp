@@ -67,13 +67,15 @@ void add_conform(CLI::App& app) {
 
 void add_verify(CLI::App& app) {
   auto flags = std::make_shared<VerifyFlags>();
-  CLI::App* command =
-      app.add_subcommand("verify", "compare models and single ops with recorded outputs of another implementation");
+  CLI::App* command = app.add_subcommand(
+      "verify",
+      "compare models and single ops with recorded outputs of another implementation, GGUF files with the reference");
   add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
-  command->add_option("cases", flags->folders, "case folders; format: tests/fixtures/README.md")->required();
+  command->add_option("cases", flags->folders, "case folders (format: tests/fixtures/README.md), .gguf files")
+      ->required();
   command->callback([flags] { verify(*flags); });
 }
 
@@ -87,16 +89,19 @@ void add_bench(CLI::App& app) {
   add_profile_flag(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command
-      ->add_option(
-          "-m,--model", flags->model,
-          "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]; weights are random")
+      ->add_option("-m,--model", flags->model,
+                   "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]; "
+                   "weights are random")
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths to time; 0: none")->capture_default_str();
   command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->capture_default_str();
-  add_weight_dtype(*command, flags->dtype, "of the weights when generating, of the products' operands when training");
+  add_weight_dtype(
+      *command, flags->dtype,
+      "of the weights when generating, of the products' operands when training (default: f32; of a .gguf's "
+      "weights the file's own)");
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -128,13 +133,13 @@ void add_tune(CLI::App& app) {
   add_tuning_flag(*command, flags->common);
   command
       ->add_option("model", flags->model,
-                   "model folder, config.json, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
+                   "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_weight_dtype(*command, flags->dtype, "as for generate and train");
+  add_weight_dtype(*command, flags->dtype, "as for bench");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
   command->add_option("--accumulate", flags->accumulate, "micro-batches of an iteration")
@@ -167,10 +172,9 @@ void add_pipelines(CLI::App& app) {
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("models", flags->models,
-                      "models whose kernels to compile: folder, config.json, or a GPT-2 shape as for bench");
-  command->add_option("--dtype", flags->dtypes, "as for generate and train; each model in each of them")
-      ->check(CLI::IsMember(weight_types()))
-      ->capture_default_str();
+                      "models whose kernels to compile: folder, config.json, .gguf, or a GPT-2 shape as for bench");
+  command->add_option("--dtype", flags->dtypes, "as for bench; each model in each of them")
+      ->check(CLI::IsMember(weight_types()));
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/model_files.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -11,6 +12,10 @@
 namespace vkformer {
 
 void verify(const VerifyFlags& flags) {
+  const bool on_reference = flags.common.device == "reference";
+  for (const std::string& name : flags.folders)
+    check(!on_reference || !is_gguf(name),
+          "{} has nothing recorded: a device is compared with the reference, which --device names here", name);
   auto backend = open_backend(flags.common);
   std::map<VerifyRow::Verdict, int> count;
   const auto word = [](VerifyRow::Verdict v) {
@@ -19,7 +24,7 @@ void verify(const VerifyFlags& flags) {
   auto rows = nlohmann::json::array();
   for (const std::string& folder : flags.folders) {
     if (!flags.common.json) print("{}\n", folder);
-    verify_case(*backend, folder, [&](const VerifyRow& row) {
+    (is_gguf(folder) ? verify_gguf : verify_case)(*backend, folder, [&](const VerifyRow& row) {
       ++count[row.verdict];
       rows.push_back({{"case", folder},
                       {"tensor", row.tensor},

@@ -1,0 +1,31 @@
+# shellcheck shell=bash disable=SC2154
+# GGUF files where a model's folder is taken. Sourced by tests/command_line.sh.
+
+accept "$vkformer" convert "$fixtures/llama" llama.gguf --weights q8_0
+accept "$vkformer" convert "$fixtures/llama" plain.gguf --weights f32
+refuse 1 "is there already" "$vkformer" convert "$fixtures/llama" llama.gguf
+
+# What generating takes is counted in the file's own types.
+bytes_of_parameters() { sed -n 's/.*parameters and constants": \([0-9]*\).*/\1/p' out | head -n 1; }
+accept "$vkformer" info --json plain.gguf
+plain=$(bytes_of_parameters)
+accept "$vkformer" info --json llama.gguf
+((2 * $(bytes_of_parameters) < plain)) || fail "info counts q8_0 as $(bytes_of_parameters) bytes, f32 as $plain"
+
+# A file has nothing recorded: the device is compared with the reference.
+accept "$vkformer" verify llama.gguf plain.gguf
+grep -q "^10 passed, 0 failed" out || fail "verify compared something else: $(cat out)"
+refuse 1 "nothing recorded" "$vkformer" verify llama.gguf --device reference
+accept "$vkformer" convert "$fixtures/bert_cls" bert.gguf
+accept "$vkformer" verify bert.gguf
+head -c 3000 llama.gguf >cut.gguf
+"$vkformer" verify cut.gguf >out 2>err && fail "verify passed a file that is cut"
+grep -q "FAIL.*cut.gguf" out || fail "verify does not tell what is wrong with a file: $(cat out)"
+
+# Blocks are for generating: there is no training step of them, and that is said.
+accept "$vkformer" pipelines llama.gguf --batch 0 --prompt 8
+grep -q "^llama.gguf as filed decode" out || fail "pipelines has no such program: $(cat out)"
+accept "$vkformer" pipelines 1x32x2:16:16 --dtype q8_0 --prompt 8
+grep -q "no training with q8_0" err || fail "pipelines leaves out training silently: $(cat err)"
+accept "$vkformer" bench -m llama.gguf --dtype q8_0 -p 8 -n 2 -r 1
+accept "$vkformer" generate llama.gguf --ids 5,17,3 -n 4

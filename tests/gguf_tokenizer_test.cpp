@@ -1,0 +1,83 @@
+// Tokenizers in the metadata of GGUF files, both ways, and what can't be is refused.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include "models/gguf/gguf_tokenizer.h"
+#include "models/text/tokenizer.h"
+#include "runtime/files/gguf.h"
+#include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+TEST_CASE("tokenizers go through GGUF files", "[gguf]") {
+  const TemporaryFolder folder;
+  for (const char* kind : {"gpt2", "llama", "bert", "t5"}) {
+    INFO(kind);
+    const auto source = fixtures / "tokenizers" / kind;
+    const Tokenizer before = Tokenizer::load(source / "tokenizer.json");
+    GgufPairs pairs;
+    add_tokenizer(pairs, source, json::object(), before.size() + 3);
+    const auto path = folder / (std::string(kind) + ".gguf");
+    write_gguf(path, pairs, {});
+    const GgufFile file(path);
+    const Tokenizer after(JsonObject::make(gguf_tokenizer(file.metadata()), "x.gguf"));
+    CHECK(after.size() == before.size() + 3);
+    const JsonObject cases = JsonObject::load(source / "cases.json");
+    for (const json& recorded : cases.value().at("cases")) {
+      const std::string text = recorded.at("text");
+      INFO(text);
+      const auto ids = recorded.at("ids").get<std::vector<int32_t>>();
+      CHECK(after.encode(text).ids == ids);
+      CHECK(after.decode(ids) == before.decode(ids));
+    }
+  }
+}
+
+TEST_CASE("special tokens of Phi-3 take the blanks behind them along", "[gguf]") {
+  const TemporaryFolder folder;
+  for (const auto& [name, blanks] : {std::pair{"Phi-3 mini", ""}, {"my phi3", ""}, {"llama", "\n "}}) {
+    INFO(name);
+    GgufPairs pairs;
+    pairs.add_text("general.name", name);
+    pairs.add_text("tokenizer.ggml.model", "llama");
+    pairs.add_texts("tokenizer.ggml.tokens",
+                    std::vector<std::string>{"<unk>", "<s>", "<|user|>", "<0x0A>", "\xE2\x96\x81", "a"});
+    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>{2, 3, 3, 6, 1, 1});
+    pairs.add_numbers("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, 0, -1, -2});
+    pairs.add_boolean("tokenizer.ggml.add_bos_token", false);
+    pairs.add_boolean("tokenizer.ggml.add_space_prefix", false);
+    write_gguf(folder / "t.gguf", pairs, {});
+    const GgufFile file(folder / "t.gguf");
+    const Tokenizer tokens(JsonObject::make(gguf_tokenizer(file.metadata()), "t.gguf"));
+    const std::vector<int32_t> stripped{2, 5, 1, 4, 5}, kept{2, 3, 4, 5, 1, 4, 5};
+    CHECK(tokens.encode("<|user|>\n a<s> a").ids == (*blanks ? kept : stripped));
+  }
+}
+
+TEST_CASE("tokenizers that are not known are refused by name", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto error_with = [&](const char* model, const char* pre, int kinds, const char* merge = "a b") {
+    GgufPairs pairs;
+    pairs.add_text("tokenizer.ggml.model", model);
+    if (pre) pairs.add_text("tokenizer.ggml.pre", pre);
+    pairs.add_texts("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"});
+    pairs.add_texts("tokenizer.ggml.merges", std::vector<std::string>{merge});
+    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>(static_cast<size_t>(kinds), 1));
+    write_gguf(folder / "t.gguf", pairs, {});
+    const GgufFile file(folder / "t.gguf");
+    return error_of([&] { gguf_tokenizer(file.metadata()); });
+  };
+  CHECK(error_with("gpt2", "gpt-2", 2).empty());
+  CHECK_THAT(error_with("gpt2", "martian", 2),
+             ContainsSubstring("key tokenizer.ggml.pre is \"martian\", which is not"));
+  CHECK_THAT(error_with("rwkv", nullptr, 2), ContainsSubstring("key tokenizer.ggml.model is \"rwkv\"; known are gpt2"));
+  CHECK_THAT(error_with("gpt2", "gpt-2", 2, "a \xFF"),
+             ContainsSubstring("key tokenizer.ggml.merges: string 0 is not UTF-8: \"a \\xFF\""));
+  CHECK_THAT(error_with("gpt2", "gpt-2", 3), ContainsSubstring("token_type has 3 values for 2 tokens"));
+}
