@@ -13,6 +13,7 @@
 #include "models/training/trainer.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "runtime/files/safetensors.h"
 #include "shaders/relative_bias/t5_buckets.h"
 #include "tests/config_messages.h"
 #include "tests/file_helpers.h"
