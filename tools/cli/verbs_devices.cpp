@@ -220,7 +220,7 @@ void add_pipelines(CLI::App& app) {
       ->needs(judge);
   command->add_option("--slow", flags->slow, "with --judge: seconds of a core that a pipeline may take")
       ->needs(judge)
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }
