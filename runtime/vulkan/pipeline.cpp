@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "runtime/check.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/files/user_cache.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/module_needs.h"
@@ -42,8 +43,11 @@ PipelineCache::PipelineCache(Device& device) : device_(device) {
     const DeviceFacts& facts = device.facts();
     file_ = directory / fmt::format("pipelines-{:x}-{:x}-{:x}-{:x}.bin", facts.vendor_id, facts.device_id,
                                     facts.driver_id, facts.driver_version);
-    std::ifstream stream(file_, std::ios::binary);
-    saved.assign(std::istreambuf_iterator<char>(stream), {});
+    try {
+      saved = MappedFile(file_).text();
+    } catch (const Error&) {
+      // It is not there yet, or nothing that can be read: pipelines are made anew.
+    }
   }
   // The driver checks the data's header itself and starts empty when it is another device's or damaged.
   const VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
@@ -73,10 +77,9 @@ PipelineCache::~PipelineCache() {
     std::ofstream stream(temporary, std::ios::binary);
     stream.write(data.data(), static_cast<std::streamsize>(size));
     stream.close();
-    if (stream)
-      std::filesystem::rename(temporary, file_, ignored);
-    else
-      std::filesystem::remove(temporary, ignored);
+    // Only a file may be replaced; a cache that can't be kept is no fault.
+    if (stream && !std::filesystem::is_fifo(file_, ignored)) std::filesystem::rename(temporary, file_, ignored);
+    std::filesystem::remove(temporary, ignored);
   }
   for (VkPipeline pipeline : made_) vkDestroyPipeline(device_.handle(), pipeline, nullptr);
   vkDestroyPipelineCache(device_.handle(), cache_, nullptr);

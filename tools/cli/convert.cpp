@@ -11,6 +11,7 @@
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 
@@ -35,6 +36,8 @@ constexpr const char* companions[] = {"generation_config.json",
                                       "sentencepiece.bpe.model",
                                       "source.spm",
                                       "target.spm"};
+
+constexpr const char* nothing_written = "nothing was written";
 
 /// The files of a folder that a GGUF file stands for.
 void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
@@ -80,11 +83,13 @@ void convert(const ConvertFlags& flags) {
   if (!flags.weights.empty() && !to_gguf) throw UsageError("--weights is about GGUF files; give a new one, NAME.gguf");
   const Model model = load_model(given);
   const Weights weights(model.parameters, given);
+  catch_end_signals();
   if (!to_gguf) {
     const auto adapter = open_adapter(flags.adapter);
     Model adapted = model;
     if (adapter) adapter->adapt(adapted);
     return write_folder(flags, given, model, weights, [&](const ParameterSpec& parameter, std::span<float> values) {
+      check_no_end_asked(nothing_written);
       if (adapter) adapter->merge(adapted, parameter, values);
     });
   }
@@ -93,7 +98,10 @@ void convert(const ConvertFlags& flags) {
   const Mixture mixture(flags.weights.empty() ? "f32" : flags.weights);
   std::vector<std::string> dropped;
   with_weights_bar(weights, flags.quiet, [&](const LoadProgress& progress) {
-    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, progress);
+    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
+      check_no_end_asked(nothing_written);
+      progress(done);
+    });
   });
   if (!dropped.empty() && !flags.quiet)
     say("left out, for GGUF files have no place for them: {}", fmt::join(dropped, ", "));

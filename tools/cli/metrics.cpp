@@ -32,7 +32,9 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
     : run_(run), facts_(std::move(facts)) {
   const std::filesystem::path path = run / "metrics.jsonl";
   std::string kept;
-  std::ifstream old(path);
+  // Opening a pipe would wait for its writer; what is no file can't be replaced either, which is said below.
+  std::ifstream old;
+  if (std::filesystem::is_regular_file(path)) old.open(path);
   for (std::string line; std::getline(old, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     // A line that a kill cut short is dropped with the later ones.
@@ -49,7 +51,7 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
 }
 
 void Metrics::append(const nlohmann::json& line) {
-  file_ << line.dump() << "\n";
+  file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
   record_.add(line);
 }
