@@ -1,0 +1,79 @@
+// Whose call it is.
+
+#include <execinfo.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "tests/faults/faults.h"
+
+namespace faults {
+
+namespace {
+
+struct Range {
+  uintptr_t begin = 0, end = 0;
+  bool has(const void* address) const {
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    return at >= begin && at < end;
+  }
+};
+
+struct Ranges {
+  Range program;
+  std::vector<Range> passing;  ///< code that calls for others: of the language and of sanitizers
+
+  Ranges() {
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* to) {
+          static_cast<Ranges*>(to)->add(*info);
+          return 0;
+        },
+        this);
+    void* frame = nullptr;
+    backtrace(&frame, 1);  // loads the unwinder, which allocates
+  }
+
+  void add(const dl_phdr_info& info) {
+    Range range{UINTPTR_MAX, 0};
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+      const auto& part = info.dlpi_phdr[i];
+      if (part.p_type != PT_LOAD) continue;
+      range.begin = std::min<uintptr_t>(range.begin, info.dlpi_addr + part.p_vaddr);
+      range.end = std::max<uintptr_t>(range.end, info.dlpi_addr + part.p_vaddr + part.p_memsz);
+    }
+    const std::string_view name = info.dlpi_name;
+    if (name.empty() && program.end == 0) program = range;  // the first has no name, nor has the kernel's part
+    for (const char* library :
+         {"/libstdc++.so", "/libc.so", "/libasan.so", "/liblsan.so", "/libubsan.so", "/libfmt.so"})
+      if (name.find(library) != name.npos) passing.push_back(range);
+  }
+
+  bool passes(const void* address) const {
+    return std::ranges::any_of(passing, [address](const Range& range) { return range.has(address); });
+  }
+};
+
+}  // namespace
+
+bool is_ours(void* caller) {
+  static thread_local bool looking = false;  // looking may call what is counted
+  if (looking) return false;
+  looking = true;
+  static const Ranges ranges;
+  bool ours = ranges.program.has(caller);
+  if (!ours && ranges.passes(caller)) {
+    std::array<void*, 24> frames;
+    const int depth = backtrace(frames.data(), static_cast<int>(frames.size()));
+    auto frame = std::find(frames.begin(), frames.begin() + depth, caller);
+    while (frame != frames.begin() + depth && ranges.passes(*frame)) ++frame;
+    ours = frame != frames.begin() + depth && ranges.program.has(*frame);
+  }
+  looking = false;
+  return ours;
+}
+
+}  // namespace faults
