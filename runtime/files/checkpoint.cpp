@@ -147,8 +147,14 @@ void CheckpointWriter::remove_leftovers() const {
 
 void CheckpointWriter::remove_all_but_newest(const fs::path& newest, int keep) const {
   const CheckpointName current = parse_name(newest.filename().string()).value();
+  std::vector<CheckpointName> found;
+  try {
+    found = checkpoints_in(run_);
+  } catch (const Error&) {
+    return;  // the next commit tries again
+  }
   int older = 0;
-  for (const CheckpointName& name : checkpoints_in(run_)) {
+  for (const CheckpointName& name : found) {
     if (name == current) continue;
     // A later step was never the latest (its writer was killed first) or belongs to a future that was abandoned.
     if (name > current || ++older >= keep) remove_checkpoint(run_ / name.to_string());

