@@ -26,6 +26,15 @@ declare -A retried=([short-read]=1 [short-write]=1 [interrupted]=1)
 declare -A bad=([crashes]=0 [hangs]=0 ["lost states"]=0 [leaks]=0 ["unclear ends"]=0)
 sites=0 walks=0 phase=0
 
+# Vulkan's calls that can fail and that no walk would meet.
+missed=$(nm -D --undefined-only "$program" | sed -n 's/.* U \(vk[A-Za-z0-9]*\)$/\1/p' | while read -r call; do
+  grep -hs "VkResult VKAPI_CALL $call(" /usr/include/vulkan/vulkan_core.h
+done)
+if [[ -n $missed ]]; then
+  echo "tests/faults/vulkan_calls.cpp lacks $missed"
+  exit 1
+fi
+
 # run COMMAND...: with nothing that fails.
 run() { LSAN_OPTIONS=detect_leaks=0 timeout -k 5 60 "$program" "$@" >out 2>err </dev/null; }
 
