@@ -64,13 +64,14 @@ bool is_ours(void* caller) {
   if (looking) return false;
   looking = true;
   static const Ranges ranges;
-  bool ours = ranges.program.has(caller);
-  if (!ours && ranges.passes(caller)) {
-    std::array<void*, 24> frames;
-    const int depth = backtrace(frames.data(), static_cast<int>(frames.size()));
-    auto frame = std::find(frames.begin(), frames.begin() + depth, caller);
-    while (frame != frames.begin() + depth && ranges.passes(*frame)) ++frame;
-    ours = frame != frames.begin() + depth && ranges.program.has(*frame);
+  bool ours = false;
+  if (ranges.program.has(caller) || ranges.passes(caller)) {
+    // All the way up: what the compiler made of the C++ library's templates in the program serves drivers, too.
+    std::array<void*, 64> frames;
+    const auto end = frames.begin() + backtrace(frames.data(), static_cast<int>(frames.size()));
+    const auto begin = std::find(frames.begin(), end, caller);
+    ours = std::any_of(begin, end, [](void* at) { return ranges.program.has(at); }) &&
+           std::all_of(begin, end, [](void* at) { return ranges.program.has(at) || ranges.passes(at); });
   }
   looking = false;
   return ours;

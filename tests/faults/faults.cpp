@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <string>
 
@@ -40,19 +39,26 @@ struct Plan {
 
 std::array<std::atomic<uint64_t>, names.size()> counts;
 std::atomic<const char*> failed = nullptr;
-std::mutex mutex;
 
-std::map<std::string, int64_t>& left() {  // never destroyed: objects of other files may outlive it
-  static auto& all = *new std::map<std::string, int64_t>;
-  return all;
-}
+/// How many of a kind were made and not given back. An array, for counting must not allocate.
+struct Left {
+  const char* what = nullptr;
+  int64_t count = 0;
+};
+std::array<Left, 32> left;
+std::mutex mutex;
 
 /// A lost device stays lost, and a full disk full.
 bool lasts(Kind kind) { return kind == Kind::device_lost || kind == Kind::disk_full; }
 
 void change(const char* what, int64_t by) {
   const std::lock_guard lock(mutex);
-  left()[what] += by;
+  for (Left& kind : left) {
+    if (kind.what && std::strcmp(kind.what, what) != 0) continue;
+    kind.what = what;
+    kind.count += by;
+    return;
+  }
 }
 
 /// After main and what it leaves to be destroyed. Past the calls that are counted here.
@@ -62,8 +68,8 @@ void change(const char* what, int64_t by) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) text += std::string(names[i]) + " " + std::to_string(counts[i]) + "\n";
   if (const char* call = failed) text += std::string("failed ") + call + "\n";
-  for (const auto& [what, count] : left())
-    if (count != 0) text += "left " + what + " " + std::to_string(count) + "\n";
+  for (const auto& [what, count] : left)
+    if (count != 0) text += std::string("left ") + what + " " + std::to_string(count) + "\n";
   const long to = syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
   if (to < 0 || syscall(SYS_write, to, text.data(), text.size()) != static_cast<long>(text.size())) std::_Exit(3);
   syscall(SYS_close, to);

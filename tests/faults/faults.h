@@ -27,7 +27,7 @@ enum class Kind : uint8_t {
 bool strikes(Kind kind, const char* call);
 
 /// Whether the function that returns to `caller` was called for vkformer's sake: by its code, or by the C++ library for
-/// it.
+/// it, and by no other library.
 bool is_ours(void* caller);
 
 /// Something was made or given back that must not be left at the end: "VkFence", "descriptor".
