@@ -92,8 +92,10 @@ std::optional<fs::path> latest_checkpoint(const fs::path& run) {
   const MappedFile file(latest);
   std::string_view name = file.text();
   if (name.ends_with('\n')) name.remove_suffix(1);
-  const bool known = parse_name(name).has_value();
-  check(known && fs::is_directory(run / name, error),
+  const fs::file_type type = parse_name(name) ? fs::status(run / name, error).type() : fs::file_type::not_found;
+  check(type != fs::file_type::none, "cannot read {}: {}; check the disk and its permissions",
+        printable((run / name).string()), error.message());
+  check(type == fs::file_type::directory,
         "{} names {}, which is not a checkpoint folder beside it; write the name of one into it, or remove it to start "
         "afresh",
         printable(latest.string()), in_quotes(name));
