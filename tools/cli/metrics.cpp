@@ -35,7 +35,7 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
   const std::filesystem::path path = run / "metrics.jsonl";
   std::string kept;
   std::optional<MappedFile> old;
-  if (std::filesystem::exists(path) && !std::filesystem::is_empty(path)) old.emplace(path);
+  if (std::filesystem::is_regular_file(path) && !std::filesystem::is_empty(path)) old.emplace(path);
   for (std::string_view rest = old ? old->text() : ""; !rest.empty();) {
     const std::string line(rest.substr(0, rest.find('\n')));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
