@@ -10,6 +10,7 @@
 #include "models/model_files.h"
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
@@ -64,7 +65,7 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
       write_gguf_companions(given, out);
     } else {
       for (const char* name : companions)
-        if (fs::exists(given / name)) fs::copy_file(given / name, out / name);
+        if (fs::exists(given / name)) copy_file_atomically(given / name, out / name);
     }
     write_json(out / "config.json", *model.config);
   } catch (...) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
 
 namespace vkformer {
 
@@ -33,9 +35,11 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
   const std::filesystem::path path = run / "metrics.jsonl";
   std::string kept;
   // Opening a pipe would wait for its writer; what is no file can't be replaced either, which is said below.
-  std::ifstream old;
-  if (std::filesystem::is_regular_file(path)) old.open(path);
-  for (std::string line; std::getline(old, line);) {
+  std::optional<MappedFile> old;
+  if (std::filesystem::is_regular_file(path) && !std::filesystem::is_empty(path)) old.emplace(path);
+  for (std::string_view rest = old ? old->text() : ""; !rest.empty();) {
+    const std::string line(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const auto json = nlohmann::json::parse(line, nullptr, false);
     // A line that a kill cut short is dropped with the later ones.
     if (!json.is_object() || !json.contains("iteration") || !json["iteration"].is_number_integer() ||
@@ -44,7 +48,6 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
     kept += line + "\n";
     record_.add(json);
   }
-  old.close();
   write_file_atomically(path, kept);
   file_.open(path, std::ios::app);
   check(static_cast<bool>(file_), "can't write {}", path.string());

@@ -221,8 +221,8 @@ void TrainRun::report(double loss, bool whole_split) {
   // What is best is told by the same lines each time.
   const Evaluation evaluation = evaluate(job_, backend_, trainer_, whole_split || best_, flags_.evaluation_batches);
   check_loss("validation loss", evaluation.loss);
+  if (best_) keep_if_best(evaluation.row);  // before the line that says the evaluation is done
   if (!evaluation.row.is_null()) metrics_.evaluation(state_.iteration, evaluation.row);
-  if (best_) keep_if_best(evaluation.row);
   show({{"iteration", state_.iteration}, {"loss", loss}},
        fmt::format("iteration {:>6}  loss {:.4f}", state_.iteration, loss), evaluation, whole_split);
 }
