@@ -71,6 +71,7 @@ struct TrainFlags {
   int64_t average = 1;         ///< last checkpoints whose mean is made at the end
   int64_t average_best = 0;    ///< best evaluations whose models' mean is made instead; 0: none
   bool bytes = false, resume = false, plan = false;
+  bool last_evaluation = true;  ///< of the whole split, when the run is complete
   /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.
   std::set<std::string> given;
 
@@ -81,6 +82,7 @@ struct TrainFlags {
 struct GenerateFlags {
   CommonFlags common;
   std::string model, prompt;
+  std::string file;     ///< whose text is the prompt; empty: it is `prompt` itself
   std::string adapter;  ///< folder; empty: none
   std::string dtype = "f32";
   int64_t tokens = 200;
@@ -141,7 +143,7 @@ struct AttentionFlags {
 
 struct ConvertFlags {
   std::string model, out;
-  std::string weights;  ///< of a GGUF file; empty: f32
+  std::string dtype;    ///< f32, f16 or bf16, of a GGUF file a mixture; empty: f32
   std::string adapter;  ///< folder of the adapter to be merged; empty: none
   bool quiet = false;
 };
@@ -160,6 +162,14 @@ struct TokensFlags {
   double coverage = 1;
   bool lowercase = false;
   bool quiet = false;
+};
+
+struct DecodeFlags {
+  std::string model;
+  std::string file = "-";          ///< of lines of ids; "-": standard input
+  std::optional<std::string> ids;  ///< instead of a file
+  bool special = false;            ///< special tokens are shown, too
+  bool json = false;
 };
 
 struct EncodeFlags {
@@ -248,7 +258,7 @@ struct ScoreFlags {
 };
 
 void train(TrainFlags flags);
-void generate(const GenerateFlags& flags);
+void generate(GenerateFlags flags);
 void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
@@ -265,6 +275,7 @@ void convert(const ConvertFlags& flags);
 void write_numbers(const NumbersFlags& flags);
 void tokens(const TokensFlags& flags);
 void encode(const EncodeFlags& flags);
+void decode(const DecodeFlags& flags);
 void conform(const ConformFlags& flags);
 /// Prints what differs between two of its reports: verdicts, errors, times, limits of the device. Throws Error when a
 /// check failed in the second alone.
