@@ -48,10 +48,6 @@ void add_tuning_flag(CLI::App& command, CommonFlags& flags) {
       ->type_name("FILE");
 }
 
-void add_dtype(CLI::App& command, std::string& dtype, const char* help) {
-  command.add_option("--dtype", dtype, help)->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
-}
-
 std::vector<std::string> weight_types() {
   std::vector<std::string> names;
   for (size_t i = 0; i < dtype_count; ++i)

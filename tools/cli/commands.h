@@ -57,9 +57,9 @@ struct TrainFlags {
   double mask_share = 0.15;     ///< of the words, which are masked
   int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
-  std::string dtype = "f32";
-  std::string lora;     ///< see lora_flag(); empty: all parameters are trained
-  std::string weights;  ///< type of frozen ones; empty: --dtype's or that of the files
+  std::string dtype = "f32";    ///< --precision
+  std::string lora;             ///< see lora_flag(); empty: all parameters are trained
+  std::string weights;          ///< type of frozen ones; empty: --precision's or that of the files
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;

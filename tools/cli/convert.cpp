@@ -78,6 +78,13 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
   }
 }
 
+/// One line, of what was written.
+void report(const ConvertFlags& flags, const Model& model, const std::string& dtype, const fs::path& file) {
+  if (flags.quiet) return;
+  print("{}: {}, {} parameters, {}, {:.1f} MB\n", flags.out, model.family, model.parameter_count(), dtype,
+        static_cast<double>(fs::file_size(file)) / 1e6);
+}
+
 }  // namespace
 
 void convert(const ConvertFlags& flags) {
@@ -93,10 +100,11 @@ void convert(const ConvertFlags& flags) {
     const auto adapter = open_adapter(flags.adapter);
     Model adapted = model;
     if (adapter) adapter->adapt(adapted);
-    return write_folder(flags, given, model, weights, type->dtype,
-                        [&](const ParameterSpec& parameter, std::span<float> values) {
-                          if (adapter) adapter->merge(adapted, parameter, values);
-                        });
+    write_folder(flags, given, model, weights, type->dtype,
+                 [&](const ParameterSpec& parameter, std::span<float> values) {
+                   if (adapter) adapter->merge(adapted, parameter, values);
+                 });
+    return report(flags, model, dtype, fs::path(flags.out) / "model.safetensors");
   }
   if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");
   check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
@@ -107,6 +115,7 @@ void convert(const ConvertFlags& flags) {
   });
   if (!dropped.empty() && !flags.quiet)
     say("left out, for GGUF files have no place for them: {}", fmt::join(dropped, ", "));
+  report(flags, model, dtype, flags.out);
 }
 
 }  // namespace vkformer

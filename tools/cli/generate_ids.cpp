@@ -41,7 +41,8 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const Pr
       if (as_text)
         print("{}\n", text);
       else
-        vkformer::print("{}{}\n", fmt::join(hypothesis.ids, ","), tokenizer ? '\t' + printable(text, text.size()) : "");
+        vkformer::print("{}{}\n", fmt::join(hypothesis.ids, ","),
+                        tokenizer ? '\t' + printable(text, 6 * text.size() + 8) : "");
     }
   if (json) print("{}\n", rows.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -144,7 +144,7 @@ void TrainRun::diverge(const std::string& what) {
   // Whatever the learning rate: loss and gradient are those of the checkpoint's own weights.
   if (saved_ == state_.iteration && !proven_) saved_ = writer_.withdraw();
   const std::string range =
-      flags_.settings.scales_loss() ? ", or with --dtype bf16, which has the range of f32" : std::string();
+      flags_.settings.scales_loss() ? ", or with --precision bf16, which has the range of f32" : std::string();
   if (saved_)
     fail(
         "{} after iteration {}: the training has diverged; continue from the checkpoint of iteration {} with --resume "

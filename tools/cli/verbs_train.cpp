@@ -121,9 +121,13 @@ void add_train_verb(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--checkpoint-activations", s.checkpoint_activations,
                     "compute activations inside layers again for the backward pass: less memory, more time, same bits");
-  add_dtype(*command, flags->dtype,
-            "f16, bf16: operands of matrix products are rounded to it, on GPUs values between ops, too (mixed "
-            "precision); parameters stay f32");
+  command
+      ->add_option(
+          "--precision,--dtype", flags->dtype,
+          "of the computation; with f16 and bf16 operands of matrix products are rounded to it, on GPUs values "
+          "between ops, too (mixed precision), while parameters stay f32")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
   command
@@ -179,7 +183,7 @@ void add_train_verb(CLI::App& app) {
   put_below(*command, "The run", {"--out", "--resume", "--plan", "--seed"});
   put_below(*command, "How long", {"--iterations", "--epochs", "--minutes", "--early-stopping"});
   put_below(*command, "Batches and memory",
-            {"--batch", "--batch-tokens", "--context", "--accumulate", "--checkpoint-activations", "--dtype"});
+            {"--batch", "--batch-tokens", "--context", "--accumulate", "--checkpoint-activations", "--precision"});
   put_below(*command, "Learning",
             {"--learning-rate", "--schedule", "--min-learning-rate", "--warmup", "--weight-decay", "--clip",
              "--label-smoothing", "--beta1", "--beta2"});
