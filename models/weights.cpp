@@ -67,20 +67,20 @@ void visit_columns(const WeightTensor& tensor, const Shape& shape, std::vector<f
   }
 }
 
-/// Writes the blocks of a tensor as the file has them.
+/// Gives the tensor's elements as the file has them piece by piece, from element `first` on; of blocks whole rows.
 template <class Visitor>
-void copy_blocks(const WeightTensor& tensor, const TensorType& stored, Visitor&& visit) {
-  const int64_t columns = stored.shape.columns(), rows = stored.shape.rows();
-  const int64_t piece = std::max(piece_elements / columns, int64_t{1});
+void visit_stored(const WeightTensor& tensor, const TensorType& stored, Visitor&& visit) {
   const BlockFormat& format = format_of(stored.dtype);
-  std::vector<std::byte> blocks;
-  for (int64_t row = 0; row < rows; row += piece) {
-    const int64_t count = std::min(piece, rows - row);
-    blocks.resize(static_cast<size_t>(count * columns / format.values * format.bytes));
-    tensor.read_blocks(row, blocks);
-    visit(row, blocks);
+  const int64_t grain = is_blocks(stored.dtype) ? stored.shape.columns() : 1;
+  const int64_t piece = std::max(piece_elements / grain, int64_t{1}) * grain;
+  std::vector<std::byte> bytes;
+  for (int64_t first = 0; first < tensor.elements(); first += piece) {
+    const int64_t count = std::min(piece, tensor.elements() - first);
+    bytes.resize(static_cast<size_t>(count / format.values * format.bytes));
+    tensor.read_stored(first, bytes);
+    tensor.release(first, count);
+    visit(first, count, bytes);
   }
-  tensor.release(0, tensor.elements());
 }
 
 bool same_values(const WeightTensor& a, const WeightTensor& b) {
@@ -195,13 +195,12 @@ void Weights::load(Store& store, const LoadProgress& progress) const {
       store.write_part(name, first, values);
       report(first + std::ssize(values));
     };
-    if (is_blocks(parameter.dtype) && tensor->blocks(parameter.turned) == parameter.dtype)
-      copy_blocks(*tensor, parameter.stored(),
-                  [&, name = parameter.name, columns = parameter.stored().shape.columns()](
-                      int64_t row, std::span<const std::byte> blocks) {
-                    store.write_blocks(name, row, blocks);
-                    report(row * columns);
-                  });
+    if (tensor->stored(parameter.turned) == parameter.dtype)
+      visit_stored(*tensor, parameter.stored(),
+                   [&, name = parameter.name](int64_t first, int64_t count, std::span<const std::byte> bytes) {
+                     store.write_stored(name, first, bytes);
+                     report(first + count);
+                   });
     else if (parameter.turned)
       visit_columns(*tensor, parameter.shape, values, write);
     else
@@ -229,7 +228,7 @@ std::vector<float> Weights::read(std::string_view parameter) const { return read
 DType Weights::stored_type(std::string_view parameter, bool turned) const {
   const WeightTensor* tensor = place_of(parameter).tensor;
   if (!tensor) return DType::f32;
-  if (const auto blocks = tensor->blocks(turned)) return *blocks;
+  if (const auto stored = tensor->stored(turned)) return *stored;
   return tensor->type() == "F16" ? DType::f16 : tensor->type() == "BF16" ? DType::bf16 : DType::f32;
 }
 

@@ -91,17 +91,20 @@ void Store::write_part(const std::string& name, int64_t first, std::span<const f
   with_elements(entry->type, data, [&](std::span<const std::byte> bytes) { write_elements(*entry, first, bytes); });
 }
 
-void Store::write_blocks(const std::string& name, int64_t first, std::span<const std::byte> blocks) {
+void Store::write_stored(const std::string& name, int64_t first, std::span<const std::byte> stored) {
   const StoreLayout::Entry* entry = layout().find(name);
   check(entry != nullptr, "the store has no tensor '{}'", name);
   const TensorType& type = entry->type;
-  check(is_blocks(type.dtype), "tensor '{}' is {} in the store, not blocks", name, name_of(type.dtype));
-  const int64_t row = encoded_bytes(type.dtype, type.shape.columns());
-  check(first >= 0 && first <= type.shape.rows() && static_cast<int64_t>(blocks.size()) % row == 0 &&
-            static_cast<int64_t>(blocks.size()) / row <= type.shape.rows() - first,
-        "tensor '{}' is {} {} in the store; {} bytes don't fit behind the first {} rows", name, name_of(type.dtype),
-        type.shape.to_string(), blocks.size(), first);
-  write_elements(*entry, first * type.shape.columns(), laid_out(type, blocks));
+  const int64_t grain = is_blocks(type.dtype) ? type.shape.columns() : 1, bytes = encoded_bytes(type.dtype, grain);
+  const auto size = static_cast<int64_t>(stored.size());
+  check(first >= 0 && first <= type.elements() && first % grain == 0 && size % bytes == 0 &&
+            size / bytes <= (type.elements() - first) / grain,
+        "tensor '{}' is {} {} in the store; {} bytes don't fit behind the first {} elements", name, name_of(type.dtype),
+        type.shape.to_string(), size, first);
+  if (is_blocks(type.dtype))
+    write_elements(*entry, first, laid_out(type, stored));
+  else
+    write_elements(*entry, first, stored);
 }
 
 namespace {

@@ -34,9 +34,9 @@ class Store {
   /// Writes the elements from `first` on, of a tensor of blocks whole rows. Throws Error for an unknown name or
   /// elements outside the tensor.
   void write_part(const std::string& name, int64_t first, std::span<const float> data);
-  /// Writes rows of a tensor of blocks from row `first` on, bit for bit as they lie in a file. Throws Error for an
-  /// unknown name, another kind of tensor, and rows outside it.
-  void write_blocks(const std::string& name, int64_t first, std::span<const std::byte> blocks);
+  /// Writes elements of the tensor's type from `first` on, of blocks whole rows, bit for bit as they lie in a file.
+  /// Throws Error like write_part().
+  void write_stored(const std::string& name, int64_t first, std::span<const std::byte> stored);
   void read(const std::string& name, std::span<float> data) const;
   std::vector<float> read(const std::string& name) const;
 

@@ -72,8 +72,7 @@ TEST_CASE("what is no whole block or no number is refused", "[encoding]") {
 
 // Where 1 / d overflows, codes are kept in their range.
 TEST_CASE("the smallest numbers are encoded", "[encoding]") {
-  for (const DType dtype : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
-                            DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4}) {
+  for (const DType dtype : block_types) {
     std::vector<float> values(256, std::numeric_limits<float>::denorm_min());
     values[3] = -values[3];
     values[200] = std::numeric_limits<float>::min();

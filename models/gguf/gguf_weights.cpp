@@ -53,18 +53,22 @@ class GgufWeight : public WeightTensor {
       read_part(first, 0, columns_, out.subspan(static_cast<size_t>(done), static_cast<size_t>(columns_)));
   }
 
-  std::optional<DType> blocks(bool columns) const override {
+  std::optional<DType> stored(bool columns) const override {
     const bool as_they_are = columns == (place_.order == RowOrder::transposed) && place_.subtracted == 0;
-    return as_they_are && values_ > 1 ? dtype_ : std::nullopt;
+    return as_they_are ? dtype_ : std::nullopt;
   }
 
-  void read_blocks(int64_t first, std::span<std::byte> out) const override {
+  void read_stored(int64_t first, std::span<std::byte> out) const override {
     const RowOrder order = place_.order == RowOrder::transposed ? RowOrder::same : place_.order;
-    for (int64_t done = 0; done < static_cast<int64_t>(out.size()); done += row_bytes_, ++first) {
-      const int64_t row = place_.first_row + gguf_row(order, first, rows_, place_.heads);
+    const auto size = static_cast<int64_t>(out.size());
+    for (int64_t at = first / values_ * place_.tensor->type->bytes, done = 0; done < size;) {
+      const int64_t row = place_.first_row + gguf_row(order, at / row_bytes_, rows_, place_.heads);
+      const int64_t byte = at % row_bytes_, count = std::min(row_bytes_ - byte, size - done);
       const auto bytes =
-          place_.tensor->bytes.subspan(static_cast<size_t>(row * row_bytes_), static_cast<size_t>(row_bytes_));
+          place_.tensor->bytes.subspan(static_cast<size_t>(row * row_bytes_ + byte), static_cast<size_t>(count));
       std::ranges::copy(bytes, out.begin() + done);
+      at += count;
+      done += count;
     }
   }
 

@@ -2,12 +2,18 @@
 // Weights in few bits: blocks of values that share scales, laid out bit by bit as in GGUF files.
 // Format: https://github.com/ggml-org/ggml, ggml-common.h.
 
+#include <array>
 #include <cstddef>
 #include <span>
 
 #include "runtime/tensor.h"
 
 namespace vkformer {
+
+/// All types of blocks.
+constexpr std::array<DType, 13> block_types = {DType::q8_0,   DType::q4_0,   DType::q4_1, DType::q5_0, DType::q5_1,
+                                               DType::q2_k,   DType::q3_k,   DType::q4_k, DType::q5_k, DType::q6_k,
+                                               DType::iq4_nl, DType::iq4_xs, DType::mxfp4};
 
 /// Bytes of `values` values in a file. Throws Error when they are no whole blocks.
 int64_t encoded_bytes(DType, int64_t values);

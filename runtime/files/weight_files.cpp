@@ -1,5 +1,6 @@
 #include "runtime/files/weight_files.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -23,6 +24,19 @@ class SafetensorsTensor : public WeightTensor {
     return entry_.dtype == FileDType::f32 || entry_.dtype == FileDType::f16 || entry_.dtype == FileDType::bf16;
   }
   void read_floats(int64_t first, std::span<float> out) const override { file_.read_floats(entry_, first, out); }
+  std::optional<DType> stored(bool columns) const override {
+    if (columns) return std::nullopt;
+    switch (entry_.dtype) {
+      case FileDType::f32: return DType::f32;
+      case FileDType::f16: return DType::f16;
+      case FileDType::bf16: return DType::bf16;
+      default: return std::nullopt;
+    }
+  }
+  void read_stored(int64_t first, std::span<std::byte> out) const override {
+    const auto begin = static_cast<size_t>(first * size_of(entry_.dtype));
+    std::ranges::copy(entry_.bytes.subspan(begin, out.size()), out.begin());
+  }
   void release(int64_t first, int64_t count) const override { file_.release(entry_, first, count); }
   const SafetensorsFile& file() const { return file_; }
 

@@ -19,10 +19,6 @@ void WeightTensor::read_columns(int64_t first, std::span<float> out) const {
   }
 }
 
-void WeightTensor::read_blocks(int64_t, std::span<std::byte>) const {
-  fail("tensor {} is {}, which has no blocks", in_quotes(name_, 120), type_);
-}
-
 const WeightTensor* WeightSource::find(std::string_view tensor) const {
   const auto known = by_name_.find(tensor);
   return known == by_name_.end() ? nullptr : known->second;

@@ -37,11 +37,11 @@ class WeightTensor {
   virtual void read_floats(int64_t first, std::span<float> out) const = 0;
   /// Columns of a matrix from column `first` on, one after the other.
   virtual void read_columns(int64_t first, std::span<float> out) const;
-  /// The type of the blocks that its rows, or with `columns` those of the transposed matrix, consist of; nothing where
-  /// they can't be read as they are.
-  virtual std::optional<DType> blocks(bool /*columns*/) const { return std::nullopt; }
-  /// Rows of such blocks from row `first` on, as they lie in files.
-  virtual void read_blocks(int64_t first, std::span<std::byte> out) const;
+  /// The type of its rows in the file, or with `columns` of those of the transposed matrix; nothing where they can't be
+  /// read as they are.
+  virtual std::optional<DType> stored(bool columns) const = 0;
+  /// Such elements from element `first` on, bit for bit, whole blocks. They must be in the tensor.
+  virtual void read_stored(int64_t first, std::span<std::byte> out) const = 0;
   /// Lets go of the memory that reading these elements took; they can be read again.
   virtual void release(int64_t first, int64_t count) const = 0;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/encoding/encoding.h"
 #include "runtime/half.h"
 #include "shaders/cast/cast.args.h"
 #include "shaders/common/stream.h"
@@ -101,8 +102,7 @@ std::vector<Case> cases() {
   // Nine in ten f16s are the largest ones.
   list.push_back({.inputs = {{.type = {{7, 149}}, .low = -655040, .high = 655040, .constant = true}},
                   .attributes = attributes_of(DType::f16, true)});
-  for (DType blocks : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
-                       DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4})
+  for (DType blocks : block_types)
     for (DType half : {DType::f16, DType::bf16})
       if (half == DType::f16 || blocks == DType::q8_0)
         list.push_back({.inputs = {{.type = {{3, 512}, blocks}}}, .attributes = attributes_of(half)});

@@ -1,5 +1,6 @@
 #include "shaders/embedding/embedding.h"
 
+#include "runtime/encoding/encoding.h"
 #include "shaders/common/block_variants.h"
 #include "shaders/common/rows.h"
 #include "shaders/embedding/embedding.args.h"
@@ -151,8 +152,7 @@ std::vector<Case> cases() {
     list.back().inputs[0].type.dtype = half;
   }
   // Encoded blocks of every type.
-  for (DType type : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
-                     DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4}) {
+  for (DType type : block_types) {
     add(17, 512, {3, 5}, type == DType::q8_0 ? 11 : 0, type == DType::q8_0, 0, 8);
     list.back().inputs[0].type.dtype = type;
   }

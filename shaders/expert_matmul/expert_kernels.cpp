@@ -71,9 +71,6 @@ constexpr ExpertTile tile128{128, 2}, tile64{64, 1}, tile32{32, 1};
 /// Rows that an expert has on average; of the gradient, rows of its weight.
 int64_t usual_rows(const ExpertProblem& p) { return p.backward ? p.m : p.pairs / p.experts; }
 
-/// Encoded blocks of the types that tiles read: generators keep experts in 16 bits where files have others.
-bool tiles_read(DType type) { return !is_blocks(type) || type == DType::q8_0 || type == DType::q4_k; }
-
 /// Whether rows of both operands are whole quads.
 bool whole_quads(const ExpertProblem& p) {
   return (p.backward ? p.m : p.k) % 4 == 0 && (p.transpose_b ? p.k : p.n) % 4 == 0;
@@ -85,8 +82,8 @@ template <const ExpertTile& tile>
 bool tile_fits(const ExpertProblem& p, const DeviceFacts& facts) {
   const bool filled = usual_rows(p) > tile.side / 4 && p.n > tile.side / 4;
   const bool roomy = tile.quads == 1 || (!facts.lanes_share_registers() && whole_quads(p));
-  return (filled || &tile == &tile32) && roomy && tiles_read(p.b_type) &&
-         tile.invocations() <= facts.max_workgroup_size && tile.shared_bytes() <= facts.shared_memory;
+  return (filled || &tile == &tile32) && roomy && tile.invocations() <= facts.max_workgroup_size &&
+         tile.shared_bytes() <= facts.shared_memory;
 }
 
 /// Whole tiles, two workgroups for each core.

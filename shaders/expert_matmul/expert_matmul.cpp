@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/encoding/encoding.h"
 #include "shaders/expert_matmul/expert_problem.h"
 #include "shaders/expert_sum/expert_sum.h"
 #include "shaders/reshape/reshape.h"
@@ -120,11 +121,14 @@ std::vector<Case> cases() {
   add({67, 3}, true, 7, 42, 37, true, {}, DType::bf16);
   add({1, 8}, true, 31, 96, 56, true, {}, DType::f16);
   add({2, 2}, false, 5, 42, 37, true, {}, DType::bf16);
-  // Encoded blocks; how each type is read is matmul's to prove, and q8_0 proves the gradients.
+  // Encoded blocks; q8_0 proves the gradients.
   add({61, 2}, false, 3, 72, 96, true, {}, DType::q8_0);
   add({61, 2}, false, 3, 64, 20, false, {}, DType::q8_0);
-  add({61, 2}, true, 3, 19, 256, true, {}, DType::q4_k);
-  list.back().inputs[0].constant = true;
+  for (const DType type : block_types) {
+    if (type == DType::q8_0) continue;
+    add({61, 2}, true, 3, 19, 256, true, {}, type);
+    list.back().inputs[0].constant = true;
+  }
   add({1, 8}, true, 31, 35, 256, true, {}, DType::q4_k);
   list.back().inputs[0].constant = true;
   return list;

@@ -3,7 +3,18 @@
 // variant f32_f16: -DHALF=1 -DB_HALF
 // variant f32_bf16: -DHALF=2 -DB_HALF
 // variant f32_q8_0: -DBLOCKS=BLOCKS_Q8_0
+// variant f32_q4_0: -DBLOCKS=BLOCKS_Q4_0
+// variant f32_q4_1: -DBLOCKS=BLOCKS_Q4_1
+// variant f32_q5_0: -DBLOCKS=BLOCKS_Q5_0
+// variant f32_q5_1: -DBLOCKS=BLOCKS_Q5_1
+// variant f32_q2_k: -DBLOCKS=BLOCKS_Q2_K
+// variant f32_q3_k: -DBLOCKS=BLOCKS_Q3_K
 // variant f32_q4_k: -DBLOCKS=BLOCKS_Q4_K
+// variant f32_q5_k: -DBLOCKS=BLOCKS_Q5_K
+// variant f32_q6_k: -DBLOCKS=BLOCKS_Q6_K
+// variant f32_iq4_nl: -DBLOCKS=BLOCKS_IQ4_NL
+// variant f32_iq4_xs: -DBLOCKS=BLOCKS_IQ4_XS
+// variant f32_mxfp4: -DBLOCKS=BLOCKS_MXFP4
 // Products of each expert's weight with the rows of its pairs, gathered as they are loaded, for GPUs, in tiles of shared
 // memory (tile.glsl). With TRANSPOSE_A the gradient of the weights: K is the expert's pairs.
 #extension GL_GOOGLE_include_directive : require

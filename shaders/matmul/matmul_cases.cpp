@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/encoding/encoding.h"
 #include "shaders/elementwise/elementwise.h"
 
 namespace vkformer {
@@ -140,9 +141,7 @@ std::vector<Case> matmul_cases() {
     c.inputs[0].constant = type != DType::q8_0;
     add(std::move(c), DType::f32, type);
   };
-  for (DType type : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
-                     DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4})
-    add_blocks(make_case(nt, {}, false, 1, 35, 512, bias), type);
+  for (DType type : block_types) add_blocks(make_case(nt, {}, false, 1, 35, 512, bias), type);
   for (DType type : {DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k})
     add_blocks(make_case(nt, {}, false, 13, 35, type == DType::q8_0 ? 512 : 256), type);  // 512: in ranges of K
   // A few rows, several products, more columns, and for gradients blocks along N.

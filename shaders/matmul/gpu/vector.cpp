@@ -37,12 +37,13 @@ int64_t grain_of(DType dtype) {
 }
 
 /// b transposed: several columns a team spare loads of a, several invocations a column keep the memory busy, with four
-/// loads of 16 bytes each under way.
+/// loads of 16 bytes each under way. Adreno's subgroups of 128 have no registers for four columns of blocks.
 void share_transposed(Teams& shared, const MatmulProblem& p, int64_t wanted, bool gated) {
   const int64_t columns = gated ? p.n / 2 : p.n, grain = grain_of(p.b_type);
   const uint32_t least = gated ? 2 : 1;
   const auto invocations = [&] { return p.batch * groups_for(p.n, shared.columns) * shared.team; };
-  shared.columns = p.m <= 4 && columns >= 4 ? 4 : 2;
+  const bool roomy = !is_blocks(p.b_type) || shared.subgroup < 128;
+  shared.columns = p.m <= 4 && columns >= 4 && roomy ? 4 : 2;
   while (shared.columns > least && invocations() < wanted) shared.columns /= 2;
   while (shared.team < shared.threads && invocations() < wanted && 2 * shared.team * grain <= p.k) shared.team *= 2;
 }
