@@ -24,7 +24,8 @@ struct CommonFlags {
   bool quiet = false;
   /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
   std::string tuning = "none";
-  bool tune = false;  ///< measure what is missing there before the first run
+  bool tune = false;            ///< measure what is missing there before the first run
+  bool watch_compiling = true;  ///< unless quiet: say how far a driver is that compiles for long
 };
 
 /// Where the device's driver is faster with wider vectors, and the environment does not say how wide they shall be,

@@ -54,7 +54,9 @@ void write_kit(Backend& backend, const ConformFlags& flags) {
 }  // namespace
 
 void conform(const ConformFlags& flags) {
-  auto backend = open_backend(flags.common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
+  CommonFlags common = flags.common;
+  common.watch_compiling = false;  // the table comes row by row, and the bar says how far it is
+  auto backend = open_backend(common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
   if (!flags.kit.empty()) return write_kit(*backend, flags);
   std::map<std::string, OpTotal> totals;
