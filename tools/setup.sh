@@ -217,7 +217,9 @@ build() {
     options+=(-DCMAKE_CXX_COMPILER=clang++-19)
   fi
   mkdir -p "$project/build"
-  echo "building ($preset; all output: build/build-$preset.log)"
+  local time=""
+  [[ -e $project/build/$preset/.ninja_log ]] || time="; from nothing, 3 to 10 minutes on two cores"
+  echo "building ($preset; all output: build/build-$preset.log$time)"
   if ! {
     cmake --preset "$preset" "${options[@]}" && cmake --build --preset "$preset" ${1:+--target "$@"}
   } >"$log" 2>&1; then
