@@ -13,6 +13,8 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/files/descriptor.h"
+
 namespace vkformer {
 
 /// The folder that RUN/latest names, or nothing when the run has no checkpoint yet. Throws Error when `latest` does not
@@ -34,9 +36,6 @@ class CheckpointWriter {
   /// Creates the directory if needed, takes it, and removes what a killed writer left unfinished. Keeps the newest
   /// `keep` checkpoints (while a new one is written the disk must hold one more). Throws Error.
   explicit CheckpointWriter(std::filesystem::path run, int keep = 1);
-  ~CheckpointWriter();
-  CheckpointWriter(const CheckpointWriter&) = delete;
-  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   /// Calls write(folder), which puts the files into that empty folder, and makes them the latest checkpoint. The folder
   /// is named after `step`; committing a step again is fine. When this throws, the previous checkpoint is untouched,
@@ -57,7 +56,7 @@ class CheckpointWriter {
 
   std::filesystem::path run_;
   int keep_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 }  // namespace vkformer

@@ -38,19 +38,9 @@ void end(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkE
 
 }  // namespace
 
-Segments::Segments(VulkanContext& context) : context_(context) {
-  const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  vk_check(vkCreateFence(context_.device.handle(), &fence, nullptr, &fence_), "vkCreateFence");
-}
-
-Segments::~Segments() {
-  clear();
-  vkDestroyFence(context_.device.handle(), fence_, nullptr);
-}
-
 void Segments::clear() {
   if (!buffers_.empty())
-    vkFreeCommandBuffers(context_.device.handle(), context_.command_pool, static_cast<uint32_t>(buffers_.size()),
+    vkFreeCommandBuffers(context_.device.handle(), context_.command_pool.get(), static_cast<uint32_t>(buffers_.size()),
                          buffers_.data());
   buffers_.clear();
   submissions_.clear();
@@ -58,11 +48,7 @@ void Segments::clear() {
 
 double Segments::run() {
   const auto start = std::chrono::steady_clock::now();
-  for (VkCommandBuffer commands : buffers_)
-    context_.device.submit(commands, commands == buffers_.back() ? fence_ : VK_NULL_HANDLE);
-  const VkDevice device = context_.device.handle();
-  vk_check(vkWaitForFences(device, 1, &fence_, VK_TRUE, UINT64_MAX), "vkWaitForFences");
-  vk_check(vkResetFences(device, 1, &fence_), "vkResetFences");
+  context_.device.run(buffers_);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -70,6 +56,15 @@ void Segments::cut(std::span<const Command> commands, const Lookup& lookup, VkQu
   clear();
   for (const Command& command : commands)
     if (command.pipeline) command.pipeline->handle();  // throws before anything is written
+  try {
+    write_all(commands, lookup, queries);
+  } catch (...) {
+    clear();  // no part of a program runs
+    throw;
+  }
+}
+
+void Segments::write_all(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries) {
   const auto timestamp = [&](VkCommandBuffer target, size_t query) {
     if (queries)
       vkCmdWriteTimestamp2(target, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries, static_cast<uint32_t>(query));
@@ -162,7 +157,7 @@ bool Segments::learn_speed(std::span<const Command> commands, double seconds) {
 
 VkCommandBuffer Segments::begin() {
   const VkCommandBufferAllocateInfo allocation{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               .commandPool = context_.command_pool,
+                                               .commandPool = context_.command_pool.get(),
                                                .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                                .commandBufferCount = 1};
   VkCommandBuffer commands = nullptr;

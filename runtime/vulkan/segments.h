@@ -20,8 +20,8 @@ class Segments {
     std::function<std::string(const Command&)> label;
   };
 
-  explicit Segments(VulkanContext& context);
-  ~Segments();
+  explicit Segments(VulkanContext& context) : context_(context) {}
+  ~Segments() { clear(); }
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
@@ -44,6 +44,7 @@ class Segments {
   uint64_t command_buffers() const { return command_buffers_; }
 
  private:
+  void write_all(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries);
   VkCommandBuffer begin();
   void write(VkCommandBuffer target, const Command& command, const Lookup& lookup,
              const std::array<uint32_t, 3>& groups, const std::array<uint32_t, 3>& base);
@@ -52,7 +53,6 @@ class Segments {
   VulkanContext& context_;
   std::vector<VkCommandBuffer> buffers_;
   std::vector<size_t> submissions_;
-  VkFence fence_ = nullptr;
   double longest_ = 0;     ///< seconds of a segment, estimated when they were cut
   double cut_factor_ = 1;  ///< seconds for a unit of estimated cost, as guessed then
   double own_factor_ = 0;  ///< as measured; 0: not yet

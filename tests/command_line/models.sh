@@ -86,7 +86,7 @@ grep -q embd_pdrop rotary/checkpoint-000001/config.json && fail "--dropout set a
 # A plan is that of the type asked for.
 accept "$vkformer" train small.json --plan --json
 mv out plan.f32
-accept "$vkformer" train small.json --plan --json --dtype bf16
+accept "$vkformer" train small.json --plan --json --precision bf16
 cmp -s out plan.f32 && fail "--plan ignored --dtype"
 
 # All programs of generation are planned.

@@ -70,11 +70,11 @@ void TrainRun::train() {
     say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
   } else {
     const bool more = state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated());
-    if (more) {
+    if (more && flags_.last_evaluation) {
       report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
       metrics_.flush();
       prove();
-    } else if (!out_of_time()) {
+    } else if (!more && !out_of_time()) {
       say("complete at iteration {}; give --iterations to go on", state_.iteration);
     }
     average();
@@ -143,7 +143,7 @@ void TrainRun::diverge(const std::string& what) {
   // Whatever the learning rate: loss and gradient are those of the checkpoint's own weights.
   if (saved_ == state_.iteration && !proven_) saved_ = writer_.withdraw();
   const std::string range =
-      flags_.settings.scales_loss() ? ", or with --dtype bf16, which has the range of f32" : std::string();
+      flags_.settings.scales_loss() ? ", or with --precision bf16, which has the range of f32" : std::string();
   if (saved_)
     fail(
         "{} after iteration {}: the training has diverged; continue from the checkpoint of iteration {} with --resume "
@@ -213,16 +213,17 @@ void TrainRun::average() {
   if (!moving) load_parameters(trainer_.store(), parameters, folder);
   const std::string what =
       moving ? "moving average" : fmt::format("mean of the {} {} checkpoints", good_ ? "best" : "last", folders.size());
-  const Evaluation evaluation = evaluate(job_, backend_, trainer_, true, 0);
+  const Evaluation evaluation = evaluate(job_, backend_, trainer_, true, 0, flags_.common.quiet);
   show({{"average", what}}, fmt::format("the {}, {}", what, folder.string()), evaluation, true);
 }
 
 void TrainRun::report(double loss, bool whole_split) {
   // What is best is told by the same lines each time.
-  const Evaluation evaluation = evaluate(job_, backend_, trainer_, whole_split || best_, flags_.evaluation_batches);
+  const Evaluation evaluation =
+      evaluate(job_, backend_, trainer_, whole_split || best_, flags_.evaluation_batches, flags_.common.quiet);
   check_loss("validation loss", evaluation.loss);
+  if (best_) keep_if_best(evaluation.row);  // before the line that says the evaluation is done
   if (!evaluation.row.is_null()) metrics_.evaluation(state_.iteration, evaluation.row);
-  if (best_) keep_if_best(evaluation.row);
   show({{"iteration", state_.iteration}, {"loss", loss}},
        fmt::format("iteration {:>6}  loss {:.4f}", state_.iteration, loss), evaluation, whole_split);
 }

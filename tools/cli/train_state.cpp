@@ -65,6 +65,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
 
 /// The option that sets "learning_rate": "--learning-rate".
 std::string option_of(std::string name) {
+  if (name == "dtype") return "--precision";
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name;
 }

@@ -104,10 +104,10 @@ void add_bench(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_weight_dtype(
-      *command, flags->dtype,
-      "of the weights when generating, of the products' operands when training (default: f32; of a .gguf's "
-      "weights the file's own)");
+  add_weight_dtype(*command, flags->dtype,
+                   "type of the weights when generating, as generate --dtype; when training the precision, as train "
+                   "--precision (default: f32; of a .gguf's "
+                   "weights the file's own)");
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
