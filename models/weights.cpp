@@ -12,6 +12,7 @@
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/files/utf8.h"
+#include "runtime/half.h"
 
 namespace vkformer {
 namespace {
@@ -129,6 +130,17 @@ class Finder {
   std::set<const WeightTensor*> used_;
 };
 
+/// The bits of values as f16 or bf16. Throws Error where a finite one becomes infinite.
+void to_halves(FileDType dtype, const std::string& name, std::span<const float> values, std::vector<uint16_t>& halves) {
+  const DType type = dtype == FileDType::f16 ? DType::f16 : DType::bf16;
+  halves.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    halves[i] = to_half(type, values[i]);
+    check(!std::isfinite(values[i]) || std::isfinite(from_half(type, halves[i])),
+          "{} has the value {:g}, which {} can't hold; take bf16 or f32", name, values[i], name_of(type));
+  }
+}
+
 }  // namespace
 
 Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path)
@@ -220,22 +232,24 @@ DType Weights::stored_type(std::string_view parameter, bool turned) const {
   return tensor->type() == "F16" ? DType::f16 : tensor->type() == "BF16" ? DType::bf16 : DType::f32;
 }
 
-void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change) const {
+void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change,
+                   FileDType dtype) const {
   uint64_t done = 0;
   std::vector<TensorSource> tensors;
-  std::vector<float> values;  // of one tensor at a time
+  std::vector<float> values;     // of one tensor at a time
+  std::vector<uint16_t> halves;  // the same in 16 bits
   for (const Place& place : places_) {
     const auto dimensions = place.parameter.shape.dimensions();
-    tensors.push_back({.name = place.parameter.name,
-                       .dtype = FileDType::f32,
-                       .shape = {dimensions.begin(), dimensions.end()},
-                       .data = [&] {
-                         values = read(place);
-                         if (place.tensor) done += place.tensor->bytes();
-                         if (progress) progress(done);
-                         if (change) change(place.parameter, values);
-                         return std::as_bytes(std::span(values));
-                       }});
+    tensors.push_back(
+        {.name = place.parameter.name, .dtype = dtype, .shape = {dimensions.begin(), dimensions.end()}, .data = [&] {
+           values = read(place);
+           if (place.tensor) done += place.tensor->bytes();
+           if (progress) progress(done);
+           if (change) change(place.parameter, values);
+           if (dtype == FileDType::f32) return std::as_bytes(std::span(values));
+           to_halves(dtype, place.parameter.name, values, halves);
+           return std::as_bytes(std::span(halves));
+         }});
   }
   write_safetensors(path, std::move(tensors));
 }

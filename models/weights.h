@@ -2,6 +2,7 @@
 // Parameters from and to a model folder's files.
 
 #include "models/parameters.h"
+#include "runtime/files/safetensors.h"
 #include "runtime/files/weight_source.h"
 
 namespace vkformer {
@@ -16,7 +17,8 @@ class Weights {
   /// `path`: of a model, see open_weights(). A parameter may be stored under its name, one of
   /// its other_names, or without the part of its name up to the first dot (bare transformers leave that out). Throws
   /// Error that lists the first tensors that are missing, misshapen or of a type that can't be read, or tied ones of
-  /// which the files have copies that differ, and how many more there are. Those of an adapter are left out: see models/adapters/adapter_files.h.
+  /// which the files have copies that differ, and how many more there are. Those of an adapter are left out: see
+  /// models/adapters/adapter_files.h.
   Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path);
 
   const WeightSource& files() const { return *files_; }
@@ -33,8 +35,10 @@ class Weights {
   std::vector<float> read(std::string_view parameter) const;
   /// Called with the values of a parameter before they are written.
   using Change = std::function<void(const ParameterSpec& parameter, std::span<float> values)>;
-  /// Writes every parameter in float32 under its own name to one safetensors file; one tensor is in memory at a time.
-  void save(const std::filesystem::path& file, const LoadProgress& progress = {}, const Change& change = {}) const;
+  /// Writes every parameter under its own name to one safetensors file, in f32, f16 or bf16; one tensor is in memory at
+  /// a time. Throws Error for values that f16 does not reach.
+  void save(const std::filesystem::path& file, const LoadProgress& progress = {}, const Change& change = {},
+            FileDType dtype = FileDType::f32) const;
 
  private:
   struct Place {

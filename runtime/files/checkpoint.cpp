@@ -102,6 +102,12 @@ std::optional<fs::path> latest_checkpoint(const fs::path& run) {
   return run / name;
 }
 
+int64_t named_step(const fs::path& checkpoint) {
+  const auto name = parse_name(checkpoint.filename().string());
+  check(name.has_value(), "{} is not named as a checkpoint", printable(checkpoint.string()));
+  return name->step;
+}
+
 std::vector<fs::path> kept_checkpoints(const fs::path& run) {
   std::vector<fs::path> folders;
   const auto latest = latest_checkpoint(run);
@@ -130,7 +136,7 @@ CheckpointWriter::CheckpointWriter(fs::path run, int keep) : run_(std::move(run)
 
 std::optional<int64_t> CheckpointWriter::latest_step() const {
   const auto latest = latest_checkpoint(run_);
-  return latest ? std::optional(parse_name(latest->filename().string()).value().step) : std::nullopt;
+  return latest ? std::optional(named_step(*latest)) : std::nullopt;
 }
 
 void CheckpointWriter::remove_leftovers() const {

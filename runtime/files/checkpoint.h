@@ -21,6 +21,9 @@ namespace vkformer {
 /// name a checkpoint folder that exists.
 std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::path& run);
 
+/// The step that a checkpoint's folder is named after. Throws Error for another name.
+int64_t named_step(const std::filesystem::path& checkpoint);
+
 /// The complete checkpoints of a run up to the latest, newest first.
 std::vector<std::filesystem::path> kept_checkpoints(const std::filesystem::path& run);
 

@@ -22,8 +22,9 @@ struct VulkanContext {
   OwnedCommandPool command_pool;
   uint64_t allocated_bytes = 0;
   uint64_t allocations = 0;
-  /// Seconds that a unit of estimated cost took in programs so far; starts as a guess for the kind of device.
+  /// Seconds that a unit of estimated cost took in the longest run so far; starts as a guess for the kind of device.
   double seconds_per_estimate = 1;
+  double longest_run = 0;  ///< seconds; of runs whose speed was learned
   /// Whether matrix cores compute what they should, once that was tried.
   std::map<DType, bool> matrix_cores_right;
 

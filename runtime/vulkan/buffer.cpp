@@ -1,29 +1,11 @@
 #include "runtime/vulkan/buffer.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/vulkan/memory_types.h"
 
 namespace vkformer {
-
-namespace {
-
-/// Memory types that have all of one of the wishes, best wish first.
-std::vector<uint32_t> fitting_types(VkPhysicalDevice physical, uint32_t allowed,
-                                    std::span<const VkMemoryPropertyFlags> wishes) {
-  VkPhysicalDeviceMemoryProperties memory;
-  vkGetPhysicalDeviceMemoryProperties(physical, &memory);
-  std::vector<uint32_t> types;
-  for (VkMemoryPropertyFlags wish : wishes)
-    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i)
-      if ((allowed >> i & 1) && (memory.memoryTypes[i].propertyFlags & wish) == wish &&
-          std::find(types.begin(), types.end(), i) == types.end())
-        types.push_back(i);
-  return types;
-}
-
-}  // namespace
 
 Buffer::Buffer(Device& device, uint64_t bytes, Memory memory, const std::string& name) : device_(device), size_(bytes) {
   const VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -51,7 +33,9 @@ void Buffer::allocate(Memory memory) {
                                         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
   // The window onto a GPU's memory that the host sees may be full, while plain host memory is not.
-  for (uint32_t type : fitting_types(device_.physical(), needs.memoryTypeBits, wishes)) {
+  VkPhysicalDeviceMemoryProperties types;
+  vkGetPhysicalDeviceMemoryProperties(device_.physical(), &types);
+  for (uint32_t type : fitting_types(types, needs.memoryTypeBits, wishes)) {
     const VkMemoryAllocateInfo allocation{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                           .pNext = &flags,
                                           .allocationSize = needs.size,

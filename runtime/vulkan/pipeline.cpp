@@ -70,6 +70,7 @@ PipelineCache::~PipelineCache() {
 }
 
 void PipelineCache::save() const noexcept try {
+  if (std::filesystem::is_fifo(file_)) return;  // only a file may be replaced
   size_t size = 0;
   vk_check(vkGetPipelineCacheData(device_.handle(), cache_.get(), &size, nullptr), "vkGetPipelineCacheData");
   std::string data(size, '\0');

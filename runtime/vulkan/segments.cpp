@@ -74,10 +74,10 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
   VkCommandBuffer current = begin();
   if (queries) vkCmdResetQueryPool(current, queries, 0, static_cast<uint32_t>(commands.size() * 2));
   longest_ = 0;
-  cut_factor_ = context_.seconds_per_estimate;
+  cut_factor_ = own_factor_ > 0 ? own_factor_ : context_.seconds_per_estimate;
   for (size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
-    const double cost = context_.seconds_per_estimate * estimate(command, context_.device.facts().kind);
+    const double cost = cut_factor_ * estimate(command, context_.device.facts().kind);
     if (time > 0 && time + cost > budget) {
       end(current);
       current = begin();
@@ -145,8 +145,12 @@ bool Segments::learn_speed(std::span<const Command> commands, double seconds) {
   double estimated = 0;
   for (const Command& command : commands) estimated += estimate(command, context_.device.facts().kind);
   if (estimated <= 0) return false;
-  context_.seconds_per_estimate = seconds / estimated;
-  const double longest = longest_ * context_.seconds_per_estimate / cut_factor_;
+  own_factor_ = seconds / estimated;
+  if (seconds >= context_.longest_run) {
+    context_.longest_run = seconds;
+    context_.seconds_per_estimate = own_factor_;
+  }
+  const double longest = longest_ * own_factor_ / cut_factor_;
   const double budget = context_.options.segment_seconds;
   return longest > 4 * budget || (buffers_.size() > 1 && longest < budget / 4);
 }

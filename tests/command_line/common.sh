@@ -15,13 +15,14 @@ fail() {
   failures=$((failures + 1))
 }
 
-# refuse STATUS WORD COMMAND...: the command must end with STATUS and one line on stderr that contains WORD.
+# refuse STATUS WORD COMMAND...: the command must end with STATUS and one line on stderr that contains WORD, beside the
+# device's and those that tell the progress of a slow command.
 refuse() {
   local want=$1 word=$2 status=0
   shift 2
   "$@" >out 2>err </dev/null || status=$?
   local lines
-  lines=$(grep -vc '^device ' err)
+  lines=$(grep -vc '^device \|^\.\.\. ' err)
   if [[ $status != "$want" ]]; then
     fail "status $status instead of $want: $*: $(cat err)"
   elif [[ $lines != 1 ]] || ! grep -q -- "$word" err; then

@@ -13,6 +13,13 @@ head -n 2 text.txt | "$vkformer" encode tokens >out || fail "encode"
 accept "$vkformer" encode tokens -p "the fox" --json
 grep -q '"ids":\[.*"tokens":\["the","Ġ"' out || fail "encode --json: $(cat out)"
 refuse 1 "tokenizer.json" "$vkformer" encode "$fixtures/gpt2" -p "the"
+# And back.
+head -n 3 text.txt | "$vkformer" tokenize tokens | "$vkformer" detokenize tokens >out || fail "detokenize"
+head -n 3 text.txt | cmp -s - out || fail "tokens are another text than they were made of: $(cat out)"
+accept "$vkformer" decode tokens --ids 0 --special
+[[ $(cat out) == "<|endoftext|>" ]] || fail "decode --special: $(cat out)"
+refuse 1 "none with the id 270" "$vkformer" decode tokens --ids 3,270
+refuse 1 "is not a list of token ids" "$vkformer" decode tokens --ids 3,x
 # Token files give the same run as the text they were made of.
 refuse 2 "standard input" "$vkformer" encode tokens --out tokens.safetensors
 refuse 2 "such a name" "$vkformer" encode tokens text.txt --out tokens.bin

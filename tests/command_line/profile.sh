@@ -5,6 +5,11 @@ bench=("$vkformer" bench -m 1x32x2:16:16 --batch 1 --prompt 8 --tokens 4 --repet
 accept "${bench[@]}" --profile bench.json
 grep -q '^training: step' out || fail "bench prints no profile of a training step"
 grep -q '^\* timestamps cost' out || fail "a profile does not say what timestamps cost"
+for track in forward backward optimizer; do
+  grep -q "\"name\":\"training: step: $track\"" bench.json || fail "a trace has no track of $track"
+done
+grep -q '"name":"h.0.c_fc: matmul' bench.json || fail "slices of a trace don't name their layer"
+grep -q '"name":"optimizer: adamw' bench.json || fail "the optimizer has no slices"
 accept "${bench[@]}" --profile bench.html
 grep -q '"name":"decoding of a token"' bench.html || fail "the page has no decoding"
 

@@ -2,8 +2,30 @@
 # Flags, devices, memory. Sourced by tests/command_line.sh.
 
 # Usage.
-refuse 2 "subcommand" "$vkformer"
+refuse 2 "which verb? see 'vkformer --help'" "$vkformer"
 refuse 2 "nonsense" "$vkformer" nonsense
+# What was meant, and where help is.
+refuse 2 "did you mean train? see 'vkformer --help'" "$vkformer" trian
+refuse 2 "train has no option --lerning-rate; did you mean --learning-rate? see 'vkformer train --help'" \
+  "${train[@]}" --lerning-rate 1
+refuse 2 "did you mean --max-iters?" "${train[@]}" --max_iters=5
+refuse 2 "did you mean --pairs?" "$vkformer" train small.json --train-sets a b
+refuse 2 "has no option --zzz; see 'vkformer bench --help'" "$vkformer" bench --zzz 0.5
+refuse 2 '"text" is one word too much' "$vkformer" generate run -p some text
+refuse 2 "train --from $fixtures/gpt2" "$vkformer" train "$fixtures/gpt2" --data text.txt --out run
+accept "$vkformer" --help
+for heading in Train "Use a model" "Model files" "Texts and vocabularies" "Prove a device" Measure; do
+  grep -qx "$heading:" out || fail "no heading $heading in the list of verbs: $(cat out)"
+done
+grep -E '^  [a-z]' out | sed -E 's/^  ([a-z]+).*/\1/' | grep -v '^vkformer$' >verbs
+(($(wc -l <verbs) == 25)) || fail "$(wc -l <verbs) verbs in the help: $(cat verbs)"
+while read -r verb; do
+  "$vkformer" "$verb" --help >out 2>err </dev/null || fail "no help of $verb: $(cat err)"
+  grep -q "^Usage: vkformer $verb" out || fail "the help of $verb: $(cat out)"
+  (($(awk '{ print length }' out | sort -n | tail -n 1) <= 110)) || fail "the help of $verb has lines beyond 110 columns"
+done <verbs
+"$vkformer" train --help >out
+grep -q -- "--learning-rate X .*also --lr" out || fail "no alias in the help of train: $(cat out)"
 refuse 2 "CONFIG" "$vkformer" train --out run
 refuse 2 "--out" "$vkformer" train small.json --data text.txt
 refuse 2 "--batch" "${train[@]}" --out run --batch 0
@@ -35,5 +57,22 @@ refuse 1 "one allocation" "$vkformer" train wide.json --data text.txt --out run 
 refuse 2 "warmup" "${train[@]}" --out run --warmup -3
 refuse 2 "name=number" "$vkformer" bench --op scale --input 4 --attr factor=abc
 refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate nonsense
-refuse 1 "matmul" "$vkformer" bench --op matmul
+refuse 2 "matmul needs its inputs .*--input" "$vkformer" bench --op matmul
 refuse 1 "timestamps" "$vkformer" bench --op add --input 4 --input 4 --device reference
+refuse 1 "this t5 model does not" "$vkformer" bench -m "$fixtures/t5" -p 4 -n 1 -b 0
+refuse 1 "use a smaller batch" "$vkformer" train small.json --data text.txt --out run --batch 100000 --quiet
+refuse 2 "alpha 'nan'" "$vkformer" train small.json --plan --lora r=2,alpha=nan
+
+# Flags of numbers take numbers: walks the help, so that new flags are held to it, too.
+flags=0
+for verb in $("$vkformer" --help | sed -nE 's/^  ([a-z]+)  .*/\1/p'); do
+  for flag in $("$vkformer" "$verb" --help | sed -nE 's/^.*(--[a-z0-9-]+) (FLOAT|N:).*/\1/p'); do
+    for value in nan inf; do
+      "$vkformer" "$verb" "$flag" $value >out 2>err </dev/null
+      [[ $? == 2 ]] && grep -q -- "$flag: $value is no finite number" err || fail "$verb $flag $value: $(cat err)"
+    done
+    flags=$((flags + 1))
+  done
+done
+((flags >= 35)) || fail "only $flags flags of floats are in the help"
+for flag in -p -n -b; do refuse 2 "-- *$flag\|--" "$vkformer" bench -m 1x24x3:100:32 $flag -5; done

@@ -36,8 +36,9 @@ std::vector<Asked> asked_questions(const AnswerFlags& flags) {
   if (!flags.context_file.empty())
     context = checked_text(std::string(MappedFile(flags.context_file).text()), flags.context_file);
   if (flags.context) context = checked_text(*flags.context, "the text of -c");
-  const std::vector<std::string> lines =
-      flags.question ? std::vector{checked_text(*flags.question, "the question")} : read_lines("-");
+  const std::vector<std::string> lines = flags.question && *flags.question != "-"
+                                             ? std::vector{checked_text(*flags.question, "the question")}
+                                             : read_lines("-");
   std::vector<Asked> asked;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string place = fmt::format("line {}", i + 1);

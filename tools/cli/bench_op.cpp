@@ -50,6 +50,9 @@ CaseInput parse_input(const std::string& text) {
 void bench_op(const BenchFlags& flags) {
   const Op* op = find_op(flags.op);
   if (!op) throw UsageError(fmt::format("there is no op '{}'; `vkformer ops` lists them", flags.op));
+  if (flags.inputs.empty())
+    throw UsageError(
+        fmt::format("--op {} needs its inputs in their order, each as --input SHAPE, like 1024x1024", flags.op));
   std::deque<std::string> names;  // attribute names must outlive the graph
   std::vector<std::pair<std::string_view, double>> entries;
   Case c;

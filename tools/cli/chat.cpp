@@ -11,6 +11,7 @@
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
+#include "tools/cli/text_argument.h"
 
 namespace vkformer {
 
@@ -104,8 +105,8 @@ void chat(const ChatFlags& flags) {
   talk.history().set_system(flags.system);
   const Interruption interruption;
   bool shown = false;
-  if (flags.given.contains("--prompt")) {
-    talk.history().add_question(flags.prompt);
+  if (flags.given.contains("--prompt") || !flags.file.empty()) {
+    talk.history().add_question(text_argument(flags.prompt, flags.file));
     print_answer(talk, tokenizer, prompts, flags, shown);
     return report_profile(*backend, flags.common, generator);
   }

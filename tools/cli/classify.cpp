@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "models/classification/classifier.h"
-#include "models/data/lines.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
 #include "models/model_files.h"
@@ -14,6 +13,7 @@
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/text_argument.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -38,7 +38,7 @@ void classify(const TextsFlags& flags) {
         flags.model, model.family);
   const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 2);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
-  const std::vector<std::string> lines = flags.text ? std::vector{*flags.text} : read_lines("-");
+  const std::vector<std::string> lines = lines_argument(flags.text);
   const int64_t most = model.context > 0 ? model.context : usual_positions;
   TokenTexts texts;
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -1,8 +1,15 @@
 #include "tools/cli/command_line.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <sstream>
 
+#include "runtime/check.h"
+#include "runtime/files/utf8.h"
+#include "tools/cli/help_text.h"
 #include "tools/cli/output.h"
+#include "tools/cli/suggestions.h"
 #include "tools/cli/verbs.h"
 
 namespace vkformer {
@@ -43,10 +50,6 @@ void add_tuning_flag(CLI::App& command, CommonFlags& flags) {
       ->type_name("FILE");
 }
 
-void add_dtype(CLI::App& command, std::string& dtype, const char* help) {
-  command.add_option("--dtype", dtype, help)->check(CLI::IsMember({"f32", "f16", "bf16"}))->capture_default_str();
-}
-
 std::vector<std::string> weight_types() {
   std::vector<std::string> names;
   for (size_t i = 0; i < dtype_count; ++i)
@@ -72,29 +75,142 @@ void add_tune_flags(CLI::App& command, CommonFlags& flags) {
                    "first measure kernels for nodes that were never measured here, and keep that");
 }
 
+CLI::Validator finite_number() {
+  return {[](std::string& text) {
+            const bool finite = std::isfinite(std::strtod(text.c_str(), nullptr));
+            return finite ? std::string() : fmt::format("{} is no finite number", text);
+          },
+          ""};
+}
+
+namespace {
+
+void refuse_infinities(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_type_name().starts_with("FLOAT"))
+      option->transform(finite_number());  // before other checks, whose words for it are worse
+  for (CLI::App* verb : app.get_subcommands(std::function<bool(CLI::App*)>())) refuse_infinities(*verb);
+}
+
+}  // namespace
+
 void remember_given(CLI::App& command, std::set<std::string>& given) {
   for (const CLI::Option* option : command.get_options())
     if (option->count() > 0) given.insert(option->get_name());
 }
 
+namespace {
+
+constexpr const char* examples =
+    R"(vkformer VERB --help tells what a verb takes. MODEL is a Hugging Face folder, a .gguf, or what train wrote:
+  vkformer chat MODEL
+  vkformer generate MODEL -p "Once upon a time"
+  vkformer train models/configs/tiny-gpt.json --data FILE --out RUN)";
+
+using Filter = std::function<bool(const CLI::App*)>;
+
+struct Job {
+  const char* heading;
+  std::vector<const char*> verbs;
+};
+
+/// What verbs are for, in the order in which they are shown.
+void put_verbs_below_jobs(CLI::App& app) {
+  const Job jobs[] = {
+      {"Train", {"train"}},
+      {"Use a model", {"generate", "chat", "translate", "classify", "fill", "tag", "answer", "attention"}},
+      {"Model files", {"info", "convert", "logits"}},
+      {"Texts and vocabularies", {"tokens", "encode", "decode", "data", "score"}},
+      {"Prove a device", {"devices", "ops", "conform", "verify"}},
+      {"Measure", {"bench", "tune", "pipelines", "profile"}}};
+  for (const auto& [heading, verbs] : jobs)
+    for (const char* verb : verbs) app.get_subcommand(verb)->group(heading);
+}
+
+/// The verb that the command line has got to: "data numbers" is one of "data".
+const CLI::App* parsed_verb(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? &app : parsed_verb(*parsed.back());
+}
+
+/// "vkformer data numbers"
+std::string command_of(const CLI::App& verb) {
+  return verb.get_parent() == nullptr ? verb.get_name() : command_of(*verb.get_parent()) + " " + verb.get_name();
+}
+
+std::string see_help(const CLI::App& verb) { return fmt::format("see '{} --help'", command_of(verb)); }
+
+/// "; did you mean 'train'?"
+std::string did_you_mean(const std::string& name) {
+  return name.empty() ? ";" : fmt::format("; did you mean {}?", name);
+}
+
+std::string about_unknown_verb(const CLI::App& app, const std::string& given) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands(Filter())) {
+    names.push_back(verb->get_name());
+    for (const std::string& alias : verb->get_aliases()) names.push_back(alias);
+  }
+  return fmt::format("there is no verb {}{} {}", in_quotes(given, 60), did_you_mean(nearest_name(given, names)),
+                     see_help(app));
+}
+
+/// For an option that the verb does not have, and for a word too much.
+std::string about_unknown(const CLI::App& verb, const std::string& given) {
+  if (!given.starts_with('-'))
+    return fmt::format("{} is one word too much (quotes hold a text together); {}", in_quotes(given, 60),
+                       see_help(verb));
+  const std::string name = given.substr(0, given.find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+  std::string meant = name_of_foreign_option(name);
+  if (std::ranges::find(names, meant) == names.end()) {
+    std::string dashes = name;
+    std::ranges::replace(dashes, '_', '-');
+    meant = nearest_name(dashes, names);
+  }
+  return fmt::format("{} has no option {}{} {}", verb.get_name(), printable(name, 60), did_you_mean(meant),
+                     see_help(verb));
+}
+
+std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
+  if (verb.get_parent() == nullptr) return fmt::format("which verb? {}", see_help(verb));
+  const std::vector<std::string> unknown = verb.remaining();
+  const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with("-"); });
+  if (option != unknown.end()) return about_unknown(verb, *option);
+  if (!unknown.empty()) return about_unknown(verb, unknown.front());
+  return fmt::format("{}; {}", error.what(), see_help(verb));
+}
+
+}  // namespace
+
 void run_command_line(int argc, char** argv) {
-  CLI::App app{"vkformer: Transformers on any Vulkan device, from recorded command buffers"};
+  CLI::App app{"Transformers on any Vulkan device: inference, training and proof", "vkformer"};
+  app.formatter(std::make_shared<HelpText>());
   app.set_version_flag("--version", "vkformer " VKFORMER_VERSION);
   app.require_subcommand(1);
+  app.footer(examples);
   add_model_verbs(app);
   add_data_verbs(app);
   add_device_verbs(app);
-  const auto verbs = app.get_subcommands(nullptr);
+  refuse_infinities(app);
+  put_verbs_below_jobs(app);
+  put_common_below(app);
+  const auto verbs = app.get_subcommands([](CLI::App*) { return true; });
+  for (CLI::App* verb : verbs) put_common_below(*verb);
   if (argc > 1 && argv[1][0] != '-' &&
-      std::none_of(verbs.begin(), verbs.end(), [&](const CLI::App* verb) { return verb->check_name(argv[1]); }))
-    throw UsageError(fmt::format("there is no verb '{}'; see 'vkformer --help'", argv[1]));
+      std::ranges::none_of(verbs, [&](CLI::App* verb) { return verb->check_name(argv[1]); }))
+    throw UsageError(about_unknown_verb(app, argv[1]));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw UsageError(fmt::format("{}; see 'vkformer --help'", error.what()));
+    if (error.get_exit_code() != 0) throw UsageError(what_is_wrong(*parsed_verb(app), error));
     std::ostringstream text;  // --help, --version
     app.exit(error, text, text);
     print("{}", text.str());
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}; {}", error.what(), see_help(*parsed_verb(app))));
   }
 }
 

@@ -24,7 +24,8 @@ struct CommonFlags {
   bool quiet = false;
   /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
   std::string tuning = "none";
-  bool tune = false;  ///< measure what is missing there before the first run
+  bool tune = false;            ///< measure what is missing there before the first run
+  bool watch_compiling = true;  ///< unless quiet: say how far a driver is that compiles for long
 };
 
 /// Where the device's driver is faster with wider vectors, and the environment does not say how wide they shall be,
@@ -57,9 +58,9 @@ struct TrainFlags {
   double mask_share = 0.15;     ///< of the words, which are masked
   int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
-  std::string dtype = "f32";
-  std::string lora;     ///< see lora_flag(); empty: all parameters are trained
-  std::string weights;  ///< type of frozen ones; empty: --dtype's or that of the files
+  std::string dtype = "f32";    ///< --precision
+  std::string lora;             ///< see lora_flag(); empty: all parameters are trained
+  std::string weights;          ///< type of frozen ones; empty: --precision's or that of the files
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
@@ -71,6 +72,7 @@ struct TrainFlags {
   int64_t average = 1;         ///< last checkpoints whose mean is made at the end
   int64_t average_best = 0;    ///< best evaluations whose models' mean is made instead; 0: none
   bool bytes = false, resume = false, plan = false;
+  bool last_evaluation = true;  ///< of the whole split, when the run is complete
   /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.
   std::set<std::string> given;
 
@@ -81,6 +83,7 @@ struct TrainFlags {
 struct GenerateFlags {
   CommonFlags common;
   std::string model, prompt;
+  std::string file;     ///< whose text is the prompt; empty: it is `prompt` itself
   std::string adapter;  ///< folder; empty: none
   std::string dtype = "f32";
   int64_t tokens = 200;
@@ -141,7 +144,7 @@ struct AttentionFlags {
 
 struct ConvertFlags {
   std::string model, out;
-  std::string weights;  ///< of a GGUF file; empty: f32
+  std::string dtype;    ///< f32, f16 or bf16, of a GGUF file a mixture; empty: f32
   std::string adapter;  ///< folder of the adapter to be merged; empty: none
   bool quiet = false;
 };
@@ -160,6 +163,14 @@ struct TokensFlags {
   double coverage = 1;
   bool lowercase = false;
   bool quiet = false;
+};
+
+struct DecodeFlags {
+  std::string model;
+  std::string file = "-";          ///< of lines of ids; "-": standard input
+  std::optional<std::string> ids;  ///< instead of a file
+  bool special = false;            ///< special tokens are shown, too
+  bool json = false;
 };
 
 struct EncodeFlags {
@@ -248,7 +259,7 @@ struct ScoreFlags {
 };
 
 void train(TrainFlags flags);
-void generate(const GenerateFlags& flags);
+void generate(GenerateFlags flags);
 void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
@@ -265,6 +276,7 @@ void convert(const ConvertFlags& flags);
 void write_numbers(const NumbersFlags& flags);
 void tokens(const TokensFlags& flags);
 void encode(const EncodeFlags& flags);
+void decode(const DecodeFlags& flags);
 void conform(const ConformFlags& flags);
 /// Prints what differs between two of its reports: verdicts, errors, times, limits of the device. Throws Error when a
 /// check failed in the second alone.

@@ -1,5 +1,6 @@
 // `vkformer conform`: prove a device right, op by op.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
@@ -7,10 +8,12 @@
 #include "runtime/conform/conform.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/facts_file.h"
+#include "runtime/op.h"
 #include "runtime/pipeline_log.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
 #include "tools/cli/page.h"
+#include "tools/cli/progress.h"
 
 namespace vkformer {
 
@@ -40,9 +43,16 @@ void write_kit(Backend& backend, const ConformFlags& flags) {
   std::filesystem::create_directories(folder);
   ConformOptions options = flags.options;
   options.all |= !flags.as_gpu && !backend.facts().is_cpu();
-  const ConformResult result = write_bug_kit(backend, options, folder);
-  write_file_atomically(folder / "main.cpp", embedded_page("main"));
-  write_file_atomically(folder / "CMakeLists.txt", embedded_page("CMakeLists"));
+  ConformResult result;
+  try {
+    result = write_bug_kit(backend, options, folder);
+    write_file_atomically(folder / "main.cpp", embedded_page("main"));
+    write_file_atomically(folder / "CMakeLists.txt", embedded_page("CMakeLists"));
+  } catch (...) {
+    std::error_code ignored;  // the first error is the one to tell
+    std::filesystem::remove_all(folder, ignored);
+    throw;
+  }
   print("{} {} {}  {:.2f}{}{}\nin {}: cmake -S . -B build && cmake --build build && build/run_case\n",
         word_for(result.verdict), result.op, result.what, result.worst, result.detail.empty() ? "" : "  ",
         result.detail, flags.kit);
@@ -51,7 +61,9 @@ void write_kit(Backend& backend, const ConformFlags& flags) {
 }  // namespace
 
 void conform(const ConformFlags& flags) {
-  auto backend = open_backend(flags.common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
+  CommonFlags common = flags.common;
+  common.watch_compiling = false;  // the table comes row by row, and the bar says how far it is
+  auto backend = open_backend(common, {.segment_seconds = flags.segment_seconds, .as_gpu = flags.as_gpu});
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
   if (!flags.kit.empty()) return write_kit(*backend, flags);
   std::map<std::string, OpTotal> totals;
@@ -60,7 +72,27 @@ void conform(const ConformFlags& flags) {
   ConformOptions options = flags.options;
   // A GPU's owner proves whatever the tuner may choose there; tools/check proves software drivers' two kinds apart.
   options.all |= !flags.as_gpu && !backend->facts().is_cpu();
+  const bool table = !flags.common.json;
+  bool headed = false;
+  const auto print_total = [&](const std::string& name, const OpTotal& total) {
+    if (!table) return;
+    if (!std::exchange(headed, true))
+      print("{:<28} {:>6} {:>6} {:>14} {:>22}\n", "op", "OK", "FAIL", "not supported", "worst / tolerance");
+    print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", name, total.ok, total.failed, total.not_supported, total.worst);
+    check_output();
+  };
+  // Ops end one after the other; those that this device has no kernels for may be told of earlier.
+  std::string current;
+  Progress bar(std::ssize(all_ops()), flags.common.quiet);
+  int64_t done = 0;
   conform(*backend, options, [&](const ConformResult& result) {
+    if (result.verdict != ConformResult::Verdict::not_supported && result.op != current) {
+      bar.clear();
+      if (!current.empty()) print_total(current, totals.at(current));
+      current = result.op;
+      done = std::ranges::find(all_ops(), result.op, &Op::name) - all_ops().begin();
+    }
+    if (flags.options.op.empty()) bar.show(done + 1, "ops, " + result.op);
     for (OpTotal* total : {&totals[result.op], &all}) {
       total->worst = std::max(total->worst, result.worst);
       ++(result.verdict == ConformResult::Verdict::ok       ? total->ok
@@ -105,10 +137,10 @@ void conform(const ConformFlags& flags) {
     write_file_atomically(flags.report, page ? page_with("conform", report) : report.dump(1) + "\n");
   }
   if (!flags.common.json) {
-    print("{:<28} {:>6} {:>6} {:>14} {:>22}\n", "op", "OK", "FAIL", "not supported", "worst / tolerance");
+    if (!current.empty()) print_total(current, totals.at(current));
     for (const auto& [op, total] : totals)
-      print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", op, total.ok, total.failed, total.not_supported, total.worst);
-    print("{:<28} {:>6} {:>6} {:>14} {:>22.2f}\n", "total", all.ok, all.failed, all.not_supported, all.worst);
+      if (total.ok + total.failed == 0) print_total(op, total);
+    print_total("total", all);
     print("\n{}", pipeline_table());
   }
   check(all.failed == 0, "{} of {} checks failed on {}", all.failed, all.ok + all.failed + all.not_supported,

@@ -1,4 +1,4 @@
-// `vkformer convert`: a model folder of any shape, or a GGUF file, as a folder with f32 weights and today's keys, as
+// `vkformer convert`: a model folder of any shape, or a GGUF file, as a folder with today's keys, as
 // transformers loads it; or as a GGUF file with weights of any type.
 
 #include <fmt/ranges.h>
@@ -12,6 +12,7 @@
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 
@@ -20,6 +21,12 @@ namespace vkformer {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct FolderType {
+  std::string_view name;
+  FileDType dtype;
+};
+constexpr FolderType folder_types[] = {{"f32", FileDType::f32}, {"f16", FileDType::f16}, {"bf16", FileDType::bf16}};
 
 /// What goes along as it is: settings of generation, and the files of tokenizers.
 constexpr const char* companions[] = {"generation_config.json",
@@ -37,6 +44,8 @@ constexpr const char* companions[] = {"generation_config.json",
                                       "source.spm",
                                       "target.spm"};
 
+constexpr const char* nothing_written = "nothing was written";
+
 /// The files of a folder that a GGUF file stands for.
 void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
   if (has_model_json(gguf, "tokenizer.json"))
@@ -50,14 +59,14 @@ void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
 }
 
 void write_folder(const ConvertFlags& flags, const fs::path& given, const Model& model, const Weights& weights,
-                  const Weights::Change& change) {
+                  FileDType dtype, const Weights::Change& change) {
   const fs::path out = flags.out;
   const bool existed = fs::exists(out);
   check(!existed || (fs::is_directory(out) && fs::is_empty(out)), "'{}' is not an empty folder; give a new one",
         out.string());
   fs::create_directories(out);
   try {
-    save_weights(weights, out / "model.safetensors", flags.quiet, change);
+    save_weights(weights, out / "model.safetensors", flags.quiet, change, dtype);
     if (is_gguf(given)) {
       write_gguf_companions(given, out);
     } else {
@@ -73,31 +82,49 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
   }
 }
 
+/// One line, of what was written.
+void report(const ConvertFlags& flags, const Model& model, const std::string& dtype, const fs::path& file) {
+  if (flags.quiet) return;
+  print("{}: {}, {} parameters, {}, {:.1f} MB\n", flags.out, model.family, model.parameter_count(), dtype,
+        static_cast<double>(fs::file_size(file)) / 1e6);
+}
+
 }  // namespace
 
 void convert(const ConvertFlags& flags) {
   const fs::path given = resolve_model_folder(flags.model);
   const bool to_gguf = is_gguf(flags.out);
-  if (!flags.weights.empty() && !to_gguf) throw UsageError("--weights is about GGUF files; give a new one, NAME.gguf");
+  const std::string dtype = flags.dtype.empty() ? "f32" : flags.dtype;
+  const auto* type = std::ranges::find(folder_types, dtype, &FolderType::name);
+  if (!to_gguf && type == std::end(folder_types))
+    throw UsageError(fmt::format("--dtype {}: a folder has f32, f16 or bf16; give a new NAME.gguf for others", dtype));
   const Model model = load_model(given);
   const Weights weights(model.parameters, given);
+  catch_end_signals();
   if (!to_gguf) {
     const auto adapter = open_adapter(flags.adapter);
     Model adapted = model;
     if (adapter) adapter->adapt(adapted);
-    return write_folder(flags, given, model, weights, [&](const ParameterSpec& parameter, std::span<float> values) {
-      if (adapter) adapter->merge(adapted, parameter, values);
-    });
+    write_folder(flags, given, model, weights, type->dtype,
+                 [&](const ParameterSpec& parameter, std::span<float> values) {
+                   check_no_end_asked(nothing_written);
+                   if (adapter) adapter->merge(adapted, parameter, values);
+                 });
+    return report(flags, model, dtype, fs::path(flags.out) / "model.safetensors");
   }
   if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");
   check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
-  const Mixture mixture(flags.weights.empty() ? "f32" : flags.weights);
+  const Mixture mixture(dtype);
   std::vector<std::string> dropped;
   with_weights_bar(weights, flags.quiet, [&](const LoadProgress& progress) {
-    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, progress);
+    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
+      check_no_end_asked(nothing_written);
+      progress(done);
+    });
   });
   if (!dropped.empty() && !flags.quiet)
     say("left out, for GGUF files have no place for them: {}", fmt::join(dropped, ", "));
+  report(flags, model, dtype, flags.out);
 }
 
 }  // namespace vkformer

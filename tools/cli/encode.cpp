@@ -1,4 +1,4 @@
-// `vkformer encode`: texts as a tokenizer's ids.
+// `vkformer encode` and `decode`: texts as a tokenizer's ids, and back.
 
 #include <fmt/ranges.h>
 
@@ -10,6 +10,8 @@
 #include "runtime/files/mapped_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
+#include "tools/cli/prompt_text.h"
+#include "tools/cli/token_ids.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -29,16 +31,39 @@ void write_token_file(const EncodeFlags& flags, const TokenizerFiles& files, con
 }  // namespace
 
 void encode(const EncodeFlags& flags) {
-  const auto files = TokenizerFiles::load(resolve_tokenizer_folder(flags.model));
-  const Tokenizer tokenizer = files.tokenizer();
-  if (!flags.out.empty()) return write_token_file(flags, files, tokenizer);
-  for (const std::string& line : flags.text ? std::vector{*flags.text} : read_lines(flags.file)) {
-    const Encoding encoding = tokenizer.encode(line, flags.special);
+  const std::filesystem::path folder = resolve_tokenizer_folder(flags.model);
+  if (!flags.out.empty()) {
+    const auto files = TokenizerFiles::load(folder);
+    return write_token_file(flags, files, files.tokenizer());
+  }
+  const PromptText tokenizer(folder);
+  for (const std::string& line : flags.text&&* flags.text != "-" ? std::vector{*flags.text} : read_lines(flags.file)) {
+    const Encoding encoding = tokenizer.encode_line(line, flags.special);
     if (flags.json)
       vkformer::print("{}\n",
                       nlohmann::json{{"text", line}, {"ids", encoding.ids}, {"tokens", encoding.tokens}}.dump());
     else
       vkformer::print("{}\n", fmt::join(encoding.ids, " "));
+    check_written();
+  }
+}
+
+void decode(const DecodeFlags& flags) {
+  const PromptText tokenizer(resolve_tokenizer_folder(flags.model));
+  const std::vector<std::string> lines = flags.ids ? std::vector{*flags.ids} : read_lines(flags.file);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::vector<int32_t> ids =
+        parse_ids(lines[i], flags.ids ? "--ids" : fmt::format("{}:{}:", name_of_lines(flags.file), i + 1));
+    for (const int32_t id : ids)
+      check(id < tokenizer.size(), "the tokenizer has {} tokens and none with the id {}", tokenizer.size(), id);
+    const std::string text = flags.special ? tokenizer.decode_all(ids) : tokenizer.decode(ids);
+    if (flags.json) {
+      std::vector<std::string> tokens;
+      for (const int32_t id : ids) tokens.push_back(tokenizer.piece(id));
+      vkformer::print("{}\n", nlohmann::json{{"ids", ids}, {"tokens", tokens}, {"text", text}}.dump());
+    } else {
+      vkformer::print("{}\n", text);
+    }
   }
   check_output();
 }

@@ -4,14 +4,22 @@
 #include <cmath>
 #include <numbers>
 
+#include "tools/cli/progress.h"
+
 namespace vkformer {
 
-Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, bool whole_split, int64_t batches) {
+Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, bool whole_split, int64_t batches,
+                    bool quiet) {
   Evaluation evaluation;
   const int64_t all = job.data->validation_batches(), used = whole_split ? all : std::min(all, batches);
   if (used > 0) {
     MeanLoss loss;
-    for (int64_t i = 0; i < used; ++i) loss.add(trainer.evaluate(job.data->validation_batch(i, used).view()));
+    Progress bar(used, quiet, 1);
+    for (int64_t i = 0; i < used; ++i) {
+      loss.add(trainer.evaluate(job.data->validation_batch(i, used).view()));
+      bar.show(i + 1, "batches of validation");
+    }
+    bar.clear();
     evaluation.loss = loss.value();
     if (!std::isfinite(evaluation.loss)) return evaluation;
     evaluation.row["validation_loss"] = evaluation.loss;

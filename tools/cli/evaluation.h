@@ -14,7 +14,9 @@ struct Evaluation {
   std::string text;   ///< further lines
 };
 
-/// Of the trainer's parameters as they are now; on the whole validation split or on `batches` batches of it.
-Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, bool whole_split, int64_t batches);
+/// Of the trainer's parameters as they are now; on the whole validation split or on `batches` batches of it, with
+/// progress unless `quiet`.
+Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, bool whole_split, int64_t batches,
+                    bool quiet);
 
 }  // namespace vkformer

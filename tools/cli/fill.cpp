@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/data/lines.h"
 #include "models/families/registry.h"
 #include "models/filling/masked_words.h"
 #include "models/text/tokenizer.h"
@@ -13,6 +12,7 @@
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/text_argument.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -89,7 +89,7 @@ void fill(const FillFlags& flags) {
   const TokenizerFiles files = TokenizerFiles::load(folder);
   const Tokenizer tokenizer = files.tokenizer();
   const int32_t mask = mask_id(tokenizer, files.name());
-  const std::vector<std::string> lines = flags.text ? std::vector{*flags.text} : read_lines("-");
+  const std::vector<std::string> lines = lines_argument(flags.text);
   const TokenTexts texts = encode_to_fill(lines, tokenizer, mask, model);
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
   const Weights weights(model.parameters, folder);

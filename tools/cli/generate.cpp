@@ -11,11 +11,13 @@
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/prompt_text.h"
+#include "tools/cli/text_argument.h"
 #include "tools/cli/tune.h"
 
 namespace vkformer {
 
-void generate(const GenerateFlags& flags) {
+void generate(GenerateFlags flags) {
+  flags.prompt = text_argument(flags.prompt, flags.file);
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
@@ -58,6 +60,7 @@ void generate(const GenerateFlags& flags) {
     const auto history = search->ids(0);
     return history.last(std::min(static_cast<size_t>(most), history.size()));
   };
+  std::string note;
   std::vector<float> logits = generator.prefill(recent(generator.capacity()));
   while (true) {
     search->advance(logits, generator.choices());
@@ -66,9 +69,14 @@ void generate(const GenerateFlags& flags) {
     const bool written = history.size() == prompt.size() + static_cast<size_t>(generated);
     if (written && !config.ends(history.back())) emit(continuation(history.back()));
     if (search->done()) break;
-    logits = generator.position() < generator.capacity()
-                 ? generator.decode(history.back())
-                 : generator.prefill(recent(std::max<int64_t>(1, generator.capacity() / 2)));
+    if (generator.position() < generator.capacity()) {
+      logits = generator.decode(history.back());
+      continue;
+    }
+    if (note.empty())
+      note =
+          fmt::format("; from token {} on with the last half of the {} positions", generated + 1, generator.capacity());
+    logits = generator.prefill(recent(std::max<int64_t>(1, generator.capacity() / 2)));
   }
   emit(continuation({}));
   const double rest = now() - start - first_token;
@@ -83,8 +91,8 @@ void generate(const GenerateFlags& flags) {
   else
     print("\n");
   if (!flags.common.quiet)
-    say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{})", first_token * 1e3, speed, generated,
-        config.do_sample ? fmt::format(", seed {}", config.seed) : "");
+    say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{}){}", first_token * 1e3, speed, generated,
+        config.do_sample ? fmt::format(", seed {}", config.seed) : "", note);
   report_profile(*backend, flags.common, generator);
 }
 

@@ -98,12 +98,12 @@ GenerationSource source_of(const std::filesystem::path& folder, const GenerateFl
 
 GenerationSettings generation_settings(const GenerateFlags& flags, const std::filesystem::path& folder,
                                        const Model& model, const PromptText* tokenizer) {
-  const bool decoder_text = tokenizer && !model.has_encoder();
-  const GenerationSource source = source_of(folder, flags, decoder_text, tokenizer);
+  const bool decoder = !model.has_encoder();
+  const GenerationSource source = source_of(folder, flags, decoder, tokenizer);
   GenerationSettings settings{with_flags(parse_generation_config(source.json, source.silent), flags),
                               taken_from(source, flags)};
   settings.config.seed = flags.seed >= 0 ? static_cast<uint32_t>(flags.seed) : std::random_device{}();
-  if (decoder_text)
+  if (decoder && tokenizer)
     for (int64_t id = tokenizer->size(); id < model.vocabulary; ++id)
       settings.config.suppress_tokens.push_back(static_cast<int32_t>(id));
   return settings;

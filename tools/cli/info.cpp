@@ -148,7 +148,7 @@ void print_memory(const char* what, const std::string& how, const ordered_json& 
   if (memory.contains("impossible"))
     return print_row(what, fmt::format("{}: impossible: {}", how, memory["impossible"].get<std::string>()));
   print_row(what, fmt::format("{}: {}", how, size_text(memory["total_bytes"])));
-  for (const auto& [row, bytes] : memory["rows"].items()) print("{:11} {:<42} {:>12}\n", "", row, size_text(bytes));
+  for (const auto& [row, bytes] : memory["rows"].items()) print("{:11} {:<48} {:>12}\n", "", row, size_text(bytes));
 }
 
 void print_report(const ordered_json& out, const InfoFlags& flags) {

@@ -35,7 +35,4 @@ class Metrics {
   RunRecord record_;
 };
 
-/// A chart of both curves, training smoothed, as an SVG document.
-std::string loss_curve_svg(const Curve& training, const Curve& validation);
-
 }  // namespace vkformer

@@ -108,9 +108,9 @@ std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const We
   return store;
 }
 
-void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet,
-                  const Weights::Change& change) {
-  with_weights_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress, change); });
+void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet, const Weights::Change& change,
+                  FileDType dtype) {
+  with_weights_bar(weights, quiet, [&](const LoadProgress& progress) { weights.save(file, progress, change, dtype); });
 }
 
 std::string skipped_line(const std::vector<std::string>& extra) {

@@ -43,7 +43,7 @@ std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const We
 void with_weights_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work);
 /// The same for Weights::save().
 void save_weights(const Weights& weights, const std::filesystem::path& file, bool quiet,
-                  const Weights::Change& change = {});
+                  const Weights::Change& change = {}, FileDType dtype = FileDType::f32);
 /// "skipped 2 tensors the model does not use: a, b"; "" when there are none.
 std::string skipped_line(const std::vector<std::string>& extra);
 

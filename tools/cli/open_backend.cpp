@@ -2,6 +2,7 @@
 
 #include "runtime/files/facts_file.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/compile_watch.h"
 #include "tools/cli/output.h"
 #include "tools/cli/tune.h"
 
@@ -26,7 +27,10 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
   if (!flags.facts.empty()) options.limits = load_facts(flags.facts);
   if (!flags.profile.empty()) options.profile = options.profile_details = true;
   auto backend = open_device(flags.device, std::move(options));
-  if (!flags.quiet) say("{}", backend->describe());
+  if (!flags.quiet) {
+    say("{}", backend->describe());
+    if (flags.watch_compiling) static const CompileWatch watch;  // to the end of the command
+  }
   use_tuning(*backend, flags, tuning_written || flags.tune);
   return backend;
 }

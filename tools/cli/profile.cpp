@@ -47,19 +47,49 @@ std::string text_of(const nlohmann::json& program, const Program& made, const st
   return text;
 }
 
-/// One row, of its last run.
-void add_events(nlohmann::json& events, size_t row, const std::string& title, const Program& program) {
-  events.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", row}, {"args", {{"name", title}}}});
-  for (const Timing& t : program.timings())
-    events.push_back(
-        {{"name", t.kernel},
-         {"cat", t.op},
-         {"ph", "X"},
-         {"pid", 1},
-         {"tid", row},
-         {"ts", t.start * 1e6},
-         {"dur", t.seconds * 1e6},
-         {"args", {{"scope", t.scope}, {"candidate", t.candidate}, {"flops", t.cost.flops}, {"bytes", t.cost.bytes}}}});
+enum Phase { forward, backward, optimizer, phases };
+constexpr const char* phase_names[phases] = {"forward", "backward", "optimizer"};
+
+/// Gradients begin with the loss's and end with the optimizer; what is computed again between them belongs to them.
+std::vector<Phase> phases_of(const std::vector<Timing>& timings) {
+  std::vector<Phase> found;
+  Phase phase = forward;
+  for (const Timing& t : timings) {
+    if (phase == forward && t.op.ends_with("_backward")) phase = backward;
+    if (t.scope.starts_with("optimizer")) phase = optimizer;
+    found.push_back(phase);
+  }
+  return found;
+}
+
+/// The last run: a track, or where there are gradients one for each phase. `program`: its number.
+void add_events(nlohmann::json& events, size_t program, const std::string& title, const std::vector<Timing>& timings) {
+  const auto name = [&](const char* what, size_t track, nlohmann::json arguments) {
+    events.push_back({{"name", what}, {"ph", "M"}, {"pid", 1}, {"tid", track}, {"args", std::move(arguments)}});
+  };
+  const std::vector<Phase> found = phases_of(timings);
+  const bool trains = std::ranges::find(found, backward) != found.end();
+  for (size_t phase = 0; phase < (trains ? phases : 1); ++phase) {
+    const size_t track = program * phases + phase;
+    name("thread_name", track, {{"name", trains ? fmt::format("{}: {}", title, phase_names[phase]) : title}});
+    name("thread_sort_index", track, {{"sort_index", track}});
+  }
+  for (size_t i = 0; i < timings.size(); ++i) {
+    const Timing& t = timings[i];
+    events.push_back({{"name", t.scope.empty() ? std::string(t.kernel) : fmt::format("{}: {}", t.scope, t.kernel)},
+                      {"cat", t.op},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", program * phases + found[i]},
+                      {"ts", t.start * 1e6},
+                      {"dur", t.seconds * 1e6},
+                      {"args",
+                       {{"scope", t.scope},
+                        {"kernel", t.kernel},
+                        {"candidate", t.candidate},
+                        {"flops", t.cost.flops},
+                        {"bytes", t.cost.bytes}}}});
+  }
 }
 
 }  // namespace
@@ -72,7 +102,7 @@ void ProfileReport::add(const std::string& title, const Program& program) {
   nlohmann::json record = program_record(title, program);
   record["advice"] = profile_advice(profile_record(backend_, roof_), record);
   text_ += text_of(record, program, roof_);
-  add_events(events_, programs_.size(), title, program);
+  add_events(events_, programs_.size(), title, program.timings());
   programs_.push_back(std::move(record));
 }
 
@@ -82,6 +112,10 @@ void ProfileReport::write() {
   nlohmann::json record = profile_record(backend_, roof_);
   record["programs"] = std::move(programs_);
   if (flags_.profile.ends_with(".html")) return write_file_atomically(flags_.profile, page_with("profile", record));
+  events_.push_back({{"name", "process_name"},
+                     {"ph", "M"},
+                     {"pid", 1},
+                     {"args", {{"name", fmt::format("vkformer on {}", backend_.facts().name)}}}});
   const nlohmann::json trace = {{"traceEvents", std::move(events_)}, {"displayTimeUnit", "ms"}, {"vkformer", record}};
   write_file_atomically(flags_.profile, trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

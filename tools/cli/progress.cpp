@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "tools/cli/output.h"
@@ -18,17 +19,22 @@ std::string clock_text(double seconds) {
 }
 
 Progress::Progress(int64_t total, bool quiet, double patience)
-    : total_(total), on_(!quiet && isatty(STDERR_FILENO)), started_(now()), patience_(patience) {}
+    : total_(total), on_(!quiet), terminal_(isatty(STDERR_FILENO) == 1), started_(now()), patience_(patience) {}
 
 void Progress::show(int64_t done, const std::string& text) {
   if (!on_) return;
   if (first_ < 0) first_ = done - 1;
   const double time = now();
+  const double left = (time - started_) / static_cast<double>(done - first_) * static_cast<double>(total_ - done);
+  if (!terminal_) {
+    if (time - started_ < next_line_ || done >= total_) return;
+    next_line_ = time - started_ + std::min(time - started_, 60.0);
+    return say("... {}/{}  {}  {} left", done, total_, text, clock_text(left));
+  }
   if ((time - last_ < 0.1 && done < total_) || time - started_ < patience_) return;
   last_ = time;
   constexpr int64_t cells = 24;
   const int64_t filled = cells * done / total_;
-  const double left = (time - started_) / static_cast<double>(done - first_) * static_cast<double>(total_ - done);
   say_text(fmt::format("\r\033[K[{}{}] {}/{}  {}  {} left", std::string(static_cast<size_t>(filled), '#'),
                        std::string(static_cast<size_t>(cells - filled), '.'), done, total_, text, clock_text(left)));
   drawn_ = true;

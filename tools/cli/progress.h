@@ -1,5 +1,5 @@
 #pragma once
-// A progress bar on a terminal; nothing elsewhere.
+// How far a command is and how long it still takes: a bar on a terminal; elsewhere, as in a log, a line now and then.
 
 #include <cstdint>
 #include <string>
@@ -8,19 +8,21 @@ namespace vkformer {
 
 class Progress {
  public:
-  /// Draws nothing in the first `patience` seconds.
+  /// Draws no bar in the first `patience` seconds, and writes no line in the first five.
   Progress(int64_t total, bool quiet, double patience = 0);
   ~Progress() { clear(); }
-  /// Redraws at most ten times a second.
+  /// Redraws at most ten times a second; the lines of a log are five seconds apart, then farther and farther, up to a
+  /// minute.
   void show(int64_t done, const std::string& text);
   /// Removes the bar before something else is printed.
   void clear();
 
  private:
   int64_t total_;
-  bool on_;
+  bool on_, terminal_;
   bool drawn_ = false;
   double started_, patience_, last_ = 0;
+  double next_line_ = 5;  ///< seconds from the start
   int64_t first_ = -1;
 };
 

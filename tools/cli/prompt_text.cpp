@@ -28,6 +28,13 @@ std::vector<int32_t> PromptText::encode(std::string_view prompt) const {
   return ids;
 }
 
+Encoding PromptText::encode_line(std::string_view line, bool special) const {
+  if (tokenizer_) return tokenizer_->encode(line, special);
+  Encoding encoding{.ids = vocabulary_->encode(line)};
+  for (const int32_t id : encoding.ids) encoding.tokens.push_back(piece(id));
+  return encoding;
+}
+
 std::vector<int32_t> PromptText::encode_as_it_is(std::string_view text) const {
   return vocabulary_ ? vocabulary_->encode(text) : tokenizer_->encode(text, false).ids;
 }
@@ -41,6 +48,10 @@ Encoding PromptText::encode_pair(std::string_view first, std::string_view second
 
 std::string PromptText::decode(std::span<const int32_t> ids) const {
   return vocabulary_ ? valid_utf8(vocabulary_->decode(ids)) : decode_with_sentinels(*tokenizer_, ids);
+}
+
+std::string PromptText::decode_all(std::span<const int32_t> ids) const {
+  return vocabulary_ ? decode(ids) : tokenizer_->decode(ids, false);
 }
 
 std::vector<int32_t> PromptText::ends_beside(std::span<const int32_t> source) const {

@@ -23,6 +23,9 @@ class PromptText {
   /// The ids of a prompt, with the special tokens that belong around a text. Throws Error when there are none, and on
   /// characters that the model does not know.
   std::vector<int32_t> encode(std::string_view prompt) const;
+  /// The ids of a text, which may be empty, and their tokens for people to see; with the special tokens that belong
+  /// around it or without.
+  Encoding encode_line(std::string_view line, bool special) const;
   /// The ids of a text that has its special tokens in it already.
   std::vector<int32_t> encode_as_it_is(std::string_view text) const;
   /// Whether a text is decoded without this id.
@@ -31,6 +34,8 @@ class PromptText {
   Encoding encode_pair(std::string_view first, std::string_view second) const;
   /// Without special tokens, but for T5's sentinels: what a model fills into a gap stands behind the gap's.
   std::string decode(std::span<const int32_t> ids) const;
+  /// With all special tokens.
+  std::string decode_all(std::span<const int32_t> ids) const;
   /// Ids that end what an encoder-decoder makes of a source, beside its usual ones, see sentinels_beyond().
   std::vector<int32_t> ends_beside(std::span<const int32_t> source) const;
   /// One token for people to see: spaces as the sign U+2581, control characters escaped.

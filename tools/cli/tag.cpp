@@ -42,7 +42,8 @@ void tag(const TextsFlags& flags) {
         model.family);
   const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
-  const std::vector<std::string> lines = flags.text ? split_lines(*flags.text, "the text") : read_lines("-");
+  const std::vector<std::string> lines =
+      flags.text && *flags.text != "-" ? split_lines(*flags.text, "the text") : read_lines("-");
   const int64_t most = model.context > 0 ? model.context : usual_positions;
   std::vector<std::vector<std::string>> words;
   WordWindows windows;

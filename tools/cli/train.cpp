@@ -10,6 +10,7 @@
 #include "models/model_files.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/lora_flag.h"
 #include "tools/cli/model_folder.h"
@@ -22,8 +23,12 @@
 namespace vkformer {
 
 JsonObject first_config(const TrainFlags& flags) {
-  return flags.from.empty() ? JsonObject::load(flags.config)
-                            : load_model_json(resolve_model_folder(flags.from), "config.json");
+  if (!flags.from.empty()) return load_model_json(resolve_model_folder(flags.from), "config.json");
+  if (std::filesystem::is_directory(flags.config) || is_gguf(flags.config))
+    throw UsageError(fmt::format("{0} is a model; to go on from its weights: train --from {0}{1}",
+                                 printable(flags.config, 120),
+                                 is_gguf(flags.config) ? "" : "; to begin anew give the config.json in it"));
+  return JsonObject::load(flags.config);
 }
 
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
@@ -110,7 +115,7 @@ void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const st
   const DType products = flags.settings.products;
   const DType kept = !flags.weights.empty() ? weight_type(flags.weights) : is_half(products) ? products : of_files;
   check(!is_half(products) || kept == DType::f32 || products == kept,
-        "--weights {} with --dtype {}: products take operands of one type", name_of(kept), name_of(products));
+        "--weights {} with --precision {}: products take operands of one type", name_of(kept), name_of(products));
   if (kept != DType::f32) store_weights_as(model, kept);
   adapt(model, lora.config, modules_of_targets(model, lora.targets), base);
 }
@@ -123,11 +128,29 @@ Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
   return {model.parameters, folder};
 }
 
+/// ", 12288 of them trained (LoRA), the others kept as bf16": most of them.
+std::string adapter_text(const Model& model) {
+  if (!model.adapter) return "";
+  int64_t trained = 0;
+  std::map<DType, int64_t> elements;  // of frozen parameters
+  for (const ParameterSpec& parameter : model.parameters)
+    (parameter.adapter ? trained : elements[parameter.dtype]) += parameter.shape.elements();
+  const DType kept = std::ranges::max_element(elements, {}, [](const auto& of) { return of.second; })->first;
+  return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
+}
+
+/// "gpt2: 4 layers, 804096 parameters, vocabulary 65"
+std::string model_text(const Model& model) {
+  return fmt::format("{}: {} layers, {} parameters{}, vocabulary {}", model.family, model.layers,
+                     model.parameter_count(), adapter_text(model), model.vocabulary);
+}
+
 /// `--plan` without files: the vocabulary is the config's.
 void plan_config(const TrainFlags& flags) {
   Model model = model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
   if (!flags.lora.empty()) add_adapter(flags, model, DType::f32, flags.config);
   const auto backend = open_backend(flags.common);
+  if (!flags.common.json) print("{}\n", model_text(model));
   print_dry_run(plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, *backend),
                 *backend, flags.common.json);
 }
@@ -160,17 +183,6 @@ void check_metric(const TrainFlags& flags, const TrainJob& job) {
   const std::vector<std::string> known = job.scorer ? job.scorer->metrics() : std::vector<std::string>();
   check(std::ranges::find(known, flags.keep_best) != known.end(), "--keep-best {}: this run scores {}", flags.keep_best,
         known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
-}
-
-/// ", 12288 of them trained (LoRA), the others kept as bf16": most of them.
-std::string adapter_text(const Model& model) {
-  if (!model.adapter) return "";
-  int64_t trained = 0;
-  std::map<DType, int64_t> elements;  // of frozen parameters
-  for (const ParameterSpec& parameter : model.parameters)
-    (parameter.adapter ? trained : elements[parameter.dtype]) += parameter.shape.elements();
-  const DType kept = std::ranges::max_element(elements, {}, [](const auto& of) { return of.second; })->first;
-  return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
 }
 
 /// What no folder has loaded begins as its family, or LoRA, says.
@@ -230,9 +242,7 @@ void train(TrainFlags flags) {
 
   auto backend = open_backend(flags.common);
   const bool talk = !flags.common.quiet && !flags.common.json;
-  if (talk)
-    print("{}: {} layers, {} parameters{}, vocabulary {}; {}\n", model.family, model.layers, model.parameter_count(),
-          adapter_text(model), model.vocabulary, job.summary);
+  if (talk) print("{}; {}\n", model_text(model), job.summary);
   const auto plan_run = [&] { return plan_training(model, flags.settings, job.data->shapes(), *backend); };
   TrainingPlan plan = plan_run();
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/data/lines.h"
 #include "models/generation/search_by_length.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
@@ -11,6 +10,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/prompt_text.h"
+#include "tools/cli/text_argument.h"
 
 namespace vkformer {
 
@@ -47,7 +47,8 @@ void translate(GenerateFlags flags) {
   check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use generate", flags.model,
         model.family);
   const PromptText tokenizer(folder);
-  const std::vector<std::string> lines = flags.given.contains("--prompt") ? std::vector{flags.prompt} : read_lines("-");
+  const std::vector<std::string> lines =
+      lines_argument(flags.given.contains("--prompt") ? std::optional(flags.prompt) : std::nullopt);
   // An empty line has an empty translation.
   std::vector<std::vector<int32_t>> sources;
   std::vector<size_t> places;

@@ -14,12 +14,15 @@ void add_profile_flag(CLI::App& command, CommonFlags& flags);
 void add_facts_flag(CLI::App& command, CommonFlags& flags);
 void add_tuning_flag(CLI::App& command, CommonFlags& flags);
 void add_tune_flags(CLI::App& command, CommonFlags& flags);
-void add_dtype(CLI::App& command, std::string& dtype, const char* help);
 /// Names of the types in which weights may be stored: f32, f16, bf16, q8_0, q4_k, ..
 std::vector<std::string> weight_types();
-/// add_dtype() for all of them.
+/// --dtype, of stored weights: any of them.
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
 void add_stride(CLI::App& command, int64_t& stride);
+
+/// Refuses NaN, which is in every range of the command-line library, and infinities. All options of floats get it; one
+/// whose type has another name in the help asks for it.
+CLI::Validator finite_number();
 
 /// Notes the names of the options that are on the command line.
 void remember_given(CLI::App& command, std::set<std::string>& given);

@@ -80,7 +80,10 @@ void add_encode(CLI::App& app) {
   auto flags = std::make_shared<EncodeFlags>();
   CLI::App* command =
       app.add_subcommand("encode", "print a line of token ids for each line of text, or write a token file");
-  command->add_option("model", flags->model, "folder with a tokenizer.json: a model, a run, or what tokens wrote")
+  command->alias("tokenize");
+  command
+      ->add_option("model", flags->model,
+                   "folder with a tokenizer.json: a model, a run, or what tokens wrote; or .gguf")
       ->required();
   command->add_option("file", flags->file, "text file; -: standard input")->capture_default_str();
   CLI::Option* text = command->add_option("-p,--prompt", flags->text, "the text, instead of a file");
@@ -97,6 +100,22 @@ void add_encode(CLI::App& app) {
   command->callback([flags] { encode(*flags); });
 }
 
+void add_decode(CLI::App& app) {
+  auto flags = std::make_shared<DecodeFlags>();
+  CLI::App* command = app.add_subcommand("decode", "print a line of text for each line of token ids");
+  command->alias("detokenize");
+  command
+      ->add_option("model", flags->model,
+                   "folder with a tokenizer.json: a model, a run, or what tokens wrote; or .gguf")
+      ->required();
+  command->add_option("file", flags->file, "file with lines of ids, between blanks or commas; -: standard input")
+      ->capture_default_str();
+  command->add_option("--ids", flags->ids, "one line of ids, like 5,17,3, instead of a file");
+  command->add_flag("--special", flags->special, "special tokens are shown, too");
+  command->add_flag("--json", flags->json, "ids, tokens and text");
+  command->callback([flags] { decode(*flags); });
+}
+
 }  // namespace
 
 void add_data_verbs(CLI::App& app) {
@@ -105,6 +124,7 @@ void add_data_verbs(CLI::App& app) {
   add_numbers(*data);
   add_tokens(app);
   add_encode(app);
+  add_decode(app);
   add_score(app);
 }
 

@@ -1,6 +1,7 @@
 // What the verbs that work with one model can be asked for.
 
 #include "models/gguf/mixture.h"
+#include "tools/cli/help_text.h"
 #include "tools/cli/verbs.h"
 
 namespace vkformer {
@@ -10,7 +11,7 @@ namespace {
 void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
   flags.dtype.clear();
   add_weight_dtype(command, flags.dtype,
-                   "of the weights in the device's memory (default: f32; of a .gguf the file's own)");
+                   "type of the weights in the device's memory (default: f32; of a .gguf the file's own)");
 }
 
 void add_adapter(CLI::App& command, std::string& folder) {
@@ -18,17 +19,19 @@ void add_adapter(CLI::App& command, std::string& folder) {
 }
 
 void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
-  command.add_option("--beams", flags.beams, "beams of each source")->check(CLI::Range(1, 1024));
+  command.add_option("--beams,--num-beams,--beam-size", flags.beams, "beams of each source")
+      ->check(CLI::Range(1, 1024));
   command
       .add_option("--length-penalty", flags.length_penalty,
                   "with --beams: a score is its log-probability / length ^ this")
       ->check(CLI::Range(-100.0, 100.0));
   command.add_flag("--early-stopping", flags.early_stopping, "with --beams: end with the first hypotheses");
+  put_below(command, "Beam search", {"--beams", "--length-penalty", "--early-stopping"});
 }
 
 /// How tokens are chosen, as llama.cpp names it.
 void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
-  command.add_option("--temp", flags.sampling.temperature, "temperature; 0: always the likeliest token")
+  command.add_option("--temp,--temperature", flags.sampling.temperature, "temperature; 0: always the likeliest token")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_option("--top-k", flags.sampling.top_k, "only the k likeliest tokens; 0: off")
@@ -43,7 +46,7 @@ void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command
-      .add_option("--repeat-penalty", flags.penalties.repeat,
+      .add_option("--repeat-penalty,--repetition-penalty", flags.penalties.repeat,
                   "divides the logits of recent tokens where they are positive, else multiplies them; 1: off")
       ->check(CLI::Range(1e-3, 1e3))
       ->capture_default_str();
@@ -67,15 +70,25 @@ void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
       ->allow_extra_args(false);
   command.add_option("--seed", flags.seed, "of the draws (default: a new one, printed)")
       ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
+  put_below(command, "Choosing tokens",
+            {"--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--repeat-last-n", "--presence-penalty",
+             "--frequency-penalty", "--logit-bias", "--seed"});
+}
+
+/// The text of a verb that takes one; `others`: what it excludes.
+void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others) {
+  CLI::Option* option =
+      command.add_option("-f,--file", file, "the text from a file, without its last line break")->type_name("FILE");
+  for (CLI::Option* other : others) option->excludes(other);
 }
 
 void add_translate(CLI::App& app) {
   auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = app.add_subcommand(
-      "translate", "text to text with an encoder-decoder: a line on stdout for each line on stdin, in its order");
+      "translate", "text to text with an encoder-decoder\n: a line on stdout for each line on stdin, in its order");
   add_common_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
-  command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin");
+  command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin; -: stdin");
   command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
   add_dtype_of_weights(*command, *flags);
   add_adapter(*command, flags->adapter);
@@ -111,7 +124,7 @@ void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, con
 void add_classify(CLI::App& app) {
   auto flags = std::make_shared<TextsFlags>();
   CLI::App* command = app.add_subcommand(
-      "classify", "tell texts apart: label and probability on stdout for each line on stdin, in its order");
+      "classify", "tell texts apart\n: label and probability on stdout for each line on stdin, in its order");
   add_text_flags(*command, *flags, "model folder or run folder of a classifier",
                  "one text, instead of stdin; a tab separates the two of a pair");
   command->callback([flags] { classify(*flags); });
@@ -119,12 +132,12 @@ void add_classify(CLI::App& app) {
 
 void add_fill(CLI::App& app) {
   auto flags = std::make_shared<FillFlags>();
-  CLI::App* command = app.add_subcommand(
-      "fill",
-      "guess masked words: each line on stdin with the likeliest token at each of its masks ([MASK] or <mask>, as its "
-      "tokenizer has it), in its order; each mask is guessed alone");
+  CLI::App* command = app.add_subcommand("fill",
+                                         "guess masked words\n: each line on stdin with the likeliest token at each of "
+                                         "its masks ([MASK] or <mask>, as its "
+                                         "tokenizer has it), in its order; each mask is guessed alone");
   add_text_flags(*command, *flags, "model folder or run folder of a model of masked words",
-                 "one text, instead of stdin");
+                 "one text, instead of stdin; -: stdin");
   command
       ->add_option("--top", flags->top,
                    "print this many tokens for each mask instead: line, mask of the line, token, probability, between "
@@ -136,10 +149,10 @@ void add_fill(CLI::App& app) {
 void add_tag(CLI::App& app) {
   auto flags = std::make_shared<TextsFlags>();
   CLI::App* command = app.add_subcommand("tag",
-                                         "tag words: for each line on stdin its words, split at blanks, with their "
+                                         "tag words\n: for each line on stdin its words, split at blanks, with their "
                                          "tags, a word a line, and an empty line; "
                                          "with --json an object a line");
-  add_text_flags(*command, *flags, "model folder or run folder of a tagger", "one text, instead of stdin");
+  add_text_flags(*command, *flags, "model folder or run folder of a tagger", "one text, instead of stdin; -: stdin");
   command->callback([flags] { tag(*flags); });
 }
 
@@ -147,7 +160,8 @@ void add_answer(CLI::App& app) {
   auto flags = std::make_shared<AnswerFlags>();
   CLI::App* command = app.add_subcommand(
       "answer",
-      "answer questions by a part of a text: an answer on stdout for each question on stdin, in its order, or an empty "
+      "answer questions by a part of a text\n: an answer on stdout for each question on stdin, in its order, or an "
+      "empty "
       "line where the text does not tell; without a text stdin has JSON lines with question and context");
   add_common_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder or run folder of a model that finds answers")->required();
@@ -164,30 +178,35 @@ void add_generate(CLI::App& app) {
   auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = app.add_subcommand(
       "generate",
-      "write text with a trained model: as the flags say, else its generation_config.json; --temp, --top-k, "
-      "--top-p or --seed draw, and so does text without such a file");
+      "write text with a model\n. Tokens are chosen as the flags say, else as its generation_config.json does; --temp, "
+      "--top-k, --top-p, --min-p or --seed draw, and so does a decoder without such a file");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
-  CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
-                                            "the text to continue, or for an encoder-decoder the source text");
+  CLI::Option* prompt =
+      command->add_option("-p,--prompt", flags->prompt,
+                          "the text to continue, or for an encoder-decoder the source text; -: standard input");
   add_dtype_of_weights(*command, *flags);
   add_adapter(*command, flags->adapter);
-  command->add_option("-n,--tokens", flags->tokens, "tokens to write")
+  command->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
   add_sampling_flags(*command, *flags);
-  command
-      ->add_option("--ids", flags->ids,
-                   "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch")
-      ->excludes(prompt);
+  CLI::Option* ids =
+      command
+          ->add_option("--ids", flags->ids,
+                       "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch. "
+                       "Printed are ids and, where there is a tokenizer, their text")
+          ->excludes(prompt);
+  add_text_file(*command, flags->file, {prompt, ids});
   add_beam_flags(*command, *flags);
   command->add_option("--return", flags->returned, "with --beams: hypotheses of each source to print")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, 1024))
+      ->group("Beam search");
   command->callback([flags, command] {
     remember_given(*command, flags->given);
-    if (flags->ids.empty() && !flags->given.contains("--prompt"))
-      throw UsageError("generate needs -p TEXT or --ids IDS");
+    if (flags->ids.empty() && !flags->given.contains("--prompt") && flags->file.empty())
+      throw UsageError("generate needs -p TEXT, -f FILE or --ids IDS");
     flags->ids.empty() ? generate(*flags) : generate_ids(*flags);
   });
 }
@@ -196,7 +215,7 @@ void add_chat(CLI::App& app) {
   auto flags = std::make_shared<ChatFlags>();
   CLI::App* command = app.add_subcommand(
       "chat",
-      "talk with a model by its chat template: questions from -p or, a line each, from stdin; /help there lists "
+      "talk with a model by its chat template\n: questions from -p or, a line each, from stdin; /help there lists "
       "commands. "
       "Tokens are chosen as with 'generate'; without a generation_config.json at --temp 0.8 --top-k 40 --top-p 0.95 "
       "--min-p 0.05");
@@ -205,7 +224,9 @@ void add_chat(CLI::App& app) {
   add_profile_flag(*command, flags->common);
   add_tuning_flag(*command, flags->common);
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
-  command->add_option("-p,--prompt", flags->prompt, "one question; the command ends with its answer");
+  CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
+                                            "one question; the command ends with its answer; -: standard input");
+  add_text_file(*command, flags->file, {prompt});
   command->add_option("--system", flags->system, "what the model is told before the conversation");
   command
       ->add_option("--template", flags->chat_template,
@@ -221,7 +242,9 @@ void add_chat(CLI::App& app) {
   command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
   add_dtype_of_weights(*command, *flags);
   add_adapter(*command, flags->adapter);
-  command->add_option("-n,--tokens", flags->tokens, "most tokens of an answer (default: as the context has)")
+  command
+      ->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens,
+                   "most tokens of an answer (default: as the context has)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   add_sampling_flags(*command, *flags);
   command->callback([flags, command] {
@@ -265,18 +288,17 @@ void add_info(CLI::App& app) {
 
 void add_convert(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
-  CLI::App* command =
-      app.add_subcommand("convert",
-                         "write a model (sharded, f16, bf16 or GGUF, too) as one folder with f32 weights, or as a GGUF "
-                         "file");
+  CLI::App* command = app.add_subcommand(
+      "convert", "write a model as one folder, or as a GGUF file\n. It may be sharded, of any type, or a GGUF file");
   command->add_flag("-q,--quiet", flags->quiet, "results only");
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   command->add_option("out", flags->out, "new folder, or new NAME.gguf")->required();
   command
-      ->add_option("--weights", flags->weights,
-                   "types of a GGUF file's weights, as llama-quantize mixes them without an importance matrix: " +
-                       known_mixtures() + " (default f32)")
-      ->type_name("TYPES");
+      ->add_option("--dtype,--weights", flags->dtype,
+                   "type of the weights, default f32: of a folder f32, f16 or bf16; of a GGUF file, as llama-quantize "
+                   "mixes them without an importance matrix, " +
+                       known_mixtures())
+      ->type_name("TYPE");
   command->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
       ->type_name("FOLDER");
   command->callback([flags] { convert(*flags); });
@@ -285,7 +307,7 @@ void add_convert(CLI::App& app) {
 void add_attention(CLI::App& app) {
   auto flags = std::make_shared<AttentionFlags>();
   CLI::App* command = app.add_subcommand(
-      "attention", "show which words look at which, in every layer and head: one HTML file that needs no network");
+      "attention", "show which words look at which, in every layer and head\n: one HTML file that needs no network");
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -310,9 +332,9 @@ void add_model_verbs(CLI::App& app) {
   add_tag(app);
   add_answer(app);
   add_attention(app);
-  add_logits_verb(app);
   add_info(app);
   add_convert(app);
+  add_logits_verb(app);
 }
 
 }  // namespace vkformer

@@ -1,5 +1,6 @@
 // What `train` can be asked for.
 
+#include "tools/cli/help_text.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/verbs.h"
 
@@ -8,10 +9,12 @@ namespace vkformer {
 void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
-  CLI::App* command =
-      app.add_subcommand("train",
-                         "train a language model on a text file, a translator on two, a classifier on rows, a tagger "
-                         "of words, or what finds answers in texts; or pre-train an encoder, XLNet or T5 on a text");
+  CLI::App* command = app.add_subcommand(
+      "train",
+      "train, fine-tune or adapt a model on plain files\n: a language model on a text, a translator on two, a "
+      "classifier "
+      "on rows, a tagger of words, or what finds answers in texts; or pre-train an encoder, XLNet or "
+      "T5 on a text");
   add_common_flags(*command, flags->common);
   add_tune_flags(*command, flags->common);
   command->add_option("config", flags->config,
@@ -63,16 +66,17 @@ void add_train_verb(CLI::App& app) {
   command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
   command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
-  CLI::Option* iterations =
-      command->add_option("--iterations", s.iterations, "optimiser steps")->check(positive)->capture_default_str();
-  command->add_option("--epochs", flags->epochs, "as many iterations as see all data so often")
+  CLI::Option* iterations = command->add_option("--iterations,--max-iters,--steps", s.iterations, "optimiser steps")
+                                ->check(positive)
+                                ->capture_default_str();
+  command->add_option("--epochs,--num-epochs", flags->epochs, "as many iterations as see all data so often")
       ->check(positive)
       ->excludes(iterations);
   command->add_option("--minutes", flags->minutes, "end after this time, wherever the schedule is")
       ->check(CLI::PositiveNumber);
   command
       ->add_option(
-          "--batch", flags->batch,
+          "--batch,--batch-size", flags->batch,
           "sequences of a micro-batch of text (12), or at most of lines that are masked (no limit) or texts with "
           "labels, tags or answers (32)")
       ->check(positive);
@@ -81,17 +85,17 @@ void add_train_verb(CLI::App& app) {
                    "positions of a micro-batch of pairs, on the longer side, or of other texts that are not windows")
       ->check(positive)
       ->capture_default_str();
-  command->add_option("--context", flags->context, "most positions of a sequence (default: the model's)")
+  command->add_option("--context,--block-size", flags->context, "most positions of a sequence (default: the model's)")
       ->check(positive);
   command->add_option("--mask-share", flags->mask_share, "chance of a word to be masked, with --masked")
       ->check(CLI::Range(0.001, 1.0))
       ->capture_default_str();
   add_stride(*command, flags->stride);
   command->add_flag("--skip-long", flags->skip_long, "leave out pairs with an empty line, or one too long");
-  command->add_option("--accumulate", s.accumulate, "micro-batches of an iteration")
+  command->add_option("--accumulate,--gradient-accumulation-steps", s.accumulate, "micro-batches of an iteration")
       ->check(positive)
       ->capture_default_str();
-  command->add_option("--learning-rate", s.learning_rate, "peak learning rate")
+  command->add_option("--learning-rate,--lr", s.learning_rate, "peak learning rate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--schedule", flags->schedule, "of the learning rate")
@@ -101,10 +105,10 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--label-smoothing", flags->label_smoothing,
                    "of the training loss: this share of a target goes to all tokens alike (default: the config's)")
       ->check(CLI::Range(0.0, 0.99));
-  command->add_option("--min-learning-rate", s.min_learning_rate, "at the end of a cosine or line")
+  command->add_option("--min-learning-rate,--min-lr", s.min_learning_rate, "at the end of a cosine or line")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--warmup", s.warmup, "iterations of linear warm-up")
+  command->add_option("--warmup,--warmup-iters", s.warmup, "iterations of linear warm-up")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--beta1", s.beta1, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
@@ -112,14 +116,18 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--clip", s.clip, "largest gradient norm, 0: off")
+  command->add_option("--clip,--grad-clip", s.clip, "largest gradient norm, 0: off")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--checkpoint-activations", s.checkpoint_activations,
                     "compute activations inside layers again for the backward pass: less memory, more time, same bits");
-  add_dtype(*command, flags->dtype,
-            "f16, bf16: operands of matrix products are rounded to it, on GPUs values between ops, too (mixed "
-            "precision); parameters stay f32");
+  command
+      ->add_option(
+          "--precision,--dtype", flags->dtype,
+          "of the computation; with f16 and bf16 operands of matrix products are rounded to it, on GPUs values "
+          "between ops, too (mixed precision), while parameters stay f32")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
   command
@@ -127,12 +135,16 @@ void add_train_verb(CLI::App& app) {
                    "end of the text that is not trained on (without --valid)")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
-  command->add_option("--evaluate-every", flags->evaluate_every, "iterations")->check(positive)->capture_default_str();
+  command->add_option("--evaluate-every,--eval-interval", flags->evaluate_every, "iterations")
+      ->check(positive)
+      ->capture_default_str();
   command
-      ->add_option("--evaluation-batches", flags->evaluation_batches,
+      ->add_option("--evaluation-batches,--eval-iters", flags->evaluation_batches,
                    "batches of an evaluation (the last one uses the whole split)")
       ->check(positive)
       ->capture_default_str();
+  command->add_flag("!--no-last-evaluation", flags->last_evaluation,
+                    "end without the evaluation of the whole validation split, which may take longer than a short run");
   command
       ->add_option(
           "--score-lines", flags->score_lines,
@@ -163,6 +175,21 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--moving-average", s.moving_average,
                    "write a moving average of the parameters with this decay, as 0.999, to RUN/average")
       ->check(CLI::Range(0.0, 0.9999999));
+  put_below(*command, "Files",
+            {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
+             "--target-tokenizer", "--bytes", "--skip-long", "--mask-share", "--stride"});
+  for (const JobKind& kind : job_kinds()) put_below(*command, "Files", {kind.option});
+  put_below(*command, "The model", {"--from", "--lora", "--weights", "--dropout"});
+  put_below(*command, "The run", {"--out", "--resume", "--plan", "--seed"});
+  put_below(*command, "How long", {"--iterations", "--epochs", "--minutes", "--early-stopping"});
+  put_below(*command, "Batches and memory",
+            {"--batch", "--batch-tokens", "--context", "--accumulate", "--checkpoint-activations", "--precision"});
+  put_below(*command, "Learning",
+            {"--learning-rate", "--schedule", "--min-learning-rate", "--warmup", "--weight-decay", "--clip",
+             "--label-smoothing", "--beta1", "--beta2"});
+  put_below(*command, "Evaluations and what is kept",
+            {"--evaluate-every", "--evaluation-batches", "--no-last-evaluation", "--score-lines", "--checkpoint-every",
+             "--keep-best", "--average", "--average-best", "--moving-average"});
   command->callback([flags, command] {
     remember_given(*command, flags->given);
     train(*flags);

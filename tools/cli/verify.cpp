@@ -21,6 +21,11 @@ void verify(const VerifyFlags& flags) {
   const auto word = [](VerifyRow::Verdict v) {
     return v == VerifyRow::Verdict::passed ? "OK" : v == VerifyRow::Verdict::failed ? "FAIL" : "skipped";
   };
+  // What is counted is a number, "3 wrong of 65", and what is measured an error beside its tolerance.
+  const auto figure = [](const VerifyRow& row) {
+    return row.how.starts_with("wrong of") ? fmt::format("{:>9.0f}           ", row.error)
+                                           : fmt::format("{:>9.2e} / {:<8.1e}", row.error, row.tolerance);
+  };
   auto rows = nlohmann::json::array();
   for (const std::string& folder : flags.folders) {
     if (!flags.common.json) print("{}\n", folder);
@@ -34,8 +39,8 @@ void verify(const VerifyFlags& flags) {
                       {"verdict", word(row.verdict)},
                       {"note", row.note}});
       if (!flags.common.json && (!flags.common.quiet || row.verdict != VerifyRow::Verdict::passed))
-        print("  {:<7} {:<52} {:>9.2e} / {:<8.1e} {}{}{}\n", word(row.verdict), row.tensor, row.error, row.tolerance,
-              row.how, row.note.empty() ? "" : "  ", row.note);
+        print("  {:<7} {:<60} {} {}{}{}\n", word(row.verdict), row.tensor, figure(row), row.how,
+              row.note.empty() ? "" : "  ", row.note);
     });
     check_output();
   }

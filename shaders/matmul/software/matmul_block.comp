@@ -32,7 +32,7 @@ float c[ROWS * COLUMNS];
 uint64_t a_start[ROWS], a_middle[ROWS], b_panel;  // of a panel of a, only the first
 
 // Values of k are loaded in spans, from their distance to the middle of one: so near, it takes one byte of an instruction
-// instead of four. Code so long is bound by fetching it: this is a tenth faster (docs/benchmarks.md).
+// instead of four. Code so long is bound by fetching it: this is a tenth faster (docs/history.md).
 const uint SPAN = PANELS_A ? 8 : 64, A_BYTES = 4 * (PANELS_A ? ROWS : 1);  // of one value of k
 
 // LLVM is not told that the digit is 1: it would load from the start, far away.
