@@ -1,6 +1,7 @@
 #include "models/model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/check.h"
@@ -10,6 +11,12 @@ namespace vkformer {
 int64_t Model::parameter_count() const {
   return std::accumulate(parameters.begin(), parameters.end(), int64_t{0},
                          [](int64_t sum, const ParameterSpec& p) { return sum + p.shape.elements(); });
+}
+
+void check_results(std::span<const float> results, size_t columns) {
+  const auto odd = std::ranges::find_if(results, [](float value) { return !std::isfinite(value); });
+  check(odd == results.end(), "the logits of row {} are not finite numbers; the weights may be damaged",
+        static_cast<size_t>(odd - results.begin()) / columns);
 }
 
 void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {

@@ -152,6 +152,9 @@ void write_feed(Program& program, const Feed& feed);
 /// not; in RoBERTa padding that is not masked, or before a token.
 void check_feed(const Model& model, const BatchShape& shape, const Feed& feed);
 
+/// Throws Error where a model's results, rows of `columns`, are no finite numbers.
+void check_results(std::span<const float> results, size_t columns);
+
 /// Adds the inputs of a batch: "ids", and "source", "mask", "source_mask", "segments", "query_mask", "predicted" as the
 /// shape asks for them. Throws Error for sizes the model can't take.
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape);

@@ -15,6 +15,10 @@ namespace {
 constexpr int64_t alignment = 256;
 constexpr int64_t align(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
+bool overlap(const Place& a, const Place& b) {
+  return a.area == b.area && a.block == b.block && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
 struct Planner {
   const Graph& graph;
   const DeviceFacts& facts;
@@ -30,7 +34,8 @@ struct Planner {
       const Node& n = node(i);
       if (!n.op->candidates) continue;
       const auto legal = n.op->candidates(n, facts);
-      check(!legal.empty(), "[{}] is not supported on {} for {}", n.op->name, facts.name, n.attributes.to_string());
+      check(!legal.empty(), "[{}] has no kernel on {} for {} and {}; use a smaller batch or context", n.op->name,
+            facts.name, n.in(0).to_string(), n.attributes.to_string());
       auto chosen = std::find(legal.begin(), legal.end(), options.candidate);
       if (chosen == legal.end() && options.tuning)
         if (const Tuning::Choice* measured = options.tuning->find(n))
@@ -44,6 +49,31 @@ struct Planner {
     if (v.producer < 0) return v.name;
     const Node& n = node(v.producer);
     return fmt::format("{}{}{} {}", n.scope, n.scope.empty() ? "" : " ", n.op->name, v.type.shape.to_string());
+  }
+
+  /// verify() knows values by their names. A store's tensor may have several: its own, its block's, those of its parts.
+  void refuse_stale_reads() const {
+    struct Change {
+      int node;
+      Place place;
+    };
+    std::vector<Change> changes;
+    for (int i : plan.live_nodes) {
+      const Node& n = node(i);
+      for (Value input : n.inputs) {
+        if (!input) continue;
+        const Place& read = plan.values[static_cast<size_t>(input.id)];
+        for (const Change& change : changes)
+          check(graph.info(input).producer >= change.node || !overlap(read, change.place),
+                "[{}] {} reads '{}', which {} has changed before under another name", n.op->name, n.scope,
+                graph.info(input).name, node(change.node).op->name);
+      }
+      if (n.op->renames_storage()) continue;
+      for (size_t o = 0; o < n.op->aliases.size(); ++o)
+        if (const Place& place = plan.values[static_cast<size_t>(n.outputs[o].id)];
+            n.op->aliases[o] >= 0 && place.area == Place::Area::store)
+          changes.push_back({i, place});
+    }
   }
 
   std::vector<PlannedItem*> place_items(std::vector<PlannedItem>& items) {
@@ -135,6 +165,8 @@ struct Planner {
       plan.readback.push_back({Place::Area::none, 0, plan.readback_bytes, graph.info(output).type.bytes()});
       plan.readback_bytes += align(graph.info(output).type.bytes());
     }
+
+    refuse_stale_reads();
 
     std::vector<int64_t> change(graph.nodes().size() + 2);
     for (const PlannedItem& item : items) {

@@ -5,15 +5,10 @@
 
 namespace vkformer {
 
-namespace {
-
-/// The input whose storage output 0 may have (-1: none).
 int reusable_input(const Node& n) {
   if (n.op->addend_in_place && n.has_input(static_cast<size_t>(n.op->addend))) return n.op->addend;
   return n.op->in_place ? 0 : -1;
 }
-
-}  // namespace
 
 SharedStorage::SharedStorage(const Graph& graph, std::span<const int> live_nodes, bool in_place)
     : graph_(graph), live_nodes_(live_nodes), used_(graph.value_count()) {

@@ -5,6 +5,9 @@
 
 namespace vkformer {
 
+/// The input whose storage output 0 of the node may have, by what its op says (-1: none).
+int reusable_input(const Node& node);
+
 /// A value's storage: `offset` bytes into the storage of value `root`.
 struct Backing {
   int root;

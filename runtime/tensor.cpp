@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -11,7 +12,7 @@ std::string_view name_of(DType dtype) { return format_of(dtype).name; }
 DType float_type(std::string_view name) {
   for (DType dtype : {DType::f32, DType::f16, DType::bf16})
     if (name_of(dtype) == name) return dtype;
-  fail("'{}' is no type of floats; there are f32, f16 and bf16", name);
+  fail("'{}' is no type of floats; there are f32, f16 and bf16", printable(name, 60));
 }
 
 DType weight_type(std::string_view name) {
@@ -22,7 +23,7 @@ DType weight_type(std::string_view name) {
     if (name_of(dtype) == name) return dtype;
     names.push_back(name_of(dtype));
   }
-  fail("'{}' is no type of weights; there are {}", name, fmt::join(names, ", "));
+  fail("'{}' is no type of weights; there are {}", printable(name, 60), fmt::join(names, ", "));
 }
 
 Shape::Shape(std::span<const int64_t> dimensions) {

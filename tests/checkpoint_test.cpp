@@ -180,6 +180,13 @@ TEST_CASE("a run directory has one writer", "[files]") {
   CHECK_THAT(error_of([&] { CheckpointWriter second(run / "file"); }), ContainsSubstring("cannot create"));
 }
 
+TEST_CASE("a checkpoint's folder tells its step", "[files]") {
+  CHECK(named_step("run/checkpoint-000123") == 123);
+  CHECK(named_step("checkpoint-1000000-2") == 1000000);
+  for (const char* name : {"run", "checkpoint-", "checkpoint-12", "checkpoint-000012.tmp", "checkpoint--00012"})
+    CHECK_THAT(error_of([&] { named_step(name); }), ContainsSubstring("is not named as a checkpoint"));
+}
+
 TEST_CASE("a latest file that names no checkpoint is refused", "[files]") {
   const TemporaryFolder run;
   fs::create_directories(run / "checkpoint-000001");

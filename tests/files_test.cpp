@@ -73,6 +73,13 @@ TEST_CASE("text in messages stays on one line", "[files]") {
   CHECK(printable(std::string(300, 'x'), 10) == "xxxxxxxxxx...");
 }
 
+TEST_CASE("text on a terminal keeps its lines and moves no cursor", "[files]") {
+  CHECK(for_terminal("a\tb\nä\u202e") == "a\tb\nä\u202e");
+  CHECK(for_terminal("\x1b[31m\r\x7f") == "\\x1B[31m\\x0D\\x7F");
+  CHECK(for_terminal("\u009b31m \x9b") == "\\u{009B}31m \\x9B");
+  CHECK(for_terminal(std::string_view("\0", 1)) == "\\x00");
+}
+
 TEST_CASE("a mapped file has the file's bytes", "[files]") {
   const TemporaryFolder folder;
   put(folder / "a", std::string("one\0two", 7));
@@ -119,6 +126,21 @@ TEST_CASE("hostile nesting is refused before it can overflow the stack", "[files
   CHECK(error_of_json(nested(json_depth_limit - 1)).empty());
   CHECK_THAT(error_of_json(nested(json_depth_limit)), ContainsSubstring("nested more than 64 deep"));
   CHECK_THAT(error_of_json(nested(10'000'000)), ContainsSubstring("nested more than 64 deep"));
+}
+
+TEST_CASE("objects of many members are read in the time of many objects", "[files]") {
+  // Quadratic in their number these are minutes.
+  std::string header, in_order = "{\"z\": 0";
+  constexpr int64_t count = 200'000;
+  for (int64_t i = 0; i < count; ++i)
+    header += fmt::format("{}\"t{}\": {{\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [{}, {}]}}",
+                          i > 0 ? "," : "{", i, i, i + 1);
+  const std::string bytes = safetensors_bytes(header + "}", std::string(count, '\0'));
+  CHECK(SafetensorsFile(std::as_bytes(std::span(bytes)), "x.safetensors").tensors().size() == count);
+  for (size_t i = 1; i < json_ordered_limit; ++i) in_order += fmt::format(", \"k{}\": 0", i);
+  CHECK(parse_json_in_order(in_order + "}", "c.json").begin().key() == "z");
+  CHECK_THAT(error_of([&] { parse_json_in_order("[" + in_order + ", \"a\": 0}]", "c.json"); }),
+             ContainsSubstring("c.json: an object has 1001 members"));
 }
 
 TEST_CASE("JSON files have a size limit", "[files]") {

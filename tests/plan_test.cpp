@@ -141,6 +141,27 @@ TEST_CASE("tensors alive at the same time never overlap", "[plan]") {
   }
 }
 
+TEST_CASE("reading a part of a block after the block was changed in place is refused", "[plan]") {
+  StoreLayout layout;
+  for (const char* block : {"p", "m", "v"})
+    layout.add_block(block, std::vector<StoreLayout::Part>{{std::string(block) + "0", {Shape{8}}},
+                                                           {std::string(block) + "1", {Shape{8}}}});
+  const auto changed = [](Graph& graph) {
+    const auto block = [&](const char* name) { return graph.persistent(name, {16}); };
+    return adamw(graph, block("p"), graph.input("g", {16}), block("m"), block("v"), graph.input("schedule", {3}), {},
+                 {});
+  };
+  const DeviceFacts facts = small_device();
+  Graph before, after;
+  before.mark_output(scale(before, before.persistent("p1", {8}), 2), "fresh");
+  changed(before);
+  CHECK_NOTHROW(plan_memory(before, facts, layout));
+  changed(after);
+  after.mark_output(scale(after, after.persistent("p1", {8}), 2), "stale");
+  CHECK_NOTHROW(verify(after));  // names alone do not tell
+  CHECK_THROWS_AS(plan_memory(after, facts, layout), Error);
+}
+
 TEST_CASE("reading a tensor after it was changed in place is refused", "[plan]") {
   Graph graph;
   const Value p = graph.persistent("p", {16}), g = graph.input("g", {16});

@@ -25,6 +25,8 @@ wanted_packages() {
     libicu-dev libsentencepiece-dev "catch2 3"
   # Mesa 22 of Debian 12 runs the same shaders several times slower.
   if [[ $1 == debian:12 ]]; then echo "mesa-vulkan-drivers 25"; else echo mesa-vulkan-drivers; fi
+  # For sanitizers and coverage-guided fuzzing.
+  if [[ $2 == tests ]]; then printf '%s\n' clang-19 libclang-rt-19-dev; fi
   # Debian's layer comes with SwiftShader in one archive, see setup_test_drivers.
   if [[ $1 == ubuntu:* && $2 == tests ]]; then echo vulkan-validationlayers; fi
 }
@@ -209,6 +211,10 @@ build() {
   shift
   if [[ $preset != release && -e $project/build/release/build.ninja ]]; then
     options+=("-DVKFORMER_SHADERS_FROM=$project/build/release")
+  fi
+  # Clang needs half of GCC's time for sanitized code.
+  if [[ $preset == asan ]] && command -v clang++-19 >/dev/null; then
+    options+=(-DCMAKE_CXX_COMPILER=clang++-19)
   fi
   mkdir -p "$project/build"
   local time=""

@@ -55,7 +55,7 @@ bool changes_base(const nlohmann::json& start) {
 
 LoraConfig read_config(const JsonObject& json) {
   const std::string type = require_string(json, "peft_type");
-  check(type == "LORA", "{}: peft_type '{}' is not supported, only LORA is", json.name(), type);
+  check(type == "LORA", "{}: peft_type '{}' is not supported, only LORA is", json.name(), printable(type, 60));
   for (const auto& [key, value] : json.value().items())
     check(harmless.contains(key) || !is_set(value), "{}: {} is not supported; without it the adapter would be another",
           json.name(), in_quotes(key, 80));

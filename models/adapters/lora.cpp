@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "runtime/passes/rewrite.h"
 #include "shaders/dropout/dropout.h"
 #include "shaders/matmul/matmul.h"
@@ -115,7 +116,8 @@ std::vector<std::string> modules_of_targets(const Model& model, const std::vecto
     if (found) continue;
     std::set<std::string> names;
     for (const LinearModule& module : modules) names.insert(module.path.substr(module.path.rfind('.') + 1));
-    fail("this {} model has no linear module '{}'; it has {}", model.family, target, fmt::join(names, ", "));
+    fail("this {} model has no linear module '{}'; it has {}", model.family, printable(target, 60),
+         fmt::join(names, ", "));
   }
   std::vector<std::string> paths;
   for (const LinearModule& module : modules)

@@ -3,6 +3,7 @@
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/mapped_file.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -61,7 +62,7 @@ ChatHistory ChatHistory::load(const std::filesystem::path& path) {
     const bool question = role == "user" && (history.turns_.empty() || history.answered());
     const bool answer = role == "assistant" && !history.turns_.empty() && !history.answered();
     check(question || answer || (role == "system" && first), "{}: a message of '{}' can't stand here", message.name(),
-          role);
+          printable(role, 60));
     if (question)
       history.add_question(std::move(content));
     else if (answer)

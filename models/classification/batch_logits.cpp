@@ -21,7 +21,9 @@ std::vector<float> BatchLogits::of(const DataBatch& batch) {
   Program& run = program(batch.shape);
   write_feed(run, feed);
   run.run();
-  return run.read("logits");
+  std::vector<float> logits = run.read("logits");
+  check_results(logits, logits.size() / static_cast<size_t>(batch.shape.rows));
+  return logits;
 }
 
 std::vector<double> softmax_of(std::span<const float> logits) {

@@ -30,7 +30,7 @@ PairKeys keys_of_first(const JsonObject& object, const std::string& line) {
   const JsonObject languages = require_object(object, "translation");
   check(languages.value().size() == 2, "{} has {} languages; there must be two", languages.name(),
         languages.value().size());
-  const auto in_order = nlohmann::ordered_json::parse(line).at("translation");
+  const auto in_order = parse_json_in_order(line, object.name()).at("translation");
   return {.nested = true, .source = in_order.begin().key(), .target = std::next(in_order.begin()).key()};
 }
 

@@ -16,7 +16,7 @@ PromptRow row_of(const JsonObject& object, const std::string& line) {
     check(!messages.empty(), "{}: there are no messages", object.name());
     for (const JsonObject& message : messages) require_string(message, "role");
     // Templates may write keys in the order in which they stand.
-    const auto in_order = nlohmann::ordered_json::parse(line);
+    const auto in_order = parse_json_in_order(line, object.name());
     return {.stretches = {},
             .messages = in_order.at("messages"),
             .tools = in_order.value("tools", nlohmann::ordered_json())};

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -38,7 +39,8 @@ std::vector<std::string> classes_of(const JsonObject& config, size_t fewest) {
 void check_problem(const JsonObject& config) {
   const std::string problem = string_or(config, "problem_type", "single_label_classification");
   check(problem == "single_label_classification",
-        "{}: problem_type '{}' is not supported; single_label_classification is", config.name(), problem);
+        "{}: problem_type '{}' is not supported; single_label_classification is", config.name(),
+        printable(problem, 60));
 }
 
 }  // namespace vkformer

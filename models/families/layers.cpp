@@ -1,6 +1,7 @@
 #include "models/families/layers.h"
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "shaders/cache_write/cache_write.h"
 #include "shaders/dropout/dropout.h"
 #include "shaders/layer_norm/layer_norm.h"
@@ -132,7 +133,7 @@ Activation activation_of(const JsonObject& config, const char* key, const std::s
     if (text == name) return activation;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", text);
   }
-  fail("{}: {} '{}' is not supported; known are {}", config.name(), key, name, names);
+  fail("{}: {} '{}' is not supported; known are {}", config.name(), key, printable(name, 60), names);
 }
 
 std::string_view name_of(Activation activation) {

@@ -20,6 +20,7 @@
 #include "models/families/xlnet/xlnet.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -80,7 +81,7 @@ const Family& family_of(const JsonObject& config) {
   std::string known;
   for (const Family& family : families)
     for (std::string_view name : family.types) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-  fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), type, known);
+  fail("{}: model_type '{}' is not supported; vkformer runs: {}", config.name(), printable(type, 60), known);
 }
 
 constexpr std::string_view masked_head = "MaskedLM";
@@ -101,7 +102,8 @@ std::string architecture_with_head(const JsonObject& config, std::string_view he
     if (name == type) return fmt::format("{}For{}", prefix, head);
     known.push_back(name);
   }
-  fail("{}: model_type '{}' has no {} here; of {} there is one", config.name(), type, head, fmt::join(known, ", "));
+  fail("{}: model_type '{}' has no {} here; of {} there is one", config.name(), printable(type, 60), head,
+       fmt::join(known, ", "));
 }
 
 bool predicts_masked_words(const Model& model) {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -28,7 +29,7 @@ Scaling scaling_of(const JsonObject& parameters) {
     if (name == type) return scaling;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   }
-  fail("{}: rope_type '{}' is not supported; known are {}", parameters.name(), type, known);
+  fail("{}: rope_type '{}' is not supported; known are {}", parameters.name(), printable(type, 60), known);
 }
 
 std::string_view name_of(Scaling scaling) {

@@ -46,6 +46,7 @@ std::vector<float> MaskedWords::logits(const DataBatch& batch, std::span<const i
   run.run();
   std::vector<float> logits = run.read("logits");
   logits.resize(logits.size() / filled.size() * places.size());
+  check_results(logits, logits.size() / places.size());
   return logits;
 }
 

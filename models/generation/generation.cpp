@@ -210,7 +210,7 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::spa
   for (size_t r = 0; r < rows; ++r) {
     check(pads_[r] >= 0 && static_cast<size_t>(pads_[r]) < length, "row {} has {} paddings in {} positions", r,
           pads_[r], length);
-    std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
+    if (shape_.left_padded) std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
   }
   position_ = 0;
   return run(prefill_of(padded_prompt(static_cast<int64_t>(length), shape_.capacity)), prompts);

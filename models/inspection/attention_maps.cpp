@@ -70,7 +70,10 @@ std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, c
   const auto program = backend.compile(std::move(graph), store);
   write_feed(*program, feed);
   program->run();
-  for (size_t i = 0; i < maps.size(); ++i) maps[i].weights = program->read(output_of(i));
+  for (size_t i = 0; i < maps.size(); ++i) {
+    maps[i].weights = program->read(output_of(i));
+    check_results(maps[i].weights, static_cast<size_t>(maps[i].keys));
+  }
   return maps;
 }
 

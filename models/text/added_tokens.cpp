@@ -61,7 +61,7 @@ AddedTokens::AddedTokens(const JsonObject& tokenizer, const TokenModel& model, c
   for (const bool special : {true, false})
     for (auto& [id, token] : by_id_) {
       if (token.special != special) continue;
-      TextPart text{token.content, true};
+      TextPart text = whole_text(token.content, false);
       if (token.normalized && normalizer) normalizer(text);
       token.decoded = text.text;
       if (!text.text.empty()) (token.normalized ? normalized_ : raw_)[text.text[0]].emplace_back(text.text, &token);

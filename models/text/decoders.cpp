@@ -17,9 +17,14 @@ namespace {
 using Tokens = std::vector<std::string>;
 
 void replace(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+  if (from.empty() || text.find(from) == text.npos) return;
+  std::string result;
+  size_t done = 0;
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, done)) {
+    result.append(text, done, at - done).append(to);
+    done = at + from.size();
+  }
+  text = result.append(text, done);
 }
 
 /// A decoder that handles every token by itself; action(token, index, count) changes it.
@@ -29,6 +34,12 @@ TokenDecoder by_token(Action action) {
     for (size_t i = 0; i < tokens.size(); ++i) action(tokens[i], i, tokens.size());
     return tokens;
   };
+}
+
+size_t bytes_in(const Tokens& tokens) {
+  size_t bytes = 0;
+  for (const std::string& token : tokens) bytes += token.size();
+  return bytes;
 }
 
 std::string join(const Tokens& tokens) {
@@ -129,8 +140,10 @@ TokenDecoder make_strip_decoder(const JsonObject& object) {
   const int64_t start = integer_or(object, "start", 0, 0, INT32_MAX),
                 stop = integer_or(object, "stop", 0, 0, INT32_MAX);
   return by_token([content, start, stop](std::string& token, size_t, size_t) {
-    for (int64_t i = 0; i < start && token.starts_with(content); ++i) token.erase(0, content.size());
-    for (int64_t i = 0; i < stop && token.ends_with(content); ++i) token.erase(token.size() - content.size());
+    std::string_view left = token;
+    for (int64_t i = 0; i < start && left.starts_with(content); ++i) left.remove_prefix(content.size());
+    for (int64_t i = 0; i < stop && left.ends_with(content); ++i) left.remove_suffix(content.size());
+    token = std::string(left);
   });
 }
 
@@ -154,16 +167,10 @@ int byte_of_token(std::string_view token) {
   return error == std::errc() && stop == end && byte >= 0 ? byte : -1;
 }
 
-TokenDecoder make_decoder(const JsonObject& object) {
+namespace {
+
+TokenDecoder make_one_decoder(const JsonObject& object) {
   const std::string type = require_string(object, "type");
-  if (type == "Sequence") {
-    std::vector<TokenDecoder> steps;
-    for (const JsonObject& step : require_objects(object, "decoders")) steps.push_back(make_decoder(step));
-    return [steps](Tokens tokens) {
-      for (const TokenDecoder& step : steps) tokens = step(std::move(tokens));
-      return tokens;
-    };
-  }
   if (type == "ByteLevel") return decode_byte_level;
   if (type == "ByteFallback") return decode_bytes;
   if (type == "Fuse") return [](const Tokens& tokens) { return Tokens{join(tokens)}; };
@@ -173,7 +180,7 @@ TokenDecoder make_decoder(const JsonObject& object) {
   if (type == "Replace")
     return by_token([pattern = make_pattern(object), content = require_string(object, "content")](std::string& token,
                                                                                                   size_t, size_t) {
-      TextPart part{std::move(token)};
+      TextPart part = whole_text(token, false);
       replace_all(part, pattern(part.text), content);
       token = std::move(part.text);
     });
@@ -182,6 +189,27 @@ TokenDecoder make_decoder(const JsonObject& object) {
       replace(token, suffix, index + 1 == count ? "" : " ");
     });
   fail("{}: decoders of type {} are not supported", object.name(), in_quotes(type));
+}
+
+/// Sequences in sequences, too, as one.
+void add_decoders(const JsonObject& object, std::vector<TokenDecoder>& steps) {
+  if (require_string(object, "type") != "Sequence") return steps.push_back(make_one_decoder(object));
+  for (const JsonObject& step : require_objects(object, "decoders")) add_decoders(step, steps);
+}
+
+}  // namespace
+
+TokenDecoder make_decoder(const JsonObject& object) {
+  std::vector<TokenDecoder> steps;
+  add_decoders(object, steps);
+  return [steps](Tokens tokens) {
+    const size_t before = bytes_in(tokens);
+    for (const TokenDecoder& step : steps) {
+      tokens = step(std::move(tokens));
+      check_growth(before, bytes_in(tokens));
+    }
+    return tokens;
+  };
 }
 
 }  // namespace vkformer

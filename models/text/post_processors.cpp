@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "models/text/text_part.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -14,12 +15,21 @@ namespace {
 
 void set_type(Encoding& encoding, int32_t type) { encoding.type_ids.assign(encoding.ids.size(), type); }
 
+size_t tokens_in(const std::vector<Encoding>& texts) {
+  size_t tokens = 0;
+  for (const Encoding& text : texts) tokens += text.ids.size();
+  return tokens;
+}
+
 /// A part of a template: one of the texts, or a special token.
 struct TemplatePart {
   size_t text = 0;
   std::string special;  ///< its name, or empty
   int32_t type = 0;
 };
+
+/// Of a template, and tokens of one special name: templates in use have six of one.
+constexpr size_t most_parts = 64;
 
 std::vector<TemplatePart> read_template(const JsonObject& object, const char* key) {
   std::vector<TemplatePart> parts;
@@ -28,6 +38,7 @@ std::vector<TemplatePart> read_template(const JsonObject& object, const char* ke
     const JsonObject what = require_object(part, special ? "SpecialToken" : "Sequence");
     const std::string id = require_string(what, "id");
     check(special || id == "A" || id == "B", "{}: \"id\" {} is neither A nor B", what.name(), in_quotes(id));
+    check(parts.size() < most_parts, "{}: \"{}\" has more than {} parts", object.name(), key, most_parts);
     parts.push_back({.text = id == "B",
                      .special = special ? id : "",
                      .type = static_cast<int32_t>(integer_or(what, "type_id", 0, 0, INT32_MAX))});
@@ -46,6 +57,7 @@ std::map<std::string, Encoding> read_special_tokens(const JsonObject& object) {
                &tokens = special.value().value("tokens", nlohmann::json::array());
     check(ids.is_array() && tokens.is_array() && ids.size() == tokens.size(),
           "{}: \"ids\" and \"tokens\" must be arrays of one length", special.name());
+    check(ids.size() <= most_parts, "{}: {} ids are more than {}", special.name(), ids.size(), most_parts);
     for (size_t i = 0; i < ids.size(); ++i) {
       check(ids[i].is_number_unsigned() && ids[i] <= INT32_MAX && tokens[i].is_string(),
             "{}: \"ids\" must hold numbers, \"tokens\" strings", special.name());
@@ -134,22 +146,37 @@ Encoding Encoding::part(size_t begin, size_t end) const {
   return {taken(ids), taken(type_ids), taken(tokens), taken(spans)};
 }
 
-PostProcessor make_post_processor(const JsonObject& object) {
+namespace {
+
+PostProcessor make_one_processor(const JsonObject& object) {
   const std::string type = require_string(object, "type");
-  if (type == "Sequence") {
-    std::vector<PostProcessor> steps;
-    for (const JsonObject& step : require_objects(object, "processors")) steps.push_back(make_post_processor(step));
-    return [steps](std::vector<Encoding> texts, bool add_special) {
-      for (const PostProcessor& step : steps) texts = step(std::move(texts), add_special);
-      return texts;
-    };
-  }
   if (type == "TemplateProcessing") return make_template(object);
   if (type == "BertProcessing") return make_bert(object);
   if (type == "RobertaProcessing") return make_roberta(object);
   // This one changes only where tokens lie in the text, which is not kept here.
   if (type == "ByteLevel") return [](std::vector<Encoding> texts, bool) { return texts; };
   fail("{}: post-processors of type {} are not supported", object.name(), in_quotes(type));
+}
+
+/// Sequences in sequences, too, as one.
+void add_processors(const JsonObject& object, std::vector<PostProcessor>& steps) {
+  if (require_string(object, "type") != "Sequence") return steps.push_back(make_one_processor(object));
+  for (const JsonObject& step : require_objects(object, "processors")) add_processors(step, steps);
+}
+
+}  // namespace
+
+PostProcessor make_post_processor(const JsonObject& object) {
+  std::vector<PostProcessor> steps;
+  add_processors(object, steps);
+  return [steps](std::vector<Encoding> texts, bool add_special) {
+    const size_t before = tokens_in(texts);
+    for (const PostProcessor& step : steps) {
+      texts = step(std::move(texts), add_special);
+      check_growth(before, tokens_in(texts));
+    }
+    return texts;
+  };
 }
 
 }  // namespace vkformer

@@ -1,11 +1,20 @@
 #include "models/text/text_part.h"
 
 #include "models/text/byte_alphabet.h"
+#include "runtime/check.h"
 
 namespace vkformer {
 
+void check_growth(size_t before, size_t now) {
+  const size_t most = 64 * before + (size_t{64} << 10);
+  check(now <= most, "the tokenizer's rules make more than {} of a text of {}; its tokenizer.json can't be right", most,
+        before);
+}
+
 TextPart TextPart::part(ByteRange range) const {
-  TextPart taken{text.substr(range.begin, range.end - range.begin), at_start && range.begin == 0};
+  TextPart taken{.text = text.substr(range.begin, range.end - range.begin),
+                 .at_start = at_start && range.begin == 0,
+                 .whole = whole};
   if (origins)
     taken.origins.emplace(origins->begin() + static_cast<ptrdiff_t>(range.begin),
                           origins->begin() + static_cast<ptrdiff_t>(range.end));
@@ -20,7 +29,7 @@ ByteRange TextPart::origin_of(ByteRange range) const {
 }
 
 TextPart whole_text(std::string_view text, bool follow_origins) {
-  TextPart part{std::string(text), true};
+  TextPart part{.text = std::string(text), .at_start = true, .whole = text.size()};
   if (!follow_origins) return part;
   part.origins.emplace();
   for_each_character(text, [&](char32_t, size_t at, size_t length) {
@@ -56,6 +65,7 @@ void replace_all(TextPart& part, const std::vector<ByteRange>& matches, std::str
 }
 
 void put_in_front(TextPart& part, std::string_view text) {
+  check_growth(part.whole, part.text.size() + text.size());
   if (part.origins) part.origins->insert(part.origins->begin(), text.size(), part.origin_of({}));
   part.text.insert(0, text);
 }

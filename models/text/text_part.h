@@ -10,6 +10,11 @@
 
 namespace vkformer {
 
+/// Throws Error when a tokenizer's rules have made so many bytes (or tokens) of so many before that they can't be
+/// right: a few rules that double a text, one after another, would fill any memory. Those in use add a blank or two,
+/// and compatibility forms have at most 18 characters for one.
+void check_growth(size_t before, size_t now);
+
 struct TextPart {
   std::string text;
   /// Whether its first character comes from the first one of the whole text: Metaspace marks only that with the scheme
@@ -19,6 +24,7 @@ struct TextPart {
   /// character, and what becomes of characters that are replaced together, all come from all of it; what a tokenizer
   /// puts in comes from an empty range.
   std::optional<std::vector<ByteRange>> origins = {};
+  size_t whole = 0;  ///< bytes of the whole text, before anything was changed
 
   /// Bytes [begin, end) of this part.
   TextPart part(ByteRange range) const;
@@ -39,7 +45,9 @@ class Rewriting {
   /// Append to it, then say with from() what of the part that comes from.
   std::string text;
 
+  /// Throws Error when the text has grown too much.
   void from(ByteRange range) {
+    check_growth(part_.whole, text.size());
     if (origins_) origins_->resize(text.size(), part_.origin_of(range));
   }
   /// Appends bytes of the part as they are.

@@ -6,6 +6,8 @@
 #include <unicode/regex.h>
 #include <unicode/uchar.h>
 
+#include <algorithm>
+
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -148,10 +150,18 @@ std::vector<ByteRange> Regex::find_all(std::string_view text) const {
   utext_openUTF8(&utf8, text.data(), static_cast<int64_t>(text.size()), &status);
   check_icu(status, compiled_->name);
   matcher->reset(&utf8);
+  // Ten thousand states of the search are a step. Expressions in use save some states for a character, of some bytes
+  // each; others every way to divide a word.
+  constexpr size_t least_steps = 20, bytes_of_step = 100, least_stack = 8'000'000, stack_of_byte = 200;
+  const auto limit = [](size_t most) { return static_cast<int32_t>(std::min<size_t>(most, INT32_MAX)); };
+  matcher->setTimeLimit(limit(least_steps + text.size() / bytes_of_step), status);
+  matcher->setStackLimit(limit(least_stack + stack_of_byte * text.size()), status);
   std::vector<ByteRange> matches;
   while (matcher->find(status))
     matches.push_back({static_cast<size_t>(matcher->start64(status)), static_cast<size_t>(matcher->end64(status))});
   utext_close(&utf8);
+  check(status != U_REGEX_TIME_OUT && status != U_REGEX_STACK_OVERFLOW,
+        "{}: its regular expression takes too long for a text of {} bytes", compiled_->name, text.size());
   check_icu(status, compiled_->name);
   return matches;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -17,7 +18,8 @@ Schedule schedule_named(std::string_view name) {
                                                              {"constant", Schedule::constant}};
   for (const auto& [known, schedule] : names)
     if (known == name) return schedule;
-  throw UsageError(fmt::format("there is no schedule '{}'; cosine, linear, inverse-sqrt, noam, constant", name));
+  throw UsageError(
+      fmt::format("there is no schedule '{}'; cosine, linear, inverse-sqrt, noam, constant", printable(name, 60)));
 }
 
 double learning_rate_at(const TrainSettings& s, int64_t iteration) {

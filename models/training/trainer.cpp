@@ -61,6 +61,10 @@ double Trainer::step(int64_t iteration, const Feed& feed) {
 double Trainer::step(int64_t iteration, std::span<const TrainingBatch> batches) {
   check(std::ssize(batches) == settings().accumulate, "{} micro-batches were given for an iteration of {}",
         batches.size(), settings().accumulate);
+  return step(iteration, [&](int64_t micro) { return batches[static_cast<size_t>(micro)]; });
+}
+
+double Trainer::step(int64_t iteration, const BatchSource& batches) {
   const bool scaled = settings().scales_loss();
   for (;;) {
     const double loss = run_batches(iteration, batches);
@@ -73,35 +77,43 @@ double Trainer::step(int64_t iteration, std::span<const TrainingBatch> batches) 
   }
 }
 
-double Trainer::run_batches(int64_t iteration, std::span<const TrainingBatch> batches) {
-  std::vector<int64_t> targets;
-  int64_t all_targets = 0;
-  for (const TrainingBatch& batch : batches) {
-    targets.push_back(count_targets(batch, planned(batch.shape).classes));
-    all_targets += targets.back();
-  }
-  const bool accumulates = settings().accumulate > 1;
-  Program& updating = *programs_[accumulates ? TrainingPlan::update : planned(batches[0].shape).gradients];
-  updating.write("schedule", adamw_schedule(settings(), iteration, scale_));
-  if (settings().moving_average > 0)
-    updating.write("average_rate", std::vector<float>{static_cast<float>(average_rate_at(settings(), iteration))});
+double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
+  const int64_t count = settings().accumulate;
+  const bool accumulates = count > 1;
+  // Each batch is made twice rather than all of them kept: how many there are says nothing of the host's memory.
+  TrainingBatch batch = batches(0);
+  int64_t all_targets = targets_of(batch);
+  for (int64_t micro = 1; micro < count; ++micro) all_targets += targets_of(batches(micro));
   MeanLoss loss;
-  for (size_t micro = 0; micro < batches.size(); ++micro) {
-    Program& program = *programs_[planned(batches[micro].shape).gradients];
-    write_feed(program, batches[micro].feed);
+  for (int64_t micro = 0; micro < count; ++micro) {
+    if (accumulates) batch = batches(micro);
+    Program& program = *programs_[planned(batch.shape).gradients];
+    if (!accumulates) write_update(program, iteration);
+    write_feed(program, batch.feed);
+    const int64_t targets = targets_of(batch);
     // A batch's mean counts by its targets.
     const double weight =
-        scale_ * static_cast<double>(targets[micro]) / static_cast<double>(std::max<int64_t>(all_targets, 1));
+        scale_ * static_cast<double>(targets) / static_cast<double>(std::max<int64_t>(all_targets, 1));
     program.write("loss_gradient", std::vector<float>{static_cast<float>(weight)});
-    const int64_t draw = (iteration - 1) * settings().accumulate + static_cast<int64_t>(micro);
+    const int64_t draw = (iteration - 1) * count + micro;
     program.write("seed", std::vector<int32_t>{static_cast<int32_t>(settings().seed), static_cast<int32_t>(draw)});
     if (accumulates) program.write("first", std::vector<int32_t>{micro == 0});
     program.run();
-    loss.add(static_cast<double>(program.read("loss")[0]), targets[micro]);
+    loss.add(static_cast<double>(program.read("loss")[0]), targets);
   }
-  if (accumulates) updating.run();
+  Program& updating = *programs_[accumulates ? TrainingPlan::update : planned(batch.shape).gradients];
+  if (accumulates) {
+    write_update(updating, iteration);
+    updating.run();
+  }
   if (settings().clip > 0 || settings().scales_loss()) norm_ = static_cast<double>(updating.read("norm")[0]) / scale_;
   return loss.value();
+}
+
+void Trainer::write_update(Program& program, int64_t iteration) const {
+  program.write("schedule", adamw_schedule(settings(), iteration, scale_));
+  if (settings().moving_average > 0)
+    program.write("average_rate", std::vector<float>{static_cast<float>(average_rate_at(settings(), iteration))});
 }
 
 MeanLoss Trainer::evaluate(const TrainingBatch& batch) {

@@ -4,6 +4,7 @@
 // share one Store and one Workspace.
 
 #include <filesystem>
+#include <functional>
 
 #include "models/training/training_plan.h"
 
@@ -17,9 +18,13 @@ class Trainer {
   Trainer(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape)
       : Trainer(backend, plan_training(model, settings, {shape}, backend)) {}
 
+  /// Micro-batch 0, 1, ... of an iteration, valid until the next one is asked for; each may be asked for twice.
+  using BatchSource = std::function<TrainingBatch(int64_t micro)>;
+
   /// One iteration (1, 2, ...) on `accumulate` micro-batches: the gradient is that of the mean loss over all their
   /// targets, however those are spread. Gives that loss, before the update. A shape that was not planned is compiled
-  /// when it comes first. Throws Error for targets that can't be.
+  /// when it comes first. Throws Error for targets that can't be. When `batches` throws, nothing was trained.
+  double step(int64_t iteration, const BatchSource& batches);
   double step(int64_t iteration, std::span<const TrainingBatch> batches);
   /// The same with micro-batches of the first planned shape: in `feed` lie each tensor's one after another.
   double step(int64_t iteration, const Feed& feed);
@@ -57,7 +62,9 @@ class Trainer {
  private:
   void compile_planned();
   const TrainingPlan::PlannedBatch& planned(const BatchShape& shape);
-  double run_batches(int64_t iteration, std::span<const TrainingBatch> batches);
+  int64_t targets_of(const TrainingBatch& batch) { return count_targets(batch, planned(batch.shape).classes); }
+  double run_batches(int64_t iteration, const BatchSource& batches);
+  void write_update(Program& program, int64_t iteration) const;
 
   Backend& backend_;
   TrainingPlan plan_;

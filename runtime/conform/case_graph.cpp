@@ -39,6 +39,7 @@ std::string describe(const Case& c) {
 }
 
 std::string input_name(size_t i) { return fmt::format("input{}", i); }
+std::string output_name(size_t i) { return fmt::format("output{}", i); }
 
 CaseGraph build(const Op& op, const Case& c) {
   CaseGraph built;

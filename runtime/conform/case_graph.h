@@ -11,6 +11,7 @@ std::string describe(const Case& c);
 
 /// Name of input i in the graphs below.
 std::string input_name(size_t i);
+std::string output_name(size_t i);
 
 /// The one-node graph of a case.
 struct CaseGraph {

@@ -1,6 +1,8 @@
 #pragma once
 // Which checks there are, and one of them alone; internal to this folder.
 
+#include <optional>
+
 #include "runtime/conform/case_graph.h"
 
 namespace vkformer {
@@ -13,6 +15,10 @@ std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const Devi
 
 /// The case's graph with all its outputs.
 Graph forward_graph(const Op& op, const Case& c);
+
+/// The same with result 0 in the place of the operand that it may overwrite; nothing where there is none, or where it
+/// is of a type that can't be copied.
+std::optional<Graph> in_place_graph(const Op& op, const Case& c);
 
 /// A kernel's result, compared with the reference's.
 ConformResult check_forward(Backend& backend, const Op& op, const Case& c, std::string_view candidate);

@@ -7,13 +7,13 @@
 #include "runtime/conform/checks.h"
 #include "runtime/conform/compare.h"
 #include "runtime/pipeline_log.h"
+#include "runtime/storage.h"
 
 namespace vkformer {
 
 Graph forward_graph(const Op& op, const Case& c) {
   CaseGraph built = build(op, c);
-  for (size_t o = 0; o < built.outputs.size(); ++o)
-    built.graph.mark_output(built.outputs[o], fmt::format("output{}", o));
+  for (size_t o = 0; o < built.outputs.size(); ++o) built.graph.mark_output(built.outputs[o], output_name(o));
   return std::move(built.graph);
 }
 
@@ -44,23 +44,48 @@ void guarded(ConformResult& result, const std::function<void()>& action) {
   }
 }
 
+/// Compares what the program of `own` gives with the reference's results.
+void finish_forward(Check& own, const Op& op, const Report& report) {
+  if (own.program)
+    guarded(own.result, [&] {
+      const auto inputs = random_inputs(op, own.c);
+      NamedTensors expected;
+      for (HostTensor& output : run_reference(build(op, own.c).graph.nodes().front(), inputs))
+        expected.emplace_back(output_name(expected.size()), std::move(output));
+      run_and_compare(own.result, *own.program, own.c, inputs, expected);
+    });
+  report(own.result);
+}
+
 Check forward_check(Backend& backend, const Op& op, const Case& c, std::string_view candidate, const Report& report) {
   Check check{.c = c, .result = result_of(op, c, "forward", candidate), .program = {}};
   guarded(check.result, [&] {
     check.program = backend.compile(forward_graph(op, c), backend.make_store({}),
                                     {.guard_bytes = 256, .candidate = std::string(candidate)});
   });
-  check.finish = [&op, &report](Check& own) {
-    if (own.program)
-      guarded(own.result, [&] {
-        const auto inputs = random_inputs(op, own.c);
-        NamedTensors expected;
-        for (HostTensor& output : run_reference(own.program->graph().nodes().front(), inputs))
-          expected.emplace_back(fmt::format("output{}", expected.size()), std::move(output));
-        run_and_compare(own.result, *own.program, own.c, inputs, expected);
-      });
-    report(own.result);
-  };
+  check.finish = [&op, &report](Check& own) { finish_forward(own, op, report); };
+  return check;
+}
+
+/// Throws Error where the plan gives the op's result a place of its own.
+void check_overwrites(const Program& program, const Op& op) {
+  const Node& node = program.graph().nodes().at(1);  // between two copies
+  const Value operand = node.inputs[static_cast<size_t>(reusable_input(node))];
+  const Place &from = program.plan().values[static_cast<size_t>(operand.id)],
+              &to = program.plan().values[static_cast<size_t>(node.outputs.front().id)];
+  check(from.area == to.area && from.block == to.block && from.offset == to.offset,
+        "[{}] the plan does not let the result overwrite its operand", op.name);
+}
+
+/// Sentinels want a place for each tensor, so results that overwrite operands are proved without.
+Check in_place_check(Backend& backend, const Op& op, const Case& c, Graph graph, std::string_view candidate,
+                     const Report& report) {
+  Check check{.c = c, .result = result_of(op, c, "in place", candidate), .program = {}};
+  guarded(check.result, [&] {
+    check.program = backend.compile(std::move(graph), backend.make_store({}), {.candidate = std::string(candidate)});
+    check_overwrites(*check.program, op);
+  });
+  check.finish = [&op, &report](Check& own) { finish_forward(own, op, report); };
   return check;
 }
 
@@ -169,7 +194,11 @@ void conform(Backend& backend, const ConformOptions& options, const Report& repo
       result.detail = "no kernel for this device";
       report(result);
     }
-    for (std::string_view kernel : kernels) begin([&] { return forward_check(backend, op, c, kernel, report); });
+    for (std::string_view kernel : kernels) {
+      begin([&] { return forward_check(backend, op, c, kernel, report); });
+      if (auto graph = in_place_graph(op, c))
+        begin([&] { return in_place_check(backend, op, c, std::move(*graph), kernel, report); });
+    }
     if (options.gradients && op.gradient) begin([&] { return gradient_check(backend, op, c, report); });
   });
   finish_until(0);

@@ -4,6 +4,7 @@
 // For each case and each kernel: the outputs start as NaN, sentinels lie behind every tensor, the case runs twice and
 // must give the same bits, and
 //     |device - reference| <= tolerance(dtype, reduction length) * largest |reference| of the tensor + 1e-7.
+// Where a result may overwrite an operand, it also does so, once more and without sentinels.
 // With gradients: (1) the reference's gradient rule against finite differences of the reference (directional
 // derivatives, double precision), (2) the device's gradients against the reference's.
 //
@@ -22,7 +23,7 @@ struct ConformResult {
   enum class Verdict : uint8_t { ok, failed, not_supported };
   std::string op;
   std::string what;   ///< shapes, attributes, kernel
-  std::string check;  ///< "forward", "gradient rule", "gradient"
+  std::string check;  ///< "forward", "in place", "gradient rule", "gradient"
   Verdict verdict = Verdict::ok;
   double worst = 0;    ///< largest error as a share of its tolerance
   double seconds = 0;  ///< of the faster of the device's two runs

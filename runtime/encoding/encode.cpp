@@ -14,8 +14,9 @@ namespace {
 /// 1 / d, where there is something to divide.
 float inverse(float d) { return d != 0 ? 1.0f / d : 0.0f; }
 
-/// The integer part, from 0 to `most`: where d was too small to be divided by, quotients are infinite.
-uint8_t whole(float value, float most) { return static_cast<uint8_t>(std::clamp(value, 0.0f, most)); }
+/// The integer part, from 0 to `most`: where d was too small to be divided by, quotients are infinite, and of zeros
+/// NaN.
+uint8_t whole(float value, float most) { return static_cast<uint8_t>(std::min(std::max(0.0f, value), most)); }
 
 /// The value farthest from zero; of several the first.
 float extreme(const float* values) {
@@ -41,8 +42,8 @@ void encode_q8_0(const float* values, uint8_t* block) {
   const float d = std::abs(extreme(values)) / 127, factor = inverse(d);
   write_f16(block, d);
   for (int j = 0; j < 32; ++j)
-    block[2 + j] =
-        static_cast<uint8_t>(static_cast<int8_t>(std::clamp(std::round(values[j] * factor), -127.0f, 127.0f)));
+    block[2 + j] = static_cast<uint8_t>(
+        static_cast<int8_t>(values[j] == 0 ? 0.0f : std::clamp(std::round(values[j] * factor), -127.0f, 127.0f)));
 }
 
 /// Q4_0 and Q5_0: the value farthest from zero is the least code.

@@ -15,8 +15,9 @@ namespace {
 /// Where groups count as zero.
 constexpr float negligible = 1e-15f;
 
-/// To the nearest integer, ties to even.
+/// To the nearest integer, ties to even; of NaN (0 by a scale that overflows) 0.
 int nearest(float value) {
+  if (std::isnan(value)) return 0;
   constexpr float middle = 12582912.0f;  // 3 * 2^22: sums have no digits behind the point
   return static_cast<int>(std::clamp(value, -4194303.0f, 4194303.0f) + middle - middle);
 }

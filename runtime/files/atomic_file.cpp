@@ -1,18 +1,17 @@
 #include "runtime/files/atomic_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/files/descriptor.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
@@ -53,20 +52,11 @@ std::string advice(int error, const fs::path& folder) {
   }
 }
 
-/// Retries a call that a signal interrupted.
-template <class Call>
-auto uninterrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
 /// 0, or the error number.
 int sync_path(const fs::path& path) {
-  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (descriptor < 0) return errno;
-  const int error = uninterrupted([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
-  ::close(descriptor);
+  const Descriptor file(path, 0);
+  if (!file) return errno;
+  const int error = uninterrupted([&] { return ::fsync(file.value()); }) == 0 ? 0 : errno;
   return error == EINVAL ? 0 : error;  // some file systems cannot sync a folder, and need not
 }
 
@@ -125,6 +115,11 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   AtomicFile file(path, content.size());
   file.write(std::as_bytes(std::span(content)));
   file.commit();
+}
+
+void copy_file_atomically(const fs::path& from, const fs::path& to) {
+  if (fs::is_empty(from)) return write_file_atomically(to, "");  // nothing to map
+  write_file_atomically(to, MappedFile(from).text());
 }
 
 void sync_to_disk(const fs::path& path) {

@@ -39,6 +39,9 @@ class AtomicFile {
 /// The whole content at once.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+/// The same of another file's content.
+void copy_file_atomically(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// Forces a file or a folder (the names in it) to the disk. Throws Error.
 void sync_to_disk(const std::filesystem::path& path);
 

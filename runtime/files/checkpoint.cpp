@@ -1,13 +1,9 @@
 #include "runtime/files/checkpoint.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -65,11 +61,17 @@ std::vector<CheckpointName> checkpoints_in(const fs::path& run) {
   return checkpoints;
 }
 
-/// Whether the first line of a file is `line`; false also when it cannot be read.
-bool says(const fs::path& path, const std::string& line) {
-  std::ifstream file(path);
-  std::string first;
-  return std::getline(file, first) && first == line;
+/// Whether `latest` may name this checkpoint; only where it can be read and names another, or is not there, it does
+/// not.
+bool may_be_latest(const fs::path& run, const std::string& name) {
+  const fs::path latest = run / latest_name;
+  std::error_code error;
+  if (fs::symlink_status(latest, error).type() == fs::file_type::not_found) return false;
+  try {
+    return MappedFile(latest).text() == name + '\n';
+  } catch (const std::exception&) {
+    return true;
+  }
 }
 
 /// Renames first, so that a folder with a checkpoint's name is complete even if removing it is interrupted.
@@ -90,12 +92,20 @@ std::optional<fs::path> latest_checkpoint(const fs::path& run) {
   const MappedFile file(latest);
   std::string_view name = file.text();
   if (name.ends_with('\n')) name.remove_suffix(1);
-  const bool known = parse_name(name).has_value();
-  check(known && fs::is_directory(run / name, error),
+  const fs::file_type type = parse_name(name) ? fs::status(run / name, error).type() : fs::file_type::not_found;
+  check(type != fs::file_type::none, "cannot read {}: {}; check the disk and its permissions",
+        printable((run / name).string()), error.message());
+  check(type == fs::file_type::directory,
         "{} names {}, which is not a checkpoint folder beside it; write the name of one into it, or remove it to start "
         "afresh",
         printable(latest.string()), in_quotes(name));
   return run / name;
+}
+
+int64_t named_step(const fs::path& checkpoint) {
+  const auto name = parse_name(checkpoint.filename().string());
+  check(name.has_value(), "{} is not named as a checkpoint", printable(checkpoint.string()));
+  return name->step;
 }
 
 std::vector<fs::path> kept_checkpoints(const fs::path& run) {
@@ -115,23 +125,19 @@ CheckpointWriter::CheckpointWriter(fs::path run, int keep) : run_(std::move(run)
   fs::create_directories(run_, error);
   check(!error, "cannot create the run directory {}: {}; choose another place", where, error.message());
   latest_checkpoint(run_);  // a damaged run is reported before hours of work, not after
-  lock_ = ::open(run_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  check(lock_ >= 0, "cannot open the run directory {}: {}; check its permissions", where,
+  lock_ = Descriptor(run_, O_DIRECTORY);
+  check(static_cast<bool>(lock_), "cannot open the run directory {}: {}; check its permissions", where,
         std::generic_category().message(errno));
   // The kernel releases the lock however the process ends. Where a file system has no locks, go without.
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(lock_);
+  if (::flock(lock_.value(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail("{} is in use by another training process; wait for it or choose another run directory", where);
-  }
   remove_leftovers();
 }
 
 std::optional<int64_t> CheckpointWriter::latest_step() const {
   const auto latest = latest_checkpoint(run_);
-  return latest ? std::optional(parse_name(latest->filename().string()).value().step) : std::nullopt;
+  return latest ? std::optional(named_step(*latest)) : std::nullopt;
 }
-
-CheckpointWriter::~CheckpointWriter() { ::close(lock_); }
 
 void CheckpointWriter::remove_leftovers() const {
   for (const std::string& name : names_in(run_)) {
@@ -149,8 +155,14 @@ void CheckpointWriter::remove_leftovers() const {
 
 void CheckpointWriter::remove_all_but_newest(const fs::path& newest, int keep) const {
   const CheckpointName current = parse_name(newest.filename().string()).value();
+  std::vector<CheckpointName> found;
+  try {
+    found = checkpoints_in(run_);
+  } catch (const Error&) {
+    return;  // the next commit tries again
+  }
   int older = 0;
-  for (const CheckpointName& name : checkpoints_in(run_)) {
+  for (const CheckpointName& name : found) {
     if (name == current) continue;
     // A later step was never the latest (its writer was killed first) or belongs to a future that was abandoned.
     if (name > current || ++older >= keep) remove_checkpoint(run_ / name.to_string());
@@ -184,7 +196,7 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
   unfinished += unfinished_suffix;
 
   fs::remove_all(unfinished, error);
-  fs::create_directory(unfinished, error);
+  if (!error) fs::create_directory(unfinished, error);
   check(!error, "cannot create {}: {}; check the disk and its permissions", printable(unfinished.string()),
         error.message());
   try {
@@ -206,7 +218,7 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
     write_file_atomically(run_ / latest_name, name.to_string() + '\n');
   } catch (...) {
     // The failure may have come after the new content of `latest` was in place.
-    if (!says(run_ / latest_name, name.to_string())) remove_checkpoint(folder);
+    if (!may_be_latest(run_, name.to_string())) remove_checkpoint(folder);
     throw;
   }
   remove_all_but_newest(folder, older == Older::keep ? keep_ + 1 : keep_);

@@ -13,11 +13,16 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/files/descriptor.h"
+
 namespace vkformer {
 
 /// The folder that RUN/latest names, or nothing when the run has no checkpoint yet. Throws Error when `latest` does not
 /// name a checkpoint folder that exists.
 std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::path& run);
+
+/// The step that a checkpoint's folder is named after. Throws Error for another name.
+int64_t named_step(const std::filesystem::path& checkpoint);
 
 /// The complete checkpoints of a run up to the latest, newest first.
 std::vector<std::filesystem::path> kept_checkpoints(const std::filesystem::path& run);
@@ -31,9 +36,6 @@ class CheckpointWriter {
   /// Creates the directory if needed, takes it, and removes what a killed writer left unfinished. Keeps the newest
   /// `keep` checkpoints (while a new one is written the disk must hold one more). Throws Error.
   explicit CheckpointWriter(std::filesystem::path run, int keep = 1);
-  ~CheckpointWriter();
-  CheckpointWriter(const CheckpointWriter&) = delete;
-  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   /// Calls write(folder), which puts the files into that empty folder, and makes them the latest checkpoint. The folder
   /// is named after `step`; committing a step again is fine. When this throws, the previous checkpoint is untouched,
@@ -54,7 +56,7 @@ class CheckpointWriter {
 
   std::filesystem::path run_;
   int keep_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 }  // namespace vkformer

@@ -7,6 +7,7 @@
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/mapped_file.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -59,7 +60,8 @@ DeviceFacts facts_of(const JsonObject& json) {
   DeviceFacts facts{.name = require_string(json, "name"), .driver = require_string(json, "driver")};
   const std::string kind = require_string(json, "kind");
   const auto known = std::ranges::find_if(kinds, [&](const auto& each) { return kind == each.second; });
-  check(known != std::end(kinds), "{}: kind is '{}', not discrete, integrated, other or cpu", json.name(), kind);
+  check(known != std::end(kinds), "{}: kind is '{}', not discrete, integrated, other or cpu", json.name(),
+        printable(kind, 60));
   facts.kind = known->first;
   for (const auto& [key, number] : numbers)
     facts.*number = static_cast<uint32_t>(require_integer(json, key, 0, std::numeric_limits<uint32_t>::max()));

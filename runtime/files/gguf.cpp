@@ -151,15 +151,6 @@ std::string_view name_of(GgufType type) {
 
 bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-bool is_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Step step = read_utf8(text, at);
-    if (!step.valid) return false;
-    at += step.length;
-  }
-  return true;
-}
-
 }  // namespace
 
 const GgufTensorType* gguf_tensor_type(uint32_t id) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
 #include <vector>
 
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/json_reader.h"
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
 
@@ -45,27 +45,21 @@ std::string shown(const json& value) {
   return value.is_structured() ? fmt::format("an {}", value.type_name()) : printable(value.dump());
 }
 
+/// Throws Error for an object of too many members, in `value` or below it.
+void check_members(const json& value, std::string_view name) {
+  check(!value.is_object() || value.size() <= json_ordered_limit,
+        "{}: an object has {} members; at most {} can be read", printable(name), value.size(), json_ordered_limit);
+  if (value.is_structured())
+    for (const json& part : value) check_members(part, name);
+}
+
 }  // namespace
 
 json parse_json(std::string_view text, std::string_view name) {
-  // The library keeps the last of equal keys in silence, so they are looked for while it parses.
-  std::vector<std::unordered_set<std::string>> keys_of_open_objects;
-  const auto inspect = [&](int depth, json::parse_event_t event, json& parsed) {
-    using Event = json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth >= json_depth_limit)
-      fail("{}: lists and objects are nested more than {} deep; the file is damaged", printable(name),
-           json_depth_limit);
-    if (event == Event::object_start) keys_of_open_objects.emplace_back();
-    if (event == Event::object_end) keys_of_open_objects.pop_back();
-    if (event == Event::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_of_open_objects.back().insert(key).second)
-        fail("{}: {} appears twice in one object; remove one of them", printable(name), in_quotes(key));
-    }
-    return true;
-  };
   try {
-    return json::parse(text.begin(), text.end(), inspect);
+    JsonReader reader(name);
+    json::sax_parse(text.begin(), text.end(), &reader);
+    return reader.take();
   } catch (const json::parse_error& error) {
     const size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     fail("{}: not valid JSON at {} ({}); correct it or download it again", printable(name), place_in(text, offset),
@@ -73,6 +67,11 @@ json parse_json(std::string_view text, std::string_view name) {
   } catch (const json::exception& error) {
     fail("{}: not valid JSON ({}); correct it or download it again", printable(name), reason_of(error));
   }
+}
+
+nlohmann::ordered_json parse_json_in_order(std::string_view text, std::string_view name) {
+  check_members(parse_json(text, name), name);
+  return nlohmann::ordered_json::parse(text.begin(), text.end());
 }
 
 JsonObject::JsonObject(std::shared_ptr<const json> file, const json* here, std::string name)

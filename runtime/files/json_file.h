@@ -15,10 +15,15 @@ namespace vkformer {
 inline constexpr size_t json_size_limit = size_t{64} << 20;
 /// Deeper nesting is refused: printing and copying a value recurse once a level.
 inline constexpr int json_depth_limit = 64;
+/// Of members that an object may have where their order counts.
+inline constexpr size_t json_ordered_limit = 1000;
 
 /// Parses a whole text. `name` is what errors call it, usually the file's path. Throws Error on what is not JSON (with
 /// line and column), on nesting deeper than json_depth_limit, and on an object that has one key twice.
 nlohmann::json parse_json(std::string_view text, std::string_view name);
+/// The same with the keys of objects in the order of the text. Objects of more than json_ordered_limit members are
+/// refused, too: each key is looked for among all before it.
+nlohmann::ordered_json parse_json_in_order(std::string_view text, std::string_view name);
 
 /// One object of a JSON file. Copies are cheap and share the file's content.
 class JsonObject {

@@ -1,29 +1,19 @@
 #include "runtime/files/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <system_error>
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/files/descriptor.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
 namespace {
-
-/// Closes the descriptor when the scope ends; a mapping outlives its descriptor.
-struct Descriptor {
-  int value = -1;
-  ~Descriptor() {
-    if (value >= 0) ::close(value);
-  }
-};
 
 std::string_view advice(int error) {
   if (error == ENOENT || error == ENOTDIR) return "check the path";
@@ -40,17 +30,17 @@ std::string_view advice(int error) {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.value < 0) cannot_read(path, errno);
+  const Descriptor file(path, O_NONBLOCK);  // a mapping outlives it
+  if (!file) cannot_read(path, errno);
   struct stat status {};
-  if (::fstat(file.value, &status) != 0) cannot_read(path, errno);
+  if (::fstat(file.value(), &status) != 0) cannot_read(path, errno);
   check(!S_ISDIR(status.st_mode), "cannot read {}: it is a folder; name a file in it", printable(path.string()));
   check(S_ISREG(status.st_mode), "cannot read {}: it is not a regular file; copy its content to a file first",
         printable(path.string()));
   check(status.st_size > 0, "cannot read {}: it is empty; write or download it again", printable(path.string()));
   if (std::cmp_greater(status.st_size, SIZE_MAX / 2)) cannot_read(path, ENOMEM);
   const auto size = static_cast<size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value, 0);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value(), 0);
   if (address == MAP_FAILED) cannot_read(path, errno);
   ::madvise(address, size, MADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(address), size};

@@ -7,9 +7,22 @@
 namespace vkformer {
 namespace {
 
+bool is_control_code(char32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
+
 bool disturbs_a_line(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x2028 || c == 0x2029 || (c >= 0x200E && c <= 0x200F) ||
+  return is_control_code(c) || c == 0x2028 || c == 0x2029 || (c >= 0x200E && c <= 0x200F) ||
          (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+/// The character, or its number where it may not stand there; invalid bytes as numbers.
+void append_escaped(std::string& out, const Utf8Step& step, std::string_view bytes, bool escape) {
+  if (step.valid && !escape) {
+    out += bytes;
+  } else if (step.valid && step.code_point >= 0x80) {
+    out += fmt::format("\\u{{{:04X}}}", static_cast<uint32_t>(step.code_point));
+  } else {
+    for (const char c : bytes) out += fmt::format("\\x{:02X}", static_cast<uint8_t>(c));
+  }
 }
 
 }  // namespace
@@ -41,6 +54,15 @@ Utf8Step read_utf8(std::string_view text, size_t offset) {
   return {code_point, length, true, false};
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Step step = read_utf8(text, at);
+    if (!step.valid) return false;
+    at += step.length;
+  }
+  return true;
+}
+
 void append_utf8(std::string& text, char32_t c) {
   const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
   if (c < 0x80) {
@@ -66,17 +88,23 @@ std::string printable(std::string_view text, size_t limit) {
     if (out.size() >= limit) return out + "...";
     const Utf8Step step = read_utf8(text, at);
     const std::string_view bytes = text.substr(at, step.length);
-    if (step.valid && step.code_point == '\n') {
+    if (step.valid && step.code_point == '\n')
       out += "\\n";
-    } else if (step.valid && step.code_point == '\t') {
+    else if (step.valid && step.code_point == '\t')
       out += "\\t";
-    } else if (step.valid && step.code_point >= 0x80 && disturbs_a_line(step.code_point)) {
-      out += fmt::format("\\u{{{:04X}}}", static_cast<uint32_t>(step.code_point));
-    } else if (step.valid && !disturbs_a_line(step.code_point)) {
-      out += bytes;
-    } else {
-      for (const char c : bytes) out += fmt::format("\\x{:02X}", static_cast<uint8_t>(c));
-    }
+    else
+      append_escaped(out, step, bytes, disturbs_a_line(step.code_point));
+    at += step.length;
+  }
+  return out;
+}
+
+std::string for_terminal(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Step step = read_utf8(text, at);
+    const bool layout = step.code_point == '\n' || step.code_point == '\t';
+    append_escaped(out, step, text.substr(at, step.length), is_control_code(step.code_point) && !layout);
     at += step.length;
   }
   return out;

@@ -23,6 +23,9 @@ struct Utf8Step {
 /// Reads the character that starts at byte `offset`; `offset` must be smaller than the text's size.
 Utf8Step read_utf8(std::string_view text, size_t offset);
 
+/// Whether all of a text is valid.
+bool is_utf8(std::string_view text);
+
 /// Appends one code point, which must be a valid one.
 void append_utf8(std::string& text, char32_t code_point);
 
@@ -32,5 +35,9 @@ std::string in_quotes(std::string_view text, size_t limit = 60);
 
 /// The same without the quotes.
 std::string printable(std::string_view text, size_t limit = 200);
+
+/// Text of any length and number of lines for a terminal: control characters other than line feeds and tabs, and
+/// invalid bytes, are escaped, so that no text moves the cursor, changes settings or answers questions.
+std::string for_terminal(std::string_view text);
 
 }  // namespace vkformer

@@ -45,11 +45,6 @@ class SafetensorsTensor : public WeightTensor {
   const TensorEntry& entry_;
 };
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 /// A file beside the index, never one elsewhere.
 bool is_plain_name(const std::string& file) {
   return !file.empty() && file != "." && file.find("..") == file.npos && file.find('/') == file.npos &&
@@ -59,18 +54,17 @@ bool is_plain_name(const std::string& file) {
 }  // namespace
 
 WeightFiles::WeightFiles(const fs::path& path) {
-  std::error_code ignored;
-  const bool folder = fs::is_directory(path, ignored);
+  const bool folder = fs::is_directory(path);
   const fs::path file = folder ? path / "model.safetensors" : path;
   const fs::path index = path / "model.safetensors.index.json";
-  if (!folder || is_there(file)) {
+  if (!folder || fs::exists(file)) {
     name_ = printable(file.string());
     add_tensors(files_.emplace_back(file));
     return;
   }
-  check(is_there(index), "{} has neither model.safetensors nor model.safetensors.index.json; {}",
+  check(fs::exists(index), "{} has neither model.safetensors nor model.safetensors.index.json; {}",
         printable(path.string()),
-        is_there(path / "pytorch_model.bin") ? "convert its pytorch_model.bin (transformers: save_pretrained)"
+        fs::exists(path / "pytorch_model.bin") ? "convert its pytorch_model.bin (transformers: save_pretrained)"
                                              : "check the path or download them");
   open_shards(index);
 }
@@ -88,7 +82,7 @@ void WeightFiles::open_shards(const fs::path& index) {
   check(!shards.empty(), "{}: weight_map names no file; the index is damaged", name_);
   for (auto& [name, file] : shards) {
     const fs::path path = index.parent_path() / name;
-    check(is_there(path), "{} names {}, which is missing; download it", name_, in_quotes(name, 120));
+    check(fs::exists(path), "{} names {}, which is missing; download it", name_, in_quotes(name, 120));
     add_tensors(*(file = &files_.emplace_back(path)));
   }
   for (const auto& [tensor, shard] : weight_map.value().items())

@@ -40,7 +40,7 @@ Graph with_whole_rows(const Graph& graph) {
                              [&](Rewritten& copy, const Node& node, Values inputs) {
                                if (widened(node)) {
                                  const int64_t columns = whole(node.out(0).columns());
-                                 for (size_t i : {1, 2})
+                                 for (size_t i : {1u, 2u})
                                    if (node.has_input(i)) inputs[i] = resize_rows(copy.graph, inputs[i], columns);
                                }
                                return copy.graph.add(*node.op, std::move(inputs),

@@ -137,16 +137,14 @@ VulkanContext::VulkanContext(const std::string& device_choice, const BackendOpti
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                      .queueFamilyIndex = device.queue_family()};
-  vk_check(vkCreateCommandPool(device.handle(), &pool, nullptr, &command_pool), "vkCreateCommandPool");
+  command_pool = make_owned<OwnedCommandPool>(device.handle(), vkCreateCommandPool, pool, "vkCreateCommandPool");
   const VkCommandBufferAllocateInfo commands{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                             .commandPool = command_pool,
+                                             .commandPool = command_pool.get(),
                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                              .commandBufferCount = 1};
   vk_check(vkAllocateCommandBuffers(device.handle(), &commands, &transfer_commands_), "vkAllocateCommandBuffers");
   device.names().name(VK_OBJECT_TYPE_COMMAND_BUFFER, transfer_commands_, "transfers");
 }
-
-VulkanContext::~VulkanContext() { vkDestroyCommandPool(device.handle(), command_pool, nullptr); }
 
 std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory memory, const std::string& name) {
   auto buffer = std::make_unique<Buffer>(device, std::max<uint64_t>(bytes, 16), memory, name);
@@ -185,7 +183,7 @@ void VulkanContext::transfer(const std::function<void(VkCommandBuffer)>& record)
   record(transfer_commands_);
   vkCmdPipelineBarrier2(transfer_commands_, &after);
   vk_check(vkEndCommandBuffer(transfer_commands_), "vkEndCommandBuffer");
-  device.submit_and_wait(transfer_commands_);
+  device.run({&transfer_commands_, 1});
 }
 
 void VulkanContext::upload(const Buffer& target, uint64_t offset, std::span<const std::byte> data) {

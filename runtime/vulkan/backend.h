@@ -15,16 +15,16 @@ namespace vkformer {
 /// What one Vulkan backend, its stores and its programs share.
 struct VulkanContext {
   VulkanContext(const std::string& device_choice, const BackendOptions& backend_options);
-  ~VulkanContext();
 
   Device device;
   PipelineCache pipelines;
   BackendOptions options;
-  VkCommandPool command_pool = nullptr;
+  OwnedCommandPool command_pool;
   uint64_t allocated_bytes = 0;
   uint64_t allocations = 0;
-  /// Seconds that a unit of estimated cost took in programs so far; starts as a guess for the kind of device.
+  /// Seconds that a unit of estimated cost took in the longest run so far; starts as a guess for the kind of device.
   double seconds_per_estimate = 1;
+  double longest_run = 0;  ///< seconds; of runs whose speed was learned
   /// Whether matrix cores compute what they should, once that was tried.
   std::map<DType, bool> matrix_cores_right;
 

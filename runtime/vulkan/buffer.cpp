@@ -1,29 +1,11 @@
 #include "runtime/vulkan/buffer.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "runtime/check.h"
+#include "runtime/vulkan/memory_types.h"
 
 namespace vkformer {
-
-namespace {
-
-/// Memory types that have all of one of the wishes, best wish first.
-std::vector<uint32_t> fitting_types(VkPhysicalDevice physical, uint32_t allowed,
-                                    std::span<const VkMemoryPropertyFlags> wishes) {
-  VkPhysicalDeviceMemoryProperties memory;
-  vkGetPhysicalDeviceMemoryProperties(physical, &memory);
-  std::vector<uint32_t> types;
-  for (VkMemoryPropertyFlags wish : wishes)
-    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i)
-      if ((allowed >> i & 1) && (memory.memoryTypes[i].propertyFlags & wish) == wish &&
-          std::find(types.begin(), types.end(), i) == types.end())
-        types.push_back(i);
-  return types;
-}
-
-}  // namespace
 
 Buffer::Buffer(Device& device, uint64_t bytes, Memory memory, const std::string& name) : device_(device), size_(bytes) {
   const VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -31,24 +13,19 @@ Buffer::Buffer(Device& device, uint64_t bytes, Memory memory, const std::string&
                                 .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                          VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                          VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-  vk_check(vkCreateBuffer(device.handle(), &info, nullptr, &buffer_), "vkCreateBuffer");
-  try {
-    allocate(memory);
-  } catch (...) {
-    release();
-    throw;
-  }
-  const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer_};
+  buffer_ = make_owned<OwnedBuffer>(device.handle(), vkCreateBuffer, info, "vkCreateBuffer");
+  allocate(memory);
+  const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = handle()};
   address_ = vkGetBufferDeviceAddress(device.handle(), &address);
-  device.names().name(VK_OBJECT_TYPE_BUFFER, buffer_, name);
-  device.names().name(VK_OBJECT_TYPE_DEVICE_MEMORY, memory_, name);
+  device.names().name(VK_OBJECT_TYPE_BUFFER, handle(), name);
+  device.names().name(VK_OBJECT_TYPE_DEVICE_MEMORY, memory_.get(), name);
 }
 
 void Buffer::allocate(Memory memory) {
   constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   VkMemoryRequirements needs;
-  vkGetBufferMemoryRequirements(device_.handle(), buffer_, &needs);
+  vkGetBufferMemoryRequirements(device_.handle(), handle(), &needs);
   std::vector<VkMemoryPropertyFlags> wishes = {local};
   if (memory == Memory::upload) wishes = {local | host, host};
   if (memory == Memory::readback) wishes = {host | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, host};
@@ -56,28 +33,26 @@ void Buffer::allocate(Memory memory) {
                                         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
   // The window onto a GPU's memory that the host sees may be full, while plain host memory is not.
-  for (uint32_t type : fitting_types(device_.physical(), needs.memoryTypeBits, wishes)) {
+  VkPhysicalDeviceMemoryProperties types;
+  vkGetPhysicalDeviceMemoryProperties(device_.physical(), &types);
+  for (uint32_t type : fitting_types(types, needs.memoryTypeBits, wishes)) {
     const VkMemoryAllocateInfo allocation{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                           .pNext = &flags,
                                           .allocationSize = needs.size,
                                           .memoryTypeIndex = type};
-    result = vkAllocateMemory(device_.handle(), &allocation, nullptr, &memory_);
-    if (result == VK_SUCCESS) break;
+    VkDeviceMemory memory_of_type = nullptr;
+    result = vkAllocateMemory(device_.handle(), &allocation, nullptr, &memory_of_type);
+    if (result != VK_SUCCESS) continue;
+    memory_ = OwnedMemory(memory_of_type, {device_.handle()});
+    break;
   }
   check(result == VK_SUCCESS, "{} can't give {} MiB of memory ({}); use a smaller model, batch or context",
         device_.facts().name, (size_ >> 20) + 1, static_cast<int>(result));
-  vk_check(vkBindBufferMemory(device_.handle(), buffer_, memory_, 0), "vkBindBufferMemory");
+  vk_check(vkBindBufferMemory(device_.handle(), handle(), memory_.get(), 0), "vkBindBufferMemory");
   if (memory == Memory::device) return;
   void* pointer = nullptr;
-  vk_check(vkMapMemory(device_.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &pointer), "vkMapMemory");
+  vk_check(vkMapMemory(device_.handle(), memory_.get(), 0, VK_WHOLE_SIZE, 0, &pointer), "vkMapMemory");
   mapped_ = static_cast<std::byte*>(pointer);
 }
-
-void Buffer::release() {
-  vkDestroyBuffer(device_.handle(), buffer_, nullptr);
-  vkFreeMemory(device_.handle(), memory_, nullptr);
-}
-
-Buffer::~Buffer() { release(); }
 
 }  // namespace vkformer

@@ -18,11 +18,10 @@ class Buffer {
   };
   /// Throws Error when the device has not that much memory. `name`: what vendors' tools call it.
   Buffer(Device& device, uint64_t bytes, Memory memory, const std::string& name);
-  ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  VkBuffer handle() const { return buffer_; }
+  VkBuffer handle() const { return buffer_.get(); }
   uint64_t address() const { return address_; }
   uint64_t size() const { return size_; }
   /// Host view (coherent) of an upload or readback buffer; empty for device memory.
@@ -30,11 +29,10 @@ class Buffer {
 
  private:
   void allocate(Memory memory);
-  void release();
 
   Device& device_;
-  VkBuffer buffer_ = nullptr;
-  VkDeviceMemory memory_ = nullptr;
+  OwnedMemory memory_;  // outlives what is bound to it
+  OwnedBuffer buffer_;
   uint64_t size_ = 0;
   uint64_t address_ = 0;
   std::byte* mapped_ = nullptr;

@@ -16,10 +16,9 @@ bool compares_clocks(VkInstance instance, VkPhysicalDevice device) {
   if (!has_extension(device, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)) return false;
   const auto get_domains = reinterpret_cast<PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT>(
       vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"));
-  uint32_t count = 0;
-  if (!get_domains || get_domains(device, &count, nullptr) != VK_SUCCESS) return false;
-  std::vector<VkTimeDomainEXT> domains(count);
-  if (get_domains(device, &count, domains.data()) != VK_SUCCESS) return false;
+  if (!get_domains) return false;
+  const auto domains = listed<VkTimeDomainEXT>("vkGetPhysicalDeviceCalibrateableTimeDomainsEXT",
+                                               [&](auto... to) { return get_domains(device, to...); });
   return std::ranges::count(domains, VK_TIME_DOMAIN_DEVICE_EXT) > 0 && std::ranges::count(domains, host_clock) > 0;
 }
 
@@ -101,20 +100,16 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
                                 .pQueueCreateInfos = &queue,
                                 .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
                                 .ppEnabledExtensionNames = extensions.data()};
-  vk_check(vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice");
+  VkDevice made = nullptr;
+  vk_check(vkCreateDevice(physical_, &info, nullptr, &made), "vkCreateDevice");
+  device_.reset(made);
   if (clocks)
-    get_clocks_ = reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(
-        vkGetDeviceProcAddr(device_, "vkGetCalibratedTimestampsEXT"));
-  if (instance_->names_objects()) names_ = DebugNames(instance_->handle(), device_);
-  vkGetDeviceQueue(device_, family, 0, &queue_);
+    get_clocks_ =
+        reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(vkGetDeviceProcAddr(made, "vkGetCalibratedTimestampsEXT"));
+  if (instance_->names_objects()) names_ = DebugNames(instance_->handle(), made);
+  vkGetDeviceQueue(made, family, 0, &queue_);
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  vk_check(vkCreateFence(device_, &fence, nullptr, &fence_), "vkCreateFence");
-}
-
-Device::~Device() {
-  vkDeviceWaitIdle(device_);
-  vkDestroyFence(device_, fence_, nullptr);
-  vkDestroyDevice(device_, nullptr);
+  fence_ = make_owned<OwnedFence>(made, vkCreateFence, fence, "vkCreateFence");
 }
 
 std::string Device::describe() const {
@@ -131,22 +126,28 @@ std::optional<ClockPair> Device::clocks() const {
       {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
       {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = host_clock}};
   uint64_t now[2] = {}, deviation = 0;
-  if (get_clocks_(device_, 2, which, now, &deviation) != VK_SUCCESS) return {};
+  if (get_clocks_(handle(), 2, which, now, &deviation) != VK_SUCCESS) return {};
   return ClockPair{now[0], 1e-9 * static_cast<double>(now[1])};
 }
 
 uint64_t Device::memory_free() const { return free_bytes(physical_); }
 
-void Device::submit(VkCommandBuffer commands, VkFence fence) {
-  const VkSubmitInfo info{
-      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
-  vk_check(vkQueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit");
-}
-
-void Device::submit_and_wait(VkCommandBuffer commands) {
-  submit(commands, fence_);
-  vk_check(vkWaitForFences(device_, 1, &fence_, VK_TRUE, UINT64_MAX), "vkWaitForFences");
-  vk_check(vkResetFences(device_, 1, &fence_), "vkResetFences");
+void Device::run(std::span<const VkCommandBuffer> commands) {
+  const VkFence fence = fence_.get();
+  vk_check(vkResetFences(handle(), 1, &fence), "vkResetFences");
+  const char* call = "vkQueueSubmit";
+  VkResult result = VK_SUCCESS;
+  for (size_t i = 0; i < commands.size() && result == VK_SUCCESS; ++i) {
+    const VkSubmitInfo info{
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands[i]};
+    result = vkQueueSubmit(queue_, 1, &info, i + 1 == commands.size() ? fence : VK_NULL_HANDLE);
+  }
+  if (result == VK_SUCCESS) {
+    call = "vkWaitForFences";
+    result = vkWaitForFences(handle(), 1, &fence, VK_TRUE, UINT64_MAX);
+  }
+  if (result != VK_SUCCESS) vkDeviceWaitIdle(handle());
+  vk_check(result, call);
 }
 
 }  // namespace vkformer

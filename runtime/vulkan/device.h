@@ -3,11 +3,11 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "runtime/vulkan/debug_names.h"
 #include "runtime/vulkan/instance.h"
-#include "runtime/vulkan/vk_check.h"
 
 namespace vkformer {
 
@@ -29,7 +29,6 @@ class Device {
  public:
   /// `choice` as in Instance::choose(), which throws Error.
   explicit Device(const std::string& choice = {}, const DeviceOptions& options = {});
-  ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -41,25 +40,23 @@ class Device {
   /// Now; nothing without VK_EXT_calibrated_timestamps, or where it does not know the host's steady clock.
   std::optional<ClockPair> clocks() const;
   const DebugNames& names() const { return names_; }
-  VkDevice handle() const { return device_; }
+  VkDevice handle() const { return device_.get(); }
   VkPhysicalDevice physical() const { return physical_; }
-  VkQueue queue() const { return queue_; }
   uint32_t queue_family() const { return queue_family_; }
   /// "device 0: llvmpipe (LLVM 15.0.6, 256 bits) (CPU; software Vulkan)"
   std::string describe() const;
   /// Free bytes of the device's memory now (VK_EXT_memory_budget; without it, the heap's size).
   uint64_t memory_free() const;
-  /// Submits the command buffer and waits until it is done.
-  void submit_and_wait(VkCommandBuffer commands);
-  /// Submits without waiting; `fence` may be null.
-  void submit(VkCommandBuffer commands, VkFence fence);
+  /// Submits the command buffers one by one and waits until the last is done. Throws Error; nothing runs any more then,
+  /// so what they use may be given back.
+  void run(std::span<const VkCommandBuffer> commands);
 
  private:
   std::shared_ptr<Instance> instance_;
   VkPhysicalDevice physical_ = nullptr;
-  VkDevice device_ = nullptr;
+  OwnedDevice device_;
   VkQueue queue_ = nullptr;
-  VkFence fence_ = nullptr;
+  OwnedFence fence_;
   uint32_t queue_family_ = 0;
   int index_ = 0;
   bool statistics_ = false;

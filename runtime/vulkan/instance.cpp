@@ -34,10 +34,9 @@ Instance::Instance() {
                                       .pApplicationName = "vkformer",
                                       .pEngineName = "vkformer",
                                       .apiVersion = VK_API_VERSION_1_3};
-  uint32_t count = 0;
-  vkEnumerateInstanceExtensionProperties(nullptr, &count, nullptr);
-  std::vector<VkExtensionProperties> offered(count);
-  vkEnumerateInstanceExtensionProperties(nullptr, &count, offered.data());
+  const auto offered = listed<VkExtensionProperties>("vkEnumerateInstanceExtensionProperties", [](auto... to) {
+    return vkEnumerateInstanceExtensionProperties(nullptr, to...);
+  });
   std::vector<const char*> extensions;
   const auto enable = [&](const char* name) {
     const bool there = std::ranges::any_of(
@@ -55,23 +54,19 @@ Instance::Instance() {
       .ppEnabledExtensionNames = extensions.data()};
   constexpr const char* no_driver =
       "no Vulkan driver found; install one (Debian, Ubuntu: apt install mesa-vulkan-drivers) or use --device reference";
-  const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
+  VkInstance made = nullptr;
+  const VkResult result = vkCreateInstance(&info, nullptr, &made);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) throw Error(no_driver);
   vk_check(result, "vkCreateInstance");
-  vkEnumeratePhysicalDevices(instance_, &count, nullptr);
-  std::vector<VkPhysicalDevice> handles(count);
-  vkEnumeratePhysicalDevices(instance_, &count, handles.data());
+  instance_.reset(made);
+  const auto handles = listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices",
+                                                [made](auto... to) { return vkEnumeratePhysicalDevices(made, to...); });
   for (VkPhysicalDevice handle : handles) {
-    devices_.push_back(inspect(instance_, handle));
+    devices_.push_back(inspect(made, handle));
     devices_.back().facts.memory_free = free_bytes(handle);
   }
-  if (devices_.empty()) {
-    vkDestroyInstance(instance_, nullptr);
-    throw Error(no_driver);
-  }
+  if (devices_.empty()) throw Error(no_driver);
 }
-
-Instance::~Instance() { vkDestroyInstance(instance_, nullptr); }
 
 int Instance::choose(const std::string& choice) const {
   std::string list;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "runtime/vulkan/owned.h"
 #include "runtime/vulkan/physical_device.h"
 
 namespace vkformer {
@@ -12,11 +13,8 @@ class Instance {
  public:
   /// Throws Error when there is no loader, no driver or no device.
   Instance();
-  ~Instance();
-  Instance(const Instance&) = delete;
-  Instance& operator=(const Instance&) = delete;
 
-  VkInstance handle() const { return instance_; }
+  VkInstance handle() const { return instance_.get(); }
   /// Made with VK_EXT_debug_utils: see DebugNames.
   bool names_objects() const { return names_objects_; }
   const std::vector<InspectedDevice>& devices() const { return devices_; }
@@ -25,7 +23,7 @@ class Instance {
   int choose(const std::string& choice) const;
 
  private:
-  VkInstance instance_ = nullptr;
+  OwnedInstance instance_;
   bool names_objects_ = false;
   std::vector<InspectedDevice> devices_;
 };

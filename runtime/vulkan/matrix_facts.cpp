@@ -4,6 +4,7 @@
 
 #include "runtime/vulkan/newer_vulkan.h"
 #include "runtime/vulkan/physical_device.h"
+#include "runtime/vulkan/vk_check.h"
 
 namespace vkformer {
 
@@ -36,16 +37,13 @@ Properties properties_of(VkPhysicalDevice handle, VkStructureType type) {
   return asked;
 }
 
-/// A list that a driver gives in two calls, first its length.
+/// What a driver lists by a call of an extension; nothing where it does not know the call.
 template <class Function, class Item>
 std::vector<Item> list_of(VkInstance instance, VkPhysicalDevice handle, const char* name, const Item& empty) {
   const auto enumerate = reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
-  uint32_t count = 0;
-  if (!enumerate || enumerate(handle, &count, nullptr) != VK_SUCCESS) return {};
-  std::vector<Item> items(count, empty);
-  if (count > 0 && enumerate(handle, &count, items.data()) != VK_SUCCESS) return {};
-  items.resize(count);
-  return items;
+  if (!enumerate) return {};
+  return listed(
+      name, [&](auto... to) { return enumerate(handle, to...); }, empty);
 }
 
 void add_subgroup_matrices(VkInstance instance, VkPhysicalDevice handle, bool bfloat16, DeviceFacts& facts) {

@@ -9,6 +9,7 @@
 #include "runtime/quirks.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/matrix_facts.h"
+#include "runtime/vulkan/vk_check.h"
 
 namespace vkformer {
 
@@ -51,10 +52,9 @@ uint32_t cores_of(VkPhysicalDevice handle) {
 }  // namespace
 
 bool has_extension(VkPhysicalDevice device, const char* name) {
-  uint32_t count = 0;
-  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
-  std::vector<VkExtensionProperties> extensions(count);
-  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+  const auto extensions = listed<VkExtensionProperties>("vkEnumerateDeviceExtensionProperties", [device](auto... to) {
+    return vkEnumerateDeviceExtensionProperties(device, nullptr, to...);
+  });
   return std::any_of(extensions.begin(), extensions.end(),
                      [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
 }

@@ -1,13 +1,13 @@
 #include "runtime/vulkan/pipeline.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <fstream>
+#include <system_error>
 
 #include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/files/user_cache.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/module_needs.h"
@@ -23,6 +23,13 @@ const EmbeddedShader* find_shader(std::string_view kernel, std::string_view vari
   return nullptr;
 }
 
+/// What a run before this one saved; empty when there is none that can be read.
+std::string load(const std::filesystem::path& file) try {
+  return std::string(MappedFile(file).text());
+} catch (const Error&) {
+  return {};
+}
+
 double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -36,20 +43,19 @@ PipelineCache::PipelineCache(Device& device) : device_(device) {
   const VkPipelineLayoutCreateInfo layout{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                           .pushConstantRangeCount = 1,
                                           .pPushConstantRanges = &range};
-  vk_check(vkCreatePipelineLayout(device.handle(), &layout, nullptr, &layout_), "vkCreatePipelineLayout");
+  layout_ = make_owned<OwnedPipelineLayout>(device.handle(), vkCreatePipelineLayout, layout, "vkCreatePipelineLayout");
   std::string saved;
   if (const auto directory = user_cache(); !directory.empty() && !device.has_statistics()) {
     const DeviceFacts& facts = device.facts();
     file_ = directory / fmt::format("pipelines-{:x}-{:x}-{:x}-{:x}.bin", facts.vendor_id, facts.device_id,
                                     facts.driver_id, facts.driver_version);
-    std::ifstream stream(file_, std::ios::binary);
-    saved.assign(std::istreambuf_iterator<char>(stream), {});
+    saved = load(file_);
   }
   // The driver checks the data's header itself and starts empty when it is another device's or damaged.
   const VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                        .initialDataSize = saved.size(),
                                        .pInitialData = saved.data()};
-  vk_check(vkCreatePipelineCache(device.handle(), &info, nullptr, &cache_), "vkCreatePipelineCache");
+  cache_ = make_owned<OwnedPipelineCache>(device.handle(), vkCreatePipelineCache, info, "vkCreatePipelineCache");
 }
 
 PipelineCache::~PipelineCache() {
@@ -60,27 +66,22 @@ PipelineCache::~PipelineCache() {
   }
   changed_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+  if (!file_.empty() && !pipelines_.empty()) save();
+}
+
+void PipelineCache::save() const noexcept try {
+  if (std::filesystem::is_fifo(file_)) return;  // only a file may be replaced
   size_t size = 0;
-  if (!file_.empty() && !pipelines_.empty() &&
-      vkGetPipelineCacheData(device_.handle(), cache_, &size, nullptr) == VK_SUCCESS) {
-    std::string data(size, '\0');
-    vkGetPipelineCacheData(device_.handle(), cache_, &size, data.data());
-    std::error_code ignored;
-    std::filesystem::create_directories(file_.parent_path(), ignored);
-    // Other processes, and other backends of this one, may be saving theirs.
-    const std::filesystem::path temporary =
-        fmt::format("{}.{}.{}", file_.string(), getpid(), static_cast<const void*>(this));
-    std::ofstream stream(temporary, std::ios::binary);
-    stream.write(data.data(), static_cast<std::streamsize>(size));
-    stream.close();
-    if (stream)
-      std::filesystem::rename(temporary, file_, ignored);
-    else
-      std::filesystem::remove(temporary, ignored);
-  }
-  for (VkPipeline pipeline : made_) vkDestroyPipeline(device_.handle(), pipeline, nullptr);
-  vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
-  vkDestroyPipelineLayout(device_.handle(), layout_, nullptr);
+  vk_check(vkGetPipelineCacheData(device_.handle(), cache_.get(), &size, nullptr), "vkGetPipelineCacheData");
+  std::string data(size, '\0');
+  vk_check(vkGetPipelineCacheData(device_.handle(), cache_.get(), &size, data.data()), "vkGetPipelineCacheData");
+  data.resize(size);
+  if (data == load(file_)) return;  // and the disk need not be waited for
+  std::filesystem::create_directories(file_.parent_path());
+  // Other processes, and other backends of this one, may be saving theirs.
+  write_file_atomically(file_, data);
+} catch (const std::exception&) {
+  // The next run makes its pipelines again.
 }
 
 const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view variant,
@@ -110,9 +111,9 @@ const Pipeline& PipelineCache::make(PipelineRecord record, std::span<const uint3
         needs.shared_bytes, facts.name, facts.shared_memory);
   log_pipeline(record);
   std::packaged_task<VkPipeline()> task([this, record = std::move(record), words] { return compile(record, words); });
-  const auto added = pipelines_.emplace(name, task.get_future()).first;
+  Pipeline pipeline(task.get_future());
   enqueue(std::move(task));
-  return added->second;
+  return pipelines_.emplace(name, std::move(pipeline)).first->second;
 }
 
 void PipelineCache::wait() const {
@@ -123,7 +124,14 @@ void PipelineCache::enqueue(std::packaged_task<VkPipeline()> task) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(task));
   const size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-  if (queue_.size() > idle_ && workers_.size() < most) workers_.emplace_back([this] { work(); });
+  if (queue_.size() > idle_ && workers_.size() < most) try {
+      workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error& error) {
+      if (workers_.empty()) {  // otherwise those that there are do it
+        queue_.pop_back();
+        fail("no thread can be made: {}; end other programs or raise the limit (ulimit -u)", error.code().message());
+      }
+    }
   changed_.notify_one();
 }
 
@@ -146,9 +154,9 @@ VkPipeline PipelineCache::compile(PipelineRecord record, std::span<const uint32_
   const std::vector<uint32_t>& constants = record.constants;
   const VkShaderModuleCreateInfo code{
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words.size_bytes(), .pCode = words.data()};
-  VkShaderModule module = nullptr;
-  vk_check(vkCreateShaderModule(device_.handle(), &code, nullptr, &module), "vkCreateShaderModule");
-  device_.names().name(VK_OBJECT_TYPE_SHADER_MODULE, module, record.kernel + "/" + record.variant);
+  const auto module =
+      make_owned<OwnedShaderModule>(device_.handle(), vkCreateShaderModule, code, "vkCreateShaderModule");
+  device_.names().name(VK_OBJECT_TYPE_SHADER_MODULE, module.get(), record.kernel + "/" + record.variant);
   std::vector<VkSpecializationMapEntry> entries;
   for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
   const VkSpecializationInfo specialization{.mapEntryCount = static_cast<uint32_t>(entries.size()),
@@ -171,26 +179,26 @@ VkPipeline PipelineCache::compile(PipelineRecord record, std::span<const uint32_
                         ? VkPipelineShaderStageCreateFlags{VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT}
                         : 0,
                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                .module = module,
+                .module = module.get(),
                 .pName = "main",
                 .pSpecializationInfo = &specialization},
-      .layout = layout_};
-  VkPipeline pipeline = nullptr;
+      .layout = layout_.get()};
+  VkPipeline made = nullptr;
   const double thread_start = thread_seconds();
   const auto start = std::chrono::steady_clock::now();
-  const VkResult result = vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline);
+  const VkResult result = vkCreateComputePipelines(device_.handle(), cache_.get(), 1, &info, nullptr, &made);
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   record.thread_seconds = thread_seconds() - thread_start;
-  vkDestroyShaderModule(device_.handle(), module, nullptr);
-  if (result == VK_SUCCESS) device_.names().name(VK_OBJECT_TYPE_PIPELINE, pipeline, record.name());
+  OwnedPipeline pipeline(result == VK_SUCCESS ? made : nullptr, {device_.handle()});
+  if (pipeline) device_.names().name(VK_OBJECT_TYPE_PIPELINE, made, record.name());
   const std::string what = fmt::format("vkCreateComputePipelines of {}", record.name());
   if (result != VK_SUCCESS) record.failure = fmt::format("{}: {}", what, static_cast<int>(result));
-  if (result == VK_SUCCESS && device_.has_statistics()) record.code = code_of(device_.handle(), pipeline);
+  if (pipeline && device_.has_statistics()) record.code = code_of(device_.handle(), made);
   log_pipeline(std::move(record));
   vk_check(result, what.c_str());
   const std::lock_guard lock(mutex_);
-  made_.push_back(pipeline);
-  return pipeline;
+  made_.push_back(std::move(pipeline));
+  return made;
 }
 
 }  // namespace vkformer

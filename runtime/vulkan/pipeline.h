@@ -49,20 +49,21 @@ class PipelineCache {
   /// Waits until the driver is done with all of them, made or not.
   void wait() const;
   /// The layout every pipeline shares: 128 bytes of push constants, no descriptor sets.
-  VkPipelineLayout layout() const { return layout_; }
+  VkPipelineLayout layout() const { return layout_.get(); }
   size_t size() const { return pipelines_.size(); }
 
  private:
   VkPipeline compile(PipelineRecord record, std::span<const uint32_t> words);
   void enqueue(std::packaged_task<VkPipeline()> task);
   void work();
+  void save() const noexcept;
 
   Device& device_;
-  VkPipelineLayout layout_ = nullptr;
-  VkPipelineCache cache_ = nullptr;
+  OwnedPipelineLayout layout_;
+  OwnedPipelineCache cache_;
   std::filesystem::path file_;
   std::map<std::string, Pipeline> pipelines_;
-  std::vector<VkPipeline> made_;
+  std::vector<OwnedPipeline> made_;
   // Drivers take milliseconds for each, and a training step needs dozens: all cores make them.
   std::vector<std::thread> workers_;
   std::deque<std::packaged_task<VkPipeline()>> queue_;

@@ -34,16 +34,12 @@ class VulkanProgram : public Program {
         plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)),
         segments_(*context_),
         plain_segments_(*context_) {
-    try {
-      allocate();
-      record_commands();
-    } catch (...) {
-      release();
-      throw;
-    }
+    allocate();
+    record_commands();
+    context_->allocated_bytes += own_bytes();  // last: a program that fails gives everything back
   }
 
-  ~VulkanProgram() override { release(); }
+  ~VulkanProgram() override { context_->allocated_bytes -= own_bytes(); }
 
   void run() override {
     const auto stay = context_->enter();
@@ -138,18 +134,11 @@ class VulkanProgram : public Program {
   }
 
  private:
-  void release() {
-    const VkDevice device = context_->device.handle();
-    vkDeviceWaitIdle(device);
-    segments_.clear();
-    plain_segments_.clear();
-    timestamps_.reset();
-    context_->allocated_bytes -= accounted_;
-  }
+  /// Beside the workspace.
+  uint64_t own_bytes() const { return static_cast<uint64_t>(plan_.step_bytes + plan_.readback_bytes); }
 
   void allocate() {
-    const auto own = static_cast<uint64_t>(plan_.step_bytes + plan_.readback_bytes);
-    const uint64_t needed = own + static_cast<uint64_t>(workspace_->growth(plan_.arena_blocks));
+    const uint64_t needed = own_bytes() + static_cast<uint64_t>(workspace_->growth(plan_.arena_blocks));
     const uint64_t available = context_->device.memory_free();
     if (needed > available) {
       std::string biggest;
@@ -161,7 +150,6 @@ class VulkanProgram : public Program {
     workspace_->reserve(plan_.arena_blocks);
     step_ = context_->allocate(static_cast<uint64_t>(plan_.step_bytes), Buffer::Memory::upload, "inputs");
     readback_ = context_->allocate(static_cast<uint64_t>(plan_.readback_bytes), Buffer::Memory::readback, "results");
-    context_->allocated_bytes += accounted_ = own;
     const std::span<std::byte> step = step_->mapped();
     for (size_t i = 0; i + 4 <= step.size(); i += 4) std::memcpy(step.data() + i, &input_poison, 4);
   }
@@ -235,7 +223,6 @@ class VulkanProgram : public Program {
   Segments segments_;
   Segments plain_segments_;  ///< without timestamps; none unless their cost is asked for
   std::unique_ptr<Timestamps> timestamps_;
-  uint64_t accounted_ = 0;         ///< bytes in context_->allocated_bytes
   uint64_t recorded_version_ = 0;  ///< of the workspace
   Counters counters_;
 };

@@ -38,19 +38,9 @@ void end(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkE
 
 }  // namespace
 
-Segments::Segments(VulkanContext& context) : context_(context) {
-  const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  vk_check(vkCreateFence(context_.device.handle(), &fence, nullptr, &fence_), "vkCreateFence");
-}
-
-Segments::~Segments() {
-  clear();
-  vkDestroyFence(context_.device.handle(), fence_, nullptr);
-}
-
 void Segments::clear() {
   if (!buffers_.empty())
-    vkFreeCommandBuffers(context_.device.handle(), context_.command_pool, static_cast<uint32_t>(buffers_.size()),
+    vkFreeCommandBuffers(context_.device.handle(), context_.command_pool.get(), static_cast<uint32_t>(buffers_.size()),
                          buffers_.data());
   buffers_.clear();
   submissions_.clear();
@@ -58,11 +48,7 @@ void Segments::clear() {
 
 double Segments::run() {
   const auto start = std::chrono::steady_clock::now();
-  for (VkCommandBuffer commands : buffers_)
-    context_.device.submit(commands, commands == buffers_.back() ? fence_ : VK_NULL_HANDLE);
-  const VkDevice device = context_.device.handle();
-  vk_check(vkWaitForFences(device, 1, &fence_, VK_TRUE, UINT64_MAX), "vkWaitForFences");
-  vk_check(vkResetFences(device, 1, &fence_), "vkResetFences");
+  context_.device.run(buffers_);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -70,6 +56,15 @@ void Segments::cut(std::span<const Command> commands, const Lookup& lookup, VkQu
   clear();
   for (const Command& command : commands)
     if (command.pipeline) command.pipeline->handle();  // throws before anything is written
+  try {
+    write_all(commands, lookup, queries);
+  } catch (...) {
+    clear();  // no part of a program runs
+    throw;
+  }
+}
+
+void Segments::write_all(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries) {
   const auto timestamp = [&](VkCommandBuffer target, size_t query) {
     if (queries)
       vkCmdWriteTimestamp2(target, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries, static_cast<uint32_t>(query));
@@ -79,10 +74,10 @@ void Segments::cut(std::span<const Command> commands, const Lookup& lookup, VkQu
   VkCommandBuffer current = begin();
   if (queries) vkCmdResetQueryPool(current, queries, 0, static_cast<uint32_t>(commands.size() * 2));
   longest_ = 0;
-  cut_factor_ = context_.seconds_per_estimate;
+  cut_factor_ = own_factor_ > 0 ? own_factor_ : context_.seconds_per_estimate;
   for (size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
-    const double cost = context_.seconds_per_estimate * estimate(command, context_.device.facts().kind);
+    const double cost = cut_factor_ * estimate(command, context_.device.facts().kind);
     if (time > 0 && time + cost > budget) {
       end(current);
       current = begin();
@@ -150,15 +145,19 @@ bool Segments::learn_speed(std::span<const Command> commands, double seconds) {
   double estimated = 0;
   for (const Command& command : commands) estimated += estimate(command, context_.device.facts().kind);
   if (estimated <= 0) return false;
-  context_.seconds_per_estimate = seconds / estimated;
-  const double longest = longest_ * context_.seconds_per_estimate / cut_factor_;
+  own_factor_ = seconds / estimated;
+  if (seconds >= context_.longest_run) {
+    context_.longest_run = seconds;
+    context_.seconds_per_estimate = own_factor_;
+  }
+  const double longest = longest_ * own_factor_ / cut_factor_;
   const double budget = context_.options.segment_seconds;
   return longest > 4 * budget || (buffers_.size() > 1 && longest < budget / 4);
 }
 
 VkCommandBuffer Segments::begin() {
   const VkCommandBufferAllocateInfo allocation{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               .commandPool = context_.command_pool,
+                                               .commandPool = context_.command_pool.get(),
                                                .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                                .commandBufferCount = 1};
   VkCommandBuffer commands = nullptr;

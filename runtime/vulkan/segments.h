@@ -20,8 +20,8 @@ class Segments {
     std::function<std::string(const Command&)> label;
   };
 
-  explicit Segments(VulkanContext& context);
-  ~Segments();
+  explicit Segments(VulkanContext& context) : context_(context) {}
+  ~Segments() { clear(); }
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
@@ -35,14 +35,16 @@ class Segments {
   const std::vector<size_t>& submissions() const { return submissions_; }
   /// Submits them all and waits until they are done; gives the seconds that took.
   double run();
-  /// Whether `seconds`, which all commands took, show that segments are far from the budget. The context's guess of the
-  /// device's speed is replaced by what they took.
+  /// Whether `seconds`, which all commands took, show that segments are far from the budget; then they are to be cut
+  /// again. What a run takes is also the guess for programs to come, unless a longer one has told: in a short one the
+  /// way to the device and back is most of it, or the estimate a bound far above what is done.
   bool learn_speed(std::span<const Command> commands, double seconds);
   /// Dispatches and command buffers written since it was made.
   uint64_t recorded_dispatches() const { return recorded_dispatches_; }
   uint64_t command_buffers() const { return command_buffers_; }
 
  private:
+  void write_all(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries);
   VkCommandBuffer begin();
   void write(VkCommandBuffer target, const Command& command, const Lookup& lookup,
              const std::array<uint32_t, 3>& groups, const std::array<uint32_t, 3>& base);
@@ -51,9 +53,9 @@ class Segments {
   VulkanContext& context_;
   std::vector<VkCommandBuffer> buffers_;
   std::vector<size_t> submissions_;
-  VkFence fence_ = nullptr;
   double longest_ = 0;     ///< seconds of a segment, estimated when they were cut
-  double cut_factor_ = 1;  ///< context_.seconds_per_estimate then
+  double cut_factor_ = 1;  ///< seconds for a unit of estimated cost, as guessed then
+  double own_factor_ = 0;  ///< as measured; 0: not yet
   uint64_t recorded_dispatches_ = 0, command_buffers_ = 0;
 };
 

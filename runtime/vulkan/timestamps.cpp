@@ -6,11 +6,9 @@ Timestamps::Timestamps(VulkanContext& context, size_t commands) : context_(conte
   const VkQueryPoolCreateInfo queries{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                       .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                       .queryCount = static_cast<uint32_t>(ticks_.size())};
-  vk_check(vkCreateQueryPool(context_.device.handle(), &queries, nullptr, &queries_), "vkCreateQueryPool");
-  context_.device.names().name(VK_OBJECT_TYPE_QUERY_POOL, queries_, "timestamps");
+  queries_ = make_owned<OwnedQueryPool>(context_.device.handle(), vkCreateQueryPool, queries, "vkCreateQueryPool");
+  context_.device.names().name(VK_OBJECT_TYPE_QUERY_POOL, queries_.get(), "timestamps");
 }
-
-Timestamps::~Timestamps() { vkDestroyQueryPool(context_.device.handle(), queries_, nullptr); }
 
 double Timestamps::between(uint64_t from, uint64_t to) const {
   const DeviceFacts& facts = context_.device.facts();
@@ -20,7 +18,7 @@ double Timestamps::between(uint64_t from, uint64_t to) const {
 
 void Timestamps::keep(RunTimes times) {
   vk_check(
-      vkGetQueryPoolResults(context_.device.handle(), queries_, 0, static_cast<uint32_t>(ticks_.size()),
+      vkGetQueryPoolResults(context_.device.handle(), queries_.get(), 0, static_cast<uint32_t>(ticks_.size()),
                             ticks_.size() * 8, ticks_.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
       "vkGetQueryPoolResults");
   Run run{.times = times, .seconds = {}};

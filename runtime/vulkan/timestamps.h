@@ -9,12 +9,9 @@ class Timestamps {
  public:
   /// Two for each of `commands` commands, on a device with timestamps.
   Timestamps(VulkanContext& context, size_t commands);
-  ~Timestamps();
-  Timestamps(const Timestamps&) = delete;
-  Timestamps& operator=(const Timestamps&) = delete;
 
   /// Command i begins at query 2 i and ends at query 2 i + 1.
-  VkQueryPool queries() const { return queries_; }
+  VkQueryPool queries() const { return queries_.get(); }
   /// Reads what a run left that has just ended and forgets the oldest one beyond kept_runs; the first one, in which
   /// drivers compile, as soon as there is another. `times` has the host's part.
   void keep(RunTimes times);
@@ -35,7 +32,7 @@ class Timestamps {
   double between(uint64_t from, uint64_t to) const;  ///< seconds
 
   VulkanContext& context_;
-  VkQueryPool queries_ = nullptr;
+  OwnedQueryPool queries_;
   std::vector<uint64_t> ticks_;  ///< of the last run
   std::vector<Run> runs_;
   std::vector<RunTimes> plain_;

@@ -96,3 +96,49 @@ for what in "a source of 24 positions" "a prompt of 24 positions" "a token"; do
 done
 sed 's/"num_attention_heads"/"head_dim": 256, "num_attention_heads"/; s/: 16,/: 16777216,/' rotary.json >long.json
 refuse 1 "constants needs 16384 MiB, one allocation\|MiB free" "$vkformer" train long.json --data text.txt --out run --context 16 --quiet
+
+# What files say is shown as text, shortened, whatever it does to a terminal.
+long=$(head -c 100000 /dev/zero | tr '\0' x)
+for text in '\u001b[31mred\u001b]0;title\u0007' '\u0000nul' "$long"; do
+  echo '{"model_type": "'"$text"'"}' >text.json
+  refuse 1 "model_type" "$vkformer" info text.json
+  [[ $(cat out err | wc -c) -lt 2000 ]] || fail "a long name makes a long message: $(wc -c out err)"
+  [[ $(cat out err | tr -d '\n' | LC_ALL=C tr -dc '\000-\037' | wc -c) == 0 ]] || fail "control characters of a file: $(od -c err | head)"
+done
+if command -v script >/dev/null; then
+  # Results, which are escaped on a terminal only, and messages.
+  name=$'odd \e[31m\u009b1m'
+  script -qec "'$vkformer' verify '$name'" terminal >shown 2>&1 </dev/null
+  grep -q 'odd .x1B' shown || fail "nothing came to the terminal: $(cat shown)"
+  LC_ALL=C grep -q $'\e\|\x9b' shown && fail "escape sequences came to the terminal: $(od -c shown | head -40)"
+  "$vkformer" verify "$name" >out 2>err </dev/null
+  LC_ALL=C grep -q $'\e' out || fail "results in a file are not as they are: $(od -c out | head)"
+else
+  echo "skipped: a terminal (no script)"
+fi
+
+# Weights that are no numbers give no results, in any verb.
+ids() { # FILE NAME...: a row of four ids under each name
+  local file=$1 header="" at=0
+  shift
+  for name; do
+    header+="${header:+, }\"$name\": {\"dtype\": \"I32\", \"shape\": [1, 4], \"data_offsets\": [$at, $((at + 16))]}"
+    at=$((at + 16))
+  done
+  header="{$header}"
+  printf "\\x$(printf %02x $((${#header} % 256)))\\x$(printf %02x $((${#header} / 256)))\\0\\0\\0\\0\\0\\0%s" "$header" >"$file"
+  for _ in "$@"; do printf '\5\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0' >>"$file"; done
+}
+ids one.safetensors input_ids
+accept "$vkformer" logits "$fixtures/gpt2" --ids one.safetensors --out logits.safetensors
+ids both.safetensors input_ids decoder_input_ids
+refuse 1 "decoder_input_ids, which this gpt2 model has no decoder for" "$vkformer" logits "$fixtures/gpt2" --ids both.safetensors --out both.out
+cp -r "$fixtures/gpt2" nan
+# All data of a NaN: every byte behind the header is 0xff.
+size=$(stat -c %s nan/model.safetensors)
+start=$((8 + $(od -An -t u8 -N 8 nan/model.safetensors)))
+head -c $start "$fixtures/gpt2/model.safetensors" >nan/model.safetensors
+head -c $((size - start)) /dev/zero | tr '\0' '\377' >>nan/model.safetensors
+refuse 1 "not finite numbers" "$vkformer" logits nan --ids one.safetensors --out nan.out
+[[ -e nan.out || -e both.out ]] && fail "a file of no logits was written"
+refuse 1 "not finite numbers" "$vkformer" generate nan --ids 5 --quiet

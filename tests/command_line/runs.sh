@@ -136,11 +136,53 @@ else
   echo "skipped: a full disk (no right to mount)"
 fi
 
-# Ctrl-C ends cleanly with a checkpoint that continues.
-"$vkformer" train small.json --data text.txt --iterations 100000 --batch 2 --out stopped --quiet >out 2>err &
-process=$!
-until [[ -s stopped/metrics.jsonl ]] || ! kill -0 $process 2>/dev/null; do :; done
-kill -INT $process
-wait $process || fail "Ctrl-C ended with status $?"
-[[ -s stopped/latest ]] || fail "Ctrl-C left no checkpoint"
-grep -q "resume" err || fail "Ctrl-C did not say how to continue"
+# Settings that were edited are held to the same bounds as flags.
+edit() { # FROM TO: in a copy of the run's state
+  rm -rf edited
+  cp -r run edited
+  sed -i "s/$1/$2/" "edited/$(cat run/latest)/state.json"
+  cmp -s {edited,run}/"$(cat run/latest)"/state.json && fail "the state has no $1"
+}
+for change in checkpoint_every:0 evaluate_every:0 seed:99999999999 validation_fraction:5 clip:-3 beta1:7 learning_rate:-1 \
+    average:2000 moving_average:1.5 accumulate:0; do
+  edit "\"${change%:*}\": [0-9.e+-]*" "\"${change%:*}\": ${change#*:}"
+  refuse 1 "\"${change%:*}\" must be" "$vkformer" train --resume --out edited --iterations 12
+done
+for iteration in 100000000000 2000000; do
+  edit '"iteration": [0-9]*' "\"iteration\": $iteration"
+  refuse 1 '"iteration"' "$vkformer" train --resume --out edited --iterations 12
+done
+
+# What stands in the place of files that are kept: neither waited for, nor replaced, nor a fault where it is a cache.
+rm -rf edited
+cp -r run edited
+rm edited/metrics.jsonl
+mkfifo edited/metrics.jsonl
+refuse 1 "not a regular file" timeout 20 "$vkformer" train --resume --out edited --iterations 12
+cache=$(XDG_CACHE_HOME=$PWD/cache "$vkformer" generate run -p "the" -n 1 --quiet >out && ls cache/vkformer/pipelines-*)
+for what in mkdir mkfifo; do
+  rm -r cache
+  mkdir -p cache/vkformer
+  $what "$cache"
+  accept env XDG_CACHE_HOME="$PWD/cache" timeout 20 "$vkformer" generate run -p "the" -n 1 --quiet
+  [[ $(ls cache/vkformer) == "$(basename "$cache")" && ! -f $cache ]] || fail "$what in the cache's place: $(ls -l cache/vkformer)"
+done
+
+# A signal ends a run cleanly with one checkpoint that continues, wherever it comes: at an iteration that has one anyway,
+# and within one of a million micro-batches.
+stopped() { # SIGNAL FILE FLAG...: once there is something in the run's FILE
+  rm -rf stopped
+  "$vkformer" train small.json --data text.txt --iterations 100000 --batch 2 --out stopped --quiet "${@:3}" >out 2>err </dev/null &
+  local process=$!
+  until { [[ -s stopped/$2 ]] && (((0x$(sed -n 's/^SigCgt:\t*//p' /proc/$process/status) & 0x4000) != 0)); } 2>/dev/null ||
+      ! kill -0 $process 2>/dev/null; do :; done
+  kill "-$1" $process
+  wait $process || fail "$1 ended with status $?: $(cat err)"
+  [[ -s stopped/latest ]] || fail "$1 left no checkpoint: $(cat err)"
+  compgen -G "stopped/checkpoint-??????-*" >/dev/null && fail "$1 wrote a checkpoint twice: $(ls stopped)"
+  grep -q "resume" err || fail "$1 did not say how to continue: $(cat err)"
+}
+stopped INT metrics.jsonl
+stopped TERM latest --checkpoint-every 1
+stopped HUP . --accumulate 1000000
+accept "$vkformer" train --resume --out stopped --accumulate 2 --iterations 1 --quiet

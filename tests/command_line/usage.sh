@@ -59,3 +59,20 @@ refuse 2 "name=number" "$vkformer" bench --op scale --input 4 --attr factor=abc
 refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate nonsense
 refuse 2 "matmul needs its inputs .*--input" "$vkformer" bench --op matmul
 refuse 1 "timestamps" "$vkformer" bench --op add --input 4 --input 4 --device reference
+refuse 1 "this t5 model does not" "$vkformer" bench -m "$fixtures/t5" -p 4 -n 1 -b 0
+refuse 1 "use a smaller batch" "$vkformer" train small.json --data text.txt --out run --batch 100000 --quiet
+refuse 2 "alpha 'nan'" "$vkformer" train small.json --plan --lora r=2,alpha=nan
+
+# Flags of numbers take numbers: walks the help, so that new flags are held to it, too.
+flags=0
+for verb in $("$vkformer" --help | sed -nE 's/^  ([a-z]+)  .*/\1/p'); do
+  for flag in $("$vkformer" "$verb" --help | sed -nE 's/^.*(--[a-z0-9-]+) (FLOAT|N:).*/\1/p'); do
+    for value in nan inf; do
+      "$vkformer" "$verb" "$flag" $value >out 2>err </dev/null
+      [[ $? == 2 ]] && grep -q -- "$flag: $value is no finite number" err || fail "$verb $flag $value: $(cat err)"
+    done
+    flags=$((flags + 1))
+  done
+done
+((flags >= 35)) || fail "only $flags flags of floats are in the help"
+for flag in -p -n -b; do refuse 2 "-- *$flag\|--" "$vkformer" bench -m 1x24x3:100:32 $flag -5; done

@@ -115,7 +115,11 @@ std::string parameter_bytes_text(const Model& model) {
 void bench_model(const BenchFlags& flags) {
   const Model model = model_or_shape(flags.model);
   const std::string weights = weights_text(flags.model, flags.dtype);
-  check(flags.batch >= 0, "--batch is {}; it must not be negative", flags.batch);
+  check(model.generates() && !model.has_encoder(),
+        "bench times models that go on with a text; this {} model does not (--profile times its steps in train, "
+        "translate "
+        "and others)",
+        model.family);
   auto backend = open_backend(flags.common);
   Model stored = model;
   store_weights_as(stored, flags.model, flags.dtype);

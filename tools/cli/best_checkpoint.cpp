@@ -1,6 +1,7 @@
 #include "tools/cli/best_checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
@@ -21,7 +22,7 @@ BestCheckpoint::BestCheckpoint(const std::filesystem::path& folder, std::string 
 }
 
 bool BestCheckpoint::is_beaten_by(double value) const {
-  return iteration_ == 0 || (metric_ == "loss" ? value < value_ : value > value_);
+  return std::isfinite(value) && (iteration_ == 0 || (metric_ == "loss" ? value < value_ : value > value_));
 }
 
 void BestCheckpoint::take(int64_t iteration, double value, const Write& write) {

@@ -44,13 +44,14 @@ bool Interruption::take() {
 ChatInput::ChatInput() : terminal_(isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {}
 
 ChatInput::Read ChatInput::read_line(std::string& line) {
-  while (true) {
-    if (const size_t end = buffer_.find('\n'); end != buffer_.npos) {
+  for (size_t seen = 0;;) {
+    if (const size_t end = buffer_.find('\n', seen); end != buffer_.npos) {
       line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
       if (line.ends_with('\r')) line.pop_back();
       return Read::line;
     }
+    seen = buffer_.size();
     char bytes[4096];
     const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
     if (count > 0) {

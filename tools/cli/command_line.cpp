@@ -1,6 +1,8 @@
 #include "tools/cli/command_line.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <sstream>
 
 #include "runtime/check.h"
@@ -72,6 +74,25 @@ void add_tune_flags(CLI::App& command, CommonFlags& flags) {
   command.add_flag("--tune", flags.tune,
                    "first measure kernels for nodes that were never measured here, and keep that");
 }
+
+CLI::Validator finite_number() {
+  return {[](std::string& text) {
+            const bool finite = std::isfinite(std::strtod(text.c_str(), nullptr));
+            return finite ? std::string() : fmt::format("{} is no finite number", text);
+          },
+          ""};
+}
+
+namespace {
+
+void refuse_infinities(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_type_name().starts_with("FLOAT"))
+      option->transform(finite_number());  // before other checks, whose words for it are worse
+  for (CLI::App* verb : app.get_subcommands(std::function<bool(CLI::App*)>())) refuse_infinities(*verb);
+}
+
+}  // namespace
 
 void remember_given(CLI::App& command, std::set<std::string>& given) {
   for (const CLI::Option* option : command.get_options())
@@ -173,6 +194,7 @@ void run_command_line(int argc, char** argv) {
   add_model_verbs(app);
   add_data_verbs(app);
   add_device_verbs(app);
+  refuse_infinities(app);
   put_verbs_below_jobs(app);
   put_common_below(app);
   const auto verbs = app.get_subcommands([](CLI::App*) { return true; });

@@ -43,9 +43,16 @@ void write_kit(Backend& backend, const ConformFlags& flags) {
   std::filesystem::create_directories(folder);
   ConformOptions options = flags.options;
   options.all |= !flags.as_gpu && !backend.facts().is_cpu();
-  const ConformResult result = write_bug_kit(backend, options, folder);
-  write_file_atomically(folder / "main.cpp", embedded_page("main"));
-  write_file_atomically(folder / "CMakeLists.txt", embedded_page("CMakeLists"));
+  ConformResult result;
+  try {
+    result = write_bug_kit(backend, options, folder);
+    write_file_atomically(folder / "main.cpp", embedded_page("main"));
+    write_file_atomically(folder / "CMakeLists.txt", embedded_page("CMakeLists"));
+  } catch (...) {
+    std::error_code ignored;  // the first error is the one to tell
+    std::filesystem::remove_all(folder, ignored);
+    throw;
+  }
   print("{} {} {}  {:.2f}{}{}\nin {}: cmake -S . -B build && cmake --build build && build/run_case\n",
         word_for(result.verdict), result.op, result.what, result.worst, result.detail.empty() ? "" : "  ",
         result.detail, flags.kit);

@@ -10,7 +10,9 @@
 #include "models/model_files.h"
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 
@@ -42,6 +44,8 @@ constexpr const char* companions[] = {"generation_config.json",
                                       "source.spm",
                                       "target.spm"};
 
+constexpr const char* nothing_written = "nothing was written";
+
 /// The files of a folder that a GGUF file stands for.
 void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
   if (has_model_json(gguf, "tokenizer.json"))
@@ -67,7 +71,7 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
       write_gguf_companions(given, out);
     } else {
       for (const char* name : companions)
-        if (fs::exists(given / name)) fs::copy_file(given / name, out / name);
+        if (fs::exists(given / name)) copy_file_atomically(given / name, out / name);
     }
     write_json(out / "config.json", *model.config);
   } catch (...) {
@@ -96,12 +100,14 @@ void convert(const ConvertFlags& flags) {
     throw UsageError(fmt::format("--dtype {}: a folder has f32, f16 or bf16; give a new NAME.gguf for others", dtype));
   const Model model = load_model(given);
   const Weights weights(model.parameters, given);
+  catch_end_signals();
   if (!to_gguf) {
     const auto adapter = open_adapter(flags.adapter);
     Model adapted = model;
     if (adapter) adapter->adapt(adapted);
     write_folder(flags, given, model, weights, type->dtype,
                  [&](const ParameterSpec& parameter, std::span<float> values) {
+                   check_no_end_asked(nothing_written);
                    if (adapter) adapter->merge(adapted, parameter, values);
                  });
     return report(flags, model, dtype, fs::path(flags.out) / "model.safetensors");
@@ -111,7 +117,10 @@ void convert(const ConvertFlags& flags) {
   const Mixture mixture(dtype);
   std::vector<std::string> dropped;
   with_weights_bar(weights, flags.quiet, [&](const LoadProgress& progress) {
-    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, progress);
+    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
+      check_no_end_asked(nothing_written);
+      progress(done);
+    });
   });
   if (!dropped.empty() && !flags.quiet)
     say("left out, for GGUF files have no place for them: {}", fmt::join(dropped, ", "));

@@ -44,8 +44,8 @@ void encode(const EncodeFlags& flags) {
                       nlohmann::json{{"text", line}, {"ids", encoding.ids}, {"tokens", encoding.tokens}}.dump());
     else
       vkformer::print("{}\n", fmt::join(encoding.ids, " "));
+    check_written();
   }
-  check_output();
 }
 
 void decode(const DecodeFlags& flags) {

@@ -41,6 +41,9 @@ struct RecordedIds {
       if (std::string_view(ours) == "source") shape.source_positions = entry->shape[1];
       shape.rows = entry->shape[0];
     }
+    check(model.has_encoder() || !file.find("decoder_input_ids"),
+          "{} has decoder_input_ids, which this {} model has no decoder for; its ids are input_ids", path.string(),
+          model.family);
     check(inputs.contains("ids"), "{} has no {}", path.string(),
           model.has_encoder() ? "decoder_input_ids" : "input_ids");
     check(!model.has_encoder() || inputs.contains("source"), "{} has no input_ids", path.string());
@@ -73,6 +76,7 @@ void logits(const LogitsFlags& flags) {
   for (const auto& [name, values] : batch.inputs) program->write(name, values);
   program->run();
   const std::vector<float> values = program->read("logits");
+  check_results(values, static_cast<size_t>(shape.back()));
   batch.copies.push_back(TensorSource::of("logits", shape, std::span<const float>(values)));
   write_safetensors(flags.out, std::move(batch.copies));
 }

@@ -22,7 +22,7 @@ template <class T>
 T number(const std::string& text, const std::string& key, T least, T most) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most))
     throw UsageError(fmt::format("--lora: {} '{}' is not a number from {} to {}", key, text, least, most));
   return value;
 }

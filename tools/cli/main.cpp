@@ -1,6 +1,10 @@
 // The command `vkformer <verb>`. Exit status: 0 done, 1 failed, 2 wrong usage.
 
+#include <filesystem>
+#include <new>
+
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/output.h"
 
@@ -12,6 +16,13 @@ int main(int argc, char** argv) {
   } catch (const vkformer::UsageError& error) {
     vkformer::say("vkformer: {}", error.what());
     return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string where = error.path1().empty() ? "a file" : vkformer::printable(error.path1().string());
+    vkformer::say("vkformer: {}: {}; check the disk and its permissions", where, error.code().message());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    vkformer::say_text("vkformer: out of memory; use a smaller model, batch or file, or end other programs\n");
+    return 1;
   } catch (const std::exception& error) {
     vkformer::say("vkformer: {}", error.what());
     return 1;

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/loss_chart.h"
 
@@ -14,8 +16,12 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
     : run_(run), facts_(std::move(facts)) {
   const std::filesystem::path path = run / "metrics.jsonl";
   std::string kept;
-  std::ifstream old(path);
-  for (std::string line; std::getline(old, line);) {
+  // Opening a pipe would wait for its writer; what is no file can't be replaced either, which is said below.
+  std::optional<MappedFile> old;
+  if (std::filesystem::is_regular_file(path) && !std::filesystem::is_empty(path)) old.emplace(path);
+  for (std::string_view rest = old ? old->text() : ""; !rest.empty();) {
+    const std::string line(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const auto json = nlohmann::json::parse(line, nullptr, false);
     // A line that a kill cut short is dropped with the later ones.
     if (!json.is_object() || !json.contains("iteration") || !json["iteration"].is_number_integer() ||
@@ -24,14 +30,13 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
     kept += line + "\n";
     record_.add(json);
   }
-  old.close();
   write_file_atomically(path, kept);
   file_.open(path, std::ios::app);
   check(static_cast<bool>(file_), "can't write {}", path.string());
 }
 
 void Metrics::append(const nlohmann::json& line) {
-  file_ << line.dump() << "\n";
+  file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
   record_.add(line);
 }

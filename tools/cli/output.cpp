@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -30,8 +31,16 @@ void prepare_streams() {
 
 void say_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
+void say_line(std::string_view text) {
+  constexpr size_t most_bytes = 4000;
+  say_text(printable(text, most_bytes) + '\n');
+}
+
 void print_text(std::string_view text) {
   if (output_error != 0) return;
+  static const bool terminal = isatty(STDOUT_FILENO) != 0;
+  std::string shown;
+  if (terminal) text = shown = for_terminal(text);
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) note_failure();
 }
@@ -44,6 +53,10 @@ void flush_output() {
 
 void check_output() {
   flush_output();
+  check_written();
+}
+
+void check_written() {
   check(output_error == 0, "the results can't be written to stdout: {}", std::strerror(output_error));
 }
 

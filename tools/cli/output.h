@@ -1,6 +1,8 @@
 #pragma once
 // What a command writes: results on stdout, messages for people on stderr. Results that can't be written make the
-// command fail in the end; messages that can't be written are lost, and no work stops for them.
+// command fail in the end; messages that can't be written are lost, and no work stops for them. Much of both comes from
+// files that nobody may have looked at, so no control character of it reaches a terminal; in files and pipes results
+// are as they are.
 
 #include <fmt/core.h>
 
@@ -12,12 +14,13 @@ namespace vkformer {
 /// file takes its place; and a reader that went away or a file that grew too large is an error, not a signal.
 void prepare_streams();
 
-/// Writes to stderr and never throws.
+/// Writes to stderr as it is, and never throws.
 void say_text(std::string_view text);
-/// A line for people.
+/// One line for people, of bounded length: what could disturb it is escaped.
+void say_line(std::string_view text);
 template <class... T>
 void say(fmt::format_string<T...> format, T&&... arguments) {
-  say_text(fmt::vformat(format, fmt::make_format_args(arguments...)) + '\n');
+  say_line(fmt::vformat(format, fmt::make_format_args(arguments...)));
 }
 
 /// Writes to stdout and never throws for that: check_output() tells.
@@ -26,6 +29,8 @@ template <class... T>
 void print(fmt::format_string<T...> format, T&&... arguments) {
   print_text(fmt::vformat(format, fmt::make_format_args(arguments...)));
 }
+/// Throws Error when some of what was printed is known to be lost. Flushes nothing: for loops over many results.
+void check_written();
 /// Lets readers see what was printed so far.
 void flush_output();
 /// The same; throws Error when anything printed could not be written. Called at the end of every command, and within

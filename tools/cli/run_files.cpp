@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "runtime/hash.h"
 #include "tools/cli/job_kinds.h"
 
@@ -61,6 +62,7 @@ std::vector<RunFile> read_run_files(const TrainFlags& flags, const std::vector<R
     file.content = file.mapped->text();
     file.print = content_print(file.content);
     file.path = std::filesystem::absolute(file.path).string();
+    check(is_utf8(file.path), "{}: state.json can't keep a path that is not UTF-8; rename it", printable(file.path));
     if (before.empty()) continue;
     const RunFile* old = find_file(before, file.role);
     check(old != nullptr, "this run was begun without {} {}; leave it out", option_of_role(file.role), file.path);

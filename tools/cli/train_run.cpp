@@ -2,31 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "models/training/average.h"
 #include "models/training/trained_files.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "tools/cli/end_signals.h"
 #include "tools/cli/output.h"
 
 namespace vkformer {
 
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
-void catch_signals() {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    const auto before = std::signal(signal, [](int number) {
-      interrupted = 1;
-      std::signal(number, SIG_DFL);  // a second Ctrl-C ends at once
-    });
-    // nohup. (SIGINT is ignored in whatever a script starts in the background, and is caught there all the same.)
-    if (signal == SIGHUP && before == SIG_IGN) std::signal(signal, SIG_IGN);
-  }
-}
+/// A signal came within an iteration.
+struct Interrupted {};
 
 /// For the run's page.
 nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& backend, const RunState& state) {
@@ -63,10 +53,11 @@ TrainRun::TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Tra
 }
 
 void TrainRun::train() {
-  catch_signals();
+  catch_end_signals();
   started_ = now();
   if (flags_.resume && state_.iteration < flags_.settings.iterations) metrics_.resumed(state_.iteration);
-  while (state_.iteration < flags_.settings.iterations && !interrupted && !stops_early() && !out_of_time()) iterate();
+  while (state_.iteration < flags_.settings.iterations && !end_was_asked() && !stops_early() && !out_of_time())
+    iterate();
   progress_.clear();
   report_speed();
   if (out_of_time()) say("ended at iteration {}: {:g} minutes are over", state_.iteration, flags_.minutes);
@@ -94,15 +85,23 @@ void TrainRun::iterate() {
   const TrainSettings& s = flags_.settings;
   const int64_t i = state_.iteration + 1;
   const double begin = now();
-  std::vector<DataBatch> owned;
-  std::vector<TrainingBatch> batches;
-  int64_t tokens = 0;
-  for (int64_t micro = 0; micro < s.accumulate; ++micro) {
-    owned.push_back(data_.training_batch((i - 1) * s.accumulate + micro));
-    tokens += owned.back().tokens;
+  DataBatch batch;
+  int64_t tokens = 0, seen = 0;
+  const auto micro_batch = [&](int64_t micro) {
+    if (end_was_asked()) throw Interrupted();
+    batch = data_.training_batch((i - 1) * s.accumulate + micro);
+    if (micro == seen) {  // for the first time
+      tokens += batch.tokens;
+      ++seen;
+    }
+    return batch.view();
+  };
+  double loss = 0;
+  try {
+    loss = trainer_.step(i, micro_batch);
+  } catch (const Interrupted&) {
+    return;  // the iteration begins again when the run is resumed
   }
-  for (const DataBatch& batch : owned) batches.push_back(batch.view());
-  const double loss = trainer_.step(i, batches);
   const double seconds = now() - begin, speed = static_cast<double>(tokens) / seconds;
   tokens_ += tokens;
   spent_ += seconds;
@@ -163,7 +162,7 @@ bool TrainRun::evaluated() const {
 }
 
 bool TrainRun::out_of_time() const {
-  return flags_.minutes > 0 && !interrupted && now() - started_ >= 60 * flags_.minutes;
+  return flags_.minutes > 0 && !end_was_asked() && now() - started_ >= 60 * flags_.minutes;
 }
 
 void TrainRun::report_speed() const {
@@ -223,8 +222,8 @@ void TrainRun::report(double loss, bool whole_split) {
   const Evaluation evaluation =
       evaluate(job_, backend_, trainer_, whole_split || best_, flags_.evaluation_batches, flags_.common.quiet);
   check_loss("validation loss", evaluation.loss);
+  if (best_) keep_if_best(evaluation.row);  // before the line that says the evaluation is done
   if (!evaluation.row.is_null()) metrics_.evaluation(state_.iteration, evaluation.row);
-  if (best_) keep_if_best(evaluation.row);
   show({{"iteration", state_.iteration}, {"loss", loss}},
        fmt::format("iteration {:>6}  loss {:.4f}", state_.iteration, loss), evaluation, whole_split);
 }

@@ -14,45 +14,53 @@ namespace {
 
 constexpr int64_t most_counted = int64_t{1} << 31;  // of what the command line takes
 
-/// Settings as state.json has them, and the least of those that are integers: one table for writing and reading.
+/// The numbers that a setting may be, both included.
+struct Bounds {
+  double least = 0;
+  double most = static_cast<double>(most_counted);
+};
+
+/// Settings as state.json has them, and what those that are numbers may be: one table for writing and reading. They are
+/// bounded as on the command line, for anyone may have edited a file.
 template <class Visitor>
 void visit_settings(TrainFlags& f, Visitor&& visit) {
+  constexpr Bounds counted{.least = 1}, any_size{.most = 1e300}, decay{.most = 0.9999999}, text{};
   TrainSettings& s = f.settings;
-  visit("batch", f.batch, 1);
-  visit("batch_tokens", f.batch_tokens, 1);
-  visit("mask_share", f.mask_share, 0);
-  visit("skip_long", f.skip_long, 0);
-  visit("schedule", f.schedule, 0);
-  visit("label_smoothing", f.label_smoothing, -1);
-  visit("context", f.context, 1);
-  visit("stride", f.stride, -1);
-  visit("accumulate", s.accumulate, 1);
-  visit("iterations", s.iterations, 1);
-  visit("learning_rate", s.learning_rate, 0);
-  visit("min_learning_rate", s.min_learning_rate, 0);
-  visit("warmup", s.warmup, 0);
-  visit("beta1", s.beta1, 0);
-  visit("beta2", s.beta2, 0);
-  visit("epsilon", s.epsilon, 0);
-  visit("weight_decay", s.weight_decay, 0);
-  visit("clip", s.clip, 0);
-  visit("seed", s.seed, 0);
-  visit("checkpoint_activations", s.checkpoint_activations, 0);
-  visit("dtype", f.dtype, 0);
-  visit("lora", f.lora, 0);
-  visit("weights", f.weights, 0);
-  visit("dropout", f.dropout, -1);
-  visit("loss_scale", s.loss_scale, 0);
-  visit("validation_fraction", f.validation_fraction, 0);
-  visit("evaluate_every", f.evaluate_every, 1);
-  visit("evaluation_batches", f.evaluation_batches, 1);
-  visit("score_lines", f.score_lines, 0);
-  visit("checkpoint_every", f.checkpoint_every, 1);
-  visit("keep_best", f.keep_best, 0);
-  visit("early_stopping", f.early_stopping, 0);
-  visit("average", f.average, 1);
-  visit("average_best", f.average_best, 0);
-  visit("moving_average", s.moving_average, 0);
+  visit("batch", f.batch, counted);
+  visit("batch_tokens", f.batch_tokens, counted);
+  visit("mask_share", f.mask_share, {0.001, 1});
+  visit("skip_long", f.skip_long, {});
+  visit("schedule", f.schedule, text);
+  visit("label_smoothing", f.label_smoothing, {-1, 0.99});
+  visit("context", f.context, counted);
+  visit("stride", f.stride, {.least = -1});
+  visit("accumulate", s.accumulate, counted);
+  visit("iterations", s.iterations, counted);
+  visit("learning_rate", s.learning_rate, any_size);
+  visit("min_learning_rate", s.min_learning_rate, any_size);
+  visit("warmup", s.warmup, {});
+  visit("beta1", s.beta1, decay);
+  visit("beta2", s.beta2, decay);
+  visit("epsilon", s.epsilon, any_size);
+  visit("weight_decay", s.weight_decay, any_size);
+  visit("clip", s.clip, any_size);
+  visit("seed", s.seed, {.most = UINT32_MAX});
+  visit("checkpoint_activations", s.checkpoint_activations, {});
+  visit("dtype", f.dtype, text);
+  visit("lora", f.lora, text);
+  visit("weights", f.weights, text);
+  visit("dropout", f.dropout, {-1, 0.99});
+  visit("loss_scale", s.loss_scale, {0x1p-20, 0x1p100});
+  visit("validation_fraction", f.validation_fraction, {.most = 0.9});
+  visit("evaluate_every", f.evaluate_every, counted);
+  visit("evaluation_batches", f.evaluation_batches, counted);
+  visit("score_lines", f.score_lines, {});
+  visit("checkpoint_every", f.checkpoint_every, counted);
+  visit("keep_best", f.keep_best, text);
+  visit("early_stopping", f.early_stopping, {});
+  visit("average", f.average, {1, 1000});
+  visit("average_best", f.average_best, {.most = 1000});
+  visit("moving_average", s.moving_average, decay);
 }
 
 /// The option that sets "learning_rate": "--learning-rate".
@@ -66,7 +74,7 @@ std::string option_of(std::string name) {
 
 nlohmann::json settings_of(TrainFlags& flags) {
   nlohmann::json settings;
-  visit_settings(flags, [&](const char* name, auto& value, int64_t) { settings[name] = value; });
+  visit_settings(flags, [&](const char* name, auto& value, Bounds) { settings[name] = value; });
   return settings;
 }
 
@@ -111,7 +119,7 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");
   const JsonObject settings = require_object(json, "settings");
-  visit_settings(flags, [&](const char* name, auto& value, int64_t least) {
+  visit_settings(flags, [&](const char* name, auto& value, Bounds bounds) {
     using T = std::decay_t<decltype(value)>;
     if (flags.given.contains(option_of(name))) return;
     if constexpr (std::is_same_v<T, bool>)
@@ -119,12 +127,14 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
     else if constexpr (std::is_same_v<T, std::string>)
       value = string_or(settings, name, value);
     else if constexpr (std::is_floating_point_v<T>)
-      value = settings.has(name) ? require_number(settings, name, -1e300, 1e300) : value;
+      value = settings.has(name) ? require_number(settings, name, bounds.least, bounds.most) : value;
     else
-      value = static_cast<T>(integer_or(settings, name, int64_t{value}, least,
-                                        std::is_same_v<T, uint32_t> ? int64_t{UINT32_MAX} : most_counted));
+      value = static_cast<T>(integer_or(settings, name, int64_t{value}, static_cast<int64_t>(bounds.least),
+                                        static_cast<int64_t>(bounds.most)));
   });
   RunState state{require_integer(json, "iteration", 0, most_counted), {}, {}};
+  check(state.iteration == named_step(checkpoint), "{}: \"iteration\" is {}, which its folder is not named after",
+        json.name(), state.iteration);
   const JsonObject files = require_object(json, "files");
   for (const auto& [role, value] : files.value().items()) {
     const JsonObject file = require_object(files, role);

@@ -20,6 +20,10 @@ std::vector<std::string> weight_types();
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
 void add_stride(CLI::App& command, int64_t& stride);
 
+/// Refuses NaN, which is in every range of the command-line library, and infinities. All options of floats get it; one
+/// whose type has another name in the help asks for it.
+CLI::Validator finite_number();
+
 /// Notes the names of the options that are on the command line.
 void remember_given(CLI::App& command, std::set<std::string>& given);
 

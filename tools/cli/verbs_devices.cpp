@@ -38,8 +38,10 @@ void add_conform(CLI::App& app) {
                     "only cases that need a pipeline which none before them needed: for checking with slow layers");
   command->add_option("--report", flags->report, "write all results to FILE, as a page (.html) or as JSON")
       ->type_name("FILE");
-  command->add_option("--segment-seconds", flags->segment_seconds,
-                      "estimated device time of one submission; tiny values split every dispatch");
+  command
+      ->add_option("--segment-seconds", flags->segment_seconds,
+                   "estimated device time of one submission; tiny values split every dispatch")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--as-gpu", flags->as_gpu,
                     "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
@@ -93,10 +95,14 @@ void add_bench(CLI::App& app) {
                    "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]; "
                    "weights are random")
       ->capture_default_str();
-  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to time; 0: none")->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to time; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_weight_dtype(*command, flags->dtype,
                    "type of the weights when generating, as generate --dtype; when training the precision, as train "
@@ -135,7 +141,9 @@ void add_tune(CLI::App& app) {
       ->add_option("model", flags->model,
                    "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
       ->capture_default_str();
-  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -151,7 +159,11 @@ void add_tune(CLI::App& app) {
 /// Bounds on what the kernels that models choose may take; without models on all.
 void add_budget(CLI::App& command, PipelineBudget& budget) {
   const auto add = [&](const char* name, std::optional<double>& bound, const char* what) {
-    command.add_option(name, bound, what)->check(CLI::NonNegativeNumber)->type_name("N")->group("Budget");
+    command.add_option(name, bound, what)
+        ->check(finite_number())
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N")
+        ->group("Budget");
   };
   add("--max-registers", budget.registers,
       "fail, a line each, where a pipeline that models choose takes more registers");
@@ -178,7 +190,9 @@ void add_pipelines(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("-p,--prompt", flags->prompts, "prompt lengths")->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(CLI::PositiveNumber);
   command->add_flag("--all", flags->all,
                     "also every legal kernel in the cases of `conform --grad` (default without models)");
@@ -206,6 +220,7 @@ void add_pipelines(CLI::App& app) {
       ->needs(judge);
   command->add_option("--slow", flags->slow, "with --judge: seconds of a core that a pipeline may take")
       ->needs(judge)
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }

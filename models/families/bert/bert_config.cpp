@@ -5,6 +5,7 @@
 #include "models/families/config_keys.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -35,7 +36,7 @@ void refuse_options(const JsonObject& json) {
         "{}: chunk_size_feed_forward is not supported; 0 gives the same results", json.name());
   const std::string positions = string_or(json, "position_embedding_type", "absolute");
   check(positions == "absolute", "{}: position_embedding_type '{}' is not supported; absolute is", json.name(),
-        positions);
+        printable(positions, 60));
 }
 
 void read_bert(const JsonObject& json, BertConfig& c) {

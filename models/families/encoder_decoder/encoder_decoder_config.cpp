@@ -4,6 +4,7 @@
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -39,7 +40,7 @@ void read_own(const JsonObject& json, EncoderDecoderConfig& c) {
   c.dropout = number_or(json, "dropout", c.dropout, 0, 0.99);
   const std::string positions = string_or(json, "positions", "sinusoidal");
   check(positions == "sinusoidal" || positions.starts_with("sinusoidal,"),
-        "{}: positions '{}' are not supported; vaswani knows sinusoidal", json.name(), positions);
+        "{}: positions '{}' are not supported; vaswani knows sinusoidal", json.name(), printable(positions, 60));
 }
 
 void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {

@@ -4,6 +4,7 @@
 #include "models/families/layers.h"
 #include "models/families/t5/t5.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -23,7 +24,8 @@ void read_feed_forward(const JsonObject& json, T5Config& c) {
   const size_t dash = given.find('-');
   const bool gated = dash != std::string::npos;
   check(!gated || (given.starts_with("gated-") && given.find('-', dash + 1) == std::string::npos),
-        "{}: feed_forward_proj '{}' is not supported; it is an activation or gated-<activation>", json.name(), given);
+        "{}: feed_forward_proj '{}' is not supported; it is an activation or gated-<activation>", json.name(),
+        printable(given, 60));
   c.gated = boolean_or(json, "is_gated_act", gated);
   if (json.has("dense_act_fn")) {
     c.activation = activation_of(json, "dense_act_fn", "");

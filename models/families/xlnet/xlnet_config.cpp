@@ -4,6 +4,7 @@
 #include "models/families/layers.h"
 #include "models/families/xlnet/xlnet.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -17,7 +18,7 @@ constexpr const char *language_model = "XLNetLMHeadModel", *classifier = "XLNetF
 /// What Hugging Face's modules could do besides. mem_len, reuse_len and use_mems_* only cache earlier segments.
 void refuse_options(const JsonObject& json) {
   const std::string attention = string_or(json, "attn_type", "bi");
-  check(attention == "bi", "{}: attn_type '{}' is not supported; bi is", json.name(), attention);
+  check(attention == "bi", "{}: attn_type '{}' is not supported; bi is", json.name(), printable(attention, 60));
   for (const char* key : {"bi_data", "same_length"})
     check(!boolean_or(json, key, false), "{}: {} is not supported", json.name(), key);
 }
@@ -27,7 +28,7 @@ void read_classifier(const JsonObject& json, XlnetConfig& c) {
   check_problem(json);
   const std::string summary = string_or(json, "summary_type", "last");
   check(summary == "last" || summary == "first", "{}: summary_type '{}' is not supported; known are last, first",
-        json.name(), summary);
+        json.name(), printable(summary, 60));
   c.summary_first = summary == "first";
   c.summary_project = boolean_or(json, "summary_use_proj", true);
   check(!boolean_or(json, "summary_proj_to_labels", false), "{}: summary_proj_to_labels is not supported", json.name());

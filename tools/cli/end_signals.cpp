@@ -1,0 +1,32 @@
+#include "tools/cli/end_signals.h"
+
+#include <csignal>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+volatile std::sig_atomic_t came = 0;
+
+}  // namespace
+
+void catch_end_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const auto before = std::signal(signal, [](int number) {
+      came = number;
+      std::signal(number, SIG_DFL);
+    });
+    // nohup. (SIGINT is ignored in whatever a script starts in the background, and is caught there all the same.)
+    if (signal == SIGHUP && before == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+}
+
+bool end_was_asked() { return came != 0; }
+
+void check_no_end_asked(const char* consequence) {
+  check(came == 0, "ended by signal {}; {}", static_cast<int>(came), consequence);
+}
+
+}  // namespace vkformer

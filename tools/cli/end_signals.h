@@ -1,0 +1,14 @@
+#pragma once
+// SIGINT, SIGTERM and SIGHUP for work that must not end just anywhere.
+
+namespace vkformer {
+
+/// From now on they are noted instead of ending the process; a second one ends it at once. SIGHUP stays ignored where
+/// it was (nohup).
+void catch_end_signals();
+/// Whether one has come.
+bool end_was_asked();
+/// Throws Error when one has come, with what that means for the work: "nothing was written".
+void check_no_end_asked(const char* consequence);
+
+}  // namespace vkformer
