@@ -34,6 +34,11 @@ cmp -s out drawn && fail "--temp drew nothing"
 # A text from a file or a pipe is the text itself; ids have their text beside them; both follow one rule.
 accept "${train[@]:0:5}" --batch-size 2 --max-iters 2 --warmup-iters 1 --lr 1e-2 --precision f16 --out run --no-last-evaluation
 grep -q "whole split" out && fail "--no-last-evaluation evaluated: $(cat out)"
+accept "$vkformer" logits run -p "the quick" --out logits.safetensors
+grep -q "^logits.safetensors: logits \[1, 9, [0-9]*\]$" out || fail "logits of a text: $(cat out)"
+accept "$vkformer" logits run --ids logits.safetensors --out again.safetensors -q
+cmp -s logits.safetensors again.safetensors || fail "logits of a text are not those of its ids"
+refuse 2 "logits needs" "$vkformer" logits run --out again.safetensors
 printf 'the quick\n' >prompt.txt
 "$vkformer" generate run -p "the quick" -n 5 --temp 0 -q </dev/null >expected
 "$vkformer" generate run -f prompt.txt -n 5 --temp 0 -q </dev/null >out

@@ -75,20 +75,24 @@ void add_answer(CLI::App& app) {
 
 void add_logits_verb(CLI::App& app) {
   auto flags = std::make_shared<LogitsFlags>();
-  CLI::App* command = app.add_subcommand("logits", "write a model's logits of given ids to a file");
+  CLI::App* command = app.add_subcommand("logits", "write a model's logits of a text or of given ids to a file");
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  CLI::Option* text = command->add_option("-p,--prompt", flags->text, "one text, instead of ids; -: standard input");
   command
       ->add_option("--ids", flags->ids,
                    "safetensors file: input_ids, attention_mask, token_type_ids, decoder_input_ids [batch, positions]")
-      ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->excludes(text);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()
       ->type_name("FILE");
-  command->callback([flags] { logits(*flags); });
+  command->callback([flags] {
+    if (flags->ids.empty() && !flags->text) throw UsageError("logits needs -p TEXT or --ids FILE");
+    logits(*flags);
+  });
 }
 
 void add_info(CLI::App& app) {
