@@ -14,6 +14,7 @@
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
 #include "tests/model_helpers.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
 
@@ -232,12 +233,6 @@ std::vector<float> logits_of_prompt(Backend& backend, const Model& model, const 
   program->write("last", std::vector<int32_t>{63});
   program->run();
   return program->read("logits");
-}
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(a[i] - b[i])));
-  return largest;
 }
 
 }  // namespace

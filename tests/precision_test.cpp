@@ -85,13 +85,6 @@ std::vector<float> losses_of(Backend& backend, const Model& model, DType product
   return all;
 }
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(a[i] - b[i])));
-  return worst;
-}
-
 }  // namespace
 
 TEST_CASE("floats round to the nearest 16-bit float, ties to even", "[precision]") {

@@ -1,7 +1,10 @@
 #pragma once
 // Inputs and outputs of small programs.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +32,14 @@ inline std::vector<float> run_on_ramps(Program& program, const RampInputs& input
   fill_with_ramps(program, inputs);
   program.run();
   return program.read("y");
+}
+
+/// Of two lists of one length; of others infinity.
+inline double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double largest = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, static_cast<double>(std::abs(a[i] - b[i])));
+  return largest;
 }
 
 }  // namespace vkformer::testing

@@ -22,7 +22,7 @@ std::map<std::string, int64_t> count_words(std::span<const std::string> texts) {
       R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": true})", "GPT-2's pre-tokenizer"));
   std::map<std::string, int64_t> counts;
   for (const std::string& text : texts)
-    for (const TextPart& word : words({text, true}))
+    for (const TextPart& word : words(whole_text(text, false)))
       for (const std::string& part : training_parts({&word.text, 1}, {}, longest_token)) ++counts[part];
   return counts;
 }
