@@ -40,6 +40,13 @@ size_t pipelines_logged() {
   return log().sorted.size();
 }
 
+PipelineCounts pipeline_counts() {
+  const std::lock_guard lock(log().mutex);
+  const auto made = std::ranges::count_if(
+      log().sorted, [](const PipelineRecord& record) { return record.seconds > 0 || !record.failure.empty(); });
+  return {log().sorted.size(), static_cast<size_t>(made)};
+}
+
 void log_pipeline(PipelineRecord record) {
   const std::lock_guard lock(log().mutex);
   std::vector<PipelineRecord>& sorted = log().sorted;

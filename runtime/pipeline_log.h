@@ -37,6 +37,11 @@ struct PipelineRecord {
 std::vector<PipelineRecord> pipeline_log();
 /// How many those are.
 size_t pipelines_logged();
+/// How many those are, and how many of them the driver is done with. Allocates nothing.
+struct PipelineCounts {
+  size_t all = 0, made = 0;
+};
+PipelineCounts pipeline_counts();
 /// Called when a program asks for one, and again with the seconds when the driver has made it. From any thread.
 void log_pipeline(PipelineRecord record);
 

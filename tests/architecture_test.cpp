@@ -10,11 +10,11 @@
 namespace {
 
 namespace fs = std::filesystem;
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
-const fs::path project = fs::path(VKFORMER_FIXTURES).parent_path().parent_path();
+const fs::path project_folder = fs::path(VKFORMER_FIXTURES).parent_path().parent_path();
 
-std::string content_of(const fs::path& file) {
+std::string text_of_file(const fs::path& file) {
   std::ifstream stream(file);
   REQUIRE(stream);
   std::ostringstream text;
@@ -23,21 +23,21 @@ std::string content_of(const fs::path& file) {
 }
 
 /// The first group of each match.
-Names matches(const std::string& text, const char* expression) {
+NameSet first_groups(const std::string& text, const char* expression) {
   const std::regex pattern(expression);
-  Names names;
+  NameSet names;
   for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match)
     names.insert((*match)[1]);
   return names;
 }
 
-Names drawn(const std::string& kind) {
-  return matches(content_of(project / "docs/architecture.svg"),
-                 ("<tspan class=\"" + kind + "\">([a-z0-9_]+)</tspan>").c_str());
+NameSet drawn_names(const std::string& kind) {
+  return first_groups(text_of_file(project_folder / "docs/architecture.svg"),
+                      ("<tspan class=\"" + kind + "\">([a-z0-9_]+)</tspan>").c_str());
 }
 
-Names folders_of(const fs::path& folder, const Names& others) {
-  Names names;
+NameSet folders_of(const fs::path& folder, const NameSet& others) {
+  NameSet names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (entry.is_directory() && !others.contains(entry.path().filename().string()))
       names.insert(entry.path().filename().string());
@@ -47,15 +47,17 @@ Names folders_of(const fs::path& folder, const Names& others) {
 }  // namespace
 
 TEST_CASE("the picture of the levels shows every verb, family, part and op, and no others") {
-  Names verbs;
-  for (const char* file : {"verbs_data.cpp", "verbs_devices.cpp", "verbs_models.cpp", "verbs_train.cpp"})
-    verbs.merge(matches(content_of(project / "tools/cli" / file), R"(app\.add_subcommand\(\s*"([a-z]+)\")"));
+  NameSet verbs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(project_folder / "tools/cli"))
+    if (entry.path().filename().string().starts_with("verbs_"))
+      verbs.merge(first_groups(text_of_file(entry.path()), R"(app\.add_subcommand\(\s*"([a-z]+)\")"));
   CHECK(verbs.size() > 20);
-  CHECK(drawn("verb") == verbs);
-  CHECK(drawn("op") == folders_of(project / "shaders", {"common"}));
-  CHECK(drawn("part") == folders_of(project / "models", {"families", "configs"}));
-  Names families;
-  for (const std::string& types : matches(content_of(project / "models/families/registry.cpp"), R"(\{\{(\"[^}]*\")\})"))
-    families.merge(matches(types, R"(\"([a-z0-9_]+)\")"));
-  CHECK(drawn("family") == families);
+  CHECK(drawn_names("verb") == verbs);
+  CHECK(drawn_names("op") == folders_of(project_folder / "shaders", {"common"}));
+  CHECK(drawn_names("part") == folders_of(project_folder / "models", {"families", "configs"}));
+  NameSet families;
+  for (const std::string& types :
+       first_groups(text_of_file(project_folder / "models/families/registry.cpp"), R"(\{\{(\"[^}]*\")\})"))
+    families.merge(first_groups(types, R"(\"([a-z0-9_]+)\")"));
+  CHECK(drawn_names("family") == families);
 }

@@ -32,8 +32,13 @@ accept "${generate[@]}" -n 9
 cmp -s out drawn && fail "--temp drew nothing"
 
 # A text from a file or a pipe is the text itself; ids have their text beside them; both follow one rule.
-accept "${train[@]}" --max-iters 2 --lr 1e-2 --precision f16 --out run --no-last-evaluation
+accept "${train[@]:0:5}" --batch-size 2 --max-iters 2 --warmup-iters 1 --lr 1e-2 --precision f16 --out run --no-last-evaluation
 grep -q "whole split" out && fail "--no-last-evaluation evaluated: $(cat out)"
+accept "$vkformer" logits run -p "the quick" --out logits.safetensors
+grep -q "^logits.safetensors: logits \[1, 9, [0-9]*\]$" out || fail "logits of a text: $(cat out)"
+accept "$vkformer" logits run --ids logits.safetensors --out again.safetensors -q
+cmp -s logits.safetensors again.safetensors || fail "logits of a text are not those of its ids"
+refuse 2 "logits needs" "$vkformer" logits run --out again.safetensors
 printf 'the quick\n' >prompt.txt
 "$vkformer" generate run -p "the quick" -n 5 --temp 0 -q </dev/null >expected
 "$vkformer" generate run -f prompt.txt -n 5 --temp 0 -q </dev/null >out
@@ -43,12 +48,12 @@ cmp -s out expected || fail "-p - writes another text: $(cat out)"
 ids=$("$vkformer" tokenize run -p "the quick" | tr ' ' ,)
 "$vkformer" generate run --ids "$ids" -n 5 --temp 0 -q </dev/null >out
 [[ $(cut -f 2 out) == "$(cat expected)" && $(cut -f 1 out) == "$ids",* ]] || fail "--ids without its text: $(cat out)"
-for seed in 1 2; do "$vkformer" generate run --ids "$ids" -n 20 -q </dev/null; done >out
+for seed in 1 2; do "$vkformer" generate run --ids "$ids" -n 7 -q </dev/null; done >out
 [[ $(sort -u out | wc -l) == 2 ]] || fail "ids of a model without generation_config.json are not drawn: $(cat out)"
 echo '{}' >run/"$(cat run/latest)"/generation_config.json
-accept "$vkformer" generate run --ids "$ids" -n 20 -q
+accept "$vkformer" generate run --ids "$ids" -n 7 -q
 cp out first
-accept "$vkformer" generate run --ids "$ids" -n 20 -q
+accept "$vkformer" generate run --ids "$ids" -n 7 -q
 cmp -s out first || fail "generation_config.json without do_sample draws from ids: $(cat out)"
 accept "$vkformer" convert "$fixtures/llama" half --dtype bf16
 grep -q "^half: llama, [0-9]* parameters, bf16, " out || fail "convert does not say what it wrote: $(cat out)"

@@ -133,6 +133,7 @@ struct AnswerFlags {
 struct LogitsFlags {
   CommonFlags common;
   std::string model, ids, out;
+  std::optional<std::string> text;  ///< instead of ids
 };
 
 struct AttentionFlags {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 #include "runtime/pipeline_log.h"
 #include "tools/cli/output.h"
@@ -11,7 +12,13 @@
 
 namespace vkformer {
 
-CompileWatch::CompileWatch() : thread_([this] { watch(); }) {}
+CompileWatch::CompileWatch() {
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    // Where no more threads are to be had nobody is told.
+  }
+}
 
 CompileWatch::~CompileWatch() {
   {
@@ -19,25 +26,23 @@ CompileWatch::~CompileWatch() {
     stopping_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void CompileWatch::watch() {
   const double start = now();
   double next = 5;
-  size_t done_before = 0;
+  size_t made_before = 0;
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, std::chrono::duration<double>(start + next - now()), [this] { return stopping_; })) {
     const double elapsed = now() - start;
     next = elapsed + std::clamp(elapsed, 5.0, 60.0);
-    const std::vector<PipelineRecord> all = pipeline_log();
-    const auto done = static_cast<size_t>(std::ranges::count_if(
-        all, [](const PipelineRecord& record) { return record.seconds > 0 || !record.failure.empty(); }));
-    const bool compiles = done < all.size() && done > done_before;
-    done_before = done;
+    const PipelineCounts counts = pipeline_counts();
+    const bool compiles = counts.made < counts.all && counts.made > made_before;
+    made_before = counts.made;
     if (!compiles) continue;
     say("{}... the driver compiles kernels, once for this device: {} of {} done, {} so far",
-        isatty(STDERR_FILENO) ? "\r\033[K" : "", done, all.size(), clock_text(elapsed));
+        isatty(STDERR_FILENO) ? "\r\033[K" : "", counts.made, counts.all, clock_text(elapsed));
   }
 }
 

@@ -1,6 +1,7 @@
 // `vkformer logits`: what a model computes for given ids, in a file that other programs read.
 
-#include <algorithm>
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
@@ -9,18 +10,32 @@
 #include "runtime/files/safetensors.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+#include "tools/cli/prompt_text.h"
+#include "tools/cli/text_argument.h"
 
 namespace vkformer {
 
 namespace {
 
-/// The batch in a file of ids, under Hugging Face's names for the model's inputs.
-struct RecordedIds {
+/// A batch of ids: one text, or what is in a file under Hugging Face's names for the model's inputs.
+struct IdBatch {
   BatchShape shape;
   std::map<std::string, std::vector<int32_t>> inputs;  ///< by our names
   std::vector<TensorSource> copies;                    ///< of what was read
 
-  RecordedIds(const Model& model, const std::filesystem::path& path) {
+  /// One row of the text's ids, with the special tokens that belong around it.
+  IdBatch(const Model& model, const PromptText& tokenizer, std::string_view text) {
+    check(!model.has_encoder(), "this {} model wants the ids of its decoder, too; give --ids FILE with both",
+          model.family);
+    std::vector<int32_t>& ids = inputs["ids"] = tokenizer.encode(text);
+    shape.rows = 1;
+    shape.positions = std::ssize(ids);
+    copies.push_back(TensorSource::of("input_ids", {1, shape.positions}, std::span<const int32_t>(ids)));
+    check_feed(model, shape, {inputs.begin(), inputs.end()});
+  }
+
+  IdBatch(const Model& model, const std::filesystem::path& path) {
     const SafetensorsFile file(path);
     const std::pair<const char*, const char*> names[] = {
         {"input_ids", model.has_encoder() ? "source" : "ids"},
@@ -63,7 +78,8 @@ struct RecordedIds {
 void logits(const LogitsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = load_model(folder);
-  RecordedIds batch(model, flags.ids);
+  IdBatch batch =
+      flags.text ? IdBatch(model, PromptText(folder), text_argument(*flags.text, "")) : IdBatch(model, flags.ids);
   const Weights weights(model.parameters, folder);
   Graph graph;
   const Value result = add_logits(graph, model, add_inputs(graph, model, batch.shape));
@@ -79,6 +95,7 @@ void logits(const LogitsFlags& flags) {
   check_results(values, static_cast<size_t>(shape.back()));
   batch.copies.push_back(TensorSource::of("logits", shape, std::span<const float>(values)));
   write_safetensors(flags.out, std::move(batch.copies));
+  if (!flags.common.quiet) vkformer::print("{}: logits [{}]\n", flags.out, fmt::join(shape, ", "));
 }
 
 }  // namespace vkformer

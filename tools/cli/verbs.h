@@ -28,9 +28,11 @@ CLI::Validator finite_number();
 void remember_given(CLI::App& command, std::set<std::string>& given);
 
 void add_train_verb(CLI::App& app);
-/// train, generate, chat, translate, classify, fill, tag, answer, attention, logits, info, convert
+/// generate, chat, translate
+void add_generation_verbs(CLI::App& app);
+/// train, those that write text, classify, fill, tag, answer, attention, info, convert, logits
 void add_model_verbs(CLI::App& app);
-/// data, tokens, encode, score
+/// data, tokens, encode, decode, score
 void add_data_verbs(CLI::App& app);
 /// devices, ops, conform, verify, bench, tune, pipelines, profile
 void add_device_verbs(CLI::App& app);

@@ -1,0 +1,197 @@
+// What the verbs that write text can be asked for.
+
+#include "tools/cli/help_text.h"
+#include "tools/cli/verbs.h"
+
+namespace vkformer {
+
+namespace {
+
+void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
+  flags.dtype.clear();
+  add_weight_dtype(command, flags.dtype,
+                   "type of the weights in the device's memory (default: f32; of a .gguf the file's own)");
+}
+
+void add_adapter(CLI::App& command, std::string& folder) {
+  command.add_option("--adapter", folder, "an adapter (PEFT's folder, or a run's) of this model")->type_name("FOLDER");
+}
+
+void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
+  command.add_option("--beams,--num-beams,--beam-size", flags.beams, "beams of each source")
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("--length-penalty", flags.length_penalty,
+                  "with --beams: a score is its log-probability / length ^ this")
+      ->check(CLI::Range(-100.0, 100.0));
+  command.add_flag("--early-stopping", flags.early_stopping, "with --beams: end with the first hypotheses");
+  put_below(command, "Beam search", {"--beams", "--length-penalty", "--early-stopping"});
+}
+
+/// How tokens are chosen, as llama.cpp names it.
+void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
+  command.add_option("--temp,--temperature", flags.sampling.temperature, "temperature; 0: always the likeliest token")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--top-k", flags.sampling.top_k, "only the k likeliest tokens; 0: off")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--top-p", flags.sampling.top_p, "only the likeliest tokens that together reach this probability")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--min-p", flags.sampling.min_p,
+                  "only tokens at least so likely, as a share of the likeliest; 0: off")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--repeat-penalty,--repetition-penalty", flags.penalties.repeat,
+                  "divides the logits of recent tokens where they are positive, else multiplies them; 1: off")
+      ->check(CLI::Range(1e-3, 1e3))
+      ->capture_default_str();
+  command
+      .add_option("--repeat-last-n", flags.penalties.last,
+                  "how many tokens are recent, prompt included; 0: none, -1: all")
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 31))
+      ->capture_default_str();
+  command
+      .add_option("--presence-penalty", flags.penalties.presence, "taken from the logit of each recent token; 0: off")
+      ->check(CLI::Range(-1e3, 1e3))
+      ->capture_default_str();
+  command
+      .add_option("--frequency-penalty", flags.penalties.frequency,
+                  "the same for each time that the token came; 0: off")
+      ->check(CLI::Range(-1e3, 1e3))
+      ->capture_default_str();
+  command
+      .add_option("--logit-bias", flags.logit_bias,
+                  "added to the logit of a token: ID+VALUE or ID-VALUE, also ID-inf; again for more")
+      ->allow_extra_args(false);
+  command.add_option("--seed", flags.seed, "of the draws (default: a new one, printed)")
+      ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}));
+  put_below(command, "Choosing tokens",
+            {"--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--repeat-last-n", "--presence-penalty",
+             "--frequency-penalty", "--logit-bias", "--seed"});
+}
+
+/// The text of a verb that takes one; `others`: what it excludes.
+void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others) {
+  CLI::Option* option =
+      command.add_option("-f,--file", file, "the text from a file, without its last line break")->type_name("FILE");
+  for (CLI::Option* other : others) option->excludes(other);
+}
+
+void add_translate(CLI::App& app) {
+  auto flags = std::make_shared<GenerateFlags>();
+  CLI::App* command = app.add_subcommand(
+      "translate", "text to text with an encoder-decoder\n: a line on stdout for each line on stdin, in its order");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin; -: stdin");
+  command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
+  add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
+  add_beam_flags(*command, *flags);
+  command->add_option("--n-best,--return", flags->returned, "hypotheses of each line to print, with their scores")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("-n,--tokens", flags->tokens,
+                   "most tokens to write for a line (default: the model's, else twice the source's and 10)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  command->add_option("--batch-tokens", flags->batch_tokens, "positions of a batch: lines times beams times length")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  command->callback([flags, command] {
+    remember_given(*command, flags->given);
+    if (flags->given.contains("--n-best")) flags->given.insert("--return");
+    translate(*flags);
+  });
+}
+
+void add_generate(CLI::App& app) {
+  auto flags = std::make_shared<GenerateFlags>();
+  CLI::App* command = app.add_subcommand(
+      "generate",
+      "write text with a model\n. Tokens are chosen as the flags say, else as its generation_config.json does; --temp, "
+      "--top-k, --top-p, --min-p or --seed draw, and so does a decoder without such a file");
+  add_common_flags(*command, flags->common);
+  add_tune_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  CLI::Option* prompt =
+      command->add_option("-p,--prompt", flags->prompt,
+                          "the text to continue, or for an encoder-decoder the source text; -: standard input");
+  add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
+  command->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens, "tokens to write")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
+      ->capture_default_str();
+  add_sampling_flags(*command, *flags);
+  CLI::Option* ids =
+      command
+          ->add_option("--ids", flags->ids,
+                       "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch. "
+                       "Printed are ids and, where there is a tokenizer, their text")
+          ->excludes(prompt);
+  add_text_file(*command, flags->file, {prompt, ids});
+  add_beam_flags(*command, *flags);
+  command->add_option("--return", flags->returned, "with --beams: hypotheses of each source to print")
+      ->check(CLI::Range(1, 1024))
+      ->group("Beam search");
+  command->callback([flags, command] {
+    remember_given(*command, flags->given);
+    if (flags->ids.empty() && !flags->given.contains("--prompt") && flags->file.empty())
+      throw UsageError("generate needs -p TEXT, -f FILE or --ids IDS");
+    flags->ids.empty() ? generate(*flags) : generate_ids(*flags);
+  });
+}
+
+void add_chat(CLI::App& app) {
+  auto flags = std::make_shared<ChatFlags>();
+  CLI::App* command = app.add_subcommand(
+      "chat",
+      "talk with a model by its chat template\n: questions from -p or, a line each, from stdin; /help there lists "
+      "commands. "
+      "Tokens are chosen as with 'generate'; without a generation_config.json at --temp 0.8 --top-k 40 --top-p 0.95 "
+      "--min-p 0.05");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("-q,--quiet", flags->common.quiet, "answers only");
+  add_profile_flag(*command, flags->common);
+  add_tuning_flag(*command, flags->common);
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
+                                            "one question; the command ends with its answer; -: standard input");
+  add_text_file(*command, flags->file, {prompt});
+  command->add_option("--system", flags->system, "what the model is told before the conversation");
+  command
+      ->add_option("--template", flags->chat_template,
+                   "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--context", flags->context,
+          "positions to keep; when they are full the oldest questions and answers are left out (the model's, if "
+          "that has fewer)")
+      ->check(CLI::Range(int64_t{16}, int64_t{1} << 31))
+      ->capture_default_str();
+  command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
+  add_dtype_of_weights(*command, *flags);
+  add_adapter(*command, flags->adapter);
+  command
+      ->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens,
+                   "most tokens of an answer (default: as the context has)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  add_sampling_flags(*command, *flags);
+  command->callback([flags, command] {
+    remember_given(*command, flags->given);
+    chat(*flags);
+  });
+}
+
+}  // namespace
+
+void add_generation_verbs(CLI::App& app) {
+  add_generate(app);
+  add_chat(app);
+  add_translate(app);
+}
+
+}  // namespace vkformer
