@@ -28,8 +28,8 @@ limit=120  # seconds, after which a command hangs
 sites=0 walks=0 phase=0
 
 # Vulkan's calls that can fail and that no walk would meet.
-missed=$(nm -D --undefined-only "$program" | sed -n 's/.* U \(vk[A-Za-z0-9]*\)$/\1/p' | while read -r call; do
-  grep -hs "VkResult VKAPI_CALL $call(" /usr/include/vulkan/vulkan_core.h
+missed=$(nm -D --undefined-only "$program" | sed -n 's/.* U \(vk[A-Za-z0-9]*\)$/\1/p' | while read -r function; do
+  grep -hs "VkResult VKAPI_CALL $function(" /usr/include/vulkan/vulkan_core.h
 done)
 if [[ -n $missed ]]; then
   echo "tests/faults/vulkan_calls.cpp lacks $missed"
