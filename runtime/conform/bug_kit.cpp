@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/conform/checks.h"
+#include "runtime/conform/compare.h"
 #include "runtime/conform/simpler_cases.h"
 #include "runtime/files/atomic_file.h"
 
@@ -190,10 +191,11 @@ std::string outputs_text(const std::filesystem::path& folder, const Case& c, con
       write_values(folder / file, std::vector<int32_t>(data.begin(), data.end()));
     else
       write_values(folder / file, std::vector<float>(data.begin(), data.end()));
-    double largest = 0;
-    for (const double value : data) largest = std::max(largest, std::abs(value));
-    text += fmt::format("  {{{}, {}, Type::{}, \"{}\", {:.9g}}},\n", image.plan.readback[o].offset, data.size(),
-                        name_of(dtype), file, tolerance(dtype, c.reduction) * largest + 1e-7);
+    const std::string limits_file = fmt::format("tolerance-{}.bin", o);
+    const std::vector<double> limits = row_limits(expected[o], tolerance(dtype, c.reduction));
+    write_values(folder / limits_file, std::vector<float>(limits.begin(), limits.end()));
+    text += fmt::format("  {{{}, {}, {}, Type::{}, \"{}\", \"{}\"}},\n", image.plan.readback[o].offset, data.size(),
+                        limits.size(), name_of(dtype), file, limits_file);
   }
   return text + "};\n";
 }

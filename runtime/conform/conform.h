@@ -3,7 +3,8 @@
 //
 // For each case and each kernel: the outputs start as NaN, sentinels lie behind every tensor, the case runs twice and
 // must give the same bits, and
-//     |device - reference| <= tolerance(dtype, reduction length) * largest |reference| of the tensor + 1e-7.
+//     |device - reference| <= tolerance(dtype, reduction length) * largest |reference| of the row + 1e-7,
+// where no row counts as less than an eighth of the tensor, and each as all of one of 16 bits.
 // Where a result may overwrite an operand, it also does so, once more and without sentinels.
 // With gradients: (1) the reference's gradient rule against finite differences of the reference (directional
 // derivatives, double precision), (2) the device's gradients against the reference's.

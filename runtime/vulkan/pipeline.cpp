@@ -122,17 +122,17 @@ void PipelineCache::wait() const {
 
 void PipelineCache::enqueue(std::packaged_task<VkPipeline()> task) {
   const std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(task));
   const size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-  if (queue_.size() > idle_ && workers_.size() < most) try {
-      workers_.emplace_back([this] { work(); });
-    } catch (const std::system_error& error) {
-      if (workers_.empty()) {  // otherwise those that there are do it
-        queue_.pop_back();
-        fail("no thread can be made: {}; end other programs or raise the limit (ulimit -u)", error.code().message());
-      }
-    }
+  if (queue_.size() >= idle_ && workers_.size() < most) add_worker();
+  queue_.push_back(std::move(task));
   changed_.notify_one();
+}
+
+void PipelineCache::add_worker() try {
+  workers_.emplace_back([this] { work(); });
+} catch (const std::system_error& error) {
+  check(!workers_.empty(), "no thread can be made: {}; end other programs or raise the limit (ulimit -u)",
+        error.code().message());  // otherwise those that are there do the work
 }
 
 void PipelineCache::work() {

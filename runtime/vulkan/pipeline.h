@@ -55,6 +55,7 @@ class PipelineCache {
  private:
   VkPipeline compile(PipelineRecord record, std::span<const uint32_t> words);
   void enqueue(std::packaged_task<VkPipeline()> task);
+  void add_worker();
   void work();
   void save() const noexcept;
 

@@ -1,5 +1,6 @@
 #include "tools/cli/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
