@@ -118,7 +118,7 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
 }
 
 void copy_file_atomically(const fs::path& from, const fs::path& to) {
-  if (fs::is_empty(from)) return write_file_atomically(to, "");  // nothing to map
+  if (fs::is_regular_file(from) && fs::is_empty(from)) return write_file_atomically(to, "");  // nothing to map
   write_file_atomically(to, MappedFile(from).text());
 }
 
