@@ -28,6 +28,8 @@ refuse 1 "token 700 is outside" "${chat[@]}" --logit-bias 700+1 -p x
 echo '{{ raise_exception("not so") }}' >no.jinja
 refuse 1 "no.jinja, line 1: the template refuses this conversation: not so" "$vkformer" chat talker --template no.jinja --quiet -p x
 
+needs_stdout "${chat[@]}" -p "Say cat."
+
 # One question, the same as a line, and with the template that is built in.
 accept "${chat[@]}" -p "Say cat."
 cp out one

@@ -35,3 +35,17 @@ refuse() {
 accept() {
   "$@" >out 2>err </dev/null || fail "status $?: $*: $(cat err)"
 }
+
+# needs_stdout COMMAND...: results that can't be written are an error, and no verdict on anything else.
+needs_stdout() {
+  local target status
+  for target in /dev/full closed; do
+    status=0
+    if [[ $target == closed ]]; then
+      "$@" >&- 2>err </dev/null || status=$?
+    else
+      "$@" >$target 2>err </dev/null || status=$?
+    fi
+    [[ $status == 1 ]] && grep -q "can't be written to stdout" err || fail "status $status, stdout $target: $*: $(cat err)"
+  done
+}

@@ -34,6 +34,7 @@ printf 'the cat\na dog\tdogs\n\nthe cat and the cat and the cat and the cat\n' >
 grep -q "1 cut at 12 tokens" err || fail "classify did not say what was cut: $(cat err)"
 head -n 1 out >first
 accept "$vkformer" classify labels -p "the cat" --quiet
+needs_stdout "$vkformer" classify labels -p "the cat" --quiet
 cmp -s out first || fail "a text alone has another label or probability: $(cat out first)"
 accept "$vkformer" classify labels -p "the cat" --json
 grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"

@@ -20,6 +20,7 @@ grep -q "mean of the best 2 checkpoints" out || fail "no mean of the best: $(cat
 grep -q "ended early: 1 evaluations without a better chrf" err || fail "no early end: $(cat err)"
 accept "$vkformer" translate best/best -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two"
+needs_stdout "$vkformer" translate best/average -p "one 1 two"
 rm -r best/average  # as if the run had been killed before it was written
 accept "$vkformer" train --resume --out best
 [[ -e best/average/latest ]] || fail "a lost average was not made up for"
