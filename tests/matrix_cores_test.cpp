@@ -17,6 +17,7 @@
 #include "tests/program_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
 

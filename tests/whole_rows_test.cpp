@@ -12,6 +12,7 @@
 #include "models/training/trainer.h"
 #include "models/training/training_graph.h"
 #include "tests/model_helpers.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;
@@ -71,13 +72,6 @@ std::vector<float> loss_and_gradients(Backend& backend, const Model& model, cons
   std::vector<float> results;
   for (const std::string& output : outputs) std::ranges::copy(program->read(output), std::back_inserter(results));
   return results;
-}
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(a[i] - b[i])));
-  return worst;
 }
 
 }  // namespace
