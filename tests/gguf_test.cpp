@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
-#include "models/gguf/gguf_export.h"
 #include "models/gguf/gguf_config.h"
+#include "models/gguf/gguf_export.h"
 #include "models/gguf/gguf_weights.h"
 #include "models/model_files.h"
 #include "models/weights.h"
