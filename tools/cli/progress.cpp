@@ -23,13 +23,19 @@ Progress::Progress(int64_t total, bool quiet, double patience)
 
 void Progress::show(int64_t done, const std::string& text) {
   if (!on_) return;
-  if (first_ < 0) first_ = done - 1;
   const double time = now();
-  const double left = (time - started_) / static_cast<double>(done - first_) * static_cast<double>(total_ - done);
+  if (first_ < 0) {
+    first_ = done;
+    first_time_ = time;
+  }
+  // The first one has taken what happens once: drivers compile.
+  const double begin = done > first_ ? first_time_ : started_;
+  const auto counted = static_cast<double>(done > first_ ? done - first_ : 1);
+  const double left = (time - begin) / counted * static_cast<double>(total_ - done);
   if (!terminal_) {
     if (time - started_ < next_line_ || done >= total_) return;
     next_line_ = time - started_ + std::min(time - started_, 60.0);
-    return say("... {}/{}  {}  {} left", done, total_, text, clock_text(left));
+    return say("... {}/{}  {}{}", done, total_, text, done > first_ ? fmt::format("  {} left", clock_text(left)) : "");
   }
   if ((time - last_ < 0.1 && done < total_) || time - started_ < patience_) return;
   last_ = time;

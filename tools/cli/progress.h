@@ -23,7 +23,8 @@ class Progress {
   bool drawn_ = false;
   double started_, patience_, last_ = 0;
   double next_line_ = 5;  ///< seconds from the start
-  int64_t first_ = -1;
+  int64_t first_ = -1;    ///< what was done when it was first told
+  double first_time_ = 0;
 };
 
 /// Of verbs that answer texts: a bar while they work, and how fast it went. Begins with its construction.
