@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/check.h"
+
 namespace vkformer {
 
 namespace {
@@ -48,6 +50,7 @@ void Segments::clear() {
 
 double Segments::run() {
   const auto start = std::chrono::steady_clock::now();
+  check(!buffers_.empty(), "this program could not be recorded; make it anew");
   context_.device.run(buffers_);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

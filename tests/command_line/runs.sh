@@ -168,7 +168,9 @@ done
 # and within one of a million micro-batches.
 stopped() { # SIGNAL FILE FLAG...: once there is something in the run's FILE
   rm -rf stopped
-  "$vkformer" train small.json --data text.txt --iterations 100000 --batch 2 --out stopped --quiet "${@:3}" >out 2>err </dev/null &
+  # Under nohup these tests run with HUP ignored, and a job of bash with INT ignored.
+  env --default-signal=HUP,INT,TERM "$vkformer" train small.json --data text.txt --iterations 100000 --batch 2 \
+    --out stopped --quiet "${@:3}" >out 2>err </dev/null &
   local process=$!
   until { [[ -s stopped/$2 ]] && (((0x$(sed -n 's/^SigCgt:\t*//p' /proc/$process/status) & 0x4000) != 0)); } 2>/dev/null ||
       ! kill -0 $process 2>/dev/null; do :; done
