@@ -13,6 +13,8 @@
 #include <mutex>
 #include <string>
 
+#include "tests/faults/places.h"
+
 namespace faults {
 
 namespace {
@@ -67,6 +69,7 @@ void change(const char* what, int64_t by) {
   if (!file) return;
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) text += std::string(names[i]) + " " + std::to_string(counts[i]) + "\n";
+  text += places(names.data());
   if (const char* call = failed) text += std::string("failed ") + call + "\n";
   for (const auto& [what, count] : left)
     if (count != 0) text += std::string("left ") + what + " " + std::to_string(count) + "\n";
@@ -80,6 +83,7 @@ void change(const char* what, int64_t by) {
 bool strikes(Kind kind, const char* call) {
   static const Plan plan;
   const uint64_t n = ++counts[static_cast<size_t>(kind)];
+  if (plan.kind < 0) note_place(static_cast<size_t>(kind), n);
   if (static_cast<int>(kind) != plan.kind || n < plan.nth || (n > plan.nth && !lasts(kind))) return false;
   const char* none = nullptr;
   failed.compare_exchange_strong(none, call);

@@ -4,8 +4,9 @@
 // drivers and loaders are left alone. tests/faults/walk.sh walks n.
 //
 //   VKFORMER_FAULT=device-memory:12   the kind and n, from 1; without it nothing fails
-//   VKFORMER_FAULT_REPORT=FILE        gets the number of calls of each kind, the call that failed, and what was not
-//                                     given back: "device-memory 310", "failed vkCreateBuffer", "left VkFence 1"
+//   VKFORMER_FAULT_REPORT=FILE        gets the number of calls of each kind, their places (places.h) if nothing has to
+//                                     fail, the call that failed, and what was not given back: "device-memory 310",
+//                                     "place device-memory 3 17", "failed vkCreateBuffer", "left VkFence 1"
 
 #include <cstdint>
 

@@ -3,11 +3,12 @@
 # with status 1 and one line on stderr, or do the whole work to the same bits; it loses no checkpoint and no file, leaves
 # nothing allocated, and what is run after it ends in the same bits, too.
 # Usage: tests/faults/walk.sh VKFORMER_FAULTS [--most N] [NAME...]     (on the Vulkan driver that the environment selects)
-# --most: walks for each kind of fault, evenly spaced over its calls; 0, the default, walks them all.
+# --most: walks for each kind of fault, evenly spaced over its calls; 0 walks all calls. Without it: the first and the last
+# call of each place, that is each chain of callers (tests/faults/places.h).
 set -uo pipefail
 program=$(realpath "$1")
 shift
-most=0
+most=places
 if [[ ${1:-} == --most ]]; then
   most=$2
   shift 2
@@ -25,7 +26,7 @@ kinds=(host-memory device-memory device-lost disk-full io-error short-read short
 declare -A retried=([short-read]=1 [short-write]=1 [interrupted]=1)
 declare -A bad=([crashes]=0 [hangs]=0 ["lost states"]=0 [leaks]=0 ["unclear ends"]=0)
 limit=120  # seconds, after which a command hangs
-sites=0 walks=0 phase=0
+sites=0 places=0 walks=0 phase=0
 
 # Vulkan's calls that can fail and that no walk would meet.
 missed=$(nm -D --undefined-only "$program" | sed -n 's/.* U \(vk[A-Za-z0-9]*\)$/\1/p' | while read -r function; do
@@ -78,9 +79,19 @@ judge() {
   fi
 }
 
+# chosen KIND COUNT: which calls have to fail. Few ones of each kind are spread over the command's whole course.
+chosen() {
+  if [[ $most == places ]]; then
+    sed -n "s/^place $1 //p" calls | tr ' ' '\n' | sort -nu
+    return
+  fi
+  local step=$((most > 0 && $2 > most ? most : $2)) i
+  for ((i = 0; i < step; ++i)); do echo $((1 + (1000 * i + phase) * $2 / (1000 * step))); done
+}
+
 walk() {
   fault=nothing call=""
-  local kind nth count step status
+  local kind nth count status
   "prepare_$name"
   read -ra words <<<"${command[$name]}"
   # Twice: the first compiles, and drivers keep that.
@@ -91,12 +102,12 @@ walk() {
     return
   fi
   "keep_$name"
+  mv counts calls
+  ((places += $(grep -c '^place ' calls))) || true
   for kind in "${kinds[@]}"; do
-    count=$(sed -n "s/^$kind //p" counts)
-    ((sites += count, step = most > 0 && count > most ? most : count)) || true
-    ((phase = (phase + 618) % 1000)) || true  # few walks of each kind are spread over the command's whole course
-    for ((i = 0; i < step; ++i)); do
-      nth=$((1 + (1000 * i + phase) * count / (1000 * step)))
+    count=$(sed -n "s/^$kind //p" calls)
+    ((sites += count, phase = (phase + 618) % 1000)) || true
+    for nth in $(chosen "$kind" "$count"); do
       fault=$kind:$nth status=0
       "prepare_$name"
       rm -f report
@@ -114,7 +125,7 @@ for name; do
   walk
   echo "$name: $((walks - walked)) walks, $((SECONDS - before)) s"
 done
-summary="$sites calls that can fail, $walks walks"
+summary="$sites calls that can fail at $places places, $walks walks"
 total=0
 for kind in crashes hangs "lost states" leaks "unclear ends"; do
   summary+=", ${bad[$kind]} $kind"
