@@ -60,6 +60,32 @@ TEST_CASE("special tokens of Phi-3 take the blanks behind them along", "[gguf]")
   }
 }
 
+TEST_CASE("words are split as the file says", "[gguf]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> tokens{"a", "B", "'", "s", "1", "2", "aB", "Ba", "Ba'", "12"};
+  using Words = std::vector<std::string>;
+  for (const auto& [pre, words] : {std::pair{"gpt-2", Words{"aB", "a", "'", "s", "12"}},
+                                   {"gpt-4o", {"a", "Ba'", "s", "12"}},
+                                   {"tekken", {"a", "Ba", "'", "s", "1", "2"}},
+                                   {"qwen2", {"aB", "a", "'", "s", "1", "2"}}}) {
+    INFO(pre);
+    GgufPairs pairs;
+    pairs.add_text("tokenizer.ggml.model", "gpt2");
+    pairs.add_text("tokenizer.ggml.pre", pre);
+    pairs.add_texts("tokenizer.ggml.tokens", tokens);
+    pairs.add_texts("tokenizer.ggml.merges", std::vector<std::string>{"a B", "B a", "Ba '", "1 2"});
+    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>(tokens.size(), 1));
+    pairs.add_boolean("tokenizer.ggml.add_bos_token", false);
+    write_gguf(folder / "t.gguf", pairs, {});
+    const GgufFile file(folder / "t.gguf");
+    Words found;
+    for (const int32_t id :
+         Tokenizer(JsonObject::make(gguf_tokenizer(file.metadata()), "t.gguf")).encode("aBa's12").ids)
+      found.push_back(tokens.at(static_cast<size_t>(id)));
+    CHECK(found == words);
+  }
+}
+
 TEST_CASE("tokenizers that are not known are refused by name", "[gguf]") {
   const TemporaryFolder folder;
   const auto error_with = [&](const char* model, const char* pre, int kinds, const char* merge = "a b") {

@@ -1,5 +1,7 @@
-"""Writes small GGUF files with each kind of tokenizer into the folder FOLDER: tests/fuzz/run."""
+"""Writes what no fixture has into the folder FOLDER: a folder for each reader (tests/fuzz/run) with small GGUF files of each
+kind of tokenizer, and with files as vkformer's commands write them."""
 
+import json
 import struct
 import sys
 from pathlib import Path
@@ -60,4 +62,36 @@ seeds = [
 ]
 folder = Path(sys.argv[1])
 for number, pairs in enumerate(seeds):
-    (folder / f"seed-{number}").write_bytes(gguf(pairs, tensors))
+    (folder / "gguf" / f"seed-{number}").write_bytes(gguf(pairs, tensors))
+
+
+def write(reader, value):
+    (folder / reader / "seed-json").write_text(value if isinstance(value, str) else json.dumps(value))
+
+
+def lora(modules):
+    config = {"peft_type": "LORA", "r": 1, "lora_alpha": 2, "lora_dropout": 0.0, "bias": "none", "target_modules": modules,
+              "fan_in_fan_out": True, "use_rslora": False, "base_model_name_or_path": "base", "modules_to_save": None}
+    path = "base_model.model.transformer.h.0.attn.c_attn.lora_"
+    tensors = {path + "A.weight": {"dtype": "F32", "shape": [1, 4], "data_offsets": [0, 16]},
+               path + "B.weight": {"dtype": "F32", "shape": [12, 1], "data_offsets": [16, 64]}}
+    return json.dumps(config) + "\n" + json.dumps(tensors)
+
+
+write("adapter", lora(["c_attn"]))
+write("chat", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"},
+               {"role": "assistant", "content": "Hi"}])
+settings = {"accumulate": 1, "batch": 2, "beta1": 0.9, "checkpoint_every": 2, "clip": 1.0, "context": 8, "dropout": -1.0,
+            "dtype": "f32", "iterations": 2, "keep_best": "loss", "learning_rate": 0.001, "loss_scale": 65536.0,
+            "schedule": "cosine", "seed": 1337, "stride": -1, "validation_fraction": 0.1, "warmup": 1}
+write("state", {"files": {"text": {"fingerprint": "1760-f5d7121eeb3e1a55", "path": "text.txt"}}, "iteration": 2,
+                "settings": settings})
+write("tuning", {"choices": {"multiply f32[4]": {"kernel": "elementwise", "seconds": 1e-6}}, "device": "", "driver": "",
+                 "driver_version": 0, "vendor_id": 0, "device_id": 0, "subgroup_size": 0, "kind": 3, "threads": 0,
+                 "registers": 0, "format": 1, "kernels": "",
+                 "roof": {"bytes_per_second": 2e10, "flops_per_second": 4e10}})
+case = {"case": "[1] [1]", "check": "forward", "detail": "", "op": "multiply", "seconds": 0.001, "verdict": "OK",
+        "worst_share_of_tolerance": 0.5}
+write("report", {"cases": [case], "facts": {"name": "a device", "memory_free": 1}, "run": "vkformer conform"})
+kernel = {"name": "multiply", "op": "multiply", "dispatches": 3, "least": 5.5, "first_half": 5.5, "second_half": 6.0}
+write("profile", {"vkformer": {"programs": [{"name": "step", "kernels": [kernel]}]}})

@@ -147,13 +147,23 @@ def byte_level(fixture):
         return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
 
     qwen2 = [split(llama3.replace("{1,3}", "")), bytes_alone]
-    splitters = {"gpt-2": [words], "llama-bpe": [split(llama3), bytes_alone], "dbrx": [split(llama3), bytes_alone],
+    # As Phi-4-mini's and Mistral-Nemo's files have them; llama.cpp approximates the classes of letters.
+    capitals, small = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+    behind = r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+    def cased(contractions, digits):
+        before = r"[^\r\n\p{L}\p{N}]?"
+        return (f"{before}{capitals}*{small}+{contractions}|{before}{capitals}+{small}*{contractions}|{digits}{behind}")
+
+    gpt4o = [split(cased("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", r"\p{N}{1,3}")), bytes_alone]
+    tekken = [split(cased("", r"\p{N}")), bytes_alone]
+    splitters = {"gpt-4o": gpt4o, "tekken": tekken, "gpt-2": [words], "llama-bpe": [split(llama3), bytes_alone], "dbrx": [split(llama3), bytes_alone],
                  "qwen2": qwen2, "stablelm2": qwen2, "smollm": [digits, words],
                  "default": [split(r"[\p{P}\$\+<=>\^~\|]+"), words, split(r"\p{N}+"), split("[0-9][0-9][0-9]")]}
     for name, steps in splitters.items():
         tokenizer = json.loads(fixture.read_text())
         tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
-        tokenizer["model"]["ignore_merges"] = name == "llama-bpe"
+        tokenizer["model"]["ignore_merges"] = name in ("llama-bpe", "tekken")
         tokenizer["normalizer"] = {"type": "NFC"} if name == "qwen2" else None
         yield name, tokenizer
 

@@ -49,7 +49,8 @@ void write_numbers(const NumbersFlags& flags) {
   const auto path = [&](const char* name, size_t side) { return folder / fmt::format("{}.{}", name, languages[side]); };
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (const CorpusPart& part : corpus_parts)
-    for (const size_t side : {0, 1}) files.push_back(write_lines(path(part.name, side), split, part.part, words[side]));
+    for (const size_t side : {size_t{0}, size_t{1}})
+      files.push_back(write_lines(path(part.name, side), split, part.part, words[side]));
   for (const auto& file : files) file->commit();
   const auto pair = [&](const char* name) {
     return fmt::format("{} {}", path(name, 0).string(), path(name, 1).string());

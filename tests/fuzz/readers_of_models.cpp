@@ -1,20 +1,6 @@
-// Everything that reads what others wrote, for coverage-guided fuzzing by libFuzzer: tests/fuzz/run.
-// An input is read, or refused by an Error of one short line; anything else (a crash, another exception, more than the
-// time or memory that the script grants) is a finding.
-
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "models/chat/chat_template.h"
-#include "models/data/labelled_rows.h"
-#include "models/data/lines.h"
-#include "models/data/pair_rows.h"
-#include "models/data/questions.h"
-#include "models/data/tagged_texts.h"
 #include "models/families/registry.h"
 #include "models/generation/generation_config.h"
 #include "models/gguf/gguf_config.h"
@@ -22,22 +8,20 @@
 #include "models/gguf/gguf_weights.h"
 #include "models/text/tokenizer.h"
 #include "models/text/vocabulary.h"
-#include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/gguf.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/files/weight_files.h"
+#include "tests/fuzz/readers.h"
+
+namespace fuzz {
 
 namespace {
 
 using namespace vkformer;
 
 constexpr std::string_view some_text = "<s>The cat's 12 mats, na\xC3\xAFve \xF0\x9F\x9A\x80 [MASK]</s>";
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void read_safetensors(std::string_view data) {
   const SafetensorsFile file(std::as_bytes(std::span(data)), "fuzz");
@@ -53,20 +37,16 @@ void read_safetensors(std::string_view data) {
   }
 }
 
-/// An index beside one good shard, in a folder of this process.
+/// An index beside one good shard.
 void read_index(std::string_view data) {
-  static const std::filesystem::path folder = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "vkformer-fuzz-XXXXXX").string();
-    require(mkdtemp(name.data()) != nullptr);
+  static const std::filesystem::path shard = [] {
     const std::string header = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
     const uint64_t length = header.size();
-    std::ofstream(std::filesystem::path(name) / "a.safetensors", std::ios::binary)
-            .write(reinterpret_cast<const char*>(&length), sizeof length)
-        << header << "1234";
-    return std::filesystem::path(name);
+    return written("a.safetensors",
+                   std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + "1234");
   }();
-  std::ofstream(folder / "model.safetensors.index.json", std::ios::binary) << data;
-  const WeightFiles files(folder);
+  written("model.safetensors.index.json", data);
+  const WeightFiles files(folder());
   for (const auto& tensor : files.tensors())
     if (tensor->is_float() && tensor->elements() == 1) {
       float value = 0;
@@ -118,64 +98,13 @@ void read_template(std::string_view data) {
                .variables = {{"bos_token", "<s>"}, {"eos_token", "</s>"}}});
 }
 
-/// The first byte chooses among the names that files of rows may have.
-template <class Read>
-void read_rows(std::string_view data, std::initializer_list<std::string_view> names, Read&& read) {
-  if (data.empty()) return;
-  const auto name = names.begin()[static_cast<unsigned char>(data[0]) % names.size()];
-  read(std::string(data.substr(1)), std::string(name));
-}
-
-void read_data(std::string_view data) {
-  read_rows(data, {"a.jsonl", "a.csv", "a.tsv", "p.jsonl", "p.tsv", "w.conll", "w.jsonl", "q.json", "q.jsonl", "lines"},
-            [](const std::string& content, const std::string& name) {
-              switch (name[0]) {
-                case 'a': {
-                  const LabelledRows rows = read_labelled_rows(content, name);
-                  return require(classes_of_rows(rows, label_names(rows)).size() == rows.rows.size());
-                }
-                case 'p': {
-                  const PairRows rows = read_pair_rows(content, name);
-                  return require(rows.sources.size() == rows.targets.size());
-                }
-                case 'w': return void(read_tagged_texts(content, name));
-                case 'q': return void(read_questions(content, name));
-                default: return void(split_lines(content, name));
-              }
-            });
-}
-
-struct Reader {
-  std::string_view name;
-  void (*read)(std::string_view);
-};
 constexpr Reader readers[] = {{"safetensors", read_safetensors}, {"index", read_index},
                               {"config", read_config},           {"generation_config", read_generation_config},
                               {"tokenizer", read_tokenizer},     {"gguf", read_gguf},
-                              {"template", read_template},       {"data", read_data}};
-
-/// VKFORMER_READER names it.
-const Reader& chosen() {
-  const char* name = std::getenv("VKFORMER_READER");
-  const auto found = std::ranges::find(readers, name ? name : "", &Reader::name);
-  if (found != std::end(readers)) return *found;
-  std::cerr << "VKFORMER_READER must be one of";
-  for (const Reader& reader : readers) std::cerr << ' ' << reader.name;
-  std::cerr << '\n';
-  std::exit(2);
-}
+                              {"template", read_template}};
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const Reader& reader = chosen();
-  // In memory of its own, so that reads past the end are seen.
-  const std::vector<char> exact(data, data + size);
-  try {
-    reader.read({exact.data(), exact.size()});
-  } catch (const Error& error) {
-    const std::string_view message = error.what();
-    require(!message.empty() && message.size() < 1000 && message.find_first_of("\r\n") == message.npos);
-  }
-  return 0;
-}
+const std::span<const Reader> readers_of_models = readers;
+
+}  // namespace fuzz
