@@ -22,6 +22,14 @@ Schedule schedule_named(std::string_view name) {
       fmt::format("there is no schedule '{}'; cosine, linear, inverse-sqrt, noam, constant", printable(name, 60)));
 }
 
+MixedPrecision TrainSettings::precision(const DeviceFacts& facts) const {
+  constexpr uint64_t enough = uint64_t{1} << 30;
+  return {.products = products,
+          .values = is_half(products) && !facts.is_cpu(),
+          .whole_rows = !facts.is_cpu(),
+          .most_logits = static_cast<int64_t>(std::min({enough, facts.memory_total / 16, facts.max_allocation}))};
+}
+
 double learning_rate_at(const TrainSettings& s, int64_t iteration) {
   const auto step = static_cast<double>(iteration), warmup = static_cast<double>(s.warmup);
   if (s.schedule == Schedule::noam || s.schedule == Schedule::inverse_sqrt) {

@@ -48,10 +48,9 @@ struct TrainSettings {
   /// Gradients are those of a scaled loss.
   bool scales_loss() const { return products == DType::f16; }
   /// On GPUs values are 16-bit, since memory is what bounds the ops between products, and rows of logits whole vectors.
-  /// (CPUs have no fast kernels for the one and do not need the other.)
-  MixedPrecision precision(const DeviceFacts& facts) const {
-    return {.products = products, .values = is_half(products) && !facts.is_cpu(), .whole_rows = !facts.is_cpu()};
-  }
+  /// (CPUs have no fast kernels for the one and do not need the other.) Logits take a sixteenth of the device's memory
+  /// at most, and no more than a GiB, which is work enough for any device.
+  MixedPrecision precision(const DeviceFacts& facts) const;
   bool operator==(const TrainSettings&) const = default;
 };
 

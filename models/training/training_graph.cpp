@@ -4,6 +4,7 @@
 #include "models/generation/stored_weights.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
+#include "runtime/passes/loss_chunks.h"
 #include "runtime/passes/whole_rows.h"
 #include "shaders/accumulate/accumulate.h"
 #include "shaders/adamw/adamw.h"
@@ -75,7 +76,14 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
           parameter.joint);
     trained.push_back(joint ? persistent[parameter.joint] : graph.persistent(parameter.name, parameter.shape));
   }
-  const Values gradients = differentiate(graph, built.loss, upstream, trained, checkpoint_activations);
+  Values gradients = differentiate(graph, built.loss, upstream, trained, checkpoint_activations);
+  if (precision.most_logits > 0) {
+    Rewritten chunked = with_loss_in_chunks(graph, precision.most_logits);
+    for (Value& value : gradients)
+      if (value) value = chunked.of(value);
+    built.loss = chunked.of(built.loss);
+    graph = std::move(chunked.graph);
+  }
   size_t next = 0;
   std::map<std::string, int64_t> taken;  // elements of a joint gradient
   for (const ParameterSpec& parameter : model.parameters) {
@@ -95,7 +103,8 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision) {
   Graph graph;
   add_loss(graph, model, add_inputs(graph, model, shape), 0);
-  return with_precision(completed(std::move(graph), model), precision);
+  graph = with_precision(completed(std::move(graph), model), precision);
+  return precision.most_logits > 0 ? with_loss_in_chunks(graph, precision.most_logits).graph : graph;
 }
 
 std::vector<std::string_view> state_names(const TrainSettings& settings) {

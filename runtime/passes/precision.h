@@ -15,6 +15,7 @@ struct MixedPrecision {
   DType products = DType::f32;  ///< of their operands: f32, or with mixed precision f16 or bf16
   bool values = false;          ///< with it: values between ops are of that type, too, where all that read them take it
   bool whole_rows = false;      ///< rows of logits are whole vectors, see with_whole_rows()
+  int64_t most_logits = 0;      ///< bytes of them at a time, see with_loss_in_chunks(); 0: all
 };
 
 /// Every product of f32 matrices gets operands rounded to `precision.products`, of 16 bits, and still sums in f32. To

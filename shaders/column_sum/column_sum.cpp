@@ -143,6 +143,7 @@ const Op column_sum_op = {.name = "column_sum",
 }  // namespace
 
 Value column_sum(Graph& graph, Value x) { return graph.apply(column_sum_op, {x}); }
+bool is_column_sum(const Node& node) { return node.op == &column_sum_op; }
 
 void record_column_sum(Recorder& recorder, const ColumnSum& sum) {
   Plan p = plan(recorder.device(), sum.rows, sum.columns);

@@ -7,6 +7,7 @@ namespace vkformer {
 
 /// x [.., C] -> f32 [C]: the sum over all leading dimensions of f32, f16 or bf16. Deterministic; not differentiable.
 Value column_sum(Graph& graph, Value x);
+bool is_column_sum(const Node& node);
 
 /// An f32 matrix whose rows another op's `record` wants summed.
 struct ColumnSum {

@@ -1,7 +1,7 @@
 #ifndef VKFORMER_CROSS_ENTROPY_ARGS_H
 #define VKFORMER_CROSS_ENTROPY_ARGS_H
-// Rows of C logits, of which the first V are of classes. Specialization constants 0-3: shaders/common/rows.glsl, COLUMNS is
-// C. cross_entropy, 4: label_smoothing is not 0.
+// Rows of C logits, of which the first V are of classes. Specialization constants 0-3: shaders/common/rows.glsl,
+// COLUMNS is C. cross_entropy, 4: label_smoothing is not 0.
 #include "shaders/common/rows.args.h"
 #include "shaders/common/stream.args.h"
 
@@ -21,11 +21,13 @@ struct CrossEntropyArgs {
 
 // Bits of `outputs`: which outputs are wanted. The others have no storage.
 struct CrossEntropyMeanArgs {
-  Ints targets;     // [rows]
-  Floats row_loss;  // [rows]
+  Ints targets;     // [all]
+  Floats row_loss;  // [rows], of targets first ..
   Floats loss;      // [1], bit 0
   Floats count;     // [1], bit 1
+  uint first;
   uint rows;
+  uint all;
   int classes;  // V
   int ignore_index;
   uint outputs;

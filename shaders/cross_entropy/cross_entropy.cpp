@@ -18,9 +18,15 @@ void check_inputs(const Node& node) {
   check(logits.rank() >= 1 && logits.columns() >= 1, "[{}] logits is {}, needs [.., V]", node.op->name,
         logits.to_string());
   check(node.input_types[0].dtype != DType::i32, "[{}] logits is i32, it must have floats", node.op->name);
-  const auto leading = logits.dimensions().first(static_cast<size_t>(logits.rank() - 1));
-  check(std::ranges::equal(leading, targets.dimensions()), "[{}] targets is {}, logits is {}", node.op->name,
-        targets.to_string(), logits.to_string());
+  if (const int64_t first = node.integer(first_row); first >= 0) {
+    check(logits.rank() == 2 && first % 4 == 0 && first + logits.rows() <= targets.elements(),
+          "[{}] logits {} from row {} on, targets is {}", node.op->name, logits.to_string(), first,
+          targets.to_string());
+  } else {
+    const auto leading = logits.dimensions().first(static_cast<size_t>(logits.rank() - 1));
+    check(std::ranges::equal(leading, targets.dimensions()), "[{}] targets is {}, logits is {}", node.op->name,
+          targets.to_string(), logits.to_string());
+  }
   check(node.input_types[1].dtype == DType::i32, "[{}] targets must be i32", node.op->name);
   const int64_t classes = node.integer("classes");
   check(classes >= 1 && classes <= logits.columns(), "[{}] {} classes, logits is {}", node.op->name, classes,
@@ -35,9 +41,15 @@ int ignore_index(const Node& node) { return static_cast<int>(node.integer("ignor
 
 int classes_of(const Node& node) { return static_cast<int>(node.integer("classes")); }
 
-/// Of the reference: whether row r takes part.
-bool counts(const Node& node, const HostTensor& targets, int64_t r) {
-  const double target = targets[r];
+/// The first target that the logits are of.
+int64_t first_of(const Node& node) { return std::max<int64_t>(0, node.integer(first_row)); }
+
+uint64_t targets_of(const Recorder& recorder, const Node& node) {
+  return recorder.address(node.inputs[1]) + static_cast<uint64_t>(first_of(node) * size_of(DType::i32));
+}
+
+/// Of the reference: whether a row of that target takes part.
+bool counts(const Node& node, double target) {
   return target >= 0 && target < classes_of(node) && target != node.number("ignore_index");
 }
 
@@ -59,6 +71,7 @@ int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) {
 void record(Recorder& recorder, const Node& node) {
   const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
   const Region logits = recorder.region(node.inputs[0]), targets = recorder.region(node.inputs[1]);
+  const int64_t all = node.in(1).elements();
   const Region loss = recorder.region(node.outputs[0]), log_sum_exp = recorder.region(node.outputs[1]);
   const Region count = recorder.region(node.outputs[2]);
   const Region row_loss = recorder.scratch_region(0, static_cast<uint64_t>(rows * size_of(DType::f32)));
@@ -68,7 +81,7 @@ void record(Recorder& recorder, const Node& node) {
                              {label_smoothing(node) != 0});
   launch.writes = {log_sum_exp, row_loss};
   recorder.dispatch(launch, CrossEntropyArgs{.logits = logits.address,
-                                             .targets = targets.address,
+                                             .targets = targets_of(recorder, node),
                                              .log_sum_exp = log_sum_exp.address,
                                              .row_loss = row_loss.address,
                                              .rows = shared,
@@ -78,17 +91,19 @@ void record(Recorder& recorder, const Node& node) {
                                              .label_smoothing = label_smoothing(node)});
   if (!loss.address && !count.address) return;
 
-  Launch mean = row_launch(recorder, "cross_entropy_mean", RowUse::stream, {.count = 1, .per_group = 1}, rows, {});
+  Launch mean = row_launch(recorder, "cross_entropy_mean", RowUse::stream, {.count = 1, .per_group = 1}, all, {});
   mean.variant = mean.subgroup_size > 0 ? "subgroup" : "workgroup";
   mean.constants.resize(1);  // any number of rows runs the same code
   mean.reads = {targets, row_loss};
   mean.writes = {loss, count};
-  mean.cost = {.bytes = 8.0 * static_cast<double>(rows), .flops = static_cast<double>(rows)};
+  mean.cost = {.bytes = 4.0 * static_cast<double>(all + rows), .flops = static_cast<double>(all)};
   recorder.dispatch(mean, CrossEntropyMeanArgs{.targets = targets.address,
                                                .row_loss = row_loss.address,
                                                .loss = loss.address,
                                                .count = count.address,
+                                               .first = static_cast<uint>(first_of(node)),
                                                .rows = static_cast<uint>(rows),
+                                               .all = static_cast<uint>(all),
                                                .classes = classes_of(node),
                                                .ignore_index = ignore_index(node),
                                                .outputs = (loss.address ? 1u : 0u) | (count.address ? 2u : 0u)});
@@ -106,30 +121,35 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 void reference(const Node& node, Inputs in, Outputs out) {
   const int64_t rows = node.in(0).rows(), columns = node.in(0).columns(), classes = classes_of(node);
   const double smoothing = node.number("label_smoothing");
+  const HostTensor& targets = *in[1];
+  for (int64_t t = 0; t < targets.type.elements(); ++t) out[2][0] += counts(node, targets[t]) ? 1 : 0;
   for (int64_t r = 0; r < rows; ++r) {
+    const double target = targets[first_of(node) + r];
     const double* logits = in[0]->data.data() + r * columns;
     const double peak = *std::max_element(logits, logits + classes);
     double sum = 0;
     for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - peak);
     out[1][r] = peak + std::log(sum);
-    if (!counts(node, *in[1], r)) continue;
-    out[0][0] += (1 - smoothing) * (out[1][r] - logits[static_cast<int64_t>((*in[1])[r])]);
+    if (!counts(node, target)) continue;
+    out[0][0] += (1 - smoothing) * (out[1][r] - logits[static_cast<int64_t>(target)]);
     for (int64_t c = 0; c < classes; ++c)
       out[0][0] += smoothing / static_cast<double>(classes) * (out[1][r] - logits[c]);
-    out[2][0] += 1;
   }
   if (out[2][0] > 0) out[0][0] /= out[2][0];
 }
 
 Case case_of(Shape logits, double bound, double lowest_target, double highest_target, double ignored,
-             double label_smoothing = 0, DType dtype = DType::f32, int64_t classes = 0) {
+             double label_smoothing = 0, DType dtype = DType::f32, int64_t classes = 0, double first = all_rows,
+             int64_t all = 0) {
   if (classes == 0) classes = logits.columns();
-  const Shape targets(logits.dimensions().first(static_cast<size_t>(logits.rank() - 1)));
+  Shape targets(logits.dimensions().first(static_cast<size_t>(logits.rank() - 1)));
+  if (all > 0) targets = {all};
   return {.inputs = {{.type = {logits, dtype}, .low = -bound, .high = bound},
                      {.type = {targets, DType::i32}, .low = lowest_target, .high = highest_target}},
           .attributes = {{"label_smoothing", label_smoothing},
                          {"ignore_index", ignored},
-                         {"classes", static_cast<double>(classes)}},
+                         {"classes", static_cast<double>(classes)},
+                         {first_row, first}},
           .reduction = std::max(logits.rows(), logits.columns())};
 }
 
@@ -153,6 +173,9 @@ std::vector<Case> cases() {
       case_of({67, 64}, 3, 0, 57, 0, 0, DType::f32, 57),
       case_of({67, 130}, 3, 0, 125, 0, 0.1, DType::f32, 124),
       case_of({67, 130}, 3, 0, 125, 0, 0, DType::bf16, 125),
+      // Some rows of a batch: in the middle, at the end.
+      case_of({67, 130}, 3, 0, 129, 0, 0.1, DType::f32, 0, 64, 1031),
+      case_of({67, 130}, 3, 0, 129, 0, 0, DType::bf16, 0, 4, 71),
   };
 }
 
@@ -181,12 +204,12 @@ std::vector<std::string_view> candidates_backward(const Node& node, const Device
 void record_backward(Recorder& recorder, const Node& node) {
   const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
-  const uint64_t dlogits = recorder.address(node.outputs[0]);
+  const uint64_t targets = targets_of(recorder, node), dlogits = recorder.address(node.outputs[0]);
   if (is_half(node.input_types[0].dtype)) {
     const Stream stream = stream_over(recorder.device(), rows * columns);
     recorder.dispatch(stream_launch(recorder, "cross_entropy_backward_flat", stream, {static_cast<uint32_t>(columns)}),
                       CrossEntropyBackwardFlatArgs{.logits = in(0),
-                                                   .targets = in(1),
+                                                   .targets = targets,
                                                    .log_sum_exp = in(2),
                                                    .count = in(3),
                                                    .upstream = in(4),
@@ -200,7 +223,7 @@ void record_backward(Recorder& recorder, const Node& node) {
   const Rows shared = share_rows(recorder.device(), rows, columns);
   recorder.dispatch(row_launch(recorder, "cross_entropy_backward", RowUse::move, shared, columns, {in(0), dlogits}),
                     CrossEntropyBackwardArgs{.logits = in(0),
-                                             .targets = in(1),
+                                             .targets = targets,
                                              .log_sum_exp = in(2),
                                              .count = in(3),
                                              .upstream = in(4),
@@ -215,10 +238,11 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
   const int64_t columns = node.in(0).columns(), classes = classes_of(node);
   const double smoothing = node.number("label_smoothing");
   for (int64_t r = 0; r < node.in(0).rows(); ++r) {
-    const bool counted = counts(node, *in[1], r);
+    const double target = (*in[1])[first_of(node) + r];
+    const bool counted = counts(node, target);
     for (int64_t c = 0; c < classes; ++c) {
       const double p = std::exp((*in[0])[r * columns + c] - (*in[2])[r]);
-      const double one_hot = static_cast<double>(c) == (*in[1])[r] ? 1 : 0;
+      const double one_hot = static_cast<double>(c) == target ? 1 : 0;
       const double wanted = (1 - smoothing) * one_hot + smoothing / static_cast<double>(classes);
       out[0][r * columns + c] = counted ? (p - wanted) * (*in[4])[0] / (*in[3])[0] : 0;
     }
@@ -278,10 +302,12 @@ Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoo
   return graph.apply(cross_entropy_op, {logits, targets},
                      {{"label_smoothing", label_smoothing},
                       {"ignore_index", static_cast<double>(ignore_index)},
-                      {"classes", static_cast<double>(classes)}});
+                      {"classes", static_cast<double>(classes)},
+                      {first_row, all_rows}});
 }
 
 bool is_cross_entropy(const Node& node) { return node.op == &cross_entropy_op; }
+bool is_cross_entropy_backward(const Node& node) { return node.op == &cross_entropy_backward_op; }
 
 }  // namespace vkformer
 

@@ -16,14 +16,21 @@ namespace vkformer {
 /// The host rejects targets outside [0, V) other than ignore_index before it uploads them; one that reaches the device
 /// is ignored.
 ///
-/// Columns behind the first `classes` (0: all are classes) take no part and have no gradient: with them rows may be whole
-/// vectors.
+/// Columns behind the first `classes` (0: all are classes) take no part and have no gradient: with them rows may be
+/// whole vectors.
+///
+/// A node's attribute first_row says which rows its logits [n, V] are, if they are not those of all targets: those of
+/// targets first, a multiple of 4, to first + n. Then the loss is their part of the mean over all targets, and the
+/// losses of all parts add up to it (passes/loss_chunks.h).
 ///
 /// The node also gives log_sum_exp [N] and the count of targets that were not ignored, f32 [1]; gradients flow through
 /// the loss only.
 Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing = 0, int64_t ignore_index = -100,
                     int64_t classes = 0);
+inline constexpr std::string_view first_row = "first";
+inline constexpr double all_rows = -1;
 
 bool is_cross_entropy(const Node& node);
+bool is_cross_entropy_backward(const Node& node);
 
 }  // namespace vkformer

@@ -1,7 +1,7 @@
 #version 460
 // variant workgroup:
 // variant subgroup: -DSUBGROUP
-// loss = sum of row_loss / count of rows that are not ignored. A single workgroup.
+// loss = sum of row_loss / count of all targets that are not ignored. A single workgroup.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/cross_entropy/cross_entropy.args.h"
@@ -10,12 +10,13 @@ PUSH(CrossEntropyMeanArgs);
 
 void main() {
   vec2 sums = vec2(0);  // loss, count
-  for (uint first = lane(); first < args.rows; first += 4 * LANES) {
+  for (uint first = lane(); first < args.all; first += 4 * LANES) {
     vec2 part[4];
     [[unroll]] for (uint k = 0; k < 4; ++k) {
-      const uint row = min(first + k * LANES, args.rows - 1);
-      const bool counted = counts(args.targets.v[row], args.classes, args.ignore_index);
-      part[k] = first + k * LANES < args.rows && counted ? vec2(args.row_loss.v[row], 1) : vec2(0);
+      const uint at = min(first + k * LANES, args.all - 1), row = at - args.first;  // wraps: then it is no row
+      const bool counted = counts(args.targets.v[at], args.classes, args.ignore_index);
+      const float loss = row < args.rows ? args.row_loss.v[min(row, args.rows - 1)] : 0;
+      part[k] = first + k * LANES < args.all && counted ? vec2(loss, 1) : vec2(0);
     }
     sums += (part[0] + part[1]) + (part[2] + part[3]);
   }

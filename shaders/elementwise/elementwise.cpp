@@ -281,6 +281,8 @@ Value multiply(Graph& graph, Value a, Value b) { return graph.apply(multiply_op,
 
 Value scale(Graph& graph, Value x, double factor) { return graph.apply(scale_op, {x}, {{"factor", factor}}); }
 
+bool is_elementwise(const Node& node) { return node.op->record == record; }
+
 Value softcap(Graph& graph, Value x, double limit) {
   check(limit > 0, "[softcap] limit {} is not positive", limit);
   return graph.apply(softcap_op, {x}, {{"factor", limit}});

@@ -35,6 +35,9 @@ Value multiply(Graph& graph, Value a, Value b);
 /// factor * x.
 Value scale(Graph& graph, Value x, double factor);
 
+/// Whether each element of the node's result comes from those of its inputs at the same place.
+bool is_elementwise(const Node& node);
+
 /// limit * tanh(x / limit): stays between -limit and limit, which is positive (Gemma 2).
 Value softcap(Graph& graph, Value x, double limit);
 

@@ -1,0 +1,64 @@
+#pragma once
+// Small models with vocabularies of about 300, and the gradients of their losses.
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "models/parameters.h"
+#include "models/training/training_graph.h"
+#include "runtime/backend.h"
+#include "tests/model_helpers.h"
+
+namespace vkformer::testing {
+
+inline const nlohmann::json small_gpt2 = {{"model_type", "gpt2"}, {"n_embd", 24}, {"n_head", 3},      {"n_layer", 1},
+                                          {"vocab_size", 301},    {"n_ctx", 16},  {"n_positions", 16}};
+inline const nlohmann::json small_llama = {
+    {"model_type", "llama"},       {"hidden_size", 24},      {"num_attention_heads", 4},
+    {"num_key_value_heads", 2},    {"num_hidden_layers", 1}, {"intermediate_size", 36},
+    {"vocab_size", 302},           {"rms_norm_eps", 1e-5},   {"max_position_embeddings", 16},
+    {"tie_word_embeddings", false}};
+/// Its head has a bias.
+inline const nlohmann::json small_bert = {{"architectures", {"BertForMaskedLM"}},
+                                          {"model_type", "bert"},
+                                          {"hidden_size", 24},
+                                          {"num_attention_heads", 3},
+                                          {"num_hidden_layers", 1},
+                                          {"intermediate_size", 36},
+                                          {"vocab_size", 303},
+                                          {"max_position_embeddings", 16}};
+
+/// The loss of a batch of ids below 301, and its gradient by parameter, in one list.
+inline std::vector<float> loss_and_gradients(Backend& backend, const Model& model, const BatchShape& shape,
+                                             const MixedPrecision& precision) {
+  const std::vector<ParameterBlock> blocks = parameter_blocks(model.parameters, 1u << 30);
+  StoreLayout layout;
+  add_model(layout, model, blocks);
+  const std::shared_ptr<Store> store = backend.make_store(layout);
+  write_constants(*store, model);
+  initialize(*store, model.parameters, 7);
+
+  TrainingGraph training = build_loss_and_gradients(model, shape, false, precision);
+  Graph& graph = training.graph;
+  std::vector<std::string> outputs{"loss"};
+  for (size_t i = 0; i < training.gradients.size(); ++i)
+    if (training.gradients[i]) graph.mark_output(training.gradients[i], outputs.emplace_back(fmt::format("{}", i)));
+  const auto program = backend.compile(std::move(graph), store);
+  for (Value input : program->graph().inputs()) {
+    const ValueInfo& info = program->graph().info(input);
+    const bool ids = info.name == "ids" || info.name == "targets";
+    std::vector<int32_t> numbers = some_ids(info.type.elements(), ids ? 301 : 1, 97);
+    if (info.name.ends_with("mask")) std::ranges::fill(numbers, 1);
+    if (info.name == "loss_gradient")
+      program->write(info.name, std::vector<float>{1});
+    else
+      program->write(info.name, numbers);
+  }
+  program->run();
+  std::vector<float> results;
+  for (const std::string& output : outputs) std::ranges::copy(program->read(output), std::back_inserter(results));
+  return results;
+}
+
+}  // namespace vkformer::testing
