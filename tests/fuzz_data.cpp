@@ -62,11 +62,13 @@ TEST_CASE("damaged pairs are read or refused", "[data][fuzz]") {
                     {"pairs.jsonl", R"({"translation": {"en": "one", "de": "eins"}, "id": 7}
 {"translation": {"de": "zwei", "en": "two"}}
 )"},
-                    {"plain.jsonl", "{\"source\": \"a\", \"target\": \"b\"}\n"}};
+                    {"plain.jsonl", "{\"source\": \"a\", \"target\": \"b\"}\n"},
+                    {"prompts.jsonl", "{\"prompt\": \"a\", \"completion\": \"b\"}\n"}};
   CHECK(read_pair_rows(files[0].second, "pairs.tsv").targets == std::vector<std::string>{"eins", "", ""});
   const PairRows nested = read_pair_rows(files[1].second, "pairs.jsonl");
   CHECK(nested.sources == std::vector<std::string>{"one", "two"});
   CHECK(nested.targets == std::vector<std::string>{"eins", "zwei"});
+  CHECK(read_pair_rows(files[3].second, "prompts.jsonl").targets == std::vector<std::string>{"b"});
   const Tally tally = read_damaged(files, 6, 3000, [](const std::string& content, const std::string& name) {
     const PairRows rows = read_pair_rows(content, name);
     REQUIRE((rows.sources.size() == rows.targets.size() && !rows.sources.empty()));

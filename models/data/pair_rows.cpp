@@ -26,6 +26,7 @@ struct PairKeys {
 
 /// JsonObject sorts its keys, but the order in the file says which language is the source's.
 PairKeys keys_of_first(const JsonObject& object, const std::string& line) {
+  if (object.has("prompt")) return {.source = "prompt", .target = "completion"};
   if (!object.has("translation")) return {};
   const JsonObject languages = require_object(object, "translation");
   check(languages.value().size() == 2, "{} has {} languages; there must be two", languages.name(),

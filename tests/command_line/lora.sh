@@ -39,4 +39,4 @@ accept "$vkformer" train --from "$model" --prompts rows.jsonl --valid rows.jsonl
 grep -q '\[ b r o w n' out || fail "the first row is not shown: $(cat out)"
 (cat rows.jsonl && echo '{}') >odd.jsonl
 refuse 1 "odd.jsonl:21" "$vkformer" train --from "$model" --prompts odd.jsonl --iterations 2 --out bad
-refuse 1 "takes --pairs" "$vkformer" train --from "$fixtures/t5" --tokenizer "$model" --prompts rows.jsonl --out bad
+refuse 1 "as --pairs FILE.jsonl" "$vkformer" train --from "$fixtures/t5" --tokenizer "$model" --prompts rows.jsonl --out bad

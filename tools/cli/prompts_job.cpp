@@ -165,7 +165,9 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   TrainJob job = job_of_tokens(flags, checkpoint, {.count = tokenizer.size(), .write = text.writer()});
   const Model& model = *job.model;
   check(model.task == Task::causal,
-        "--prompts trains a decoder, {} is none; an encoder-decoder takes --pairs FILE.jsonl", model.family);
+        "--prompts trains a decoder, {} is none; an encoder-decoder takes the same prompts and completions as --pairs "
+        "FILE.jsonl",
+        model.family);
   if (flags.context == 0) flags.context = model.context > 0 ? std::min(model.context, usual_context) : usual_context;
   set_context(flags, model);
 
