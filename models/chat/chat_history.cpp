@@ -54,6 +54,7 @@ ChatHistory ChatHistory::load(const std::filesystem::path& path) {
     const nlohmann::json json = parse_json(text, path.string());
     return JsonObject::parse(json.is_array() ? nlohmann::json{{"messages", json}}.dump() : text, path.string());
   }();
+  check(file.has("messages"), "{} holds no conversation: \"messages\" is missing", printable(path.string()));
   ChatHistory history;
   bool first = true;
   for (const JsonObject& message : require_objects(file, "messages")) {
@@ -75,6 +76,11 @@ ChatHistory ChatHistory::load(const std::filesystem::path& path) {
 }
 
 void ChatHistory::save(const std::filesystem::path& path) const {
+  if (std::filesystem::exists(path)) try {
+      load(path);
+    } catch (const Error&) {
+      fail("{} is there and holds something else than a conversation; choose another name", printable(path.string()));
+    }
   write_json(path, nlohmann::json{{"messages", nlohmann::json::parse(messages().dump())}});
 }
 

@@ -18,11 +18,20 @@ constexpr std::pair<DeviceKind, const char*> kinds[] = {{DeviceKind::discrete, "
                                                         {DeviceKind::other, "other"},
                                                         {DeviceKind::cpu, "cpu"}};
 
-// What is written and read alike.
-constexpr std::pair<const char*, uint32_t DeviceFacts::*> numbers[] = {
-    {"subgroup_size", &DeviceFacts::subgroup_size},         {"min_subgroup_size", &DeviceFacts::min_subgroup_size},
-    {"max_subgroup_size", &DeviceFacts::max_subgroup_size}, {"max_workgroup_size", &DeviceFacts::max_workgroup_size},
-    {"shared_memory", &DeviceFacts::shared_memory},         {"cores", &DeviceFacts::cores}};
+// What is written and read alike, and the least that Vulkan promises of it (Required Limits in its specification):
+// kernels are chosen, and their groups divided, on the strength of that.
+struct Number {
+  const char* key;
+  uint32_t DeviceFacts::*value;
+  uint32_t least;
+};
+constexpr Number numbers[] = {{"subgroup_size", &DeviceFacts::subgroup_size, 1},
+                              {"min_subgroup_size", &DeviceFacts::min_subgroup_size, 1},
+                              {"max_subgroup_size", &DeviceFacts::max_subgroup_size, 1},
+                              {"max_workgroup_size", &DeviceFacts::max_workgroup_size, 128},
+                              {"shared_memory", &DeviceFacts::shared_memory, 16384},
+                              {"cores", &DeviceFacts::cores, 0}};
+constexpr uint32_t least_workgroups = 65535;
 constexpr std::pair<const char*, uint64_t DeviceFacts::*> sizes[] = {{"max_allocation", &DeviceFacts::max_allocation},
                                                                      {"memory_total", &DeviceFacts::memory_total},
                                                                      {"memory_free", &DeviceFacts::memory_free}};
@@ -63,8 +72,8 @@ DeviceFacts facts_of(const JsonObject& json) {
   check(known != std::end(kinds), "{}: kind is '{}', not discrete, integrated, other or cpu", json.name(),
         printable(kind, 60));
   facts.kind = known->first;
-  for (const auto& [key, number] : numbers)
-    facts.*number = static_cast<uint32_t>(require_integer(json, key, 0, std::numeric_limits<uint32_t>::max()));
+  for (const auto& [key, number, least] : numbers)
+    facts.*number = static_cast<uint32_t>(require_integer(json, key, least, std::numeric_limits<uint32_t>::max()));
   for (const auto& [key, size] : sizes)
     facts.*size = static_cast<uint64_t>(require_integer(json, key, 0, std::numeric_limits<int64_t>::max()));
   for (const auto& [key, feature] : features) facts.*feature = require_boolean(json, key);
@@ -72,9 +81,10 @@ DeviceFacts facts_of(const JsonObject& json) {
   check(groups.is_array() && groups.size() == 3 &&
             std::ranges::all_of(groups,
                                 [](const nlohmann::json& count) {
-                                  return count.is_number_unsigned() && count <= std::numeric_limits<uint32_t>::max();
+                                  return count.is_number_unsigned() && count >= least_workgroups &&
+                                         count <= std::numeric_limits<uint32_t>::max();
                                 }),
-        "{}: max_workgroups has to be three whole numbers below 2^32", json.name());
+        "{}: max_workgroups has to be three whole numbers from {} to 2^32 - 1", json.name(), least_workgroups);
   for (size_t axis = 0; axis < 3; ++axis) facts.max_workgroups[axis] = groups[axis];
   return facts;
 }
@@ -94,7 +104,7 @@ nlohmann::json facts_json(const DeviceFacts& f) {
       {"cooperative_matrix", f.cooperative_matrix},
       {"matrix_shapes", matrices_of(f)},
       {"workgroup_matrices", workgroup_matrices_of(f)}};
-  for (const auto& [key, number] : numbers) json[key] = f.*number;
+  for (const auto& [key, number, least] : numbers) json[key] = f.*number;
   for (const auto& [key, size] : sizes) json[key] = f.*size;
   for (const auto& [key, feature] : features) json[key] = f.*feature;
   return json;

@@ -17,6 +17,12 @@ sed 's/"kind": "cpu"/"kind": "integrated"/; s/"shared_memory": [0-9]*/"shared_me
 accept "$vkformer" conform -o softmax --facts gpu.json --report gpu-report.json
 grep -q '"shared_memory": 16384' gpu-report.json || fail "the limits were not followed"
 refuse 1 'small.json: "name" is missing' "$vkformer" conform -o add --facts small.json
+for limit in subgroup_size max_workgroup_size shared_memory; do
+  sed "s/\"$limit\": [0-9]*/\"$limit\": 0/" here.json >none.json
+  refuse 1 "none.json: \"$limit\" must be an integer from " "$vkformer" conform -o add --facts none.json
+done
+sed '/"max_workgroups"/,/]/s/[0-9][0-9]*/0/' here.json >none.json
+refuse 1 "max_workgroups has to be three whole numbers from 65535" "$vkformer" conform -o add --facts none.json
 sed 's/"kind": "cpu"/"kind": "abacus"/' here.json >other.json
 refuse 1 "other.json: kind is 'abacus'" "$vkformer" conform -o add --facts other.json
 

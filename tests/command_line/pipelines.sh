@@ -7,6 +7,7 @@ refuse 2 "--judge" "$vkformer" pipelines --allowed small.json
 refuse 1 "is no report" "$vkformer" pipelines --judge text.txt
 accept "$vkformer" pipelines 1x32x2:16:16 --batch 1 --prompt 8 --report chip.json
 grep -q 'chosen by models, 0 failed' out || fail "pipelines prints no total: $(tail -n 1 out)"
+refuse 2 "models excludes --judge" "$vkformer" pipelines 1x32x2:16:16 --judge chip.json
 accept "$vkformer" pipelines --judge chip.json
 grep -q '^| matmul_' out || fail "--judge prints no table"
 refuse 1 "no JSON object" "$vkformer" pipelines --judge chip.json --allowed text.txt

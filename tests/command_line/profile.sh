@@ -11,6 +11,8 @@ done
 grep -q '"name":"h.0.c_fc: matmul' bench.json || fail "slices of a trace don't name their layer"
 grep -q '"name":"optimizer: adamw' bench.json || fail "the optimizer has no slices"
 accept "${bench[@]}" --profile bench.html
+refuse 2 '"bench.txt" does not end with .html or .json' "${bench[@]}" --profile bench.txt
+refuse 2 "create the folder none first" "${bench[@]}" --profile none/bench.json
 grep -q '"name":"decoding of a token"' bench.html || fail "the page has no decoding"
 
 # One kernel of five is a tenth slower, all are a twentieth: clocks do that.

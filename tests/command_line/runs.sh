@@ -5,6 +5,9 @@
 refuse 1 "no checkpoint" "$vkformer" train --resume --out none
 accept "${train[@]}" --out run
 refuse 1 "already holds a run" "${train[@]}" --out run
+# A small rate falls to a tenth of itself.
+accept "${train[@]}" --out small --lr 1e-5
+grep -qE '"iteration":4,"learning_rate":(1\.0|9\.9)[0-9]*e-0[67]' small/metrics.jsonl || fail "the rate's end: $(cat small/metrics.jsonl)"
 accept "$vkformer" info run
 grep -q "run/checkpoint-000004/model.safetensors" out || fail "info did not find the run's checkpoint: $(cat out)"
 refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt

@@ -38,6 +38,7 @@ refuse 2 "neither a folder" "$vkformer" bench -m nonsense
 # Measured choices.
 refuse 1 "no such file" "${train[@]}" --out run --tuning none.json
 refuse 2 "--tuning none" "${train[@]}" --out run --tuning none --tune
+refuse 2 "--tuning chooses among" "${train[@]}" --out run --device reference --tuning small.json
 refuse 1 "timestamps" "${train[@]}" --out run --device reference --tune --tuning new.json
 
 # Devices and memory.
@@ -57,10 +58,16 @@ refuse 1 "one allocation" "$vkformer" train wide.json --data text.txt --out run 
 refuse 2 "warmup" "${train[@]}" --out run --warmup -3
 refuse 2 "name=number" "$vkformer" bench --op scale --input 4 --attr factor=abc
 refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate nonsense
+for shape in 0 0x4 4x-1 4xx4 4x4q 4x4:f32:zero 4x4:f32:0:1:2 ''; do
+  refuse 2 "is not a shape like" "$vkformer" bench --op add --input "$shape" --input "$shape"
+done
+refuse 2 "--input requires --op" "$vkformer" bench --input 4x4
+refuse 2 "--batch excludes --op" "$vkformer" bench --op add --input 4 --input 4 --batch 2
 refuse 2 "matmul needs its inputs .*--input" "$vkformer" bench --op matmul
 refuse 1 "timestamps" "$vkformer" bench --op add --input 4 --input 4 --device reference
 refuse 1 "this t5 model does not" "$vkformer" bench -m "$fixtures/t5" -p 4 -n 1 -b 0
 refuse 1 "use a smaller batch" "$vkformer" train small.json --data text.txt --out run --batch 100000 --quiet
+refuse 2 "--lora is empty" "$vkformer" train --from "$fixtures/gpt2" --data text.txt --plan --lora ""
 refuse 2 "alpha 'nan'" "$vkformer" train small.json --plan --lora r=2,alpha=nan
 
 # Flags of numbers take numbers: walks the help, so that new flags are held to it, too.

@@ -1,6 +1,8 @@
 // `vkformer bench --op`: the time of one op's kernels on tensors of any shape.
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <deque>
 
@@ -15,6 +17,29 @@ namespace vkformer {
 
 namespace {
 
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(separator, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// Whether the whole text is a number, `value` then.
+bool reads_as(std::string_view text, int64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool reads_as(std::string_view text, double& value) {
+  const std::string number(text);
+  char* end = nullptr;
+  value = std::strtod(number.c_str(), &end);
+  return !number.empty() && *end == '\0' && std::isfinite(value);
+}
+
 /// "8x256x1152", "12x64:i32:0:64" (dtype and value range), or "-" for an absent input.
 CaseInput parse_input(const std::string& text) {
   CaseInput input;
@@ -22,26 +47,18 @@ CaseInput parse_input(const std::string& text) {
     input.absent = true;
     return input;
   }
-  std::vector<std::string> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t colon = std::min(text.find(':', at), text.size());
-    parts.push_back(text.substr(at, colon - at));
-    at = colon + 1;
-  }
+  const std::vector<std::string_view> parts = parts_of(text, ':');
   std::vector<int64_t> dimensions;
-  try {
-    for (size_t at = 0; at < parts[0].size();) {
-      size_t used = 0;
-      dimensions.push_back(std::stoll(parts[0].substr(at), &used));
-      at += used + 1;
-    }
-    if (parts.size() > 2) input.low = std::stod(parts[2]);
-    if (parts.size() > 3) input.high = std::stod(parts[3]);
-  } catch (const std::logic_error&) {
-    throw UsageError(fmt::format("--input {} is not a shape like 8x256x64 or 8x256:i32:0:64", text));
+  bool right = parts.size() <= 4;
+  for (const std::string_view part : parts_of(parts[0], 'x')) {
+    dimensions.push_back(0);
+    right = right && reads_as(part, dimensions.back()) && dimensions.back() > 0;
   }
+  if (parts.size() > 2) right = right && reads_as(parts[2], input.low);
+  if (parts.size() > 3) right = right && reads_as(parts[3], input.high);
+  if (!right) throw UsageError(fmt::format("--input {} is not a shape like 8x256x64 or 8x256:i32:0:64", text));
   input.type = {Shape(dimensions)};
-  if (parts.size() > 1) input.type.dtype = parts[1] == "i32" ? DType::i32 : float_type(parts[1]);
+  if (parts.size() > 1) input.type.dtype = parts[1] == "i32" ? DType::i32 : float_type(std::string(parts[1]));
   return input;
 }
 
@@ -60,10 +77,10 @@ void bench_op(const BenchFlags& flags) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) throw UsageError(fmt::format("--attr {} is not name=number", text));
     names.push_back(text.substr(0, equals));
-    const std::string number = text.substr(equals + 1);
-    char* end = nullptr;
-    entries.emplace_back(names.back(), std::strtod(number.c_str(), &end));
-    if (number.empty() || *end != '\0') throw UsageError(fmt::format("--attr {} is not name=number", text));
+    double number = 0;
+    if (!reads_as(std::string_view(text).substr(equals + 1), number))
+      throw UsageError(fmt::format("--attr {} is not name=number", text));
+    entries.emplace_back(names.back(), number);
   }
   Attributes attributes;
   for (const auto& [name, value] : entries) attributes.set(name, value);
@@ -77,10 +94,9 @@ void bench_op(const BenchFlags& flags) {
     c.inputs.resize(std::max(c.inputs.size(), known.inputs.size()), {.absent = true});
   StoreLayout layout;
   layout.add_block("inputs", parts);
-  auto backend = open_device(flags.common.device, {.profile = true});
+  auto backend = open_backend(flags.common, {.profile = true});
   check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
         backend->facts().name);
-  if (!flags.common.quiet) say("{}", backend->describe());
   auto store = backend->make_store(layout);
   Graph graph;
   Values inputs;

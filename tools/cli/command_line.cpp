@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <sstream>
 
+#include <fmt/ranges.h>
+
 #include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/help_text.h"
 #include "tools/cli/output.h"
@@ -20,7 +23,8 @@ void add_profile_flag(CLI::App& command, CommonFlags& flags) {
           "--profile", flags.profile,
           "time every dispatch: table on screen, and into FILE a page (.html) or a trace that Perfetto opens and "
           "`vkformer profile` compares (.json)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(result_file({".html", ".json"}));
 }
 
 void add_facts_flag(CLI::App& command, CommonFlags& flags) {
@@ -79,6 +83,20 @@ CLI::Validator finite_number() {
   return {[](std::string& text) {
             const bool finite = std::isfinite(std::strtod(text.c_str(), nullptr));
             return finite ? std::string() : fmt::format("{} is no finite number", text);
+          },
+          ""};
+}
+
+CLI::Validator result_file(std::vector<std::string> endings) {
+  return {[endings = std::move(endings)](std::string& file) {
+            if (std::ranges::none_of(endings, [&](const std::string& ending) { return file.ends_with(ending); }))
+              return fmt::format("{} does not end with {}", in_quotes(file, 60), fmt::join(endings, " or "));
+            try {
+              const AtomicFile probe(file);
+            } catch (const Error& error) {
+              return std::string(error.what());
+            }
+            return std::string();
           },
           ""};
 }

@@ -197,6 +197,8 @@ void check_flags(const TrainFlags& flags) {
   const JobKind* kind = kind_of_flags(flags);
   if (kind != nullptr) check_options(*kind, flags.given);
   if (flags.resume) return;
+  if (flags.given.contains("--lora") && flags.lora.empty())
+    throw UsageError("--lora is empty; write r=8 or more of it");
   if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
   if (flags.lora.empty() && !flags.weights.empty()) throw UsageError("--weights is for frozen weights, with --lora");
   if (!flags.lora.empty() && (flags.average > 1 || flags.average_best > 0))

@@ -74,7 +74,10 @@ void print_program(const std::string& name, const TunedProgram& tuned) {
 }  // namespace
 
 void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
-  if (flags.tuning == "none" || flags.device == "reference") return;
+  const bool reference = flags.device == "reference";
+  if (reference && !flags.tuning.empty() && flags.tuning != "none" && !written)
+    throw UsageError("--tuning chooses among a device's kernels, of which the reference has none; leave it out");
+  if (flags.tuning == "none" || reference) return;
   const fs::path file = flags.tuning.empty() ? Tuning::usual_file(backend.facts()) : fs::path(flags.tuning);
   check(flags.tuning.empty() || written || fs::exists(file), "--tuning {}: there is no such file", file.string());
   std::string ignored;

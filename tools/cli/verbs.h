@@ -24,6 +24,10 @@ void add_stride(CLI::App& command, int64_t& stride);
 /// whose type has another name in the help asks for it.
 CLI::Validator finite_number();
 
+/// Refuses a file that could not be written when the work is done: with another ending than these, or in a folder that
+/// takes none.
+CLI::Validator result_file(std::vector<std::string> endings);
+
 /// Notes the names of the options that are on the command line.
 void remember_given(CLI::App& command, std::set<std::string>& given);
 

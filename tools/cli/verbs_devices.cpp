@@ -36,8 +36,9 @@ void add_conform(CLI::App& app) {
       "on a software driver, every legal kernel, also those that were written for GPUs (on a GPU: always)");
   command->add_flag("--distinct", flags->options.distinct,
                     "only cases that need a pipeline which none before them needed: for checking with slow layers");
-  command->add_option("--report", flags->report, "write all results to FILE, as a page (.html) or as JSON")
-      ->type_name("FILE");
+  command->add_option("--report", flags->report, "write all results to FILE, as a page (.html) or as JSON (.json)")
+      ->type_name("FILE")
+      ->check(result_file({".html", ".json"}));
   command
       ->add_option("--segment-seconds", flags->segment_seconds,
                    "estimated device time of one submission; tiny values split every dispatch")
@@ -114,16 +115,26 @@ void add_bench(CLI::App& app) {
   command->add_option("-o,--output", flags->output, "md or json")
       ->check(CLI::IsMember({"md", "json"}))
       ->capture_default_str();
-  command->add_option("--op", flags->op, "time this op instead of a model");
-  command->add_option("--input", flags->inputs,
-                      "with --op: shape of an input, e.g. 8x256x64, 8x256x64:bf16, 12x64:i32:0:64 or '-' (absent)");
-  command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number");
-  command->add_option(
-      "--candidate", flags->candidate,
-      "with --op: only this kernel; first: what is chosen unmeasured; all: every legal one (default: those "
-      "that were written for this kind of device)");
-  command->add_flag("--roof", flags->roof,
-                    "measure what the device can do at most, and keep it: profiles then show shares of it");
+  CLI::Option* op = command->add_option("--op", flags->op, "time this op instead of a model");
+  command
+      ->add_option("--input", flags->inputs,
+                   "with --op: shape of an input, e.g. 8x256x64, 8x256x64:bf16, 12x64:i32:0:64 or '-' (absent)")
+      ->needs(op);
+  command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number")->needs(op);
+  command
+      ->add_option(
+          "--candidate", flags->candidate,
+          "with --op: only this kernel; first: what is chosen unmeasured; all: every legal one (default: those "
+          "that were written for this kind of device)")
+      ->needs(op);
+  CLI::Option* roof = command->add_flag(
+      "--roof", flags->roof, "measure what the device can do at most, and keep it: profiles then show shares of it");
+  roof->excludes(op);
+  op->excludes(command->get_option("--output"));
+  for (const char* of_models : {"--model", "--prompt", "--tokens", "--batch", "--dtype", "--profile"}) {
+    op->excludes(command->get_option(of_models));
+    roof->excludes(command->get_option(of_models));
+  }
   command->callback([flags] {
     if (flags->roof) return bench_roof(*flags);
     flags->op.empty() ? bench_model(*flags) : bench_op(*flags);
@@ -206,7 +217,9 @@ void add_pipelines(CLI::App& app) {
       ->type_name("FILE");
   command->add_flag("-v,--verbose", flags->verbose, "every statistic of every pipeline, under the driver's own names");
   command->add_flag("--json", flags->common.json, "machine-readable output: all that the driver says");
-  command->add_option("--report", flags->report, "write the same JSON to FILE")->type_name("FILE");
+  command->add_option("--report", flags->report, "write the same JSON to FILE")
+      ->type_name("FILE")
+      ->check(result_file({".json"}));
   add_budget(*command, flags->budget);
   CLI::Option* judge = command
                            ->add_option("--judge", flags->judged,
@@ -222,6 +235,9 @@ void add_pipelines(CLI::App& app) {
       ->needs(judge)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  for (const char* compiles : {"models", "--dtype", "--batch", "--prompt", "--context", "--all", "--as-gpu", "--spirv",
+                               "--report", "--facts", "--device"})
+    judge->excludes(command->get_option(compiles));
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }
 

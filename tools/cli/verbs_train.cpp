@@ -105,9 +105,10 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--label-smoothing", flags->label_smoothing,
                    "of the training loss: this share of a target goes to all tokens alike (default: the config's)")
       ->check(CLI::Range(0.0, 0.99));
-  command->add_option("--min-learning-rate,--min-lr", s.min_learning_rate, "at the end of a cosine or line")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  command
+      ->add_option("--min-learning-rate,--min-lr", s.min_learning_rate,
+                   "at the end of a cosine or line (default: a tenth of the peak)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--warmup,--warmup-iters", s.warmup, "iterations of linear warm-up")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -192,6 +193,8 @@ void add_train_verb(CLI::App& app) {
              "--keep-best", "--average", "--average-best", "--moving-average"});
   command->callback([flags, command] {
     remember_given(*command, flags->given);
+    if (flags->given.contains("--learning-rate") && flags->given.insert("--min-learning-rate").second)
+      flags->settings.min_learning_rate = flags->settings.learning_rate / 10;
     train(*flags);
   });
 }
