@@ -141,6 +141,14 @@ TEST_CASE("hostile templates end soon and in bounded memory", "[chat]") {
   CHECK_THAT(error_in("{{ [1]|tojson(indent=999999999) }}"), ContainsSubstring("an indent of"));
   CHECK_THAT(error_in("{{ range(1, 9999999999) }}"), ContainsSubstring("range of more than"));
   CHECK_THAT(error_in("{{ 9223372036854775807 + 1 }}"), ContainsSubstring("64 bits"));
+  // What looks through a long text, again and again; the worst texts for it.
+  const std::string text = "{% set s = 'a' * 1000000 %}{% set t = 'a' * 1000 + 'b' %}" + loops;
+  for (const char* looks : {"t in s", "s.rfind('b' + t)", "s.count(t)", "s.strip(t + s)", "s|trim"})
+    CHECK_THAT(error_in(text + "{% if " + looks + " %}{% endif %}{% endfor %}{% endfor %}"),
+               ContainsSubstring("more than 20000000 steps"));
+  CHECK_THAT(error_in(text + "{{ s|tojson }}{% endfor %}{% endfor %}"), ContainsSubstring("more than"));
+  CHECK(rendered("{{ 'aXbXXc'.rsplit('X', 2)|join('|') }} {{ 'aXbXXc'.rfind('X') }} {{ 'ab'.rfind('') }}") ==
+        "aXb||c 4 2");
   // Namespaces that hold each other are let go.
   CHECK(rendered("{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = b %}{{ 1 }}") == "1");
 }

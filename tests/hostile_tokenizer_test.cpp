@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/text/tokenizer.h"
+#include "models/text/unicode.h"
 #include "models/text/vocabulary.h"
 #include "tests/file_helpers.h"
 
@@ -114,4 +115,32 @@ TEST_CASE("decoders that change much of a long token take little time", "[tokeni
   };
   CHECK(decoded({{"type", "Strip"}, {"content", "a"}, {"start", INT32_MAX}, {"stop", 0}}).front().empty());
   CHECK(decoded({{"type", "BPEDecoder"}, {"suffix", "a"}}).front().empty());
+}
+
+TEST_CASE("a megabyte of combining marks is normalized in no time, and right", "[tokenizer]") {
+  constexpr size_t pairs = 250'000;
+  // Above, below; and what is decomposed to marks: tone and diaeresis, two vowels of Tibetan.
+  const std::string above = "\u0301", below = "\u0316", diaeresis_tone = "\u0344", vowels = "\u0F73";
+  std::string text = "a", sorted = "a";
+  for (size_t i = 0; i < pairs; ++i) text += above + below;
+  for (size_t i = 0; i < pairs; ++i) sorted += below;
+  for (size_t i = 0; i < pairs; ++i) sorted += above;
+  CHECK(normalize(text, NormalForm::nfd) == sorted);
+  CHECK(normalize(text, NormalForm::nfkd) == sorted);
+  const std::string composed = "\u00E1" + sorted.substr(1, sorted.size() - 1 - above.size());
+  CHECK(normalize(text, NormalForm::nfc) == composed);
+  CHECK(normalize(text, NormalForm::nfkc) == composed);
+  // Long runs are sorted before the library sees them, short ones are not: both come out alike.
+  for (const NormalForm form : {NormalForm::nfc, NormalForm::nfd, NormalForm::nfkc, NormalForm::nfkd}) {
+    std::string run;
+    for (int i = 0; i < 60; ++i) run += diaeresis_tone + vowels + below;
+    const auto count = [&](const std::string& mark, int times) {
+      std::string all;
+      for (int i = 0; i < times; ++i) all += mark;
+      return all;
+    };
+    const std::string parts = count("\u0F71", 60) + count("\u0F72", 60) + count(below, 60) + count("\u0308\u0301", 60);
+    CHECK(normalize("x" + run + "y", form) == normalize("x" + parts + "y", form));
+    CHECK(normalize("x" + parts + "y", NormalForm::nfd) == "x" + parts + "y");
+  }
 }

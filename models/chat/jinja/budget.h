@@ -10,6 +10,8 @@ class Budget {
  public:
   /// Counts steps, or values looked at. Throws Error when they are too many.
   void step(int64_t count = 1);
+  /// Counts steps for work on every character of texts of this weight (see Extent).
+  void look_through(int64_t weight) { step(4 * weight); }
   /// Counts bytes of values before they are made; none is given back. Throws Error when they are too many.
   void make(size_t bytes);
 

@@ -14,6 +14,7 @@ Value apply_filter(Budget& budget, const std::string& name, const Value& object,
   if (!filter) filter = sequence_filter(name);
   if (!filter) filter = ordering_filter(name);
   check(filter != nullptr, "the filter {} is not supported", in_quotes(name));
+  if (object.is_text()) budget.look_through(extent_of(object).weight);
   return filter(budget, object, arguments);
 }
 

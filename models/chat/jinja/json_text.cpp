@@ -35,6 +35,7 @@ class JsonWriter {
   void escaped(uint32_t unit) { put(fmt::format("\\u{:04x}", unit)); }
 
   void text(std::string_view text) {
+    budget_.look_through(std::ssize(text) / 16);
     put("\"");
     for_each_character(text, [&](char32_t c, size_t at, size_t bytes) {
       constexpr std::string_view marked = "\"\\\n\r\t\f\b", marks = "\"\\nrtfb";

@@ -59,8 +59,10 @@ std::optional<Value> method_of(Budget& budget, const Value& object, const std::s
   if (object.is<std::shared_ptr<const Loop>>()) return loop_attribute(budget, object, name);
   const Method method = object.is_text() ? text_method(name) : container_method(object, name);
   if (method)
-    return bound(object, name,
-                 [&budget, object, method](const Arguments& arguments) { return method(budget, object, arguments); });
+    return bound(object, name, [&budget, object, method](const Arguments& arguments) {
+      if (object.is_text()) budget.look_through(extent_of(object).weight + extent_of_all(arguments.positional).weight);
+      return method(budget, object, arguments);
+    });
   if (std::ranges::find(changing(object), name) != changing(object).end())
     return Value::undefined(fmt::format("'{}' would change a {}, which templates may not do", name, type_name(object)));
   if (std::ranges::find(other(object), name) == other(object).end()) return {};

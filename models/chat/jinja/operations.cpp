@@ -54,7 +54,7 @@ bool contains(Budget& budget, const Value& container, const Value& value) {
   if (container.is_text()) {
     check_defined(value);
     check(value.is_text(), "'in' of a text needs a text, not {}", type_name(value));
-    return container.text().find(value.text()) != std::string::npos;
+    return find(container.text(), value.text()) != std::string::npos;
   }
   if (container.is_dictionary()) return container.dictionary().find(value) != nullptr;
   if (container.is<std::shared_ptr<Iterator>>()) {

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
+#include <set>
 
 #include "models/text/unicode.h"
 
@@ -59,11 +61,20 @@ size_t offset_of(std::string_view text, int64_t index) {
 std::string_view strip(std::string_view text, Side side) { return stripped(text, side, is_space); }
 
 std::string_view strip(std::string_view text, Side side, std::string_view set) {
-  return stripped(text, side, [&](char32_t c) {
-    std::string character;
-    append_utf8(character, c);
-    return set.find(character) != set.npos;
-  });
+  std::set<char32_t> dropped;
+  for_each_character(set, [&](char32_t c, size_t, size_t) { dropped.insert(c); });
+  return stripped(text, side, [&](char32_t c) { return dropped.contains(c); });
+}
+
+size_t find(std::string_view text, std::string_view part) {
+  const void* at = ::memmem(text.data(), text.size(), part.data(), part.size());
+  return at ? static_cast<size_t>(static_cast<const char*>(at) - text.data()) : text.npos;
+}
+
+size_t rfind(std::string_view text, std::string_view part) {
+  const std::string reversed(text.rbegin(), text.rend());
+  const size_t behind = find(reversed, std::string(part.rbegin(), part.rend()));
+  return behind == text.npos ? behind : text.size() - behind - part.size();
 }
 
 std::vector<std::string> split(std::string_view text, int64_t most, bool from_right) {
@@ -97,16 +108,21 @@ std::vector<std::string> split(std::string_view text, int64_t most, bool from_ri
 }
 
 std::vector<std::string> split(std::string_view text, std::string_view separator, int64_t most, bool from_right) {
+  if (from_right) {
+    std::vector<std::string> parts =
+        split(std::string(text.rbegin(), text.rend()), std::string(separator.rbegin(), separator.rend()), most, false);
+    for (std::string& part : parts) std::ranges::reverse(part);
+    std::ranges::reverse(parts);
+    return parts;
+  }
   std::vector<std::string> parts;
   while (most < 0 || std::ssize(parts) < most) {
-    const size_t at = from_right ? text.rfind(separator) : text.find(separator);
+    const size_t at = find(text, separator);
     if (at == text.npos) break;
-    const std::string_view before = text.substr(0, at), behind = text.substr(at + separator.size());
-    parts.emplace_back(from_right ? behind : before);
-    text = from_right ? before : behind;
+    parts.emplace_back(text.substr(0, at));
+    text = text.substr(at + separator.size());
   }
   parts.emplace_back(text);
-  if (from_right) std::ranges::reverse(parts);
   return parts;
 }
 
@@ -129,7 +145,10 @@ std::vector<std::string> split_lines(std::string_view text, bool keep_ends) {
 int64_t count(std::string_view text, std::string_view part) {
   if (part.empty()) return length(text) + 1;
   int64_t times = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++times;
+  for (size_t at = find(text, part); at != text.npos; at = find(text, part)) {
+    text.remove_prefix(at + part.size());
+    ++times;
+  }
   return times;
 }
 
@@ -148,10 +167,10 @@ std::string replace(std::string_view text, std::string_view old, std::string_vie
     return result.append(text.substr(done));
   }
   for (; most != 0; --most) {
-    const size_t at = text.find(old, done);
+    const size_t at = find(text.substr(done), old);
     if (at == text.npos) break;
-    result.append(text.substr(done, at - done)).append(by);
-    done = at + old.size();
+    result.append(text.substr(done, at)).append(by);
+    done += at + old.size();
   }
   return result.append(text.substr(done));
 }

@@ -23,6 +23,10 @@ enum class Side : uint8_t { left, right, both };
 std::string_view strip(std::string_view text, Side side);
 std::string_view strip(std::string_view text, Side side, std::string_view set);
 
+/// The byte at which the first or the last `part` begins, or npos; in time linear in both, as std::string's are not.
+size_t find(std::string_view text, std::string_view part);
+size_t rfind(std::string_view text, std::string_view part);
+
 /// At white space, or at `separator` (not empty); at most `most` times, from the left or the right; -1: as often as it
 /// comes.
 std::vector<std::string> split(std::string_view text, int64_t most, bool from_right);

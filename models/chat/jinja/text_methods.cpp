@@ -85,7 +85,7 @@ template <bool from_right>
 Value find_method(Budget&, const Value& object, const Arguments& arguments) {
   const Parameters given("a text's find", arguments, {"sub"});
   const std::string& text = object.text();
-  const size_t at = from_right ? text.rfind(given.text(0)) : text.find(given.text(0));
+  const size_t at = from_right ? rfind(text, given.text(0)) : find(text, given.text(0));
   return at == text.npos ? int64_t{-1} : length(std::string_view(text).substr(0, at));
 }
 
@@ -122,7 +122,7 @@ Value partition_method(Budget&, const Value& object, const Arguments& arguments)
   const std::string separator = Parameters("a text's partition", arguments, {"sep"}).text(0);
   check(!separator.empty(), "a text can't be split at an empty one");
   const std::string& text = object.text();
-  const size_t at = from_right ? text.rfind(separator) : text.find(separator);
+  const size_t at = from_right ? rfind(text, separator) : find(text, separator);
   if (at != text.npos)
     return Value::tuple({Value(text.substr(0, at)), Value(separator), Value(text.substr(at + separator.size()))});
   const Value none{std::string()};
