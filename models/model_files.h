@@ -10,6 +10,9 @@
 
 namespace vkformer {
 
+/// How text is generated, unless somebody says otherwise: beside a config.json.
+inline constexpr const char* generation_file = "generation_config.json";
+
 /// Whether a path names a GGUF file; it need not be there.
 bool is_gguf(const std::filesystem::path& path);
 

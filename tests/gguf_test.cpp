@@ -202,12 +202,18 @@ TEST_CASE("all ids that end a text go through GGUF files", "[gguf]") {
   const TemporaryFolder folder;
   const auto source = folder / "model";
   std::filesystem::copy(fixtures / "llama", source);
+  const auto ends_in_file = [&] {
+    const Model model = load_model(source);
+    write_model_as_gguf(folder / "m.gguf", model, Weights(model.parameters, source), source, Mixture("f32"));
+    return gguf_config(GgufShards(folder / "m.gguf"))["eos_token_id"];
+  };
   json config = json::parse(get(source / "config.json"));
   config["eos_token_id"] = {7, 3, 5};
   put(source / "config.json", config.dump());
-  const Model model = load_model(source);
-  write_model_as_gguf(folder / "m.gguf", model, Weights(model.parameters, source), source, Mixture("f32"));
-  CHECK(gguf_config(GgufShards(folder / "m.gguf"))["eos_token_id"] == json{7, 3, 5});
+  put(source / "generation_config.json", R"({"eos_token_id": [6, 4]})");
+  CHECK(ends_in_file() == json{6, 4});  // as transformers generates
+  put(source / "generation_config.json", "{}");
+  CHECK(ends_in_file() == json{7, 3, 5});
 }
 
 TEST_CASE("GGUF files of models that are not known are refused by name", "[gguf]") {

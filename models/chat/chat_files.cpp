@@ -14,28 +14,41 @@ constexpr const char* chatml =
 
 std::string content_of(const std::filesystem::path& path) { return std::string(MappedFile(path).text()); }
 
+struct FoundText {
+  std::string text, name;
+};
+
 /// Of the field "chat_template" of a JSON file.
-std::optional<ChatTemplate> template_in(const JsonObject& json, std::string_view kind) {
+std::optional<FoundText> text_in(const JsonObject& json, std::string_view kind) {
   if (!json.has("chat_template")) return {};
   const nlohmann::json& field = json.value()["chat_template"];
-  if (field.is_string()) return ChatTemplate(field.get_ref<const std::string&>(), json.name() + ", chat_template");
+  if (field.is_string()) return FoundText{field.get<std::string>(), json.name() + ", chat_template"};
   for (const std::string_view wanted : {kind, std::string_view("default")})
     for (const JsonObject& named : require_objects(json, "chat_template"))
       if (require_string(named, "name") == wanted)
-        return ChatTemplate(require_string(named, "template"),
-                            fmt::format("{}, chat_template {}", json.name(), wanted));
+        return FoundText{require_string(named, "template"), fmt::format("{}, chat_template {}", json.name(), wanted)};
   fail("{}: \"chat_template\" has none called \"default\"; give one with --template", json.name());
+}
+
+std::optional<FoundText> find_text(const std::filesystem::path& folder, std::string_view kind) {
+  if (const auto path = folder / "chat_template.jinja"; std::filesystem::exists(path))
+    return FoundText{content_of(path), path.string()};
+  for (const char* name : {"tokenizer_config.json", "chat_template.json"})
+    if (has_model_json(folder, name))
+      if (auto found = text_in(load_model_json(folder, name), kind)) return found;
+  return {};
 }
 
 }  // namespace
 
 std::optional<ChatTemplate> find_chat_template(const std::filesystem::path& folder, std::string_view kind) {
-  if (const auto path = folder / "chat_template.jinja"; std::filesystem::exists(path))
-    return ChatTemplate(content_of(path), path.string());
-  for (const char* name : {"tokenizer_config.json", "chat_template.json"})
-    if (has_model_json(folder, name))
-      if (auto found = template_in(load_model_json(folder, name), kind)) return found;
-  return {};
+  const auto found = find_text(folder, kind);
+  return found ? std::optional<ChatTemplate>(std::in_place, found->text, found->name) : std::nullopt;
+}
+
+std::string chat_template_text(const std::filesystem::path& folder) {
+  const auto found = find_text(folder, "default");
+  return found ? found->text : "";
 }
 
 ChatTemplate chat_template_named(const std::string& file_or_name) {

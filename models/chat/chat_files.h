@@ -13,6 +13,9 @@ namespace vkformer {
 /// nothing where there is none. Throws Error for files that are not what they should be, and like ChatTemplate.
 std::optional<ChatTemplate> find_chat_template(const std::filesystem::path& folder, std::string_view kind = "default");
 
+/// The same template's text, "" where there is none.
+std::string chat_template_text(const std::filesystem::path& folder);
+
 /// A template's file or the name of one that is built in: "chatml". Throws Error when it is neither.
 ChatTemplate chat_template_named(const std::string& file_or_name);
 

@@ -102,7 +102,7 @@ GenerationConfig class_defaults(std::string_view model_type) {
 }  // namespace
 
 GenerationSource find_generation_source(const std::filesystem::path& folder) {
-  constexpr const char* file = "generation_config.json";
+  constexpr const char* file = generation_file;
   if (has_model_json(folder, file)) return {load_model_json(folder, file), {}};
   JsonObject config = load_model_json(folder, "config.json");
   GenerationConfig silent = class_defaults(string_or(config, "model_type", ""));

@@ -128,6 +128,14 @@ std::optional<int64_t> setting_in(const json& config, const GgufArchitecture& ar
   return std::nullopt;
 }
 
+/// A folder's name, or what a GGUF file calls itself.
+std::string name_of_model(const std::filesystem::path& model) {
+  if (!is_gguf(model)) return model.filename().string();
+  const GgufShards shards(model);
+  const GgufMetadata& metadata = shards.metadata();
+  return metadata.has("general.name") ? std::string(metadata.text("general.name")) : model.stem().string();
+}
+
 }  // namespace
 
 std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, const Model& model,
@@ -150,7 +158,7 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
 
   GgufPairs pairs;
   pairs.add_text("general.architecture", architecture->name);
-  pairs.add_text("general.name", folder.filename().string());
+  pairs.add_text("general.name", name_of_model(folder));
   pairs.add_integer("general.file_type", mixture.file_type());
   if (mixture.has_blocks()) pairs.add_integer("general.quantization_version", 2);
   add_config(pairs, *architecture, config);

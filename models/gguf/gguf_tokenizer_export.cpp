@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "models/chat/chat_files.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/word_splitters.h"
 #include "models/model_files.h"
@@ -257,27 +258,37 @@ class Exporter {
   std::optional<size_t> before_, behind_;  ///< ids of the special tokens around a text
 };
 
-/// The chat template of a folder, or "".
-std::string chat_template_of(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / "chat_template.jinja"))
-    return std::string(MappedFile(folder / "chat_template.jinja").text());
-  if (!std::filesystem::exists(folder / "tokenizer_config.json")) return "";
-  const JsonObject config = JsonObject::load(folder / "tokenizer_config.json");
-  const json text = config.value().value("chat_template", json());
-  return text.is_string() ? text.get<std::string>() : "";
+/// Numbers that were parsed have no sign, those that were computed have one.
+bool is_id(const json& value) { return value.is_number_integer() && value >= int64_t{0}; }
+
+/// The ids that end a text: generation_config.json's, and only without them the config's.
+std::vector<size_t> ends_of(const json& config, const std::filesystem::path& folder) {
+  std::vector<size_t> ends;
+  const auto add = [&](const json& id) {
+    if (is_id(id) && std::ranges::find(ends, id.get<size_t>()) == ends.end()) ends.push_back(id);
+  };
+  const auto add_all = [&](const json& from) {
+    const json ids = from.value("eos_token_id", json());
+    for (const json& id : ids.is_array() ? ids : json::array({ids})) add(id);
+  };
+  if (has_model_json(folder, generation_file)) add_all(load_model_json(folder, generation_file).value());
+  if (ends.empty()) add_all(config);
+  return ends;
 }
 
 /// The first id under one of Hugging Face's keys.
 std::optional<size_t> id_in(const json& config, const char* key) {
   const json id = config.value(key, json());
-  if (id.is_array() && !id.empty() && id[0].is_number_unsigned()) return id[0].get<size_t>();
-  return id.is_number_unsigned() ? std::optional(id.get<size_t>()) : std::nullopt;
+  if (id.is_array() && !id.empty() && is_id(id[0])) return id[0].get<size_t>();
+  return is_id(id) ? std::optional(id.get<size_t>()) : std::nullopt;
 }
 
 }  // namespace
 
 void add_tokenizer(GgufPairs& pairs, const std::filesystem::path& folder, const json& config, int64_t vocabulary) {
-  std::optional<size_t> bos = id_in(config, "bos_token_id"), eos = id_in(config, "eos_token_id");
+  const std::vector<size_t> ends = ends_of(config, folder);
+  std::optional<size_t> bos = id_in(config, "bos_token_id"), eos;
+  if (!ends.empty()) eos = ends.front();
   if (has_model_json(folder, "tokenizer.json")) {
     const JsonObject file = load_model_json(folder, "tokenizer.json");
     try {
@@ -294,15 +305,14 @@ void add_tokenizer(GgufPairs& pairs, const std::filesystem::path& folder, const 
   if (bos) pairs.add_integer("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(*bos));
   if (eos) pairs.add_integer("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(*eos));
   // What else ends a text: a turn, a message. The format has no more.
-  const json ends = config.value("eos_token_id", json());
   const char* more[] = {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
   size_t count = 0;
-  for (const json& id : ends.is_array() ? ends : json::array())
-    if (id.is_number_unsigned() && id.get<size_t>() != eos && count < std::size(more))
-      pairs.add_integer(more[count++], id.get<uint32_t>());
+  for (const size_t id : ends)
+    if (id != eos && count < std::size(more)) pairs.add_integer(more[count++], static_cast<uint32_t>(id));
   if (const auto id = id_in(config, "pad_token_id"))
     pairs.add_integer("tokenizer.ggml.padding_token_id", static_cast<uint32_t>(*id));
-  if (const std::string text = chat_template_of(folder); !text.empty()) pairs.add_text("tokenizer.chat_template", text);
+  if (const std::string text = chat_template_text(folder); !text.empty())
+    pairs.add_text("tokenizer.chat_template", text);
 }
 
 }  // namespace vkformer

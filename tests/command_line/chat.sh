@@ -67,3 +67,23 @@ accept "$vkformer" chat talker --template chatml --quiet --temp 0 -n 3 --logit-b
 cp out biased
 accept "$vkformer" chat talker --template chatml --quiet --temp 0 -n 3 --logit-bias 37+1000 --presence-penalty 999 --frequency-penalty 999 -p "Say cat."
 cmp -s out biased && fail "penalties changed nothing: $(cat out)"
+
+# What a conversation needs goes along: into a GGUF file, from one into another, back into a folder, and into a run.
+cp -r "talker/$(cat talker/latest)" instruct
+cat >instruct/tokenizer_config.json <<'JSON'
+{"eos_token": "<|im_end|>", "chat_template": [{"name": "rag", "template": "no"}, {"name": "default", "template":
+ "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}"}]}
+JSON
+echo '{"eos_token_id": [602, 601], "max_new_tokens": 20}' >instruct/generation_config.json
+accept "$vkformer" convert instruct/ instruct.gguf
+accept "$vkformer" convert instruct.gguf again.gguf
+accept "$vkformer" convert again.gguf back --dtype f16
+for model in instruct instruct.gguf again.gguf back; do
+  accept "$vkformer" chat "$model" --temp 0 -n 20 --quiet -p "Say cat."
+  cmp -s out one || fail "$model answers otherwise: $(cat one out)"
+done
+tr -d ' \n' <back/generation_config.json | grep -q '"eos_token_id":\[602,601\]' || fail "end ids: $(cat back/generation_config.json)"
+grep -q '"torch_dtype": "float16"' back/config.json || fail "the type is not told: $(cat back/config.json)"
+strings -n 8 again.gguf | grep -q instruct || fail "the model's name is lost"
+accept "$vkformer" train --from instruct --data turns.txt --out grown --iterations 1 --batch 1 --context 48
+cmp -s instruct/generation_config.json "grown/$(cat grown/latest)/generation_config.json" || fail "a run lost generation_config.json"

@@ -7,6 +7,9 @@ ids() {
   grep -q "^device " err && fail "a device was opened before the request was checked: ${*:3}"
 }
 generate=("$vkformer" generate "$fixtures/gpt2" --ids 5,17,3)
+for list in 5,,17 ,5 5,17, '5 , , 17' 5,-1 5x; do
+  ids 1 "is not a list of token ids" "$vkformer" generate "$fixtures/gpt2" --ids "$list"
+done
 ids 1 "after the prompt's 3 the model has positions for 29" "${generate[@]}" -n 30
 ids 1 "the prompt has 33 tokens" "${generate[@]}" --ids "$(seq -s, 33)"
 ids 1 "token 97 is outside" "${generate[@]}" --ids 97

@@ -23,26 +23,18 @@ namespace {
 namespace fs = std::filesystem;
 
 struct FolderType {
-  std::string_view name;
+  std::string_view name, hugging_face;
   FileDType dtype;
 };
-constexpr FolderType folder_types[] = {{"f32", FileDType::f32}, {"f16", FileDType::f16}, {"bf16", FileDType::bf16}};
+constexpr FolderType folder_types[] = {
+    {"f32", "float32", FileDType::f32}, {"f16", "float16", FileDType::f16}, {"bf16", "bfloat16", FileDType::bf16}};
 
 /// What goes along as it is: settings of generation, and the files of tokenizers.
-constexpr const char* companions[] = {"generation_config.json",
-                                      "tokenizer.json",
-                                      "tokenizer_config.json",
-                                      "chat_template.jinja",
-                                      "tokenizer.model",
-                                      "special_tokens_map.json",
-                                      "added_tokens.json",
-                                      "vocab.json",
-                                      "merges.txt",
-                                      "vocab.txt",
-                                      "spiece.model",
-                                      "sentencepiece.bpe.model",
-                                      "source.spm",
-                                      "target.spm"};
+constexpr const char* companions[] = {generation_file,       "tokenizer.json",  "tokenizer_config.json",
+                                      "chat_template.jinja", "tokenizer.model", "special_tokens_map.json",
+                                      "added_tokens.json",   "vocab.json",      "merges.txt",
+                                      "vocab.txt",           "spiece.model",    "sentencepiece.bpe.model",
+                                      "source.spm",          "target.spm"};
 
 constexpr const char* nothing_written = "nothing was written";
 
@@ -55,25 +47,28 @@ void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
   nlohmann::json generation = nlohmann::json::object();
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"})
     if (config.has(key)) generation[key] = config.value()[key];
-  if (!generation.empty()) write_json(out / "generation_config.json", generation);
+  if (!generation.empty()) write_json(out / generation_file, generation);
 }
 
 void write_folder(const ConvertFlags& flags, const fs::path& given, const Model& model, const Weights& weights,
-                  FileDType dtype, const Weights::Change& change) {
+                  const FolderType& type, const Weights::Change& change) {
   const fs::path out = flags.out;
   const bool existed = fs::exists(out);
   check(!existed || (fs::is_directory(out) && fs::is_empty(out)), "'{}' is not an empty folder; give a new one",
         out.string());
   fs::create_directories(out);
   try {
-    save_weights(weights, out / "model.safetensors", flags.quiet, change, dtype);
+    save_weights(weights, out / "model.safetensors", flags.quiet, change, type.dtype);
     if (is_gguf(given)) {
       write_gguf_companions(given, out);
     } else {
       for (const char* name : companions)
         if (fs::exists(given / name)) copy_file_atomically(given / name, out / name);
     }
-    write_json(out / "config.json", *model.config);
+    nlohmann::json config = *model.config;
+    config.erase("dtype");  // transformers reads either, and the first before the second
+    config["torch_dtype"] = type.hugging_face;
+    write_json(out / "config.json", config);
   } catch (...) {
     std::error_code ignored;  // the first error is the one to tell
     for (const fs::directory_entry& entry : fs::directory_iterator(out, ignored)) fs::remove(entry.path(), ignored);
@@ -105,11 +100,10 @@ void convert(const ConvertFlags& flags) {
     const auto adapter = open_adapter(flags.adapter);
     Model adapted = model;
     if (adapter) adapter->adapt(adapted);
-    write_folder(flags, given, model, weights, type->dtype,
-                 [&](const ParameterSpec& parameter, std::span<float> values) {
-                   check_no_end_asked(nothing_written);
-                   if (adapter) adapter->merge(adapted, parameter, values);
-                 });
+    write_folder(flags, given, model, weights, *type, [&](const ParameterSpec& parameter, std::span<float> values) {
+      check_no_end_asked(nothing_written);
+      if (adapter) adapter->merge(adapted, parameter, values);
+    });
     return report(flags, model, dtype, fs::path(flags.out) / "model.safetensors");
   }
   if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");

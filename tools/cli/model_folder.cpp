@@ -16,8 +16,9 @@
 
 namespace vkformer {
 
-std::filesystem::path resolve_model_folder(const std::filesystem::path& given) {
-  if (std::filesystem::is_regular_file(given) && is_gguf(given)) return given;
+std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given) {
+  if (std::filesystem::is_regular_file(as_given) && is_gguf(as_given)) return as_given;
+  const auto given = as_given.has_filename() ? as_given : as_given.parent_path();  // FOLDER/ is FOLDER, by its name too
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.string());
   if (std::filesystem::exists(given / "config.json")) return given;

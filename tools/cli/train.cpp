@@ -10,6 +10,7 @@
 #include "models/model_files.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/lora_flag.h"
@@ -70,6 +71,11 @@ TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& che
   }
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
   job.write_text = tokens.write;
+  const auto base = !checkpoint.empty()  ? checkpoint
+                    : flags.from.empty() ? std::filesystem::path()
+                                         : resolve_model_folder(flags.from);
+  if (const auto file = base / generation_file; !base.empty() && std::filesystem::exists(file))
+    job.generation = std::string(MappedFile(file).text());
   const Model& model = *job.model;
   const bool apart = tokens.source_count > 0;
   check(!apart || model.source_vocabulary > 0,

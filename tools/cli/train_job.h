@@ -16,6 +16,7 @@ struct TrainJob {
   std::unique_ptr<TrainingData> data;
   nlohmann::json ids = nlohmann::json::object();                 ///< keys of config.json: ids of special tokens
   std::function<void(const std::filesystem::path&)> write_text;  ///< tokenizer.json and what belongs to it
+  std::string generation;                                        ///< generation_config.json of what it goes on from
   std::string summary;                                           ///< of the data, in a line
   double tokens_per_byte = 0;                                    ///< of a running text
   bool perplexity = false;                                       ///< evaluations name it: e^loss

@@ -6,6 +6,7 @@
 #include "models/adapters/lora.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/weight_files.h"
 
 namespace vkformer {
@@ -91,6 +92,7 @@ void write_model(const std::filesystem::path& folder, const TrainJob& job) {
   nlohmann::json config = *job.model->config;
   config.update(job.ids);
   write_json(folder / "config.json", config);
+  if (!job.generation.empty()) write_file_atomically(folder / generation_file, job.generation);
   job.write_text(folder);
 }
 
