@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "models/finite_weights.h"
 #include "models/gguf/architectures.h"
 #include "models/gguf/gguf_config.h"
 #include "models/gguf/gguf_tokenizer.h"
@@ -181,6 +182,7 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
              }
              values = arranged(now, keys ? kv_heads : heads, std::move(values));
            }
+           check_finite(now.tensor.name, values, types[i]);
            bytes = encoded(types[i], values);
            if (progress) progress(done += values.size() * sizeof(float));
            return std::span<const std::byte>(bytes);

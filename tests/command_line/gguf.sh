@@ -5,6 +5,22 @@ accept "$vkformer" convert "$fixtures/llama" llama.gguf --weights q8_0
 accept "$vkformer" convert "$fixtures/llama" plain.gguf --weights f32
 refuse 1 "is there already" "$vkformer" convert "$fixtures/llama" llama.gguf
 
+# Weights that are no numbers, or none in f16.
+rm -rf broken
+cp -r "$fixtures/llama" broken
+end_weights() {
+  head -c -4 "$fixtures/llama/model.safetensors" >broken/model.safetensors
+  printf '%b' "$1" >>broken/model.safetensors
+}
+end_weights '\x00\x00\xc0\x7f'
+refuse 1 "1 of 64 values are no finite numbers in f32, the first is nan at 63" "$vkformer" convert broken new --quiet
+refuse 1 "are no finite numbers in f32, the first is nan at 63" "$vkformer" convert broken new.gguf --dtype q8_0 --quiet
+end_weights '\x00\x24\x74\x49'
+refuse 1 "in f16, the first is 1000000 at 63; choose bf16 or f32" "$vkformer" convert broken new --dtype f16 --quiet
+[[ -e new || -e new.gguf ]] && fail "convert left something behind: $(ls -d new*)"
+accept "$vkformer" convert broken new --dtype bf16
+grep -q '"torch_dtype": "bfloat16"' new/config.json || fail "the type is not told: $(cat new/config.json)"
+
 # What generating takes is counted in the file's own types.
 bytes_of_parameters() { sed -n 's/.*parameters and constants": \([0-9]*\).*/\1/p' out | head -n 1; }
 accept "$vkformer" info --json plain.gguf

@@ -1,0 +1,15 @@
+#pragma once
+// Weights that are numbers.
+
+#include <span>
+#include <string_view>
+
+#include "runtime/tensor.h"
+
+namespace vkformer {
+
+/// Throws Error, naming the tensor, the first value and where it stands, where one is no finite number or would be none
+/// in `type`: f16 ends at 65504. Who reads such a file finds out late.
+void check_finite(std::string_view tensor, std::span<const float> values, DType type);
+
+}  // namespace vkformer
