@@ -18,10 +18,11 @@ struct VerifyRow {
   std::string note;  ///< why it failed or was skipped
 };
 
-/// Verifies a GGUF file, which has nothing recorded: what `backend` makes of it beside the reference (its logits, where
-/// it writes text those of a prompt and of some tokens after it), with weights in the types of the file.
-void verify_gguf(Backend& backend, const std::filesystem::path& file,
-                 const std::function<void(const VerifyRow&)>& report);
+/// Verifies a model's folder or GGUF file of which nothing is recorded: what `backend` makes of it beside the reference
+/// (its logits, where it writes text those of a prompt and of some tokens after it), with weights in the types of a
+/// GGUF file, else in f32.
+void verify_beside_reference(Backend& backend, const std::filesystem::path& model,
+                             const std::function<void(const VerifyRow&)>& report);
 
 /// Verifies one case folder, of a model, of single operators where it has an ops.json, of a tokenizer where it has a
 /// tokenizer.json and a cases.json, or of several such tokenizers; calls `report` for every tensor. A case that can't

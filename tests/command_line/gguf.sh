@@ -32,6 +32,13 @@ accept "$vkformer" info --json llama.gguf
 accept "$vkformer" verify llama.gguf plain.gguf
 grep -q "^10 passed, 0 failed" out || fail "verify compared something else: $(cat out)"
 refuse 1 "nothing recorded" "$vkformer" verify llama.gguf --device reference
+for family in gpt2 t5 roberta_cls xlnet; do  # so it is of folders
+  cp -r "$fixtures/$family" $family
+  rm $family/case.json
+done
+accept "$vkformer" verify gpt2 t5 roberta_cls xlnet
+grep -q "^1[0-9] passed, 0 failed" out || fail "verify compared something else: $(cat out)"
+refuse 1 "nothing recorded" "$vkformer" verify gpt2 --device reference
 accept "$vkformer" convert "$fixtures/bert_cls" bert.gguf
 accept "$vkformer" verify bert.gguf
 head -c 3000 llama.gguf >cut.gguf

@@ -72,12 +72,15 @@ void add_verify(CLI::App& app) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* command = app.add_subcommand(
       "verify",
-      "compare models and single ops with recorded outputs of another implementation, GGUF files with the reference");
+      "compare models and single ops with recorded outputs of another implementation; other models with the "
+      "reference");
   add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
-  command->add_option("cases", flags->folders, "case folders (format: tests/fixtures/README.md), .gguf files")
+  command
+      ->add_option("cases", flags->folders,
+                   "case folders (format: tests/fixtures/README.md), model folders, .gguf files")
       ->required();
   command->callback([flags] { verify(*flags); });
 }

@@ -6,15 +6,29 @@
 
 #include "models/model_files.h"
 #include "runtime/check.h"
+#include "runtime/files/checkpoint.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 
 namespace vkformer {
 
+namespace {
+
+/// A model of which nothing is recorded; empty: `name` is a case, or nothing.
+std::filesystem::path model_in(const std::filesystem::path& name) {
+  if (is_gguf(name)) return name;
+  if (std::filesystem::exists(name / "case.json") || !std::filesystem::is_directory(name)) return {};
+  const bool model = std::filesystem::exists(name / "config.json") || latest_checkpoint(name).has_value();
+  return model ? resolve_model_folder(name) : std::filesystem::path();
+}
+
+}  // namespace
+
 void verify(const VerifyFlags& flags) {
   const bool on_reference = flags.common.device == "reference";
   for (const std::string& name : flags.folders)
-    check(!on_reference || !is_gguf(name),
+    check(model_in(name).empty() || !on_reference,
           "{} has nothing recorded: a device is compared with the reference, which --device names here", name);
   auto backend = open_backend(flags.common);
   std::map<VerifyRow::Verdict, int> count;
@@ -29,7 +43,9 @@ void verify(const VerifyFlags& flags) {
   auto rows = nlohmann::json::array();
   for (const std::string& folder : flags.folders) {
     if (!flags.common.json) print("{}\n", folder);
-    (is_gguf(folder) ? verify_gguf : verify_case)(*backend, folder, [&](const VerifyRow& row) {
+    const std::filesystem::path model = model_in(folder);
+    const auto verified = model.empty() ? verify_case : verify_beside_reference;
+    verified(*backend, model.empty() ? std::filesystem::path(folder) : model, [&](const VerifyRow& row) {
       ++count[row.verdict];
       rows.push_back({{"case", folder},
                       {"tensor", row.tensor},

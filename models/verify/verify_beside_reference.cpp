@@ -3,6 +3,7 @@
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
 #include "models/generation/stored_weights.h"
+#include "models/model_files.h"
 #include "models/verify/verify_parts.h"
 #include "models/weights.h"
 #include "runtime/check.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr double tolerance = 2e-4;
 constexpr int64_t prompt_length = 16, step_count = 4;
 
-/// The same for every file of a vocabulary: a walk over it in steps of a share of it that no small number divides.
+/// The same for every model of a vocabulary: a walk over it in steps of a share of it that no small number divides.
 std::vector<int32_t> some_ids(const Model& model, int64_t count) {
   std::vector<int32_t> ids;
   for (int64_t i = 1; i <= count; ++i) ids.push_back(static_cast<int32_t>(i * 7919 % model.vocabulary));
@@ -66,11 +67,11 @@ NamedLogits classify(Backend& backend, const Model& model, const Weights& weight
 
 }  // namespace
 
-void verify_gguf(Backend& backend, const std::filesystem::path& file,
-                 const std::function<void(const VerifyRow&)>& report) {
+void verify_beside_reference(Backend& backend, const std::filesystem::path& file,
+                             const std::function<void(const VerifyRow&)>& report) {
   try {
     Model model = load_model(file);
-    if (model.generates()) store_weights_as(model, Weights(model.parameters, file));
+    if (is_gguf(file) && model.generates()) store_weights_as(model, Weights(model.parameters, file));
     const Weights weights(model.parameters, file);
     const auto run = [&](Backend& on) {
       return model.generates() ? write_text(on, model, weights) : classify(on, model, weights);
@@ -88,7 +89,7 @@ void verify_gguf(Backend& backend, const std::filesystem::path& file,
               .note = "beside the reference"});
     }
   } catch (const std::exception& error) {
-    report({.tensor = "(file)", .how = "", .verdict = VerifyRow::Verdict::failed, .note = error.what()});
+    report({.tensor = "(model)", .how = "", .verdict = VerifyRow::Verdict::failed, .note = error.what()});
   }
 }
 
