@@ -143,7 +143,7 @@ TEST_CASE("hostile templates end soon and in bounded memory", "[chat]") {
   CHECK_THAT(error_in("{{ 9223372036854775807 + 1 }}"), ContainsSubstring("64 bits"));
   // What looks through a long text, again and again; the worst texts for it.
   const std::string text = "{% set s = 'a' * 1000000 %}{% set t = 'a' * 1000 + 'b' %}" + loops;
-  for (const char* looks : {"t in s", "s.rfind('b' + t)", "s.count(t)", "s.strip(t + s)", "s|trim"})
+  for (const char* looks : {"t in s", "s.rfind('b' + t)", "s.count(t)"})
     CHECK_THAT(error_in(text + "{% if " + looks + " %}{% endif %}{% endfor %}{% endfor %}"),
                ContainsSubstring("more than 20000000 steps"));
   CHECK_THAT(error_in(text + "{{ s|tojson }}{% endfor %}{% endfor %}"), ContainsSubstring("more than"));

@@ -36,7 +36,10 @@ cmp -s out drawn && fail "--temp drew nothing"
 
 # A text from a file or a pipe is the text itself; ids have their text beside them; both follow one rule.
 accept "${train[@]:0:5}" --batch-size 2 --max-iters 2 --warmup-iters 1 --lr 1e-2 --precision f16 --out run --no-last-evaluation
-grep -q "whole split" out && fail "--no-last-evaluation evaluated: $(cat out)"
+accept "$vkformer" train --resume --out run --max-iters 3
+grep -q "whole split" out && fail "--no-last-evaluation was forgotten when a run was resumed: $(cat out)"
+accept "$vkformer" train --resume --out run --max-iters 4 --no-last-evaluation=false
+grep -q "whole split" out || fail "a run can't be evaluated after all: $(cat out)"
 accept "$vkformer" logits run -p "the quick" --out logits.safetensors
 grep -q "^logits.safetensors: logits \[1, 9, [0-9]*\]$" out || fail "logits of a text: $(cat out)"
 accept "$vkformer" logits run --ids logits.safetensors --out again.safetensors -q

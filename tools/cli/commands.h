@@ -72,7 +72,7 @@ struct TrainFlags {
   int64_t average = 1;         ///< last checkpoints whose mean is made at the end
   int64_t average_best = 0;    ///< best evaluations whose models' mean is made instead; 0: none
   bool bytes = false, resume = false, plan = false;
-  bool last_evaluation = true;  ///< of the whole split, when the run is complete
+  bool no_last_evaluation = false;  ///< none of the whole split when the run is complete
   /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.
   std::set<std::string> given;
 

@@ -70,7 +70,7 @@ void TrainRun::train() {
     say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
   } else {
     const bool more = state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated());
-    if (more && flags_.last_evaluation) {
+    if (more && !flags_.no_last_evaluation) {
       report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
       metrics_.flush();
       prove();

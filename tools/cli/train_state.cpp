@@ -55,6 +55,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("validation_fraction", f.validation_fraction, {.most = 0.9});
   visit("evaluate_every", f.evaluate_every, counted);
   visit("evaluation_batches", f.evaluation_batches, counted);
+  visit("no_last_evaluation", f.no_last_evaluation, {});
   visit("score_lines", f.score_lines, {});
   visit("checkpoint_every", f.checkpoint_every, counted);
   visit("keep_best", f.keep_best, text);

@@ -144,7 +144,7 @@ void add_train_verb(CLI::App& app) {
                    "batches of an evaluation (the last one uses the whole split)")
       ->check(positive)
       ->capture_default_str();
-  command->add_flag("!--no-last-evaluation", flags->last_evaluation,
+  command->add_flag("--no-last-evaluation", flags->no_last_evaluation,
                     "end without the evaluation of the whole validation split, which may take longer than a short run");
   command
       ->add_option(
