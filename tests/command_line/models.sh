@@ -130,6 +130,10 @@ ids() { # FILE NAME...: a row of four ids under each name
   for _ in "$@"; do printf '\5\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0' >>"$file"; done
 }
 ids one.safetensors input_ids
+accept "$vkformer" logits "$fixtures/gpt2" --ids 5,17,3 --out row.safetensors
+grep -q "^row.safetensors: logits \[1, 3, 97\]$" out || fail "logits of three ids: $(cat out)"
+refuse 1 "is not a list of token ids" "$vkformer" logits "$fixtures/gpt2" --ids 5,,3 --out no.safetensors
+refuse 1 "--ids FILE with both" "$vkformer" logits "$fixtures/t5" --ids 5,3 --out no.safetensors
 accept "$vkformer" logits "$fixtures/gpt2" --ids one.safetensors --out logits.safetensors
 ids both.safetensors input_ids decoder_input_ids
 refuse 1 "decoder_input_ids, which this gpt2 model has no decoder for" "$vkformer" logits "$fixtures/gpt2" --ids both.safetensors --out both.out

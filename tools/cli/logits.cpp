@@ -13,6 +13,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/prompt_text.h"
 #include "tools/cli/text_argument.h"
+#include "tools/cli/token_ids.h"
 
 namespace vkformer {
 
@@ -24,11 +25,11 @@ struct IdBatch {
   std::map<std::string, std::vector<int32_t>> inputs;  ///< by our names
   std::vector<TensorSource> copies;                    ///< of what was read
 
-  /// One row of the text's ids, with the special tokens that belong around it.
-  IdBatch(const Model& model, const PromptText& tokenizer, std::string_view text) {
+  /// One row.
+  IdBatch(const Model& model, std::vector<int32_t> row) {
     check(!model.has_encoder(), "this {} model wants the ids of its decoder, too; give --ids FILE with both",
           model.family);
-    std::vector<int32_t>& ids = inputs["ids"] = tokenizer.encode(text);
+    const std::vector<int32_t>& ids = inputs["ids"] = std::move(row);
     shape.rows = 1;
     shape.positions = std::ssize(ids);
     copies.push_back(TensorSource::of("input_ids", {1, shape.positions}, std::span<const int32_t>(ids)));
@@ -73,13 +74,20 @@ struct IdBatch {
   }
 };
 
+/// Of a text with the special tokens that belong around it, of a file, or of ids that look like 5,17,3.
+IdBatch batch_of(const LogitsFlags& flags, const std::filesystem::path& folder, const Model& model) {
+  if (flags.text) return {model, PromptText(folder).encode(text_argument(*flags.text, ""))};
+  const bool list = flags.ids.find_first_not_of("0123456789, ") == std::string::npos;
+  if (list && !std::filesystem::exists(flags.ids)) return {model, parse_ids(flags.ids, "--ids")};
+  return {model, std::filesystem::path(flags.ids)};
+}
+
 }  // namespace
 
 void logits(const LogitsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = load_model(folder);
-  IdBatch batch =
-      flags.text ? IdBatch(model, PromptText(folder), text_argument(*flags.text, "")) : IdBatch(model, flags.ids);
+  IdBatch batch = batch_of(flags, folder, model);
   const Weights weights(model.parameters, folder);
   Graph graph;
   const Value result = add_logits(graph, model, add_inputs(graph, model, batch.shape));

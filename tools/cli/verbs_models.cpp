@@ -83,14 +83,15 @@ void add_logits_verb(CLI::App& app) {
   CLI::Option* text = command->add_option("-p,--prompt", flags->text, "one text, instead of ids; -: standard input");
   command
       ->add_option("--ids", flags->ids,
-                   "safetensors file: input_ids, attention_mask, token_type_ids, decoder_input_ids [batch, positions]")
-      ->type_name("FILE")
+                   "one row of ids, like 5,17,3, or a safetensors file: input_ids, attention_mask, token_type_ids, "
+                   "decoder_input_ids [batch, positions]")
+      ->type_name("IDS|FILE")
       ->excludes(text);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()
       ->type_name("FILE");
   command->callback([flags] {
-    if (flags->ids.empty() && !flags->text) throw UsageError("logits needs -p TEXT or --ids FILE");
+    if (flags->ids.empty() && !flags->text) throw UsageError("logits needs -p TEXT or --ids IDS");
     logits(*flags);
   });
 }
