@@ -1,5 +1,7 @@
 #include "runtime/vulkan/debug_names.h"
 
+#include "runtime/vulkan/loader_lock.h"
+
 namespace vkformer {
 
 namespace {
@@ -23,17 +25,17 @@ void DebugNames::name_object(VkObjectType type, uint64_t object, const std::stri
                                            .objectType = type,
                                            .objectHandle = object,
                                            .pObjectName = text.c_str()};
-  set_(device_, &info);  // a name that can't be kept is no error
+  shared_in_loader([&] { set_(device_, &info); });  // a name that can't be kept is no error
 }
 
 void DebugNames::begin_label(VkCommandBuffer commands, const std::string& text) const {
   if (!*this) return;
   const VkDebugUtilsLabelEXT label{.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = text.c_str()};
-  begin_(commands, &label);
+  shared_in_loader([&] { begin_(commands, &label); });
 }
 
 void DebugNames::end_label(VkCommandBuffer commands) const {
-  if (*this) end_(commands);
+  if (*this) shared_in_loader([&] { end_(commands); });
 }
 
 }  // namespace vkformer

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/check.h"
+#include "runtime/vulkan/loader_lock.h"
 #include "runtime/vulkan/newer_vulkan.h"
 
 namespace vkformer {
@@ -101,11 +102,9 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
                                 .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
                                 .ppEnabledExtensionNames = extensions.data()};
   VkDevice made = nullptr;
-  vk_check(vkCreateDevice(physical_, &info, nullptr, &made), "vkCreateDevice");
+  vk_check(alone_in_loader([&] { return vkCreateDevice(physical_, &info, nullptr, &made); }), "vkCreateDevice");
   device_.reset(made);
-  if (clocks)
-    get_clocks_ =
-        reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(vkGetDeviceProcAddr(made, "vkGetCalibratedTimestampsEXT"));
+  if (clocks) get_clocks_ = device_function<PFN_vkGetCalibratedTimestampsEXT>(made, "vkGetCalibratedTimestampsEXT");
   if (instance_->names_objects()) names_ = DebugNames(instance_->handle(), made);
   vkGetDeviceQueue(made, family, 0, &queue_);
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/check.h"
+#include "runtime/vulkan/loader_lock.h"
 #include "runtime/vulkan/vk_check.h"
 
 namespace vkformer {
@@ -55,12 +56,13 @@ Instance::Instance() {
   constexpr const char* no_driver =
       "no Vulkan driver found; install one (Debian, Ubuntu: apt install mesa-vulkan-drivers) or use --device reference";
   VkInstance made = nullptr;
-  const VkResult result = vkCreateInstance(&info, nullptr, &made);
+  const VkResult result = alone_in_loader([&] { return vkCreateInstance(&info, nullptr, &made); });
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) throw Error(no_driver);
   vk_check(result, "vkCreateInstance");
   instance_.reset(made);
-  const auto handles = listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices",
-                                                [made](auto... to) { return vkEnumeratePhysicalDevices(made, to...); });
+  const auto handles = listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices", [made](auto... to) {
+    return alone_in_loader([&] { return vkEnumeratePhysicalDevices(made, to...); });
+  });
   for (VkPhysicalDevice handle : handles) {
     devices_.push_back(inspect(made, handle));
     devices_.back().facts.memory_free = free_bytes(handle);

@@ -4,19 +4,30 @@
 #include <memory>
 #include <type_traits>
 
+#include "runtime/vulkan/loader_lock.h"
 #include "runtime/vulkan/vk_check.h"
 
 namespace vkformer {
 
 struct DestroyInstance {
-  void operator()(VkInstance instance) const { vkDestroyInstance(instance, nullptr); }
+  void operator()(VkInstance instance) const {
+    alone_in_loader([&] { vkDestroyInstance(instance, nullptr); });
+  }
 };
 using OwnedInstance = std::unique_ptr<VkInstance_T, DestroyInstance>;
 
 struct DestroyDevice {
-  void operator()(VkDevice device) const { vkDestroyDevice(device, nullptr); }
+  void operator()(VkDevice device) const {
+    alone_in_loader([&] { vkDestroyDevice(device, nullptr); });
+  }
 };
 using OwnedDevice = std::unique_ptr<VkDevice_T, DestroyDevice>;
+
+/// A function of a device that an extension adds.
+template <class Function>
+Function device_function(VkDevice device, const char* name) {
+  return shared_in_loader([&] { return reinterpret_cast<Function>(vkGetDeviceProcAddr(device, name)); });
+}
 
 /// Gives an object back to the device it is of, by the call `destroy`.
 template <auto destroy>

@@ -1,5 +1,7 @@
 #include "runtime/vulkan/pipeline_statistics.h"
 
+#include "runtime/vulkan/owned.h"
+
 namespace vkformer {
 
 namespace {
@@ -13,17 +15,12 @@ double value_of(const VkPipelineExecutableStatisticKHR& statistic) {
   }
 }
 
-template <class Function>
-Function find(VkDevice device, const char* name) {
-  return reinterpret_cast<Function>(vkGetDeviceProcAddr(device, name));
-}
-
 }  // namespace
 
 std::vector<PipelineCode> code_of(VkDevice device, VkPipeline pipeline) {
-  const auto get_executables = find<PFN_vkGetPipelineExecutablePropertiesKHR>(  //
+  const auto get_executables = device_function<PFN_vkGetPipelineExecutablePropertiesKHR>(  //
       device, "vkGetPipelineExecutablePropertiesKHR");
-  const auto get_statistics = find<PFN_vkGetPipelineExecutableStatisticsKHR>(  //
+  const auto get_statistics = device_function<PFN_vkGetPipelineExecutableStatisticsKHR>(  //
       device, "vkGetPipelineExecutableStatisticsKHR");
   const VkPipelineInfoKHR whole{.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, .pipeline = pipeline};
   uint32_t count = 0;
