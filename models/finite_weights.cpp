@@ -5,13 +5,13 @@
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/half.h"
 
 namespace vkformer {
 
 void check_finite(std::string_view tensor, std::span<const float> values, DType type) {
-  constexpr float least_infinite_half = 65520;  // what is below is rounded down to 65504
-  const auto is_lost = [&](float value) {
-    return !std::isfinite(value) || (type == DType::f16 && std::abs(value) >= least_infinite_half);
+  const auto is_lost = [type](float value) {
+    return !std::isfinite(is_half(type) ? from_half(type, to_half(type, value)) : value);
   };
   const auto found = std::ranges::find_if(values, is_lost);
   if (found == values.end()) return;

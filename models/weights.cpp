@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "models/finite_weights.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
@@ -130,17 +131,6 @@ class Finder {
   std::set<const WeightTensor*> used_;
 };
 
-/// The bits of values as f16 or bf16. Throws Error where a finite one becomes infinite.
-void to_halves(FileDType dtype, const std::string& name, std::span<const float> values, std::vector<uint16_t>& halves) {
-  const DType type = dtype == FileDType::f16 ? DType::f16 : DType::bf16;
-  halves.resize(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    halves[i] = to_half(type, values[i]);
-    check(!std::isfinite(values[i]) || std::isfinite(from_half(type, halves[i])),
-          "{} has the value {:g}, which {} can't hold; take bf16 or f32", name, values[i], name_of(type));
-  }
-}
-
 }  // namespace
 
 Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path)
@@ -235,6 +225,7 @@ DType Weights::stored_type(std::string_view parameter, bool turned) const {
 void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change,
                    FileDType dtype) const {
   uint64_t done = 0;
+  const DType type = dtype == FileDType::f16 ? DType::f16 : dtype == FileDType::bf16 ? DType::bf16 : DType::f32;
   std::vector<TensorSource> tensors;
   std::vector<float> values;     // of one tensor at a time
   std::vector<uint16_t> halves;  // the same in 16 bits
@@ -246,8 +237,10 @@ void Weights::save(const std::filesystem::path& path, const LoadProgress& progre
            if (place.tensor) done += place.tensor->bytes();
            if (progress) progress(done);
            if (change) change(place.parameter, values);
-           if (dtype == FileDType::f32) return std::as_bytes(std::span(values));
-           to_halves(dtype, place.parameter.name, values, halves);
+           check_finite(place.parameter.name, values, type);
+           if (type == DType::f32) return std::as_bytes(std::span(values));
+           halves.resize(values.size());
+           std::ranges::transform(values, halves.begin(), [type](float value) { return to_half(type, value); });
            return std::as_bytes(std::span(halves));
          }});
   }

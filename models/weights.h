@@ -36,7 +36,7 @@ class Weights {
   /// Called with the values of a parameter before they are written.
   using Change = std::function<void(const ParameterSpec& parameter, std::span<float> values)>;
   /// Writes every parameter under its own name to one safetensors file, in f32, f16 or bf16; one tensor is in memory at
-  /// a time. Throws Error for values that f16 does not reach.
+  /// a time. Throws Error for values that are no finite numbers in it.
   void save(const std::filesystem::path& file, const LoadProgress& progress = {}, const Change& change = {},
             FileDType dtype = FileDType::f32) const;
 
