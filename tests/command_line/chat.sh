@@ -85,5 +85,9 @@ done
 tr -d ' \n' <back/generation_config.json | grep -q '"eos_token_id":\[602,601\]' || fail "end ids: $(cat back/generation_config.json)"
 grep -q '"torch_dtype": "float16"' back/config.json || fail "the type is not told: $(cat back/config.json)"
 strings -n 8 again.gguf | grep -q instruct || fail "the model's name is lost"
+echo '{"eos_token_id": [602, 601], "num_beams": 4, "num_return_sequences": 2, "length_penalty": 2.0}' >back/generation_config.json
+accept "$vkformer" chat back --temp 0 -n 20 -p "Say cat."
+grep -q "with 4 beams; a conversation has one" err || fail "beams are left aside silently: $(cat err)"
+cmp -s out one || fail "beams of a file change a conversation: $(cat one out)"
 accept "$vkformer" train --from instruct --data turns.txt --out grown --iterations 1 --batch 1 --context 48
 cmp -s instruct/generation_config.json "grown/$(cat grown/latest)/generation_config.json" || fail "a run lost generation_config.json"

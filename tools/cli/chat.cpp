@@ -39,6 +39,13 @@ void take_usual_sampling(GenerationConfig& config, const ChatFlags& flags, const
   if (!given("--min-p")) config.min_p = 0.05;
 }
 
+/// An answer is shown while it is written, so one is written.
+void leave_beams(GenerationConfig& config, bool quiet) {
+  if (config.num_beams > 1 && !quiet)
+    say("(generation_config.json searches with {} beams; a conversation has one)", config.num_beams);
+  config.num_beams = config.num_return_sequences = 1;
+}
+
 /// The special token that ends an answer in the template, unless the model's own settings have it.
 void add_end_of_turn(GenerationConfig& config, const std::string& behind, const PromptText& tokenizer) {
   const std::vector<int32_t> ids = tokenizer.encode_as_it_is(behind);
@@ -85,7 +92,7 @@ void chat(const ChatFlags& flags) {
   const std::string behind = text_behind_answers(chat_template, variables);
   const PromptText tokenizer(folder);
   auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
-  check(config.num_beams == 1, "answers are not searched with beams; remove \"num_beams\" from generation_config.json");
+  leave_beams(config, flags.common.quiet);
   take_usual_sampling(config, flags, folder);
   add_end_of_turn(config, behind, tokenizer);
   config.max_new_tokens = flags.given.contains("--tokens") ? std::optional(flags.tokens) : std::nullopt;
