@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A run that is killed (SIGKILL) at random moments and resumed ends in the same bits as an undisturbed one.
+# A run that is killed (SIGKILL) at random moments and resumed, by two writers at once, of which one is refused, ends in the
+# same bits as an undisturbed one.
 # Usage: tests/kill_and_resume.sh VKFORMER [RUNS OF EACH KIND]     (on the Vulkan driver that the environment selects)
 set -euo pipefail
 vkformer=$(realpath "$1")
@@ -16,6 +17,7 @@ for i in $(seq 40); do
   echo "number $((i * 7 % 40)) $i the" >>pairs.b
   echo "{\"text\": \"the number $i\", \"label\": $((i % 3))}" >>rows.jsonl
   printf 'the O\nnumber O\n%d B-NUM\n\n' "$i" >>tagged.conll
+  echo "{\"prompt\": \"line $i: \", \"completion\": \"the fox\"}" >>prompts.jsonl
   echo "{\"question\": \"which\", \"context\": \"the number $i\", \"answer\": \"$i\", \"answer_start\": 11}" >>asked.jsonl
 done
 echo '{"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
@@ -29,18 +31,32 @@ echo '{"model_type": "t5", "d_model": 24, "d_kv": 8, "d_ff": 30, "num_layers": 1
 same=(--iterations 40 --warmup 5 --checkpoint-every 2 --evaluate-every 15 --quiet)
 # Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
 bits() {
-  (cd "$1" && sha256sum "$(cat latest)"/{model,optimizer}.safetensors)
-  (cd "$1" && find best good average -name model.safetensors 2>/dev/null | sort | xargs -r sha256sum)
+  (cd "$1" && find "$(cat latest)" best good average -name '*.safetensors' 2>/dev/null | sort | xargs sha256sum)
   grep -v '"resumed"' "$1/metrics.jsonl" | sed -E 's/,"tokens_per_second":[0-9.e+]+//'
 }
 
-# start_and_kill COMMAND...: true if it was killed before it ended.
+# start_and_kill COMMAND...: starts it, in a run that has begun also a rival, and kills them; true if one was killed before it ended.
 start_and_kill() {
+  local processes=() process status killed=1 delay=$((RANDOM * length / 32768))
   "$@" >/dev/null 2>err &
-  local process=$! delay=$((RANDOM * length / 32768))
+  processes+=($!)
+  if [[ -s run/latest ]]; then
+    "$vkformer" train --resume --out run --quiet >/dev/null 2>rival &
+    processes+=($!)
+  fi
   sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
-  kill -KILL $process 2>/dev/null || true
-  ! wait $process 2>/dev/null
+  kill -KILL "${processes[@]}" 2>/dev/null || true
+  for process in "${processes[@]}"; do
+    status=0
+    wait "$process" 2>/dev/null || status=$?
+    case $status in
+      0) ;;
+      137) killed=0 ;;
+      1) grep -qh 'in use by another' err rival || { cat err rival; exit 1; } ;;
+      *) cat err rival; exit 1 ;;
+    esac
+  done
+  return $killed
 }
 
 kills=0 all=0
@@ -74,12 +90,15 @@ disturb() {
   rm -r whole
 }
 disturb "$vkformer" train model.json --data text.txt --batch 2 --moving-average 0.9 "${same[@]}"
+disturb "$vkformer" train model.json --data text.txt --batch 2 --accumulate 2 --precision f16 --checkpoint-activations "${same[@]}"
 disturb "$vkformer" train translator.json --pairs pairs.a pairs.b --valid pairs.a pairs.b --vocabulary 60 \
   --batch-tokens 40 --keep-best loss --average 3 "${same[@]}"
 disturb "$vkformer" train encoder.json --masked pairs.a --valid pairs.b --vocabulary 60 --batch-tokens 80 "${same[@]}"
 disturb "$vkformer" train encoder.json --labels rows.jsonl --valid rows.jsonl --tokenizer "$words" --batch 8 --average-best 2 "${same[@]}"
 disturb "$vkformer" train encoder.json --tags tagged.conll --valid tagged.conll --tokenizer "$words" --batch 8 "${same[@]}"
 disturb "$vkformer" train encoder.json --answers asked.jsonl --valid asked.jsonl --tokenizer "$words" --batch 8 "${same[@]}"
+"$vkformer" train model.json --data text.txt --iterations 2 --out base --quiet >/dev/null
+disturb "$vkformer" train --from base --prompts prompts.jsonl --valid prompts.jsonl --batch 2 --lora r=2 --weights f16 "${same[@]}"
 disturb "$vkformer" train xlnet.json --permuted text.txt --vocabulary 60 --batch 2 --context 13 "${same[@]}"
 disturb "$vkformer" train t5.json --spans text.txt --vocabulary 160 --batch 2 --context 20 "${same[@]}"
 echo "$all runs, $kills kills: the same weights, moments and metrics as the undisturbed run"
