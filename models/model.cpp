@@ -31,6 +31,9 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
   check_below("ids", "ids", model.vocabulary);
   check_below("source", "ids", model.input_vocabulary());
   check_below("segments", "token types", model.segments);
+  for (int32_t position : values_of("positions"))
+    check(position >= 0 && position < shape.positions, "positions hold {}; they are numbers within a row of {}",
+          position, shape.positions);
   for (int32_t position : values_of("predicted"))
     check(position >= -1 && position < shape.rows * shape.positions, "predicted holds {}; the batch has {} positions",
           position, shape.rows * shape.positions);
@@ -74,6 +77,10 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
     pass.first_positions = integers("positions", {B, T});
   } else if (shape.mask) {
     (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
+  }
+  if (shape.numbered) {
+    check(model.task == Task::causal, "{} counts positions itself; it takes no numbers for them", model.family);
+    pass.first_positions = integers("positions", {B, T});
   }
   check(!shape.segments || model.segments > 0, "{} has no token types, but the batch has segments", model.family);
   if (shape.segments) pass.segments = integers("segments", {B, T});

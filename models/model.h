@@ -139,6 +139,7 @@ struct BatchShape {
   bool mask = false;             ///< padding: input "mask" [B, T], or "source_mask" [B, S] where there is an encoder
   bool segments = false;         ///< input "segments" [B, T]
   bool packed = false;           ///< rows hold several texts: inputs "mask" [B, T, T] and "positions" [B, T]
+  bool numbered = false;         ///< input "positions" [B, T]: what each token's position counts as, of causal models
   int64_t predictions = 0;       ///< P > 0: two-stream attention with "mask" and "query_mask" [B, T, T], "predicted"
 
   bool operator==(const BatchShape&) const = default;

@@ -118,25 +118,35 @@ else
 fi
 
 # Weights that are no numbers give no results, in any verb.
-ids() { # FILE NAME...: a row of four ids under each name
-  local file=$1 header="" at=0
+ids() { # FILE NAME 'ID...' [NAME 'ID...']...: a row under each name, of ids below 256
+  local file=$1 header="" data="" at=0 row
   shift
-  for name; do
-    header+="${header:+, }\"$name\": {\"dtype\": \"I32\", \"shape\": [1, 4], \"data_offsets\": [$at, $((at + 16))]}"
-    at=$((at + 16))
+  while (($#)); do
+    read -ra row <<<"$2"
+    header+="${header:+, }\"$1\": {\"dtype\": \"I32\", \"shape\": [1, ${#row[@]}], \"data_offsets\": [$at, "
+    header+="$((at += 4 * ${#row[@]}))]}"
+    data+=$(printf '\\x%02x\\0\\0\\0' "${row[@]}")
+    shift 2
   done
   header="{$header}"
-  printf "\\x$(printf %02x $((${#header} % 256)))\\x$(printf %02x $((${#header} / 256)))\\0\\0\\0\\0\\0\\0%s" "$header" >"$file"
-  for _ in "$@"; do printf '\5\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0' >>"$file"; done
+  printf "\\x$(printf %02x $((${#header} % 256)))\\x$(printf %02x $((${#header} / 256)))\\0\\0\\0\\0\\0\\0%s$data" "$header" >"$file"
 }
-ids one.safetensors input_ids
+ids one.safetensors input_ids "5 1 2 3"
 accept "$vkformer" logits "$fixtures/gpt2" --ids 5,17,3 --out row.safetensors
 grep -q "^row.safetensors: logits \[1, 3, 97\]$" out || fail "logits of three ids: $(cat out)"
 refuse 1 "is not a list of token ids" "$vkformer" logits "$fixtures/gpt2" --ids 5,,3 --out no.safetensors
 refuse 1 "--ids FILE with both" "$vkformer" logits "$fixtures/t5" --ids 5,3 --out no.safetensors
 accept "$vkformer" logits "$fixtures/gpt2" --ids one.safetensors --out logits.safetensors
-ids both.safetensors input_ids decoder_input_ids
+ids both.safetensors input_ids "5 1 2 3" decoder_input_ids "5 1 2 3"
 refuse 1 "decoder_input_ids, which this gpt2 model has no decoder for" "$vkformer" logits "$fixtures/gpt2" --ids both.safetensors --out both.out
+# Padded on the left, with a mask, and with numbers of positions that count from the first token: the row's own logits.
+last_row() { tail -c $((97 * 4)) "$1" | cksum; }
+ids padded.safetensors input_ids "1 1 5 17 3" attention_mask "0 0 1 1 1" position_ids "0 0 0 1 2"
+accept "$vkformer" logits "$fixtures/gpt2" --ids padded.safetensors --out padded.out
+[[ $(last_row padded.out) == $(last_row row.safetensors) ]] || fail "other logits for a row that is padded on the left"
+ids far.safetensors input_ids "5 17" position_ids "0 2"
+refuse 1 "positions hold 2; they are numbers within a row of 2" "$vkformer" logits "$fixtures/gpt2" --ids far.safetensors --out no.out
+refuse 1 "positions itself" "$vkformer" logits "$fixtures/bert_mlm" --ids padded.safetensors --out no.out
 cp -r "$fixtures/gpt2" nan
 # All data of a NaN: every byte behind the header is 0xff.
 size=$(stat -c %s nan/model.safetensors)

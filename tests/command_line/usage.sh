@@ -61,6 +61,7 @@ refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate 
 for shape in 0 0x4 4x-1 4xx4 4x4q 4x4:f32:zero 4x4:f32:0:1:2 ''; do
   refuse 2 "is not a shape like" "$vkformer" bench --op add --input "$shape" --input "$shape"
 done
+refuse 2 "training has --precision" "$vkformer" bench -m 1x24x3:100:16 -p 0 -n 0 -b 1 --dtype bf16
 refuse 2 "--input requires --op" "$vkformer" bench --input 4x4
 refuse 2 "--batch excludes --op" "$vkformer" bench --op add --input 4 --input 4 --batch 2
 refuse 2 "matmul needs its inputs .*--input" "$vkformer" bench --op matmul

@@ -7,6 +7,7 @@
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "tools/cli/attention_page.h"
+#include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
@@ -35,6 +36,7 @@ class AttentionRun {
       take_prompt();
     else
       take_texts();
+    const BusyWatch watch("the model is looking at the text", quiet_);
     const auto maps = attention_maps(
         *backend, model_, [&](Store& store) { load(store); }, text_);
     check(!maps.empty(), "{} has no attention to look at", flags_.model);

@@ -68,9 +68,9 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
   if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
 }
 
-void bench_training(const BenchFlags& flags, DType products, Backend& backend, const Model& model,
+void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,
                     const std::function<void(const Row&)>& report, ProfileReport& profile) {
-  const TrainSettings settings{.products = products};
+  const TrainSettings settings{.products = float_type(flags.precision)};
   const BatchShape shape = causal_batch(model, flags.batch);
   const int64_t tokens = shape.rows * shape.positions;
   const auto ids = some_ids(tokens, model.vocabulary);
@@ -114,12 +114,18 @@ std::string parameter_bytes_text(const Model& model) {
 
 void bench_model(const BenchFlags& flags) {
   const Model model = model_or_shape(flags.model);
-  const std::string weights = weights_text(flags.model, flags.dtype);
+  std::string type = weights_text(flags.model, flags.dtype);
   check(model.generates() && !model.has_encoder(),
         "bench times models that go on with a text; this {} model does not (--profile times its steps in train, "
         "translate "
         "and others)",
         model.family);
+  const auto none = [](const std::vector<int64_t>& counts) {
+    return std::ranges::all_of(counts, [](int64_t n) { return n == 0; });
+  };
+  if (!flags.dtype.empty() && none(flags.prompts) && none(flags.tokens))
+    throw UsageError(
+        "bench: --dtype is of weights when generating, and -p 0 -n 0 generate nothing; training has --precision");
   auto backend = open_backend(flags.common);
   Model stored = model;
   store_weights_as(stored, flags.model, flags.dtype);
@@ -135,7 +141,7 @@ void bench_model(const BenchFlags& flags) {
   const auto report = [&](const Row& row) {
     if (json)
       rows.push_back({{"model", flags.model},
-                      {"dtype", weights},
+                      {"dtype", type},
                       {"parameters", model.parameter_count()},
                       {"device", backend->facts().name},
                       {"driver", backend->facts().driver},
@@ -145,15 +151,15 @@ void bench_model(const BenchFlags& flags) {
                       {"best_seconds", row.best_seconds}});
     else
       print("| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10.3f} |\n",
-            fmt::format("{} {} {}", model.family, flags.model, weights), size, parameters, backend->facts().name,
-            row.test, fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
+            fmt::format("{} {} {}", model.family, flags.model, type), size, parameters, backend->facts().name, row.test,
+            fmt::format("{:.2f} ± {:.2f}", row.tokens_per_second, row.deviation), row.best_seconds * 1e3);
     check_output();
   };
   ProfileReport profile(*backend, flags.common);
   bench_generation(flags, *backend, stored, report, profile);
   size = parameter_bytes_text(model);
-  if (const auto products = flags.batch > 0 ? type_of_training(flags.dtype) : std::nullopt)
-    bench_training(flags, *products, *backend, model, report, profile);
+  type = flags.precision;
+  if (flags.batch > 0) bench_training(flags, *backend, model, report, profile);
   profile.write();
   if (json) print("{}\n", rows.dump(1));
 }

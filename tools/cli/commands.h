@@ -216,7 +216,8 @@ struct BenchFlags {
   // A model.
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
-  std::string dtype;  ///< empty: f32, when generating with a .gguf what it has
+  std::string dtype;              ///< of weights when generating; empty: f32, of a .gguf what it has
+  std::string precision = "f32";  ///< when training
   int64_t batch = 12;
   bool roof = false;
   std::string output = "md";
@@ -226,7 +227,7 @@ struct BenchFlags {
 struct TuneFlags {
   CommonFlags common;
   std::string model = "4x128x4:65:64";
-  std::string dtype;  ///< as of BenchFlags
+  std::string dtype, precision = "f32";  ///< as of BenchFlags
   int64_t batch = 12, context = 0, accumulate = 1;
   std::vector<int64_t> prompts{64};
 };
@@ -234,7 +235,7 @@ struct TuneFlags {
 struct PipelinesFlags {
   CommonFlags common;
   std::vector<std::string> models;
-  std::vector<std::string> dtypes{""};  ///< as of BenchFlags
+  std::vector<std::string> dtypes{""}, precisions{"f32"};  ///< as of BenchFlags
   int64_t batch = 4, context = 0;
   std::vector<int64_t> prompts{64};
   bool all = false;                  ///< every legal kernel of every op, too

@@ -42,6 +42,7 @@ struct IdBatch {
         {"input_ids", model.has_encoder() ? "source" : "ids"},
         {"attention_mask", model.has_encoder() ? "source_mask" : "mask"},
         {"token_type_ids", "segments"},
+        {"position_ids", "positions"},
         {"decoder_input_ids", "ids"},
     };
     for (const auto& [theirs, ours] : names) {
@@ -65,6 +66,7 @@ struct IdBatch {
     check(!model.has_encoder() || inputs.contains("source"), "{} has no input_ids", path.string());
     shape.mask = inputs.contains("mask") || inputs.contains("source_mask");
     shape.segments = inputs.contains("segments");
+    shape.numbered = inputs.contains("positions");
     for (const auto& [name, values] : inputs) {
       const bool of_source = name.starts_with("source");
       check(static_cast<int64_t>(values.size()) == shape.rows * (of_source ? shape.source_positions : shape.positions),

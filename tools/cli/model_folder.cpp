@@ -48,13 +48,6 @@ std::string weights_text(const std::filesystem::path& files, const std::string& 
   return !dtype.empty() ? dtype : is_gguf(files) ? "as filed" : "f32";
 }
 
-std::optional<DType> type_of_training(const std::string& dtype) {
-  if (dtype.empty()) return DType::f32;
-  if (!is_blocks(weight_type(dtype))) return float_type(dtype);
-  say("no training with {}: it takes f32, f16 or bf16", dtype);
-  return std::nullopt;
-}
-
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
   Model model = load_model(folder);
   store_weights_as(model, folder, dtype);

@@ -20,9 +20,6 @@ std::unique_ptr<AdapterFiles> open_adapter(const std::string& given);
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype);
 /// What tables call that.
 std::string weights_text(const std::filesystem::path& files, const std::string& dtype);
-/// The operands of products while training with this --dtype ("": f32); nothing for blocks, which only generating
-/// takes: a line on stderr says so.
-std::optional<DType> type_of_training(const std::string& dtype);
 
 /// The model of such a folder, its weights stored like that, with an adapter if there is one.
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,

@@ -1,8 +1,8 @@
 #include <cstdlib>
 
 #include "runtime/files/facts_file.h"
+#include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/compile_watch.h"
 #include "tools/cli/output.h"
 #include "tools/cli/tune.h"
 
@@ -29,7 +29,7 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
   auto backend = open_device(flags.device, std::move(options));
   if (!flags.quiet) {
     say("{}", backend->describe());
-    if (flags.watch_compiling) static const CompileWatch watch;  // to the end of the command
+    if (flags.watch_compiling) static const BusyWatch watch(compiled_kernels());  // to the end of the command
   }
   use_tuning(*backend, flags, tuning_written || flags.tune);
   return backend;

@@ -26,25 +26,29 @@ struct ProgramRow {
   CommandCounts commands;
 };
 
-/// The pipelines of everything that the model can be used for.
-std::vector<ProgramRow> make_model_pipelines(Backend& backend, const std::string& files, const Model& model,
-                                             const std::string& dtype, const PipelinesFlags& flags) {
-  std::vector<ProgramRow> programs;
-  const auto products = flags.batch > 0 ? type_of_training(dtype) : std::nullopt;
-  if (products) {
-    const TrainingPlan plan =
-        plan_training(model, {.products = *products}, {usual_batch(model, flags.batch, flags.context)}, backend);
-    for (const TrainingPlan::PlannedProgram& program : plan.programs)
-      programs.push_back({program.name, backend.make_pipelines(program.graph, plan.layout)});
+/// The pipelines of everything that the model can be used for. `text`: what the user called it.
+void make_model_pipelines(Backend& backend, const std::string& text, const PipelinesFlags& flags,
+                          std::vector<ProgramRow>& programs) {
+  const Model model = model_or_shape(text);
+  const auto make = [&](const std::string& type, const auto& program, const StoreLayout& layout) {
+    programs.push_back(
+        {fmt::format("{} {} {}", text, type, program.name), backend.make_pipelines(program.graph, layout)});
+  };
+  if (flags.batch > 0)
+    for (const std::string& precision : flags.precisions) {
+      const TrainingPlan plan = plan_training(model, {.products = float_type(precision)},
+                                              {usual_batch(model, flags.batch, flags.context)}, backend);
+      for (const auto& program : plan.programs) make(precision, program, plan.layout);
+    }
+  if (!model.generates()) return;
+  for (const std::string& dtype : flags.dtypes) {
+    Model stored = model;
+    store_weights_as(stored, text, dtype);
+    const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
+    const GenerationPlan plan = plan_generation(stored, {.capacity = flags.context}, blocks);
+    for (const auto& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
+      make(weights_text(text, dtype), program, plan.layout);
   }
-  if (!model.generates()) return programs;
-  Model stored = model;
-  store_weights_as(stored, files, dtype);
-  const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
-  const GenerationPlan plan = plan_generation(stored, {.capacity = flags.context}, blocks);
-  for (const GenerationProgram& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
-    programs.push_back({program.name, backend.make_pipelines(program.graph, plan.layout)});
-  return programs;
 }
 
 void print_programs(const std::vector<ProgramRow>& programs) {
@@ -135,14 +139,7 @@ nlohmann::json report_of(const Backend& backend, const std::vector<ProgramRow>& 
 
 std::vector<ProgramRow> make_all_pipelines(Backend& backend, const PipelinesFlags& flags) {
   std::vector<ProgramRow> programs;
-  for (const std::string& text : flags.models) {
-    const Model model = model_or_shape(text);
-    for (const std::string& dtype : flags.dtypes)
-      for (ProgramRow& row : make_model_pipelines(backend, text, model, dtype, flags)) {
-        row.name = fmt::format("{} {} {}", text, weights_text(text, dtype), row.name);
-        programs.push_back(std::move(row));
-      }
-  }
+  for (const std::string& text : flags.models) make_model_pipelines(backend, text, flags, programs);
   for (const std::string& file : flags.modules)
     backend.make_pipeline(std::filesystem::path(file).stem().string(), load_module(file));
   return programs;

@@ -9,6 +9,7 @@
 #include "models/score/labels.h"
 #include "models/text/unicode.h"
 #include "runtime/check.h"
+#include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
 
@@ -136,6 +137,7 @@ void score(const ScoreFlags& flags) {
         "{} has {} lines and {} has {}; each line needs the one that belongs to it", name_of_lines(flags.reference),
         references.size(), name_of_lines(flags.hypothesis), hypotheses.size());
   nlohmann::json all = {{"lines", references.size()}, {"lower_case", flags.lower_case}};
+  const BusyWatch watch("scoring", false);
   for (const std::string& metric : flags.metrics) {
     Report one = report(metric, references, hypotheses, flags.lower_case);
     if (flags.json)

@@ -10,6 +10,7 @@
 #include "models/text/tokenizer_training.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
+#include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
 
@@ -71,7 +72,10 @@ void tokens(const TokensFlags& flags) {
     if (training.kind == TokenizerTraining::Kind::byte_bpe) lines = text_sections(mapped.text());
     std::ranges::move(lines, std::back_inserter(texts));
   }
-  const nlohmann::json content = train_tokenizer(texts, training);
+  const nlohmann::json content = [&] {
+    const BusyWatch watch("the vocabulary is in the making", flags.quiet);
+    return train_tokenizer(texts, training);
+  }();
   // Read before it is written: what is there works.
   const Tokenizer tokenizer(JsonObject::parse(content.dump(), file.string()));
   save_tokenizer(content, training.layout, flags.out);

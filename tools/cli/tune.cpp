@@ -128,11 +128,10 @@ void tune(const TuneFlags& flags) {
     }
     keep_tuning(*backend, flags.common, measured);  // what was measured stays, even if this is interrupted
   });
-  if (const auto products = flags.batch > 0 ? type_of_training(flags.dtype) : std::nullopt) {
+  if (flags.batch > 0) {
     const BatchShape shape = usual_batch(model, flags.batch, flags.context);
-    tune_training(*backend,
-                  plan_training(model, {.accumulate = flags.accumulate, .products = *products}, {shape}, *backend),
-                  measured, observer);
+    const TrainSettings settings{.accumulate = flags.accumulate, .products = float_type(flags.precision)};
+    tune_training(*backend, plan_training(model, settings, {shape}, *backend), measured, observer);
   }
   if (model.generates()) {
     Model stored = model;

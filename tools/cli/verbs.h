@@ -18,6 +18,8 @@ void add_tune_flags(CLI::App& command, CommonFlags& flags);
 std::vector<std::string> weight_types();
 /// --dtype, of stored weights: any of them.
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
+/// Names of the types that training computes in.
+std::vector<std::string> precisions();
 void add_stride(CLI::App& command, int64_t& stride);
 
 /// Refuses NaN, which is in every range of the command-line library, and infinities. All options of floats get it; one

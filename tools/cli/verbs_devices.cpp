@@ -85,6 +85,12 @@ void add_verify(CLI::App& app) {
   command->callback([flags] { verify(*flags); });
 }
 
+void add_precision(CLI::App& command, std::string& precision) {
+  command.add_option("--precision", precision, "of the training step, as train --precision")
+      ->check(CLI::IsMember(precisions()))
+      ->capture_default_str();
+}
+
 void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = app.add_subcommand(
@@ -109,9 +115,8 @@ void add_bench(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_weight_dtype(*command, flags->dtype,
-                   "type of the weights when generating, as generate --dtype; when training the precision, as train "
-                   "--precision (default: f32; of a .gguf's "
-                   "weights the file's own)");
+                   "type of the weights when generating (default: f32; of a .gguf's weights the file's own)");
+  add_precision(*command, flags->precision);
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -134,7 +139,7 @@ void add_bench(CLI::App& app) {
       "--roof", flags->roof, "measure what the device can do at most, and keep it: profiles then show shares of it");
   roof->excludes(op);
   op->excludes(command->get_option("--output"));
-  for (const char* of_models : {"--model", "--prompt", "--tokens", "--batch", "--dtype", "--profile"}) {
+  for (const char* of_models : {"--model", "--prompt", "--tokens", "--batch", "--dtype", "--precision", "--profile"}) {
     op->excludes(command->get_option(of_models));
     roof->excludes(command->get_option(of_models));
   }
@@ -162,6 +167,7 @@ void add_tune(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_weight_dtype(*command, flags->dtype, "as for bench");
+  add_precision(*command, flags->precision);
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
   command->add_option("--accumulate", flags->accumulate, "micro-batches of an iteration")
@@ -201,6 +207,10 @@ void add_pipelines(CLI::App& app) {
                       "models whose kernels to compile: folder, config.json, .gguf, or a GPT-2 shape as for bench");
   command->add_option("--dtype", flags->dtypes, "as for bench; each model in each of them")
       ->check(CLI::IsMember(weight_types()));
+  command
+      ->add_option("--precision", flags->precisions, "of the training step, as train --precision; each model in each")
+      ->check(CLI::IsMember(precisions()))
+      ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -238,8 +248,8 @@ void add_pipelines(CLI::App& app) {
       ->needs(judge)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  for (const char* compiles : {"models", "--dtype", "--batch", "--prompt", "--context", "--all", "--as-gpu", "--spirv",
-                               "--report", "--facts", "--device"})
+  for (const char* compiles : {"models", "--dtype", "--precision", "--batch", "--prompt", "--context", "--all",
+                               "--as-gpu", "--spirv", "--report", "--facts", "--device"})
     judge->excludes(command->get_option(compiles));
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }

@@ -127,7 +127,7 @@ void add_train_verb(CLI::App& app) {
           "--precision,--dtype", flags->dtype,
           "of the computation; with f16 and bf16 operands of matrix products are rounded to it, on GPUs values "
           "between ops, too (mixed precision), while parameters stay f32")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->check(CLI::IsMember(precisions()))
       ->capture_default_str();
   command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
   command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();

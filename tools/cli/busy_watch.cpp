@@ -1,10 +1,11 @@
-#include "tools/cli/compile_watch.h"
+#include "tools/cli/busy_watch.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "runtime/pipeline_log.h"
 #include "tools/cli/output.h"
@@ -12,7 +13,7 @@
 
 namespace vkformer {
 
-CompileWatch::CompileWatch() {
+BusyWatch::BusyWatch(std::function<std::string()> told) : told_(std::move(told)) {
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
@@ -20,7 +21,7 @@ CompileWatch::CompileWatch() {
   }
 }
 
-CompileWatch::~CompileWatch() {
+BusyWatch::~BusyWatch() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -29,21 +30,27 @@ CompileWatch::~CompileWatch() {
   if (thread_.joinable()) thread_.join();
 }
 
-void CompileWatch::watch() {
+void BusyWatch::watch() {
   const double start = now();
   double next = 5;
-  size_t made_before = 0;
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, std::chrono::duration<double>(start + next - now()), [this] { return stopping_; })) {
     const double elapsed = now() - start;
     next = elapsed + std::clamp(elapsed, 5.0, 60.0);
+    if (const std::string text = told_(); !text.empty())
+      say("{}... {}, {} so far", isatty(STDERR_FILENO) ? "\r\033[K" : "", text, clock_text(elapsed));
+  }
+}
+
+std::function<std::string()> compiled_kernels() {
+  return [made_before = size_t{0}]() mutable {
     const PipelineCounts counts = pipeline_counts();
     const bool compiles = counts.made < counts.all && counts.made > made_before;
     made_before = counts.made;
-    if (!compiles) continue;
-    say("{}... the driver compiles kernels, once for this device: {} of {} done, {} so far",
-        isatty(STDERR_FILENO) ? "\r\033[K" : "", counts.made, counts.all, clock_text(elapsed));
-  }
+    return !compiles ? std::string()
+                     : fmt::format("the driver compiles kernels, once for this device: {} of {} done", counts.made,
+                                   counts.all);
+  };
 }
 
 }  // namespace vkformer
