@@ -30,7 +30,7 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
   };
   check_below("ids", "ids", model.vocabulary);
   check_below("source", "ids", model.input_vocabulary());
-  check_below("segments", "token types", model.segments);
+  if (model.segments > 0) check_below("segments", "token types", model.segments);  // else add_inputs refuses them
   for (int32_t position : values_of("positions"))
     check(position >= 0 && position < shape.positions, "positions hold {}; they are numbers within a row of {}",
           position, shape.positions);

@@ -81,7 +81,8 @@ disturb() {
       "${train[@]}" --out run >/dev/null
     fi
     if [[ $(bits run) != "$whole" ]]; then
-      echo "FAIL: run $run differs from the undisturbed run"
+      echo "FAIL: run $run of ${train[*]} differs from the undisturbed run"
+      diff <(echo "$whole") <(bits run) | head -n 20
       exit 1
     fi
     all=$((all + 1))

@@ -166,6 +166,7 @@ TEST_CASE("lengths count from the prompt", "[generation_config]") {
   CHECK(GenerationConfig{.usual_new_tokens = 200}.most_new_tokens(30) == 200);
   CHECK(GenerationConfig{.max_length = 512, .usual_new_tokens = 200}.most_new_tokens(12) == 500);
   CHECK(GenerationConfig{.max_length = 512}.most_new_tokens(1) == 511);
+  CHECK(GenerationConfig{.max_length = 20, .usual_new_tokens = 200}.most_new_tokens(3) == 17);
   CHECK(GenerationConfig{.max_new_tokens = 7, .max_length = 512}.most_new_tokens(600) == 7);
   CHECK_THAT(error_of([] { GenerationConfig{.max_length = 10}.most_new_tokens(10); }),
              ContainsSubstring("the prompt has 10 tokens, but max_length is 10"));

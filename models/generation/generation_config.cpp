@@ -117,7 +117,7 @@ GenerationConfig load_generation_config(const std::filesystem::path& folder) {
 GenerationConfig parse_generation_config(const JsonObject& object, GenerationConfig c) {
   refuse_unsupported(object);
   if (object.has("max_new_tokens")) c.max_new_tokens = require_integer(object, "max_new_tokens", 1, most_tokens);
-  c.max_length = integer_or(object, "max_length", c.max_length, 1, most_tokens);
+  if (object.has("max_length")) c.max_length = require_integer(object, "max_length", 1, most_tokens);
   if (object.has("min_new_tokens")) c.min_new_tokens = require_integer(object, "min_new_tokens", 0, most_tokens);
   c.min_length = integer_or(object, "min_length", c.min_length, 0, most_tokens);
   c.num_beams = integer_or(object, "num_beams", c.num_beams, 1, 1024);
@@ -147,9 +147,9 @@ GenerationConfig parse_generation_config(const JsonObject& object, GenerationCon
 int64_t GenerationConfig::most_new_tokens(int64_t prompt_length) const {
   if (max_new_tokens) return *max_new_tokens;
   if (!has_length()) return usual_new_tokens;
-  check(max_length > prompt_length, "the prompt has {} tokens, but max_length is {}; give max_new_tokens or raise it",
-        prompt_length, max_length);
-  return max_length - prompt_length;
+  check(*max_length > prompt_length, "the prompt has {} tokens, but max_length is {}; give max_new_tokens or raise it",
+        prompt_length, *max_length);
+  return *max_length - prompt_length;
 }
 
 int64_t GenerationConfig::least_new_tokens(int64_t prompt_length) const {

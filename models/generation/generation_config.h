@@ -30,7 +30,7 @@ struct RecentPenalties {
 
 struct GenerationConfig {
   std::optional<int64_t> max_new_tokens;  ///< goes before max_length
-  int64_t max_length = 20;                ///< prompt included; the default, 20, means that none is given
+  std::optional<int64_t> max_length;      ///< prompt included
   int64_t usual_new_tokens = 20;          ///< where neither is given; no key of the file
   std::optional<int64_t> min_new_tokens;  ///< goes before min_length
   int64_t min_length = 0;                 ///< prompt included
@@ -63,7 +63,7 @@ struct GenerationConfig {
 
   bool operator==(const GenerationConfig&) const = default;
   /// Whether max_new_tokens or max_length says how long a sequence may become.
-  bool has_length() const { return max_new_tokens || max_length != GenerationConfig().max_length; }
+  bool has_length() const { return max_new_tokens || max_length; }
   /// Most tokens to generate after a prompt (a decoder's start id is a prompt of length 1). Throws Error when
   /// max_length leaves none.
   int64_t most_new_tokens(int64_t prompt_length) const;

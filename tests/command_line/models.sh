@@ -146,6 +146,8 @@ accept "$vkformer" logits "$fixtures/gpt2" --ids padded.safetensors --out padded
 [[ $(last_row padded.out) == $(last_row row.safetensors) ]] || fail "other logits for a row that is padded on the left"
 ids far.safetensors input_ids "5 17" position_ids "0 2"
 refuse 1 "positions hold 2; they are numbers within a row of 2" "$vkformer" logits "$fixtures/gpt2" --ids far.safetensors --out no.out
+ids half.safetensors input_ids "5 17" attention_mask "1 2"
+refuse 1 "attention_mask holds other numbers" "$vkformer" logits "$fixtures/gpt2" --ids half.safetensors --out no.out
 refuse 1 "positions itself" "$vkformer" logits "$fixtures/bert_mlm" --ids padded.safetensors --out no.out
 cp -r "$fixtures/gpt2" nan
 # All data of a NaN: every byte behind the header is 0xff.

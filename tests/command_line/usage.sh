@@ -61,6 +61,13 @@ refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate 
 for shape in 0 0x4 4x-1 4xx4 4x4q 4x4:f32:zero 4x4:f32:0:1:2 ''; do
   refuse 2 "is not a shape like" "$vkformer" bench --op add --input "$shape" --input "$shape"
 done
+refuse 2 "excludes" "$vkformer" train small.json --data text.txt --bytes --tokenizer none --out bad
+refuse 2 "is above --learning-rate" "$vkformer" train small.json --data text.txt --min-learning-rate 5 --out bad
+refuse 2 "needs --out" "$vkformer" train --plan --resume
+mkfifo fifo
+refuse 1 "fifo" timeout 5 "$vkformer" pipelines --judge fifo
+refuse 1 "fifo" timeout 5 "$vkformer" conform --matrix fifo
+refuse 1 "empty.txt" "$vkformer" bench --op add --input 4 --input 4 -r 1 --tuning empty.txt
 refuse 2 "training has --precision" "$vkformer" bench -m 1x24x3:100:16 -p 0 -n 0 -b 1 --dtype bf16
 refuse 2 "--input requires --op" "$vkformer" bench --input 4x4
 refuse 2 "--batch excludes --op" "$vkformer" bench --op add --input 4 --input 4 --batch 2

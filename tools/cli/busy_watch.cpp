@@ -37,8 +37,10 @@ void BusyWatch::watch() {
   while (!changed_.wait_for(lock, std::chrono::duration<double>(start + next - now()), [this] { return stopping_; })) {
     const double elapsed = now() - start;
     next = elapsed + std::clamp(elapsed, 5.0, 60.0);
-    if (const std::string text = told_(); !text.empty())
-      say("{}... {}, {} so far", isatty(STDERR_FILENO) ? "\r\033[K" : "", text, clock_text(elapsed));
+    const std::string text = told_();
+    if (text.empty()) continue;
+    if (isatty(STDERR_FILENO) == 1) say_text("\r\033[K");  // over a bar
+    say("... {}, {} so far", text, clock_text(elapsed));
   }
 }
 

@@ -64,7 +64,8 @@ std::vector<std::string> weight_types() {
 std::vector<std::string> precisions() { return {"f32", "f16", "bf16"}; }
 
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help) {
-  CLI::Option* option = command.add_option("--dtype", dtype, help)->check(CLI::IsMember(weight_types()));
+  CLI::Option* option =
+      command.add_option("--dtype", dtype, help)->transform(CLI::IsMember(weight_types(), CLI::ignore_case));
   if (!dtype.empty()) option->capture_default_str();
 }
 

@@ -34,7 +34,7 @@ GenerationConfig with_flags(GenerationConfig config, const GenerateFlags& flags)
   config.usual_new_tokens = flags.tokens;
   if (given("--tokens")) {
     config.max_new_tokens = flags.tokens;
-    config.max_length = GenerationConfig().max_length;
+    config.max_length.reset();
   }
   if (given("--beams")) config.num_beams = flags.beams;
   if (given("--return")) config.num_return_sequences = flags.returned;

@@ -1,10 +1,10 @@
 // `vkformer pipelines --judge`: reports of several devices against each other and against what is allowed.
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/pipeline_figures.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -25,8 +25,7 @@ struct JudgedReport {
 };
 
 JudgedReport load_judged(const std::string& file) {
-  std::ifstream stream(file);
-  const auto json = nlohmann::json::parse(stream, nullptr, false);
+  const auto json = nlohmann::json::parse(MappedFile(file).text(), nullptr, false);
   check(json.is_object() && json.contains("pipelines"), "{} is no report of `vkformer pipelines --report`", file);
   JudgedReport report{.name = std::filesystem::path(file).stem().string(), .pipelines = {}};
   for (const auto& row : json["pipelines"]) {
@@ -112,8 +111,7 @@ std::vector<PipelineRecord> chosen_of(const JudgedReport& report) {
 void judge_pipelines(const PipelinesFlags& flags) {
   nlohmann::json allowed = nlohmann::json::object();
   if (!flags.allowed.empty()) {
-    std::ifstream stream(flags.allowed);
-    allowed = nlohmann::json::parse(stream, nullptr, false);
+    allowed = nlohmann::json::parse(MappedFile(flags.allowed).text(), nullptr, false);
     check(allowed.is_object(), "{} is no JSON object of devices", flags.allowed);
   }
   std::vector<JudgedReport> reports;

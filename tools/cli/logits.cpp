@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
@@ -53,6 +54,9 @@ struct IdBatch {
       std::vector<int32_t>& values = inputs[ours];
       values.resize(static_cast<size_t>(entry->elements()));
       file.read_ints(*entry, values);
+      check(std::string_view(theirs) != "attention_mask" ||
+                std::ranges::all_of(values, [](int32_t value) { return value == 0 || value == 1; }),
+            "{}: attention_mask holds other numbers than 0 and 1", path.string());
       copies.push_back(TensorSource::of(theirs, entry->shape, std::span<const int32_t>(values)));
       if (std::string_view(ours) == "ids") shape.positions = entry->shape[1];
       if (std::string_view(ours) == "source") shape.source_positions = entry->shape[1];

@@ -1,13 +1,13 @@
 // `vkformer conform --matrix`: which kernels were proved on which drivers, from the reports of several runs.
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
 #include "runtime/check.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/kernels.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -33,8 +33,7 @@ struct Proof {
 using Kernel = std::pair<std::string, std::string>;  ///< and its variant
 
 nlohmann::json load_report(const std::string& file) {
-  std::ifstream stream(file);
-  const auto report = nlohmann::json::parse(stream, nullptr, false);
+  const auto report = nlohmann::json::parse(MappedFile(file).text(), nullptr, false);
   check(report.is_object() && report.contains("pipelines") && report.contains("run"),
         "{} is no report of `vkformer conform --report`", file);
   return report;

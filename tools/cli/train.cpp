@@ -198,11 +198,14 @@ void initialize_others(Store& store, const Model& model, bool loaded, uint32_t s
 }
 
 void check_flags(const TrainFlags& flags) {
-  if (flags.out.empty() && !flags.plan)
+  if (flags.out.empty() && (!flags.plan || flags.resume))
     throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
   const JobKind* kind = kind_of_flags(flags);
   if (kind != nullptr) check_options(*kind, flags.given);
   if (flags.resume) return;
+  if (flags.settings.min_learning_rate > flags.settings.learning_rate)
+    throw UsageError(fmt::format("--min-learning-rate {:g} is above --learning-rate {:g}, where the schedule begins",
+                                 flags.settings.min_learning_rate, flags.settings.learning_rate));
   if (flags.given.contains("--lora") && flags.lora.empty())
     throw UsageError("--lora is empty; write r=8 or more of it");
   if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
@@ -271,6 +274,7 @@ void train(TrainFlags flags) {
   } else {
     initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
   }
+  flush_output();  // before messages of the training, where both go to one file
   TrainRun(flags, job, *backend, trainer, state).train();
   ProfileReport profile(*backend, flags.common);
   for (const auto& [name, program] : trainer.programs()) profile.add(name, *program);

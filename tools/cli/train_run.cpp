@@ -34,6 +34,18 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
 
 }  // namespace
 
+namespace {
+
+/// Takes the run, if it is still where this process found it before it had the lock.
+CheckpointWriter take_run(const TrainFlags& flags, int64_t iteration) {
+  CheckpointWriter writer(flags.out, static_cast<int>(flags.average));
+  check(writer.latest_step() == (flags.resume ? std::optional(iteration) : std::nullopt),
+        "{} was in use by another training process, which has changed it; begin again with --resume", flags.out);
+  return writer;
+}
+
+}  // namespace
+
 TrainRun::TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Trainer& trainer, RunState state)
     : flags_(flags),
       job_(job),
@@ -42,7 +54,7 @@ TrainRun::TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Tra
       trainer_(trainer),
       state_(std::move(state)),
       first_(state_.iteration),
-      writer_(flags.out, static_cast<int>(flags.average)),
+      writer_(take_run(flags, first_)),
       metrics_(flags.out, state_.iteration, facts_of(flags, job, backend, state_)),
       progress_(flags.settings.iterations, flags.common.quiet) {
   if (flags.resume) saved_ = first_;

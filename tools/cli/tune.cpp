@@ -82,6 +82,7 @@ void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
   check(flags.tuning.empty() || written || fs::exists(file), "--tuning {}: there is no such file", file.string());
   std::string ignored;
   auto tuning = std::make_shared<Tuning>(Tuning::load(file, backend.facts(), ignored));
+  check(ignored.empty() || flags.tuning.empty() || written, "--tuning: {}", ignored);
   if (!ignored.empty()) say("measured choices are ignored: {}", ignored);
   backend.set_tuning(std::move(tuning));
 }

@@ -84,7 +84,7 @@ void add_logits_verb(CLI::App& app) {
   command
       ->add_option("--ids", flags->ids,
                    "one row of ids, like 5,17,3, or a safetensors file: input_ids, attention_mask, token_type_ids, "
-                   "decoder_input_ids [batch, positions]")
+                   "of decoders position_ids, of encoder-decoders decoder_input_ids [batch, positions]")
       ->type_name("IDS|FILE")
       ->excludes(text);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")

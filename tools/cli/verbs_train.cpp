@@ -64,7 +64,7 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
   command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings, except those given");
   command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
-  command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters");
+  command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters")->excludes("--tokenizer");
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   CLI::Option* iterations = command->add_option("--iterations,--max-iters,--steps", s.iterations, "optimiser steps")
                                 ->check(positive)
