@@ -1,5 +1,6 @@
 // `vkformer bench -m`: prompt processing, generation and training speed, in the shape of llama-bench's table.
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 

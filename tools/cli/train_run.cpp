@@ -32,10 +32,6 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
           {"files", std::move(files)}};
 }
 
-}  // namespace
-
-namespace {
-
 /// Takes the run, if it is still where this process found it before it had the lock.
 CheckpointWriter take_run(const TrainFlags& flags, int64_t iteration) {
   CheckpointWriter writer(flags.out, static_cast<int>(flags.average));
