@@ -26,7 +26,8 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
   };
   const auto check_below = [&](std::string_view input, const char* what, int64_t limit) {
     for (int32_t value : values_of(input))
-      check(value >= 0 && value < limit, "{} holds {}; the model has {} {}", input, value, limit, what);
+      check(value >= 0 && value < limit, "{} holds {}; the model has {} {}, from 0 to {}", input, value, limit, what,
+            limit - 1);
   };
   check_below("ids", "ids", model.vocabulary);
   check_below("source", "ids", model.input_vocabulary());

@@ -156,7 +156,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   }
   for (const Place& place : places_)
     if (const WeightTensor* copy = place.tensor ? finder.unlike(place.parameter, *place.tensor) : nullptr)
-      wrong.push_back(fmt::format("tensors {} and {} differ, for the config they are one",
+      wrong.push_back(fmt::format("tensors {} and {} differ, for the config they are one (tie_word_embeddings)",
                                   in_quotes(place.tensor->name(), 120), in_quotes(copy->name(), 120)));
   if (!missing.empty())
     wrong.insert(wrong.begin(), fmt::format("lacks {} tensor{} that the config asks for: {}", missing.size(),

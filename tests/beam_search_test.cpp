@@ -289,7 +289,7 @@ TEST_CASE("a search refuses what it cannot run", "[beam_search]") {
   CHECK_THAT(error(config, {{1, 4}}), ContainsSubstring("token 4 is outside the vocabulary of 4"));
   CHECK_THAT(error({.num_beams = 2, .num_return_sequences = 3}, {{1}}),
              ContainsSubstring("num_return_sequences is 3, but 2 beams give at most 2"));
-  CHECK_THAT(error({.num_beams = 2, .do_sample = true}, {{1}}), ContainsSubstring("do_sample with num_beams 2"));
+  CHECK_THAT(error({.num_beams = 2, .do_sample = true}, {{1}}), ContainsSubstring("from 2 beams"));
   CHECK_THAT(error({.max_new_tokens = 0}, {{1}}), ContainsSubstring("max_new_tokens is 0"));
   for (int64_t beams : {1, 2}) {
     GenerationConfig c = config;

@@ -93,7 +93,8 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
   };
   for (const std::string family : {"vaswani", "marian", "bart"}) {
     CHECK(message_of(config_of(family, nlohmann::json::object())) == "accepted");
-    says(family, {{"vocab_size", nullptr}}, "vocab_size");
+    says(family, {{"vocab_size", 0}}, "vocab_size");
+    CHECK(message_of(config_of(family, {{"vocab_size", nullptr}})) == "accepted");
     says(family, {{"d_model", 22}}, family == "vaswani" ? "num_heads" : "encoder_attention_heads");
     says(family, {{"d_model", -21}}, "d_model");
     says(family, {{"d_model", 1e18}}, "d_model");

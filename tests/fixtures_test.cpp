@@ -87,7 +87,7 @@ TEST_CASE("every recorded case is in the table", "[fixtures]") {
   CHECK(folders == cases.size());
 }
 
-TEST_CASE("the reference agrees with PyTorch, for one case of each kind", "[fixtures]") {
+TEST_CASE("the reference agrees with PyTorch, for one case of each kind", "[fixtures][long]") {
   verify(*make_reference_backend(), one_of_each_kind);
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("a batch of sources of unlike lengths gives what each gives alone", "[
   for (const char* name : {"bart", "marian", "t5", "vaswani"}) check_batch(*backend, name, unlike);
 }
 
-TEST_CASE("sources by length give what each gives alone", "[generation]") {
+TEST_CASE("sources by length give what each gives alone", "[generation][long]") {
   const auto backend = make_reference_backend();
   std::vector<Ids> given = unlike;
   given.insert(given.end(), {{2, 3}, {7, 7, 7, 8}, {3, 12, 5, 6, 21}, {30}});

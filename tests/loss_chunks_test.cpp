@@ -45,7 +45,7 @@ int64_t count_of(const Graph& graph, std::string_view op) {
 
 }  // namespace
 
-TEST_CASE("losses in chunks have the gradients of the whole", "[loss_chunks]") {
+TEST_CASE("losses in chunks have the gradients of the whole", "[loss_chunks][long]") {
   const auto reference = make_backend("reference");
   for (const nlohmann::json& config : {small_gpt2, small_llama, small_bert, small_gemma2()}) {
     INFO(config.at("model_type"));

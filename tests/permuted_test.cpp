@@ -57,7 +57,7 @@ struct PermutedRow {
 
 }  // namespace
 
-TEST_CASE("a sixth of all tokens is predicted, in short spans", "[permuted]") {
+TEST_CASE("a sixth of all tokens is predicted, in short spans", "[permuted][long]") {
   for (const int64_t positions : {65, 72}) {
     const PermutedText data = permuted_text({.context = positions, .rows = 50});
     int64_t predicted = 0, all = 0, runs = 0;

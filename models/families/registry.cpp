@@ -102,8 +102,8 @@ std::string architecture_with_head(const JsonObject& config, std::string_view he
     if (name == type) return fmt::format("{}For{}", prefix, head);
     known.push_back(name);
   }
-  fail("{}: model_type '{}' has no {} here; of {} there is one", config.name(), printable(type, 60), head,
-       fmt::join(known, ", "));
+  fail("{}: there is no {} head for model_type '{}' here; give a config of {}", config.name(), head,
+       printable(type, 60), fmt::join(known, ", "));
 }
 
 bool predicts_masked_words(const Model& model) {

@@ -210,8 +210,8 @@ std::vector<Hypothesis> BeamSearch::best_of(size_t source) const { return kept_[
 std::unique_ptr<Search> make_search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
                                     int64_t vocabulary) {
   check(!config.do_sample || config.num_beams == 1,
-        "do_sample with num_beams {}: draws from beams are not supported; take one beam (--beams 1), or the likeliest "
-        "tokens (--temp 0)",
+        "draws (do_sample, or --seed, --temp, --top-k, --top-p, --min-p) from {} beams are not supported; take one beam "
+        "(--beams 1), or the likeliest tokens (--temp 0)",
         config.num_beams);
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(config, std::move(prompts), vocabulary);
   return std::make_unique<PlainSearch>(config, std::move(prompts), vocabulary);

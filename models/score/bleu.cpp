@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <unordered_map>
+#include <utility>
 
 #include "models/score/segments.h"
 #include "models/text/unicode.h"
@@ -111,14 +113,21 @@ std::string BleuScore::to_string() const {
 BleuScore score_bleu(std::span<const std::string> references, std::span<const std::string> hypotheses,
                      bool lower_cased) {
   check_pairs(references, hypotheses);
-  const auto tokens = [&](const std::string& line) { return tokenize_13a(lower_cased ? lower_case(line) : line); };
+  std::unordered_map<std::string, uint32_t> numbers;  // of words
+  const auto tokens = [&](const std::string& line) {
+    std::vector<uint32_t> ids;
+    for (std::string& word : tokenize_13a(lower_cased ? lower_case(line) : line))
+      ids.push_back(numbers.try_emplace(std::move(word), static_cast<uint32_t>(numbers.size() + 1)).first->second);
+    return ids;
+  };
   BleuCounts counts;
   for (size_t i = 0; i < references.size(); ++i) {
     const auto reference = tokens(references[i]), hypothesis = tokens(hypotheses[i]);
     counts.reference_length += static_cast<int64_t>(reference.size());
     counts.hypothesis_length += static_cast<int64_t>(hypothesis.size());
+    const auto shared = shared_ngrams<4>(hypothesis, reference);
     for (size_t n = 0; n < counts.totals.size(); ++n) {
-      counts.matches[n] += shared_ngrams(hypothesis, reference, n + 1);
+      counts.matches[n] += shared[n];
       counts.totals[n] += count_ngrams(hypothesis.size(), n + 1);
     }
   }

@@ -18,10 +18,11 @@ struct OrderCounts {
 
 using CharacterCounts = std::array<OrderCounts, 6>;
 
-std::vector<char32_t> characters_of(std::string_view line) {
-  std::vector<char32_t> characters;
+/// Each with 1 added, so that none is 0.
+std::vector<uint32_t> characters_of(std::string_view line) {
+  std::vector<uint32_t> characters;
   for_each_character(line, [&](char32_t c, size_t, size_t) {
-    if (!separates_words(c)) characters.push_back(c);
+    if (!separates_words(c)) characters.push_back(c + 1);
   });
   return characters;
 }
@@ -53,13 +54,14 @@ ChrfScore score_chrf(std::span<const std::string> references, std::span<const st
   CharacterCounts counts;
   for (size_t i = 0; i < references.size(); ++i) {
     const auto reference = characters(references[i]), hypothesis = characters(hypotheses[i]);
+    const auto shared = shared_ngrams<6>(hypothesis, reference);
     for (size_t n = 1; n <= counts.size(); ++n) {
       OrderCounts& order = counts[n - 1];
       // A line whose reference is too short for n-grams of this length says nothing about them.
       if (reference.size() < n) continue;
       order.hypothesis += count_ngrams(hypothesis.size(), n);
       order.reference += count_ngrams(reference.size(), n);
-      order.matches += shared_ngrams(hypothesis, reference, n);
+      order.matches += shared[n - 1];
     }
   }
   return {

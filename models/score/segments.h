@@ -2,6 +2,8 @@
 // What the scores of texts share: pairs of lines, words, and n-grams of either words or characters.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,29 +21,31 @@ bool separates_words(char32_t c);
 /// Valid UTF-8 split at runs of whitespace, as str.split() does.
 std::vector<std::string> split_words(std::string_view text);
 
-/// The n-grams of a text, sorted; equal ones stand side by side.
-template <class T>
-std::vector<std::span<const T>> sorted_ngrams(const std::vector<T>& text, size_t n) {
-  std::vector<std::span<const T>> ngrams;
-  for (size_t i = 0; i + n <= text.size(); ++i) ngrams.push_back(std::span(text).subspan(i, n));
-  std::sort(ngrams.begin(), ngrams.end(), [](const auto& a, const auto& b) {
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-  });
+/// What stands at each place of a text and behind it, up to `most` words or characters, sorted; 0 is behind the end.
+template <size_t most>
+std::vector<std::array<uint32_t, most>> sorted_ngrams(std::span<const uint32_t> text) {
+  std::vector<std::array<uint32_t, most>> ngrams(text.size());
+  for (size_t i = 0; i < text.size(); ++i)
+    std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(i), std::min(most, text.size() - i), ngrams[i].begin());
+  std::sort(ngrams.begin(), ngrams.end());
   return ngrams;
 }
 
-/// How many n-grams two texts share: each as often as it occurs in the text that has it less often.
-template <class T>
-int64_t shared_ngrams(const std::vector<T>& a, const std::vector<T>& b, size_t n) {
-  const auto of_a = sorted_ngrams(a, n), of_b = sorted_ngrams(b, n);
-  int64_t shared = 0;
-  for (size_t i = 0, j = 0; i < of_a.size() && j < of_b.size();) {
-    const auto order =
-        std::lexicographical_compare_three_way(of_a[i].begin(), of_a[i].end(), of_b[j].begin(), of_b[j].end());
-    shared += order == 0;
-    i += order <= 0;
-    j += order >= 0;
-  }
+/// How many n-grams two texts share, for n from 1 to `most`: each as often as it occurs in the text that has it less
+/// often. The texts are numbers of words or characters, none of them 0. One order serves all n, since n-grams begin
+/// the longer ones.
+template <size_t most>
+std::array<int64_t, most> shared_ngrams(std::span<const uint32_t> a, std::span<const uint32_t> b) {
+  const auto of_a = sorted_ngrams<most>(a), of_b = sorted_ngrams<most>(b);
+  std::array<int64_t, most> shared{};
+  for (size_t n = 1; n <= most; ++n)
+    for (size_t i = 0, j = 0; i < of_a.size() && j < of_b.size();) {
+      const std::span<const uint32_t> x(of_a[i].data(), n), y(of_b[j].data(), n);
+      const auto order = std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
+      shared[n - 1] += order == 0 && x.back() != 0;
+      i += order <= 0;
+      j += order >= 0;
+    }
   return shared;
 }
 

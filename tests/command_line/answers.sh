@@ -23,7 +23,7 @@ words=(--tokenizer "$fixtures/tokenizers/bert")
 refuse 2 "--answers needs --tokenizer FOLDER" "${finder[@]}" --out finder
 refuse 1 'moved.jsonl:2: the answer "fat" is not at character 10 of the context, there is " fa"' "${finder[@]}" "${words[@]}" --out finder --valid moved.jsonl
 refuse 1 "call it .jsonl" "$vkformer" train finder.json --answers text.txt "${words[@]}" --out finder
-refuse 1 "has no QuestionAnswering here" "$vkformer" train small.json --answers asked.jsonl "${words[@]}" --out finder
+refuse 1 "there is no QuestionAnswering head" "$vkformer" train small.json --answers asked.jsonl "${words[@]}" --out finder
 refuse 1 "--stride 24 must be less than the 24" "${finder[@]}" "${words[@]}" --out finder --stride 24
 refuse 2 "--labels and --answers exclude" "${finder[@]}" "${words[@]}" --out finder --labels asked.jsonl
 [[ -e finder ]] && fail "a refused run left a folder behind"

@@ -14,8 +14,8 @@ folder_of() { echo "$1/$(cat "$1/latest")"; }
 refuse 2 "--valid takes as many files as --masked: 1" "${masked[@]}" --out run --valid lines.txt lines.txt
 refuse 2 "--labels and --masked exclude" "${masked[@]}" --out run --labels lines.txt
 refuse 2 "--mask-share" "${masked[@]}" --out run --mask-share 0
-refuse 1 "model_type 'gpt2' has no MaskedLM here; of bert, roberta, distilbert there is one" "$vkformer" train small.json --masked lines.txt --out run
-refuse 1 "model_type 'gpt2' has no MaskedLM here" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --tokenizer "$fixtures/tokenizers/bert" --out run
+refuse 1 "no MaskedLM head for model_type 'gpt2' here; give a config of bert, roberta, distilbert" "$vkformer" train small.json --masked lines.txt --out run
+refuse 1 "no MaskedLM head for model_type 'gpt2'" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --tokenizer "$fixtures/tokenizers/bert" --out run
 refuse 1 "neither \[MASK\] nor <mask>; .*vkformer tokens FILE --kind bpe --layout bert" "${masked[@]}" --tokenizer "$fixtures/tokenizers/t5" --out run
 refuse 1 "the model's 12" "${masked[@]}" --out run --context 13
 refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train encoder.json --masked broken.txt --out run
@@ -74,3 +74,7 @@ refuse 1 "standard input is empty" "$vkformer" fill run
 refuse 1 "t5 model that predicts no masked words" "$vkformer" fill "$fixtures/t5" -p "the [MASK]"
 refuse 1 "predicts no masked words" "$vkformer" fill labels -p "the [MASK]"
 refuse 1 "tokenizer.json" "$vkformer" fill "$fixtures/bert_mlm" -p "the [MASK]"
+configs=$(realpath "$fixtures/../../models/configs")
+refuse 1 "data does not train a model of type bert; --masked, --labels, --tags and --answers do" "$vkformer" train "$configs/tiny-bert.json" --data text.txt --out none
+refuse 1 "plan of a bert model needs the files" "$vkformer" train "$configs/tiny-bert.json" --plan
+accept "$vkformer" info "$configs/tiny-bert.json"

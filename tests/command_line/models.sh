@@ -108,6 +108,7 @@ done
 if command -v script >/dev/null; then
   # Results, which are escaped on a terminal only, and messages.
   name=$'odd \e[31m\u009b1m'
+  mkdir "$name"
   script -qec "'$vkformer' verify '$name'" terminal >shown 2>&1 </dev/null
   grep -q 'odd .x1B' shown || fail "nothing came to the terminal: $(cat shown)"
   LC_ALL=C grep -q $'\e\|\x9b' shown && fail "escape sequences came to the terminal: $(od -c shown | head -40)"
@@ -138,23 +139,37 @@ refuse 1 "is not a list of token ids" "$vkformer" logits "$fixtures/gpt2" --ids 
 refuse 1 "--ids FILE with both" "$vkformer" logits "$fixtures/t5" --ids 5,3 --out no.safetensors
 accept "$vkformer" logits "$fixtures/gpt2" --ids one.safetensors --out logits.safetensors
 ids both.safetensors input_ids "5 1 2 3" decoder_input_ids "5 1 2 3"
-refuse 1 "decoder_input_ids, which this gpt2 model has no decoder for" "$vkformer" logits "$fixtures/gpt2" --ids both.safetensors --out both.out
+refuse 1 "decoder_input_ids, which this gpt2 model has no decoder for" "$vkformer" logits "$fixtures/gpt2" --ids both.safetensors --out both_out.safetensors
 # Padded on the left, with a mask, and with numbers of positions that count from the first token: the row's own logits.
 last_row() { tail -c $((97 * 4)) "$1" | cksum; }
 ids padded.safetensors input_ids "1 1 5 17 3" attention_mask "0 0 1 1 1" position_ids "0 0 0 1 2"
-accept "$vkformer" logits "$fixtures/gpt2" --ids padded.safetensors --out padded.out
-[[ $(last_row padded.out) == $(last_row row.safetensors) ]] || fail "other logits for a row that is padded on the left"
+accept "$vkformer" logits "$fixtures/gpt2" --ids padded.safetensors --out padded_out.safetensors
+[[ $(last_row padded_out.safetensors) == $(last_row row.safetensors) ]] || fail "other logits for a row that is padded on the left"
 ids far.safetensors input_ids "5 17" position_ids "0 2"
-refuse 1 "positions hold 2; they are numbers within a row of 2" "$vkformer" logits "$fixtures/gpt2" --ids far.safetensors --out no.out
+refuse 1 "positions hold 2; they are numbers within a row of 2" "$vkformer" logits "$fixtures/gpt2" --ids far.safetensors --out no_out.safetensors
 ids half.safetensors input_ids "5 17" attention_mask "1 2"
-refuse 1 "attention_mask holds other numbers" "$vkformer" logits "$fixtures/gpt2" --ids half.safetensors --out no.out
-refuse 1 "positions itself" "$vkformer" logits "$fixtures/bert_mlm" --ids padded.safetensors --out no.out
+refuse 1 "attention_mask holds other numbers" "$vkformer" logits "$fixtures/gpt2" --ids half.safetensors --out no_out.safetensors
+refuse 1 "positions itself" "$vkformer" logits "$fixtures/bert_mlm" --ids padded.safetensors --out no_out.safetensors
+ids odd.safetensors input_ids "5 17" labels "1 1"
+refuse 1 'tensor "labels" is no input of a model' "$vkformer" logits "$fixtures/gpt2" --ids odd.safetensors --out no_out.safetensors
+ids large.safetensors input_ids "5 97"
+refuse 1 "large.safetensors: ids holds 97; the model has 97 ids, from 0 to 96" "$vkformer" logits "$fixtures/gpt2" --ids large.safetensors --out no_out.safetensors
+refuse 2 "does not end with .safetensors" "$vkformer" logits "$fixtures/gpt2" --ids 5,17 --out x.npz
 cp -r "$fixtures/gpt2" nan
 # All data of a NaN: every byte behind the header is 0xff.
 size=$(stat -c %s nan/model.safetensors)
 start=$((8 + $(od -An -t u8 -N 8 nan/model.safetensors)))
 head -c $start "$fixtures/gpt2/model.safetensors" >nan/model.safetensors
 head -c $((size - start)) /dev/zero | tr '\0' '\377' >>nan/model.safetensors
-refuse 1 "not finite numbers" "$vkformer" logits nan --ids one.safetensors --out nan.out
-[[ -e nan.out || -e both.out ]] && fail "a file of no logits was written"
+refuse 1 "not finite numbers" "$vkformer" logits nan --ids one.safetensors --out nan_out.safetensors
+[[ -e nan_out.safetensors || -e both_out.safetensors ]] && fail "a file of no logits was written"
 refuse 1 "not finite numbers" "$vkformer" generate nan --ids 5 --quiet
+
+# What was pre-trained on two tasks has the first's head, and tells what is left out.
+cp -r "$fixtures/bert_mlm" two_tasks
+sed -i 's/BertForMaskedLM/BertForPreTraining/' two_tasks/config.json
+accept "$vkformer" logits two_tasks --ids 5,17,3 --out two_tasks.safetensors
+accept "$vkformer" logits "$fixtures/bert_mlm" --ids 5,17,3 --out one_task.safetensors
+cmp -s one_task.safetensors two_tasks.safetensors || fail "other logits for a BertForPreTraining"
+sed -i '/"architectures"/,/]/d' two_tasks/config.json
+refuse 1 "names no architectures; of bert vkformer runs BertForMaskedLM" "$vkformer" logits two_tasks --ids 5,17,3 --out no_out.safetensors

@@ -25,7 +25,7 @@ rm -r best/average  # as if the run had been killed before it was written
 accept "$vkformer" train --resume --out best
 [[ -e best/average/latest ]] || fail "a lost average was not made up for"
 refuse 1 "this run scores bleu, chrf, exact_match" "${pairs[@]}" --valid pairs.a pairs.b --out none --keep-best accuracy
-refuse 1 "this run scores nothing; give it --valid" "${pairs[@]}" --out none --keep-best chrf
+refuse 1 "scores nothing without --valid" "${pairs[@]}" --out none --keep-best chrf
 refuse 1 "need a validation split" "${pairs[@]}" --out none --early-stopping 2
 [[ -e none ]] && fail "a refused run left a folder behind"
 refuse 1 "not by loss" "$vkformer" train --resume --out best --keep-best loss
@@ -67,7 +67,7 @@ refuse 1 "pairs.a has 30 lines, .*fewer.b has 29" "$vkformer" train translator.j
 refuse 1 "gap.a:31: the line is empty" "$vkformer" train translator.json --pairs gap.a gap.b --vocabulary 40 --out new
 refuse 1 "long.a:31: .* tokens, at most 16" "$vkformer" train translator.json --pairs long.a gap.b --vocabulary 40 --out new
 refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train translator.json --pairs broken.txt broken.txt --out new
-refuse 1 "is none" "$vkformer" train small.json --pairs pairs.a pairs.b --vocabulary 40 --out new
+refuse 1 "pairs does not train a model of type gpt2; --data and --prompts do" "$vkformer" train small.json --pairs pairs.a pairs.b --vocabulary 40 --out new
 refuse 1 "No such file" "$vkformer" train translator.json --pairs pairs.a pairs.b --tokenizer none --out new
 refuse 1 "not the text" "$vkformer" train --resume --pairs pairs.b pairs.a --out translator
 refuse 2 "--vocabulary can't change" "$vkformer" train --resume --vocabulary 50 --out translator

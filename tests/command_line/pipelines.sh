@@ -14,8 +14,8 @@ refuse 1 "no JSON object" "$vkformer" pipelines --judge chip.json --allowed text
 
 # A report of a driver that gives up, is slow, and spills.
 sed 's/"failure": ""/"failure": "no memory"/' chip.json >failed.json
-refuse 1 "faults" "$vkformer" pipelines --judge failed.json
-refuse 1 "faults" "$vkformer" pipelines --judge chip.json --slow 0
+refuse 1 "faults in the pipelines of 1 device" "$vkformer" pipelines --judge failed.json
+refuse 1 "faults in the pipelines of 1 device" "$vkformer" pipelines --judge chip.json --slow 0
 spilled() {
   cat >"$1" <<JSON
 {"pipelines": [{"kernel": "matmul_tile", "variant": "f32", "constants": [1], "subgroup_size": 0, "thread_seconds": 0, "failure": "",
@@ -25,8 +25,8 @@ JSON
 spilled chosen.json true
 spilled other.json false
 echo '{"chosen": {"matmul_tile/f32": 1}, "other": {"matmul_tile/f32": 1}}' >allowed.json
-refuse 1 "faults" "$vkformer" pipelines --judge chosen.json --allowed allowed.json
-refuse 1 "faults" "$vkformer" pipelines --judge other.json
+refuse 1 "1 fault in the pipelines of 1 device" "$vkformer" pipelines --judge chosen.json --allowed allowed.json
+refuse 1 "1 fault in the pipelines of 1 device" "$vkformer" pipelines --judge other.json
 accept "$vkformer" pipelines --judge other.json --allowed allowed.json
 
 # Budgets: a line for each excess, and for a driver that does not tell; of the kernels that models choose.
@@ -43,8 +43,8 @@ refuse 1 "3 faults" "$vkformer" pipelines --judge taken.json --max-registers 128
 grep -q '^taken: matmul_tile/f32/1,2: 130 registers, the budget is at most 128$' out || fail "no excess is named: $(cat out)"
 grep -q '^taken: matmul_tile/f32/1,2: 6 subgroups resident, the budget is at least 7$' out || fail "no occupancy: $(cat out)"
 accept "$vkformer" pipelines --judge left.json --max-registers 1
-refuse 1 "1 faults" "$vkformer" pipelines --judge taken.json --max-spills 0
-grep -q 'tells no registers spilled, so the budget of 0 is unproved' out || fail "silence passes for no spills: $(cat out)"
+refuse 1 "1 fault " "$vkformer" pipelines --judge taken.json --max-spills 0
+grep -q 'does not tell registers spilled, so the budget of 0 is unproved' out || fail "silence passes for no spills: $(cat out)"
 
 # Modules of one's own; all that a driver says, which for software drivers is nothing.
 refuse 1 "is no SPIR-V module" "$vkformer" pipelines --spirv text.txt

@@ -29,7 +29,7 @@ refuse 1 "spans, the tokenizer only 100 sentinels" "$vkformer" train t5.json --s
 refuse 1 "3 or more" "${spans[@]}" --context 2 --out new
 refuse 1 "tokens for training, one context needs" "${spans[@]}" --context 2000 --out new
 refuse 1 "tokens for validation, one context needs 44" "${spans[@]}" --valid short.txt --context 40 --out new
-refuse 1 "is none" "$vkformer" train small.json --spans text.txt --vocabulary 145 --out new
+refuse 1 "spans does not train" "$vkformer" train small.json --spans text.txt --vocabulary 145 --out new
 refuse 1 "too small for the .* 103 special tokens" "$vkformer" train t5.json --spans text.txt --vocabulary 60 --out new
 refuse 1 "UTF-8" "$vkformer" train t5.json --spans broken.txt --out new
 [[ -e new ]] && fail "a refused run left a folder behind"

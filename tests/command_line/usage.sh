@@ -90,4 +90,21 @@ for verb in $("$vkformer" --help | sed -nE 's/^  ([a-z]+)  .*/\1/p'); do
   done
 done
 ((flags >= 35)) || fail "only $flags flags of floats are in the help"
-for flag in -p -n -b; do refuse 2 "Value -5 not in range" "$vkformer" bench -m 1x24x3:100:32 $flag -5; done
+for flag in -p -n -b; do refuse 2 "-5 is below 0" "$vkformer" bench -m 1x24x3:100:32 $flag -5; done
+refuse 2 "seed: Value -1 not in range 0 to" "$vkformer" train small.json --data text.txt --seed -1 --out bad
+refuse 2 "beta1: 1 is not between 0 and 0.9999999" "$vkformer" train small.json --data text.txt --beta1 1 --out bad
+refuse 2 "1e39 is no finite number that 32 bits hold" "$vkformer" train small.json --data text.txt --lr 1e39 --out bad
+refuse 2 "take a --weight-decay below 1000" "${train[@]}" --out bad --weight-decay 1000
+refuse 2 "schedule constant has no such end" "${train[@]}" --out bad --schedule constant --min-lr 1e-5
+refuse 2 "plan computes nothing; leave out --tune" "${train[@]}" --plan --tune
+refuse 2 "plan computes nothing; leave out --profile" "${train[@]}" --plan --profile plan.html
+
+# What other tools call verbs, options and types.
+for verb in run quantize help show; do refuse 2 "did you mean" "$vkformer" $verb small.json; done
+refuse 2 "-d names it" "$vkformer" generate small.json -p a -ngl 99
+refuse 2 "the model is a word of its own, as in 'vkformer generate MODEL'" "$vkformer" generate -m small.json -p a
+for type in F16 half float16 FP16; do
+  accept "$vkformer" convert "$fixtures/gpt2" "of-$type" --dtype $type
+  cmp -s of-F16/model.safetensors "of-$type/model.safetensors" || fail "--dtype $type is not F16"
+done
+accept "$vkformer" convert "$fixtures/llama" mixed.gguf --dtype Q8_0

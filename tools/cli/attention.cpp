@@ -51,7 +51,7 @@ class AttentionRun {
     const std::string page = page_with("attention", data);
     write_file_atomically(flags_.out, page);
     if (!flags_.common.quiet)
-      say("wrote {} ({:.1f} MB); open it in a browser", flags_.out, static_cast<double>(page.size()) / 1e6);
+      say("wrote {} ({:.2f} MB); open it in a browser", flags_.out, static_cast<double>(page.size()) / 1e6);
   }
 
  private:

@@ -48,7 +48,7 @@ ChatStep run_chat_command(ChatTalk& talk, const std::string& message) {
     return ChatStep::answer;
   } else if (command == "/undo") {
     check(history.drop_turn(), "there is nothing to be taken back");
-    say("({} questions are left)", history.turns());
+    say("({} left)", counted(history.turns(), "question"));
   } else if (command == "/reset") {
     history.clear();
     say("(a new conversation)");
@@ -57,7 +57,7 @@ ChatStep run_chat_command(ChatTalk& talk, const std::string& message) {
     say("(saved: {})", printable(rest));
   } else if (command == "/load") {
     history = ChatHistory::load(file());
-    say("({} questions)", history.turns());
+    say("({})", counted(history.turns(), "question"));
     if (history.turns() > 0 && !history.answered()) return ChatStep::answer;
   } else if (command == "/stats") {
     say_statistics(talk);

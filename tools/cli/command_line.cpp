@@ -63,9 +63,21 @@ std::vector<std::string> weight_types() {
 
 std::vector<std::string> precisions() { return {"f32", "f16", "bf16"}; }
 
+CLI::Validator type_name() {
+  return {[](std::string& name) {
+            static const std::map<std::string, std::string> others{
+                {"float32", "f32"}, {"fp32", "f32"},      {"float", "f32"},  {"float16", "f16"},
+                {"fp16", "f16"},    {"half", "f16"},      {"bfloat16", "bf16"}};
+            name = CLI::detail::to_lower(name);
+            if (const auto found = others.find(name); found != others.end()) name = found->second;
+            return std::string();
+          },
+          ""};
+}
+
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help) {
   CLI::Option* option =
-      command.add_option("--dtype", dtype, help)->transform(CLI::IsMember(weight_types(), CLI::ignore_case));
+      command.add_option("--dtype", dtype, help)->transform(type_name())->check(CLI::IsMember(weight_types()));
   if (!dtype.empty()) option->capture_default_str();
 }
 
@@ -84,10 +96,40 @@ void add_tune_flags(CLI::App& command, CommonFlags& flags) {
 
 CLI::Validator finite_number() {
   return {[](std::string& text) {
-            const bool finite = std::isfinite(std::strtod(text.c_str(), nullptr));
-            return finite ? std::string() : fmt::format("{} is no finite number", text);
+            const double value = std::strtod(text.c_str(), nullptr);
+            const auto kept = static_cast<float>(value);  // as devices keep it
+            if (std::isfinite(kept) && (kept != 0 || value == 0)) return std::string();
+            return fmt::format("{} is no finite number{}", printable(text, 40),
+                               std::isfinite(value) ? " that 32 bits hold" : "");
           },
           ""};
+}
+
+namespace {
+
+/// Of numbers for which `fits`; others get `text` and `complaint`.
+CLI::Validator numbers(std::function<bool(double)> fits, std::string complaint) {
+  return {[=](std::string& text) {
+            double value = 0;
+            if (!CLI::detail::lexical_cast(text, value)) return fmt::format("{} is no number", in_quotes(text, 40));
+            return fits(value) ? std::string() : fmt::format("{} {}", printable(text, 40), complaint);
+          },
+          ""};
+}
+
+}  // namespace
+
+CLI::Validator between(double least, double most) {
+  return numbers([=](double value) { return value >= least && value <= most; },
+                 fmt::format("is not between {} and {}", least, most));
+}
+
+CLI::Validator positive() {
+  return numbers([](double value) { return value > 0; }, "is not above 0");
+}
+
+CLI::Validator not_negative() {
+  return numbers([](double value) { return value >= 0; }, "is below 0");
 }
 
 CLI::Validator result_file(std::vector<std::string> endings) {
@@ -172,8 +214,9 @@ std::string about_unknown_verb(const CLI::App& app, const std::string& given) {
     names.push_back(verb->get_name());
     for (const std::string& alias : verb->get_aliases()) names.push_back(alias);
   }
-  return fmt::format("there is no verb {}{} {}", in_quotes(given, 60), did_you_mean(nearest_name(given, names)),
-                     see_help(app));
+  std::string meant = name_of_foreign_verb(given);
+  if (meant.empty()) meant = nearest_name(given, names);
+  return fmt::format("there is no verb {}{} {}", in_quotes(given, 60), did_you_mean(meant), see_help(app));
 }
 
 /// For an option that the verb does not have, and for a word too much.
@@ -186,6 +229,9 @@ std::string about_unknown(const CLI::App& verb, const std::string& given) {
   for (const CLI::Option* option : verb.get_options())
     for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
   std::string meant = name_of_foreign_option(name);
+  if ((name == "-m" || name == "--model") && verb.get_option_no_throw("model") != nullptr)
+    return fmt::format("{0} has no option {1}; the model is a word of its own, as in '{2} MODEL'; {3}", verb.get_name(),
+                       name, command_of(verb), see_help(verb));
   if (std::ranges::find(names, meant) == names.end()) {
     std::string dashes = name;
     std::ranges::replace(dashes, '_', '-');
@@ -201,7 +247,7 @@ std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
   const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with("-"); });
   if (option != unknown.end()) return about_unknown(verb, *option);
   if (!unknown.empty()) return about_unknown(verb, unknown.front());
-  return fmt::format("{}; {}", error.what(), see_help(verb));
+  return fmt::format("{}; {}", printable(error.what(), 300), see_help(verb));
 }
 
 }  // namespace
@@ -226,6 +272,8 @@ void run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (std::find(argv, argv + argc, std::string_view("-ngl")) != argv + argc)  // reads as -n gl
+      throw UsageError("-ngl: a model is on one device as a whole; -d names it (-d reference: the CPU)");
     if (error.get_exit_code() != 0) throw UsageError(what_is_wrong(*parsed_verb(app), error));
     std::ostringstream text;  // --help, --version
     app.exit(error, text, text);

@@ -80,8 +80,9 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
 /// One line, of what was written.
 void report(const ConvertFlags& flags, const Model& model, const std::string& dtype, const fs::path& file) {
   if (flags.quiet) return;
-  print("{}: {}, {} parameters, {}, {:.1f} MB\n", flags.out, model.family, model.parameter_count(), dtype,
-        static_cast<double>(fs::file_size(file)) / 1e6);
+  const auto bytes = static_cast<double>(fs::file_size(file));
+  print("{}: {}, {} parameters, {}, {}\n", flags.out, model.family, model.parameter_count(), dtype,
+        bytes < 1e6 ? fmt::format("{:.1f} kB", bytes / 1e3) : fmt::format("{:.1f} MB", bytes / 1e6));
 }
 
 }  // namespace
@@ -117,7 +118,8 @@ void convert(const ConvertFlags& flags) {
     });
   });
   if (!dropped.empty() && !flags.quiet)
-    say("left out, for GGUF files have no place for them: {}", fmt::join(dropped, ", "));
+    say("left out, for GGUF files have no place for them: {}{}", fmt::join(dropped, ", "),
+        model.generates() ? "" : "; for llama.cpp's embeddings: vkformer runs only classifiers from such files");
   report(flags, model, dtype, flags.out);
 }
 

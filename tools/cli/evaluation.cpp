@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tools/cli/busy_watch.h"
 #include "tools/cli/progress.h"
 
 namespace vkformer {
@@ -36,6 +37,7 @@ Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, boo
     }
   }
   if (job.scorer) {
+    const BusyWatch watch("scoring what the model makes of the validation files", quiet);
     const JobScores scores = job.scorer->score(backend, trainer, whole_split);
     evaluation.row.update(scores.values);
     if (!scores.notes.is_null()) evaluation.row.update(scores.notes);

@@ -33,7 +33,8 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const Pr
       if (tokenizer && !ids.empty() && config.ends(ids.back())) ids = ids.first(ids.size() - 1);
       const std::string text = tokenizer ? tokenizer->decode(ids) : "";
       if (json) {
-        rows.push_back({{"source", source}, {"ids", hypothesis.ids}, {"score", hypothesis.score}});
+        rows.push_back({{"source", source}, {"ids", hypothesis.ids}});
+        if (config.num_beams > 1) rows.back()["score"] = hypothesis.score;
         if (tokenizer) rows.back()["text"] = text;
         continue;
       }

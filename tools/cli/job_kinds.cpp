@@ -108,6 +108,14 @@ const JobKind* kind_of_flags(const TrainFlags& flags) {
   return found;
 }
 
+void check_trained_by(const char* option, bool trains, const Model& model) {
+  const char* others = model.has_encoder()          ? "--pairs and --spans do"
+                       : model.task == Task::causal ? "--data and --prompts do"
+                       : model.family == "xlnet"    ? "--permuted and --labels do"
+                                                    : "--masked, --labels, --tags and --answers do";
+  check(trains, "{} does not train a model of type {}; {}", option, model.family, others);
+}
+
 void check_options(const JobKind& kind, const std::set<std::string>& given) {
   for (const std::string& option : given) {
     if (kind.options.contains(option)) continue;

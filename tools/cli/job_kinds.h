@@ -35,6 +35,9 @@ const JobKind& kind_of_files(const std::vector<RunFile>& files);
 /// The kind whose option the flags have; nullptr when there is none. Throws UsageError for several.
 const JobKind* kind_of_flags(const TrainFlags& flags);
 
+/// Throws Error, naming the kinds that do, unless this kind trains such a model.
+void check_trained_by(const char* option, bool trains, const Model& model);
+
 /// Throws UsageError, naming the kinds that have it, when one of the options that were `given` is not for this kind.
 void check_options(const JobKind& kind, const std::set<std::string>& given);
 

@@ -9,6 +9,7 @@
 #include "models/model.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -62,6 +63,12 @@ struct IdBatch {
       if (std::string_view(ours) == "source") shape.source_positions = entry->shape[1];
       shape.rows = entry->shape[0];
     }
+    for (const auto& entry : file.tensors())
+      check(entry.name == "logits" ||  // of what this command wrote
+                std::ranges::any_of(names, [&](const auto& known) { return entry.name == known.first; }),
+            "{}: tensor {} is no input of a model; there are input_ids, attention_mask, token_type_ids, position_ids and "
+            "decoder_input_ids",
+            path.string(), in_quotes(entry.name));
     check(model.has_encoder() || !file.find("decoder_input_ids"),
           "{} has decoder_input_ids, which this {} model has no decoder for; its ids are input_ids", path.string(),
           model.family);
@@ -76,7 +83,11 @@ struct IdBatch {
       check(static_cast<int64_t>(values.size()) == shape.rows * (of_source ? shape.source_positions : shape.positions),
             "{}: its tensors have unlike shapes", path.string());
     }
-    check_feed(model, shape, {inputs.begin(), inputs.end()});
+    try {
+      check_feed(model, shape, {inputs.begin(), inputs.end()});
+    } catch (const Error& error) {
+      fail("{}: {}", path.string(), error.what());
+    }
   }
 };
 

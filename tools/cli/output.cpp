@@ -31,6 +31,10 @@ void prepare_streams() {
 
 void say_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
+std::string counted(size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 void say_line(std::string_view text) {
   constexpr size_t most_bytes = 4000;
   say_text(printable(text, most_bytes) + '\n');

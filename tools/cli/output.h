@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <string>
 #include <string_view>
 
 namespace vkformer {
@@ -22,6 +23,9 @@ template <class... T>
 void say(fmt::format_string<T...> format, T&&... arguments) {
   say_line(fmt::vformat(format, fmt::make_format_args(arguments...)));
 }
+
+/// "1 line", "2 lines".
+std::string counted(size_t count, const char* noun);
 
 /// Writes to stdout and never throws for that: check_output() tells.
 void print_text(std::string_view text);

@@ -3,6 +3,7 @@
 #include "models/data/pairs.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
+#include "tools/cli/job_kinds.h"
 #include "tools/cli/pair_score.h"
 #include "tools/cli/pair_text.h"
 #include "tools/cli/tokenizer_files.h"
@@ -78,7 +79,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
                                 }});
   const Model& model = *job.model;
   ids = ids_in(*model.config, ids);
-  check(model.has_encoder(), "--pairs trains an encoder-decoder, {} is none", model.family);
+  check_trained_by("--pairs", model.has_encoder(), model);
   set_context(flags, model);
   job.perplexity = true;
   const PairEncoder encoder{source, target, ids.end, flags.context, flags.skip_long};

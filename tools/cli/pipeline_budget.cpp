@@ -38,7 +38,7 @@ std::vector<std::string> over_budget(const std::vector<PipelineRecord>& pipeline
                                   bound.least ? "at least" : "at most", *limit));
     }
     if (silent > 0)
-      lines.push_back(fmt::format("{} of {} pipelines: the driver tells no {}, so the budget of {:g} is unproved",
+      lines.push_back(fmt::format("{} of {} pipelines: the driver does not tell {}, so the budget of {:g} is unproved",
                                   silent, pipelines.size(), bound.what, *limit));
   }
   return lines;

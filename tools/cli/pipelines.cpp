@@ -180,7 +180,7 @@ void pipelines(const PipelinesFlags& flags) {
   const std::vector<std::string> excesses = over_budget(judged, flags.budget);
   for (const std::string& excess : excesses) tell(excess + "\n");
   flush_output();
-  check(excesses.empty(), "{} excesses over the budget in {} pipelines", excesses.size(), judged.size());
+  check(excesses.empty(), "the budget does not hold for these {} pipelines", judged.size());
 }
 
 }  // namespace vkformer

@@ -3,6 +3,7 @@
 #include "models/data/spans.h"
 #include "models/text/sentinels.h"
 #include "runtime/check.h"
+#include "tools/cli/job_kinds.h"
 #include "tools/cli/text_tokens.h"
 #include "tools/cli/train_job.h"
 
@@ -19,7 +20,7 @@ TrainJob spans_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   TrainJob job =
       job_of_tokens(flags, checkpoint, {.count = tokenizer.size(), .ids = keys_of(ids), .write = tokens.writer()});
   const Model& model = *job.model;
-  check(model.has_encoder(), "--spans trains an encoder-decoder, {} is none", model.family);
+  check_trained_by("--spans", model.has_encoder(), model);
   ids = ids_in(*model.config, ids);
   set_window(flags, model);
   TextSplit text = split_of_files(tokens, tokenizer, flags, files, "spans");

@@ -36,6 +36,19 @@ std::string nearest_name(std::string_view given, std::span<const std::string> na
   return nearest;
 }
 
+std::string name_of_foreign_verb(std::string_view verb) {
+  struct Name {
+    std::string_view there, here;
+  };
+  static constexpr Name names[] = {
+      {"help", "--help"},     {"run", "chat"},      {"quantize", "convert"}, {"quantise", "convert"},
+      {"merge", "convert"},   {"export", "convert"}, {"finetune", "train"},  {"fine-tune", "train"},
+      {"predict", "generate"}, {"sample", "generate"}, {"show", "info"},     {"inspect", "info"},
+  };
+  const auto* found = std::ranges::find(names, verb, &Name::there);
+  return found == std::end(names) ? std::string() : std::string(found->here);
+}
+
 std::string name_of_foreign_option(std::string_view option) {
   struct Name {
     std::string_view there, here;

@@ -15,6 +15,9 @@ size_t edit_distance(std::string_view a, std::string_view b);
 /// that begins with it or with which it begins. Empty: there is none.
 std::string nearest_name(std::string_view given, std::span<const std::string> names);
 
+/// What verbs of other tools are called here: "quantize" is "convert". Empty: not known.
+std::string name_of_foreign_verb(std::string_view verb);
+
 /// What options of llama.cpp, Marian, nanoGPT and transformers are called here: "--n-predict" is "--tokens". Empty: not
 /// known.
 std::string name_of_foreign_option(std::string_view option);

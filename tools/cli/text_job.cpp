@@ -3,6 +3,7 @@
 #include "models/data/text_windows.h"
 #include "models/model_files.h"
 #include "models/text/vocabulary.h"
+#include "tools/cli/job_kinds.h"
 #include "tools/cli/text_tokens.h"
 #include "tools/cli/train_job.h"
 
@@ -57,6 +58,7 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   const RunFile& file = *find_file(files, "text");
   EncodedText encoded = encode_text(flags, file, checkpoint);
   TrainJob job = job_of_tokens(flags, checkpoint, encoded.tokens);
+  check_trained_by("--data", job.model->task == Task::causal, *job.model);
   flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
   if (encoded.ids.text_bytes() > 0)
     job.tokens_per_byte = static_cast<double>(encoded.ids.size()) / static_cast<double>(encoded.ids.text_bytes());

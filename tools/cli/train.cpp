@@ -155,6 +155,7 @@ std::string model_text(const Model& model) {
 void plan_config(const TrainFlags& flags) {
   Model model = model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
   if (!flags.lora.empty()) add_adapter(flags, model, DType::f32, flags.config);
+  check(model.task == Task::causal, "--plan of a {} model needs the files that it would be trained on", model.family);
   const auto backend = open_backend(flags.common);
   if (!flags.common.json) print("{}\n", model_text(model));
   print_dry_run(plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, *backend),
@@ -179,16 +180,17 @@ std::string options_of_kinds() {
 }
 
 /// Throws Error for what an evaluation must decide, when no evaluation of the job could.
-void check_metric(const TrainFlags& flags, const TrainJob& job) {
+void check_metric(const TrainFlags& flags, const JobKind& kind, const TrainJob& job) {
   if (!flags.follows_best()) return;
   if (flags.keep_best.empty() || flags.keep_best == "loss") {
     check(job.data->validation_batches() > 0,
           "--keep-best loss, --early-stopping and --average-best need a validation split");
     return;
   }
+  const char* advice = kind.has_valid ? "nothing without --valid files" : "only loss";
   const std::vector<std::string> known = job.scorer ? job.scorer->metrics() : std::vector<std::string>();
   check(std::ranges::find(known, flags.keep_best) != known.end(), "--keep-best {}: this run scores {}", flags.keep_best,
-        known.empty() ? "nothing; give it --valid files" : fmt::format("{}", fmt::join(known, ", ")));
+        known.empty() ? advice : fmt::format("{}", fmt::join(known, ", ")));
 }
 
 /// What no folder has loaded begins as its family, or LoRA, says.
@@ -203,9 +205,15 @@ void check_flags(const TrainFlags& flags) {
   const JobKind* kind = kind_of_flags(flags);
   if (kind != nullptr) check_options(*kind, flags.given);
   if (flags.resume) return;
-  if (flags.settings.min_learning_rate > flags.settings.learning_rate)
+  const TrainSettings& s = flags.settings;
+  if (const double taken = s.learning_rate * s.weight_decay; 
+      taken >= 1 && flags.given.contains("--weight-decay") && s.schedule != Schedule::noam)
+    throw UsageError(fmt::format("--weight-decay {:g} with --learning-rate {:g}: a step takes {:g} times each weight "
+                                 "away; take a --weight-decay below {:g}",
+                                 s.weight_decay, s.learning_rate, taken, 1 / s.learning_rate));
+  if (s.min_learning_rate > s.learning_rate)
     throw UsageError(fmt::format("--min-learning-rate {:g} is above --learning-rate {:g}, where the schedule begins",
-                                 flags.settings.min_learning_rate, flags.settings.learning_rate));
+                                 s.min_learning_rate, s.learning_rate));
   if (flags.given.contains("--lora") && flags.lora.empty())
     throw UsageError("--lora is empty; write r=8 or more of it");
   if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
@@ -221,6 +229,8 @@ void check_flags(const TrainFlags& flags) {
 void train(TrainFlags flags) {
   flags.settings.products = float_type(flags.dtype);
   flags.settings.schedule = schedule_named(flags.schedule);
+  if (flags.plan && (flags.common.tune || !flags.common.profile.empty()))
+    throw UsageError(fmt::format("--plan computes nothing; leave out {}", flags.common.tune ? "--tune" : "--profile"));
   if (flags.plan && flags.files.empty() && !flags.config.empty()) return plan_config(flags);
   check_flags(flags);
   const std::filesystem::path checkpoint = checkpoint_to_resume(flags);
@@ -240,7 +250,7 @@ void train(TrainFlags flags) {
   if (flags.epochs > 0)
     flags.settings.iterations =
         (flags.epochs * job.data->epoch() + flags.settings.accumulate - 1) / flags.settings.accumulate;
-  check_metric(flags, job);
+  check_metric(flags, kind, job);
   // Throw before anything is allocated.
   std::optional<Weights> start;
   if (!flags.lora.empty())

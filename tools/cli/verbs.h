@@ -20,11 +20,18 @@ std::vector<std::string> weight_types();
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
 /// Names of the types that training computes in.
 std::vector<std::string> precisions();
+/// Types as llama.cpp and PyTorch write them become ours: "Q8_0" q8_0, "float16" f16.
+CLI::Validator type_name();
 void add_stride(CLI::App& command, int64_t& stride);
 
 /// Refuses NaN, which is in every range of the command-line library, and infinities. All options of floats get it; one
 /// whose type has another name in the help asks for it.
 CLI::Validator finite_number();
+
+/// Ranges of numbers. The command-line library's own write DBL_MAX with 309 digits, and 0.9999999 as 1.000000.
+CLI::Validator between(double least, double most);
+CLI::Validator positive();
+CLI::Validator not_negative();
 
 /// Refuses a file that could not be written when the work is done: with another ending than these, or in a folder that
 /// takes none.

@@ -70,7 +70,7 @@ void add_tokens(CLI::App& app) {
   command
       ->add_option("--coverage", flags->coverage,
                    "share of the characters of the text that get a token, for texts with thousands of them (0.9995)")
-      ->check(CLI::Range(0.98, 1.0))
+      ->check(between(0.98, 1.0))
       ->capture_default_str();
   command->add_flag("--lowercase", flags->lowercase, "texts are made lower case first");
   command->callback([flags] { tokens(*flags); });

@@ -42,7 +42,7 @@ void add_conform(CLI::App& app) {
   command
       ->add_option("--segment-seconds", flags->segment_seconds,
                    "estimated device time of one submission; tiny values split every dispatch")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_flag("--as-gpu", flags->as_gpu,
                     "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
@@ -87,6 +87,7 @@ void add_verify(CLI::App& app) {
 
 void add_precision(CLI::App& command, std::string& precision) {
   command.add_option("--precision", precision, "of the training step, as train --precision")
+      ->transform(type_name())
       ->check(CLI::IsMember(precisions()))
       ->capture_default_str();
 }
@@ -106,13 +107,13 @@ void add_bench(CLI::App& app) {
                    "weights are random")
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths to time; 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   add_weight_dtype(*command, flags->dtype,
                    "type of the weights when generating (default: f32; of a .gguf's weights the file's own)");
@@ -161,10 +162,10 @@ void add_tune(CLI::App& app) {
                    "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   add_weight_dtype(*command, flags->dtype, "as for bench");
   add_precision(*command, flags->precision);
@@ -181,7 +182,7 @@ void add_budget(CLI::App& command, PipelineBudget& budget) {
   const auto add = [&](const char* name, std::optional<double>& bound, const char* what) {
     command.add_option(name, bound, what)
         ->check(finite_number())
-        ->check(CLI::NonNegativeNumber)
+        ->check(not_negative())
         ->type_name("N")
         ->group("Budget");
   };
@@ -206,18 +207,20 @@ void add_pipelines(CLI::App& app) {
   command->add_option("models", flags->models,
                       "models whose kernels to compile: folder, config.json, .gguf, or a GPT-2 shape as for bench");
   command->add_option("--dtype", flags->dtypes, "as for bench; each model in each of them")
+      ->transform(type_name())
       ->check(CLI::IsMember(weight_types()));
   command
       ->add_option("--precision", flags->precisions, "of the training step, as train --precision; each model in each")
+      ->transform(type_name())
       ->check(CLI::IsMember(precisions()))
       ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
-  command->add_option("--context", flags->context, "positions (default: the model's)")->check(CLI::PositiveNumber);
+  command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive());
   command->add_flag("--all", flags->all,
                     "also every legal kernel in the cases of `conform --grad` (default without models)");
   command->add_flag("--as-gpu", flags->as_gpu,
@@ -246,7 +249,7 @@ void add_pipelines(CLI::App& app) {
       ->needs(judge);
   command->add_option("--slow", flags->slow, "with --judge: seconds of a core that a pipeline may take")
       ->needs(judge)
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   for (const char* compiles : {"models", "--dtype", "--precision", "--batch", "--prompt", "--context", "--all",
                                "--as-gpu", "--spirv", "--report", "--facts", "--device"})

@@ -23,7 +23,7 @@ void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
   command
       .add_option("--length-penalty", flags.length_penalty,
                   "with --beams: a score is its log-probability / length ^ this")
-      ->check(CLI::Range(-100.0, 100.0));
+      ->check(between(-100.0, 100.0));
   command.add_flag("--early-stopping", flags.early_stopping, "with --beams: end with the first hypotheses");
   put_below(command, "Beam search", {"--beams", "--length-penalty", "--early-stopping"});
 }
@@ -31,23 +31,23 @@ void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
 /// How tokens are chosen, as llama.cpp names it.
 void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
   command.add_option("--temp,--temperature", flags.sampling.temperature, "temperature; 0: always the likeliest token")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command.add_option("--top-k", flags.sampling.top_k, "only the k likeliest tokens; 0: off")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command.add_option("--top-p", flags.sampling.top_p, "only the likeliest tokens that together reach this probability")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->capture_default_str();
   command
       .add_option("--min-p", flags.sampling.min_p,
                   "only tokens at least so likely, as a share of the likeliest; 0: off")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->capture_default_str();
   command
       .add_option("--repeat-penalty,--repetition-penalty", flags.penalties.repeat,
                   "divides the logits of recent tokens where they are positive, else multiplies them; 1: off")
-      ->check(CLI::Range(1e-3, 1e3))
+      ->check(between(1e-3, 1e3))
       ->capture_default_str();
   command
       .add_option("--repeat-last-n", flags.penalties.last,
@@ -56,12 +56,12 @@ void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
       ->capture_default_str();
   command
       .add_option("--presence-penalty", flags.penalties.presence, "taken from the logit of each recent token; 0: off")
-      ->check(CLI::Range(-1e3, 1e3))
+      ->check(between(-1e3, 1e3))
       ->capture_default_str();
   command
       .add_option("--frequency-penalty", flags.penalties.frequency,
                   "the same for each time that the token came; 0: off")
-      ->check(CLI::Range(-1e3, 1e3))
+      ->check(between(-1e3, 1e3))
       ->capture_default_str();
   command
       .add_option("--logit-bias", flags.logit_bias,

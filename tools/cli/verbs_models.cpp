@@ -89,7 +89,8 @@ void add_logits_verb(CLI::App& app) {
       ->excludes(text);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(result_file({".safetensors"}));
   command->callback([flags] {
     if (flags->ids.empty() && !flags->text) throw UsageError("logits needs -p TEXT or --ids IDS");
     logits(*flags);
@@ -123,6 +124,7 @@ void add_convert(CLI::App& app) {
                    "type of the weights, default f32: of a folder f32, f16 or bf16; of a GGUF file, as llama-quantize "
                    "mixes them without an importance matrix, " +
                        known_mixtures())
+      ->transform(type_name())
       ->type_name("TYPE");
   command->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
       ->type_name("FOLDER");

@@ -30,6 +30,7 @@ void add_train_verb(CLI::App& app) {
                    "targets=q_proj+v_proj (or all-linear),rslora; r=8 alone does")
       ->type_name("SETTINGS");
   command->add_option("--weights", flags->weights, "of frozen weights in the device's memory (default: as the files)")
+      ->transform(type_name())
       ->check(CLI::IsMember(weight_types()));
   for (const JobKind& kind : job_kinds())
     command
@@ -61,42 +62,42 @@ void add_train_verb(CLI::App& app) {
                    "tokens of one that is made (of pairs: for both sides, or with --apart for each)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
       ->capture_default_str();
-  command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg")->type_name("RUN");
+  command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg, run.html")->type_name("RUN");
   command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings, except those given");
   command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
   command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters")->excludes("--tokenizer");
-  const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
+  const auto some = CLI::Range(int64_t{1}, int64_t{1} << 31);
   CLI::Option* iterations = command->add_option("--iterations,--max-iters,--steps", s.iterations, "optimiser steps")
-                                ->check(positive)
+                                ->check(some)
                                 ->capture_default_str();
   command->add_option("--epochs,--num-epochs", flags->epochs, "as many iterations as see all data so often")
-      ->check(positive)
+      ->check(some)
       ->excludes(iterations);
   command->add_option("--minutes", flags->minutes, "end after this time, wherever the schedule is")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command
       ->add_option(
           "--batch,--batch-size", flags->batch,
           "sequences of a micro-batch of text (12), or at most of lines that are masked (no limit) or texts with "
           "labels, tags or answers (32)")
-      ->check(positive);
+      ->check(some);
   command
       ->add_option("--batch-tokens", flags->batch_tokens,
                    "positions of a micro-batch of pairs, on the longer side, or of other texts that are not windows")
-      ->check(positive)
+      ->check(some)
       ->capture_default_str();
   command->add_option("--context,--block-size", flags->context, "most positions of a sequence (default: the model's)")
-      ->check(positive);
+      ->check(some);
   command->add_option("--mask-share", flags->mask_share, "chance of a word to be masked, with --masked")
-      ->check(CLI::Range(0.001, 1.0))
+      ->check(between(0.001, 1.0))
       ->capture_default_str();
   add_stride(*command, flags->stride);
   command->add_flag("--skip-long", flags->skip_long, "leave out pairs with an empty line, or one too long");
   command->add_option("--accumulate,--gradient-accumulation-steps", s.accumulate, "micro-batches of an iteration")
-      ->check(positive)
+      ->check(some)
       ->capture_default_str();
   command->add_option("--learning-rate,--lr", s.learning_rate, "peak learning rate")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("--schedule", flags->schedule, "of the learning rate")
       ->check(CLI::IsMember({"cosine", "linear", "inverse-sqrt", "noam", "constant"}))
@@ -104,21 +105,21 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--label-smoothing", flags->label_smoothing,
                    "of the training loss: this share of a target goes to all tokens alike (default: the config's)")
-      ->check(CLI::Range(0.0, 0.99));
+      ->check(between(0.0, 0.99));
   command
       ->add_option("--min-learning-rate,--min-lr", s.min_learning_rate,
                    "at the end of a cosine or line (default: a tenth of the peak)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command->add_option("--warmup,--warmup-iters", s.warmup, "iterations of linear warm-up")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
-  command->add_option("--beta1", s.beta1, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
-  command->add_option("--beta2", s.beta2, "AdamW")->check(CLI::Range(0.0, 0.9999999))->capture_default_str();
+  command->add_option("--beta1", s.beta1, "AdamW")->check(between(0.0, 0.9999999))->capture_default_str();
+  command->add_option("--beta2", s.beta2, "AdamW")->check(between(0.0, 0.9999999))->capture_default_str();
   command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_option("--clip,--grad-clip", s.clip, "largest gradient norm, 0: off")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_flag("--checkpoint-activations", s.checkpoint_activations,
                     "compute activations inside layers again for the backward pass: less memory, more time, same bits");
@@ -127,22 +128,25 @@ void add_train_verb(CLI::App& app) {
           "--precision,--dtype", flags->dtype,
           "of the computation; with f16 and bf16 operands of matrix products are rounded to it, on GPUs values "
           "between ops, too (mixed precision), while parameters stay f32")
+      ->transform(type_name())
       ->check(CLI::IsMember(precisions()))
       ->capture_default_str();
-  command->add_option("--dropout", flags->dropout, "instead of the config's")->check(CLI::Range(0.0, 0.99));
-  command->add_option("--seed", s.seed, "of initialisation, batches and dropout")->capture_default_str();
+  command->add_option("--dropout", flags->dropout, "instead of the config's")->check(between(0.0, 0.99));
+  command->add_option("--seed", s.seed, "of initialisation, batches and dropout")
+      ->check(CLI::Range(int64_t{0}, int64_t{0xffffffff}))
+      ->capture_default_str();
   command
       ->add_option("--validation-fraction", flags->validation_fraction,
                    "end of the text that is not trained on (without --valid)")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(between(0.0, 0.9))
       ->capture_default_str();
   command->add_option("--evaluate-every,--eval-interval", flags->evaluate_every, "iterations")
-      ->check(positive)
+      ->check(some)
       ->capture_default_str();
   command
       ->add_option("--evaluation-batches,--eval-iters", flags->evaluation_batches,
                    "batches of an evaluation (the last one uses the whole split)")
-      ->check(positive)
+      ->check(some)
       ->capture_default_str();
   command->add_flag("--no-last-evaluation", flags->no_last_evaluation,
                     "end without the evaluation of the whole validation split, which may take longer than a short run");
@@ -151,10 +155,10 @@ void add_train_verb(CLI::App& app) {
           "--score-lines", flags->score_lines,
           "with --valid: lines that an evaluation translates, or questions that it answers, and scores (the last "
           "one: all); 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
-      ->check(positive)
+      ->check(some)
       ->capture_default_str();
   command
       ->add_option("--keep-best", flags->keep_best,
@@ -164,7 +168,7 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   command->add_option("--average", flags->average, "write the mean of the last so many checkpoints to RUN/average")
       ->check(CLI::Range(1, 1000));
   command
@@ -175,7 +179,7 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--moving-average", s.moving_average,
                    "write a moving average of the parameters with this decay, as 0.999, to RUN/average")
-      ->check(CLI::Range(0.0, 0.9999999));
+      ->check(between(0.0, 0.9999999));
   put_below(*command, "Files",
             {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
              "--target-tokenizer", "--bytes", "--skip-long", "--mask-share", "--stride"});
@@ -193,6 +197,9 @@ void add_train_verb(CLI::App& app) {
              "--keep-best", "--average", "--average-best", "--moving-average"});
   command->callback([flags, command] {
     remember_given(*command, flags->given);
+    if (flags->given.contains("--min-learning-rate") && flags->schedule != "cosine" && flags->schedule != "linear")
+      throw UsageError(fmt::format("--min-learning-rate is where cosine and linear end; --schedule {} has no such end",
+                                   flags->schedule));
     if (flags->given.contains("--learning-rate") && flags->given.insert("--min-learning-rate").second)
       flags->settings.min_learning_rate = flags->settings.learning_rate / 10;
     train(*flags);

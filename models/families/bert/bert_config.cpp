@@ -25,7 +25,10 @@ std::string name_of_head(const std::string& family, Head head) {
 Head head_of(const JsonObject& json, const std::string& family) {
   std::vector<std::string> known;
   for (const Head head : heads) known.push_back(name_of_head(family, head));
-  return heads[architecture_of(json, known, true)];
+  // Its first head is the masked one; what tells whether two texts follow each other is left out.
+  if (family == "bert") known.emplace_back("BertForPreTraining");
+  const size_t found = architecture_of(json, known, true);
+  return found < heads.size() ? heads[found] : Head::masked;
 }
 
 /// What else Hugging Face's modules could do with these weights.

@@ -70,7 +70,9 @@ void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
 /// "vocab_size" is the encoder's where the embeddings are apart, as in Marian.
 void read_vocabularies(const JsonObject& json, EncoderDecoderConfig& c) {
   constexpr int64_t most = int64_t{1} << 24;
-  const int64_t source = require_integer(json, "vocab_size", 1, most);
+  // Transformers' usual ones, and that of the paper; before training a tokenizer decides.
+  const int64_t usual = c.family == "bart" ? 50265 : c.family == "marian" ? 58101 : 37000;
+  const int64_t source = integer_or(json, "vocab_size", usual, 1, most);
   c.vocabulary = integer_or(json, "decoder_vocab_size", source, 1, most);
   const bool shared = boolean_or(json, "share_encoder_decoder_embeddings", true);
   check(shared || c.family != "bart", "{}: BART's encoder and decoder share one embedding", json.name());
