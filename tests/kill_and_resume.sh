@@ -37,23 +37,23 @@ bits() {
 
 # start_and_kill COMMAND...: starts it, in a run that has begun also a rival, and kills them; true if one was killed before it ended.
 start_and_kill() {
-  local processes=() process status killed=1 delay=$((RANDOM * length / 32768))
-  "$@" >/dev/null 2>err &
+  local processes=() i status killed=1 delay=$((RANDOM * length / 32768))
+  "$@" >/dev/null 2>err-0 &
   processes+=($!)
   if [[ -s run/latest ]]; then
-    "$vkformer" train --resume --out run --quiet >/dev/null 2>rival &
+    "$vkformer" train --resume --out run --quiet >/dev/null 2>err-1 &
     processes+=($!)
   fi
   sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
   kill -KILL "${processes[@]}" 2>/dev/null || true
-  for process in "${processes[@]}"; do
+  for i in "${!processes[@]}"; do
     status=0
-    wait "$process" 2>/dev/null || status=$?
+    wait "${processes[i]}" 2>/dev/null || status=$?
     case $status in
       0) ;;
       137) killed=0 ;;
-      1) grep -qh 'in use by another' err rival || { cat err rival; exit 1; } ;;
-      *) cat err rival; exit 1 ;;
+      1) grep -q 'in use by another' "err-$i" || { cat "err-$i"; exit 1; } ;;
+      *) cat "err-$i"; exit 1 ;;
     esac
   done
   return $killed
