@@ -75,11 +75,10 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   } else if (shape.packed) {
     check(model.task == Task::causal, "{} does not take rows of several texts", model.family);
     pass.mask = integers("mask", {B, T, T});
-    pass.first_positions = integers("positions", {B, T});
   } else if (shape.mask) {
     (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
   }
-  if (shape.numbered) {
+  if (shape.packed || shape.numbered) {
     check(model.task == Task::causal, "{} counts positions itself; it takes no numbers for them", model.family);
     pass.first_positions = integers("positions", {B, T});
   }

@@ -31,7 +31,7 @@ void prepare_streams() {
 
 void say_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-std::string counted(size_t count, const char* noun) {
+std::string counted(int64_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 

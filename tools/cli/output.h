@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,7 @@ void say(fmt::format_string<T...> format, T&&... arguments) {
 }
 
 /// "1 line", "2 lines".
-std::string counted(size_t count, const char* noun);
+std::string counted(int64_t count, const char* noun);
 
 /// Writes to stdout and never throws for that: check_output() tells.
 void print_text(std::string_view text);

@@ -91,7 +91,7 @@ void translate(GenerateFlags flags) {
   check_output();
   if (!flags.common.quiet) {
     const double seconds = now() - start;
-    say("{} in {:.1f} s: {:.1f} lines/s, {:.1f} tokens/s", counted(lines.size(), "line"), seconds,
+    say("{} in {:.1f} s: {:.1f} lines/s, {:.1f} tokens/s", counted(std::ssize(lines), "line"), seconds,
         static_cast<double>(lines.size()) / seconds, static_cast<double>(written) / seconds);
   }
 }

@@ -115,6 +115,10 @@ std::optional<Roof> roof_of(const Backend& backend) { return backend.tuning() ? 
 
 void tune(const TuneFlags& flags) {
   const Model model = model_or_shape(flags.model);
+  if (!model.generates() && !flags.dtype.empty())
+    throw UsageError(fmt::format("--dtype is of models that write text, this {} model is trained; --precision is the "
+                                 "training step's",
+                                 model.family));
   auto backend = open_backend(flags.common, {}, true);
   const auto file = tuning_file(flags.common, backend->facts());
   Watch watch(flags.common.quiet);
