@@ -167,7 +167,7 @@ TEST_CASE("damaged templates are rendered or refused", "[chat][fuzz]") {
     }
   }
   CHECK(tally.refused > 500);
-  CHECK(tally.read > 300);
+  CHECK(tally.read > 100);
 }
 
 // For tests/chat_templates/fuzz.py: lines of JSON in the file VKFORMER_TEMPLATES, of which each is a conversation with
