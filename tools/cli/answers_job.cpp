@@ -6,6 +6,7 @@
 #include "models/data/questions.h"
 #include "tools/cli/answer_score.h"
 #include "tools/cli/encoder_job.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -48,13 +49,16 @@ TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const
 
   const auto unanswered =
       std::ranges::count_if(training.questions, [](const Question& q) { return q.answers.empty(); });
-  job.summary = fmt::format("{} questions ({} without an answer), {} windows of {:.1f} tokens",
-                            training.questions.size(), unanswered, trained.targets.size(),
-                            static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.targets.size()));
-  if (validated) job.summary += fmt::format(", {} questions for validation", validation.questions.size());
+  job.summary =
+      fmt::format("{} ({} without an answer), {} of {:.1f} tokens", counted(std::ssize(training.questions), "question"),
+                  unanswered, counted(std::ssize(trained.targets), "window"),
+                  static_cast<double>(trained.texts.tokens()) / static_cast<double>(trained.targets.size()));
+  if (validated)
+    job.summary += fmt::format(", {} for validation", counted(std::ssize(validation.questions), "question"));
   if (encoder.split() > 0)
     job.summary += fmt::format("; {} in windows that share {} tokens (--stride)", encoder.split(), flags.stride);
-  if (encoder.cut() > 0) job.summary += fmt::format("; {} questions cut at half a window (--context)", encoder.cut());
+  if (encoder.cut() > 0)
+    job.summary += fmt::format("; {} cut at half a window (--context)", counted(encoder.cut(), "question"));
   auto data = encoder_data(flags, *job.model, std::move(trained), std::move(valid), 2);
   job.summary += '\n' + data->describe("windows");
   if (validated && flags.score_lines > 0)

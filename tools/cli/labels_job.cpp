@@ -6,6 +6,7 @@
 #include "runtime/check.h"
 #include "tools/cli/encoder_job.h"
 #include "tools/cli/label_score.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -54,10 +55,10 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
                              valid_classes = classes_of_rows(validation, names);
   TextData::Split trained = encode_rows(training, classes, text.tokenizer, flags.context);
   TextData::Split valid = encode_rows(validation, valid_classes, text.tokenizer, flags.context);
-  job.summary =
-      fmt::format("{} rows of {:.1f} tokens, {} labels", classes.size(),
-                  static_cast<double>(trained.texts.tokens()) / static_cast<double>(classes.size()), names.size());
-  if (validated) job.summary += fmt::format(", {} rows for validation", valid_classes.size());
+  job.summary = fmt::format("{} of {:.1f} tokens, {}", counted(std::ssize(classes), "row"),
+                            static_cast<double>(trained.texts.tokens()) / static_cast<double>(classes.size()),
+                            counted(std::ssize(names), "label"));
+  if (validated) job.summary += fmt::format(", {} for validation", counted(std::ssize(valid_classes), "row"));
   if (const int64_t cut = trained.texts.cut + valid.texts.cut; cut > 0)
     job.summary += fmt::format("; {} cut at {} tokens (--context)", cut, flags.context);
   if (validated) job.summary += baselines_text(classed(training, classes), classed(validation, valid_classes));

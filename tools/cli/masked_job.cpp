@@ -7,6 +7,7 @@
 #include "models/score/unigram_baseline.h"
 #include "runtime/check.h"
 #include "tools/cli/encoder_job.h"
+#include "tools/cli/output.h"
 #include "tools/cli/word_score.h"
 
 namespace vkformer {
@@ -80,9 +81,9 @@ TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
     valid = encode_masked_lines(split_lines(validated->content, validated->path), validated->path, tokenizer, masking,
                                 flags.context);
   const auto count = std::ssize(trained.ids);
-  job.summary = fmt::format("{} lines of {:.1f} tokens, {} of them repeat earlier ones", count,
+  job.summary = fmt::format("{} of {:.1f} tokens, {} of them repeat earlier ones", counted(count, "line"),
                             static_cast<double>(trained.tokens()) / static_cast<double>(count), trained.repeated());
-  if (validated) job.summary += fmt::format(", {} lines for validation", valid.ids.size());
+  if (validated) job.summary += fmt::format(", {} for validation", counted(std::ssize(valid.ids), "line"));
   if (const int64_t empty = std::ssize(lines) - count; empty > 0)
     job.summary += fmt::format("; {} without words left out", empty);
   if (const int64_t cut = trained.cut + valid.cut; cut > 0)

@@ -4,6 +4,7 @@
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
 #include "tools/cli/job_kinds.h"
+#include "tools/cli/output.h"
 #include "tools/cli/pair_score.h"
 #include "tools/cli/pair_text.h"
 #include "tools/cli/tokenizer_files.h"
@@ -18,8 +19,8 @@ std::string count_text(const TokenPairs& pairs) {
   for (const auto& ids : pairs.sources) sources += std::ssize(ids);
   for (const auto& ids : pairs.targets) targets += std::ssize(ids);
   const auto count = static_cast<double>(std::max<size_t>(pairs.sources.size(), 1));
-  return fmt::format("{} pairs of {:.1f} and {:.1f} tokens", pairs.sources.size(), static_cast<double>(sources) / count,
-                     static_cast<double>(targets) / count);
+  return fmt::format("{} of {:.1f} and {:.1f} tokens", counted(std::ssize(pairs.sources), "pair"),
+                     static_cast<double>(sources) / count, static_cast<double>(targets) / count);
 }
 
 /// Of both sides, which share the source's where there is no other.

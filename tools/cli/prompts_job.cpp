@@ -8,6 +8,7 @@
 #include "models/data/prompt_rows.h"
 #include "models/generation/generation_config.h"
 #include "runtime/check.h"
+#include "tools/cli/output.h"
 #include "tools/cli/prompt_text.h"
 #include "tools/cli/tokenizer_files.h"
 #include "tools/cli/train_job.h"
@@ -180,10 +181,10 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   if (const RunFile* validated = find_file(files, "valid prompts"))
     validation = encoder.encode(rows_of(*validated), cuts);
   check(!training.empty(), "no row of the training file has anything to learn within {} tokens", flags.context);
-  job.summary = fmt::format("{} texts of {:.1f} tokens, {} of them learned", training.size(),
+  job.summary = fmt::format("{} of {:.1f} tokens, {} of them learned", counted(std::ssize(training), "text"),
                             static_cast<double>(all_positions(training)) / static_cast<double>(training.size()) + 1,
                             learned_tokens(training));
-  if (!validation.empty()) job.summary += fmt::format(", {} texts for validation", validation.size());
+  if (!validation.empty()) job.summary += fmt::format(", {} for validation", counted(std::ssize(validation), "text"));
   job.summary += cuts.text(flags.context);
   job.summary += fmt::format("\nthe first, what is learned in brackets:{}", shown(training.front(), tokenizer));
   const int64_t positions = std::min(flags.context, std::max(all_positions(training), all_positions(validation)));

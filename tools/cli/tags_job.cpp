@@ -5,6 +5,7 @@
 #include "models/families/config_keys.h"
 #include "models/score/tags.h"
 #include "tools/cli/encoder_job.h"
+#include "tools/cli/output.h"
 #include "tools/cli/tag_score.h"
 
 namespace vkformer {
@@ -43,12 +44,13 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   const auto classes = classes_of_words(training, names), valid_classes = classes_of_words(validation, names);
   const WordWindows windows = windows_of_texts(training, text.tokenizer, flags.context),
                     valid_windows = windows_of_texts(validation, text.tokenizer, flags.context);
-  job.summary = fmt::format(
-      "{} texts of {} words, {:.2f} tokens a word, {} tags", training.texts.size(), count_words(training),
-      static_cast<double>(windows.texts.tokens()) / static_cast<double>(count_words(training)), names.size());
+  job.summary = fmt::format("{} of {}, {:.2f} tokens a word, {}", counted(std::ssize(training.texts), "text"),
+                            counted(count_words(training), "word"),
+                            static_cast<double>(windows.texts.tokens()) / static_cast<double>(count_words(training)),
+                            counted(std::ssize(names), "tag"));
   if (validated)
-    job.summary +=
-        fmt::format(", {} texts of {} words for validation", validation.texts.size(), count_words(validation));
+    job.summary += fmt::format(", {} of {} for validation", counted(std::ssize(validation.texts), "text"),
+                               counted(count_words(validation), "word"));
   if (const int64_t split = windows.split + valid_windows.split; split > 0)
     job.summary += fmt::format("; {} in windows of {} tokens (--context)", split, flags.context);
   const bool entities = marks_entities(names);
