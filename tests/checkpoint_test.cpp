@@ -132,6 +132,29 @@ TEST_CASE("a checkpoint can be withdrawn until those before it are removed", "[f
   CHECK(latest_step(run.path()) == 3);
 }
 
+TEST_CASE("what an interruption wrote between the regular checkpoints does not count", "[files]") {
+  using Older = CheckpointWriter::Older;
+  const TemporaryFolder run;
+  CheckpointWriter writer(run.path(), 2, 10);
+  const auto steps = [&] {
+    std::vector<int64_t> kept;
+    for (const fs::path& folder : kept_checkpoints(run.path(), 10)) kept.push_back(named_step(folder));
+    return kept;
+  };
+  for (const int64_t step : {20, 30, 34}) commit(writer, step, Older::keep);
+  CHECK(steps() == std::vector<int64_t>{34, 30, 20});
+  writer.remove_older();
+  CHECK(steps() == std::vector<int64_t>{34, 30});
+  commit(writer, 36, Older::keep);
+  CHECK(steps() == std::vector<int64_t>{36, 30});
+  CHECK(fs::exists(run / "checkpoint-000034"));  // the last that is known to be good
+  writer.remove_older();
+  CHECK_FALSE(fs::exists(run / "checkpoint-000034"));
+  commit(writer, 40, Older::keep);
+  writer.remove_older();
+  CHECK(names_in(run.path()) == std::set<std::string>{"checkpoint-000030", "checkpoint-000040", "latest"});
+}
+
 TEST_CASE("a checkpoint that cannot be written leaves the one before it", "[files]") {
   const TemporaryFolder run;
   CheckpointWriter writer(run.path());

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A run that is killed (SIGKILL) at random moments and resumed, by two writers at once, of which one is refused, ends in the
+# A run that is killed (SIGKILL) or stopped (SIGTERM) at random moments and resumed, by two writers at once, of which one is refused, ends in the
 # same bits as an undisturbed one.
 # Usage: tests/kill_and_resume.sh VKFORMER [RUNS OF EACH KIND]     (on the Vulkan driver that the environment selects)
 set -euo pipefail
@@ -37,7 +37,8 @@ bits() {
 
 # start_and_kill COMMAND...: starts it, in a run that has begun also a rival, and kills them; true if one was killed before it ended.
 start_and_kill() {
-  local processes=() i status killed=1 delay=$((RANDOM * length / 32768))
+  local processes=() i status killed=1 delay=$((RANDOM * length / 32768)) signal=KILL
+  ((RANDOM % 3)) || signal=TERM
   "$@" >/dev/null 2>err-0 &
   processes+=($!)
   if [[ -s run/latest ]]; then
@@ -45,13 +46,13 @@ start_and_kill() {
     processes+=($!)
   fi
   sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
-  kill -KILL "${processes[@]}" 2>/dev/null || true
+  kill -$signal "${processes[@]}" 2>/dev/null || true
   for i in "${!processes[@]}"; do
     status=0
     wait "${processes[i]}" 2>/dev/null || status=$?
     case $status in
-      0) ;;
-      137) killed=0 ;;
+      0) [[ $signal == KILL ]] || killed=0 ;;
+      137 | 143) killed=0 ;;
       1) grep -q 'in use by another' "err-$i" || { cat "err-$i"; exit 1; } ;;
       *) cat "err-$i"; exit 1 ;;
     esac

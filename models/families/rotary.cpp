@@ -22,6 +22,8 @@ constexpr std::pair<std::string_view, Scaling> scalings[] = {{"default", Scaling
 
 /// Phi-3's first files called longrope "su", others "yarn".
 Scaling scaling_of(const JsonObject& parameters) {
+  check(parameters.has("rope_type") || parameters.has("type") || !parameters.has("factor"),
+        "{}: there is a \"factor\" and no \"rope_type\" that tells what it is of", parameters.name());
   const std::string type = string_or(parameters, "rope_type", string_or(parameters, "type", "default"));
   if (type == "su" || (type == "yarn" && parameters.has("short_factor"))) return Scaling::longrope;
   std::string known;

@@ -48,7 +48,9 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
                                std::vector<std::string>& dropped) {
   std::vector<Target> targets;
   for (const ParameterSpec& parameter : model.parameters) {
-    if (is_dropped(architecture, parameter.name)) {
+    // A classifier of tokens has the same name as one of texts, for which alone there is a place.
+    if (is_dropped(architecture, parameter.name) ||
+        (model.task == Task::tag && parameter.name.starts_with("classifier"))) {
       dropped.push_back(parameter.name);
       continue;
     }

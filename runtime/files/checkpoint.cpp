@@ -108,17 +108,18 @@ int64_t named_step(const fs::path& checkpoint) {
   return name->step;
 }
 
-std::vector<fs::path> kept_checkpoints(const fs::path& run) {
+std::vector<fs::path> kept_checkpoints(const fs::path& run, int64_t every) {
   std::vector<fs::path> folders;
   const auto latest = latest_checkpoint(run);
   if (!latest) return folders;
   const CheckpointName current = parse_name(latest->filename().string()).value();
   for (const CheckpointName& name : checkpoints_in(run))
-    if (name <= current) folders.push_back(run / name.to_string());
+    if (name == current || (name < current && name.step % every == 0)) folders.push_back(run / name.to_string());
   return folders;
 }
 
-CheckpointWriter::CheckpointWriter(fs::path run, int keep) : run_(std::move(run)), keep_(keep) {
+CheckpointWriter::CheckpointWriter(fs::path run, int keep, int64_t every)
+    : run_(std::move(run)), keep_(keep), every_(every) {
   check(keep_ >= 1, "cannot keep {} checkpoints; keep at least 1", keep_);
   const std::string where = printable(run_.string());
   std::error_code error;
@@ -153,7 +154,7 @@ void CheckpointWriter::remove_leftovers() const {
   }
 }
 
-void CheckpointWriter::remove_all_but_newest(const fs::path& newest, int keep) const {
+void CheckpointWriter::remove_all_but_newest(const fs::path& newest, Older kept) const {
   const CheckpointName current = parse_name(newest.filename().string()).value();
   std::vector<CheckpointName> found;
   try {
@@ -161,16 +162,19 @@ void CheckpointWriter::remove_all_but_newest(const fs::path& newest, int keep) c
   } catch (const Error&) {
     return;  // the next commit tries again
   }
+  const int most = kept == Older::keep ? keep_ : keep_ - 1;
   int older = 0;
   for (const CheckpointName& name : found) {
     if (name == current) continue;
-    // A later step was never the latest (its writer was killed first) or belongs to a future that was abandoned.
-    if (name > current || ++older >= keep) remove_checkpoint(run_ / name.to_string());
+    // A later step was never the latest (its writer was killed first) or belongs to a future that was abandoned. One
+    // between the multiples is needed only as long as the latest is unproved.
+    const bool between = kept == Older::remove && name.step % every_ != 0;
+    if (name > current || between || ++older > most) remove_checkpoint(run_ / name.to_string());
   }
 }
 
 void CheckpointWriter::remove_older() const {
-  if (const auto latest = latest_checkpoint(run_)) remove_all_but_newest(*latest, keep_);
+  if (const auto latest = latest_checkpoint(run_)) remove_all_but_newest(*latest, Older::remove);
 }
 
 std::optional<int64_t> CheckpointWriter::withdraw() const {
@@ -221,7 +225,7 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
     if (!may_be_latest(run_, name.to_string())) remove_checkpoint(folder);
     throw;
   }
-  remove_all_but_newest(folder, older == Older::keep ? keep_ + 1 : keep_);
+  remove_all_but_newest(folder, older);
   return folder;
 }
 

@@ -24,8 +24,9 @@ std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::pa
 /// The step that a checkpoint's folder is named after. Throws Error for another name.
 int64_t named_step(const std::filesystem::path& checkpoint);
 
-/// The complete checkpoints of a run up to the latest, newest first.
-std::vector<std::filesystem::path> kept_checkpoints(const std::filesystem::path& run);
+/// The complete checkpoints of a run up to the latest, newest first: that one, and those of steps that are multiples of
+/// `every`.
+std::vector<std::filesystem::path> kept_checkpoints(const std::filesystem::path& run, int64_t every = 1);
 
 /// Writes the checkpoints of one run. Only one writer can exist for a run directory, in all processes.
 class CheckpointWriter {
@@ -34,8 +35,9 @@ class CheckpointWriter {
   enum class Older : uint8_t { remove, keep };
 
   /// Creates the directory if needed, takes it, and removes what a killed writer left unfinished. Keeps the newest
-  /// `keep` checkpoints (while a new one is written the disk must hold one more). Throws Error.
-  explicit CheckpointWriter(std::filesystem::path run, int keep = 1);
+  /// `keep` checkpoints (while a new one is written the disk must hold one more); of those before the latest only steps
+  /// that are multiples of `every` count, so that an interrupted run keeps what an undisturbed one does. Throws Error.
+  explicit CheckpointWriter(std::filesystem::path run, int keep = 1, int64_t every = 1);
 
   /// Calls write(folder), which puts the files into that empty folder, and makes them the latest checkpoint. The folder
   /// is named after `step`; committing a step again is fine. When this throws, the previous checkpoint is untouched,
@@ -52,10 +54,11 @@ class CheckpointWriter {
 
  private:
   void remove_leftovers() const;
-  void remove_all_but_newest(const std::filesystem::path& newest, int keep) const;
+  void remove_all_but_newest(const std::filesystem::path& newest, Older older) const;
 
   std::filesystem::path run_;
   int keep_;
+  int64_t every_;
   Descriptor lock_;
 };
 

@@ -14,12 +14,13 @@ bool disturbs_a_line(char32_t c) {
          (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/// The character, or its number where it may not stand there; invalid bytes as numbers.
+/// The character, or its number where it may not stand there; invalid bytes as numbers. DEL and what is beyond ASCII as
+/// JSON writes them, which does not escape them of itself.
 void append_escaped(std::string& out, const Utf8Step& step, std::string_view bytes, bool escape) {
   if (step.valid && !escape) {
     out += bytes;
-  } else if (step.valid && step.code_point >= 0x80) {
-    out += fmt::format("\\u{{{:04X}}}", static_cast<uint32_t>(step.code_point));
+  } else if (step.valid && step.code_point >= 0x7F) {
+    out += fmt::format("\\u{:04x}", static_cast<uint32_t>(step.code_point));
   } else {
     for (const char c : bytes) out += fmt::format("\\x{:02X}", static_cast<uint8_t>(c));
   }

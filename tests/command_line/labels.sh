@@ -36,6 +36,10 @@ head -n 1 out >first
 accept "$vkformer" classify labels -p "the cat" --quiet
 needs_stdout "$vkformer" classify labels -p "the cat" --quiet
 cmp -s out first || fail "a text alone has another label or probability: $(cat out first)"
+cp -r "labels/$(cat labels/latest)" lines
+sed -i 's/"cat"/"c\\na\\tt"/' lines/config.json
+accept "$vkformer" classify lines -p "the cat" --quiet
+grep -qP '^c\\na\\tt\t[01]' out || fail "a label has lines of its own: $(cat out)"
 accept "$vkformer" classify labels -p "the cat" --json
 grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"
 refuse 1 "gives no class" "$vkformer" classify "$fixtures/bert_mlm" -p "the"

@@ -29,8 +29,20 @@ accept "$vkformer" convert "$model" merged --merge whole --quiet
 accept "$vkformer" generate merged -p "the " -n 12 --temp 0 --quiet
 cmp -s out adapted || fail "the merged model writes another text: $(cat out adapted)"
 sha256sum --check --quiet before || fail "the base model has changed"
+# A base that has moved, another one, and none.
+cp -r "$model" moved
+mv "$model" aside
+refuse 1 "is not there; name an equal copy of it with --from" "$vkformer" train --resume --out parts --iterations 5
+accept "$vkformer" train --resume --out parts --iterations 5 --from moved
+accept "$vkformer" generate moved -p "the " -n 1 --temp 0 --quiet --adapter whole
+[[ -s err ]] && fail "a copy of the base is called another: $(cat err)"
+mv aside "$model"
+accept "${train[@]}" --seed 5 --out other
+accept "$vkformer" generate other -p "the " -n 1 --temp 0 --quiet --adapter whole
+grep -q "is not the model this adapter was trained for" err || fail "another base is taken without a word"
+refuse 2 "--from can't change" "$vkformer" train --resume --out other --from moved
 # Another base under the same path.
-echo >>"$model"/config.json
+echo >>moved/config.json
 refuse 1 "is not the model this adapter was begun on" "$vkformer" train --resume --out parts --iterations 6
 
 # Prompts and completions.
@@ -38,5 +50,8 @@ for i in $(seq 20); do echo '{"prompt": "the quick ", "completion": "brown fox"}
 accept "$vkformer" train --from "$model" --prompts rows.jsonl --valid rows.jsonl --iterations 2 --out prompts
 grep -q '\[ b r o w n' out || fail "the first row is not shown: $(cat out)"
 (cat rows.jsonl && echo '{}') >odd.jsonl
+echo '{"prompt": "the quick ", "completion": "7"}' >>rows.jsonl
+refuse 1 "rows.jsonl:21" "$vkformer" train --from "$model" --prompts rows.jsonl --iterations 2 --out bad
+sed -i '$d' rows.jsonl
 refuse 1 "odd.jsonl:21" "$vkformer" train --from "$model" --prompts odd.jsonl --iterations 2 --out bad
 refuse 1 "as --pairs FILE.jsonl" "$vkformer" train --from "$fixtures/t5" --tokenizer "$model" --prompts rows.jsonl --out bad

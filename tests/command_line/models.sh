@@ -135,6 +135,14 @@ ids() { # FILE NAME 'ID...' [NAME 'ID...']...: a row under each name, of ids bel
 ids one.safetensors input_ids "5 1 2 3"
 accept "$vkformer" logits "$fixtures/gpt2" --ids 5,17,3 --out row.safetensors
 grep -q "^row.safetensors: logits \[1, 3, 97\]$" out || fail "logits of three ids: $(cat out)"
+cp -r "$fixtures/gpt2" own
+sha256sum own/* >own.sums
+refuse 2 "the file is there, and belongs to what this command reads" "$vkformer" logits own --ids 5 --out own/model.safetensors
+refuse 2 "the file is there, and belongs to what this command reads" "$vkformer" generate own --ids 5 -n 1 --profile own/config.json
+sha256sum --check --quiet own.sums || fail "a model's files were written over"
+accept "$vkformer" logits own --ids 5 --out own/logits.safetensors
+refuse 1 "own/model.safetensors holds weights; give the folder" "$vkformer" info own/model.safetensors
+refuse 1 "there is no 'nowhere'" "$vkformer" info nowhere
 refuse 1 "is not a list of token ids" "$vkformer" logits "$fixtures/gpt2" --ids 5,,3 --out no.safetensors
 refuse 1 "--ids FILE with both" "$vkformer" logits "$fixtures/t5" --ids 5,3 --out no.safetensors
 accept "$vkformer" logits "$fixtures/gpt2" --ids one.safetensors --out logits.safetensors

@@ -4,13 +4,22 @@
 refuse 1 "reference has no pipelines" "$vkformer" pipelines --device reference
 refuse 2 "neither a folder" "$vkformer" pipelines nonsense
 refuse 2 "--judge" "$vkformer" pipelines --allowed small.json
-refuse 1 "is no report" "$vkformer" pipelines --judge text.txt
+refuse 1 "text.txt: not valid JSON" "$vkformer" pipelines --judge text.txt
+refuse 1 "is no report" "$vkformer" pipelines --judge small.json
 accept "$vkformer" pipelines 1x32x2:16:16 --batch 1 --prompt 8 --report chip.json
 grep -q 'chosen by models, 0 failed' out || fail "pipelines prints no total: $(tail -n 1 out)"
 refuse 2 "models excludes --judge" "$vkformer" pipelines 1x32x2:16:16 --judge chip.json
 accept "$vkformer" pipelines --judge chip.json
 grep -q '^| matmul_' out || fail "--judge prints no table"
-refuse 1 "no JSON object" "$vkformer" pipelines --judge chip.json --allowed text.txt
+refuse 1 "text.txt: not valid JSON" "$vkformer" pipelines --judge chip.json --allowed text.txt
+echo '{"pipelines": [{}]}' >odd.json
+refuse 1 'odd.json, pipelines.0.: "kernel" is missing' "$vkformer" pipelines --judge odd.json
+echo '{"pipelines": "x"}' >odd.json
+refuse 1 'odd.json: "pipelines" must be an array' "$vkformer" pipelines --judge odd.json
+echo '{"failed": 0, "run": "r", "driver": "d", "pipelines": [{"kernel": "matmul_tile", "variant": "f32", "constants": ["x"]}]}' >odd.json
+refuse 1 'odd.json, pipelines.0.: "constants" must be an array of numbers' "$vkformer" conform --matrix odd.json
+refuse 2 "the file is there, and belongs to what this command reads" "$vkformer" pipelines --facts chip.json --report chip.json
+refuse 2 "is too large" "$vkformer" pipelines 1x32x2:16:16 --prompt 18446744073709551616
 
 # A report of a driver that gives up, is slow, and spills.
 sed 's/"failure": ""/"failure": "no memory"/' chip.json >failed.json

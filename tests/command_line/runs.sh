@@ -52,7 +52,7 @@ accept "$vkformer" train --resume --out run
 [[ $(tail -n 1 run/metrics.jsonl) == "$evaluation" ]] || fail "the last evaluation was not made up for"
 refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
 refuse 1 "prompt" "$vkformer" generate run -p ""
-refuse 1 "not a folder" "$vkformer" generate nowhere -p "the"
+refuse 1 "there is no 'nowhere'" "$vkformer" generate nowhere -p "the"
 refuse 2 "--dropout" "$vkformer" train --resume --out run --dropout 0.5
 accept "$vkformer" train --resume --out run --iterations 6 --checkpoint-activations
 grep -q "computing activations again saves" out || fail "the plan does not say what recomputed activations save"

@@ -41,6 +41,18 @@ refuse 2 "--tuning none" "${train[@]}" --out run --tuning none --tune
 refuse 2 "--tuning chooses among" "${train[@]}" --out run --device reference --tuning small.json
 refuse 1 "timestamps" "${train[@]}" --out run --device reference --tune --tuning new.json
 
+# A file that the user named is no tuning file, or another device's: it stays.
+cp text.txt kept.txt
+refuse 1 "kept.txt: not valid JSON" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning kept.txt
+cmp -s text.txt kept.txt || fail "tune wrote over a text"
+accept "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning mine.json --quiet
+sed -i 's/"driver_version": /&7/' mine.json
+cp mine.json theirs.json
+refuse 1 "name another file to write" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning theirs.json
+cmp -s mine.json theirs.json || fail "tune wrote over what was measured elsewhere"
+refuse 2 "--iterations is there more than once" "${train[@]}" --out run --iterations 3
+refuse 2 "a file of texts goes with <" "$vkformer" translate model text.txt
+
 # Devices and memory.
 refuse 1 "no device" "${train[@]}" --out run --device nonsense
 refuse 1 "no Vulkan driver" env VK_DRIVER_FILES=/nonexistent.json VK_ICD_FILENAMES=/nonexistent.json "${train[@]}" --out run

@@ -83,7 +83,7 @@ void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts
 
 void chat(const ChatFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const auto adapter = open_adapter(flags.adapter);
+  const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
         model.family);

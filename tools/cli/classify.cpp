@@ -9,6 +9,7 @@
 #include "models/model_files.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -23,7 +24,7 @@ namespace {
 void print_classes(const std::string& line, const std::vector<double>& probabilities,
                    const std::vector<std::string>& names, bool as_json) {
   const auto best = static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
-  if (!as_json) return print("{}\t{:.4f}\n", names[best], probabilities[best]);
+  if (!as_json) return print("{}\t{:.4f}\n", printable(names[best]), probabilities[best]);
   nlohmann::json json = {{"text", line}, {"label", names[best]}, {"probability", probabilities[best]}};
   for (size_t i = 0; i < names.size(); ++i) json["probabilities"][names[i]] = probabilities[i];
   print("{}\n", json.dump());

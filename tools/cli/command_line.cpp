@@ -112,6 +112,9 @@ CLI::Validator numbers(std::function<bool(double)> fits, std::string complaint) 
   return {[=](std::string& text) {
             double value = 0;
             if (!CLI::detail::lexical_cast(text, value)) return fmt::format("{} is no number", in_quotes(text, 40));
+            // Beyond 64 bits the library takes the largest integer instead, without a word.
+            const bool whole = text.find_first_not_of("+-0123456789") == std::string::npos;
+            if (whole && std::abs(value) >= 0x1p63) return fmt::format("{} is too large", printable(text, 40));
             return fits(value) ? std::string() : fmt::format("{} {}", printable(text, 40), complaint);
           },
           ""};
@@ -221,9 +224,13 @@ std::string about_unknown_verb(const CLI::App& app, const std::string& given) {
 
 /// For an option that the verb does not have, and for a word too much.
 std::string about_unknown(const CLI::App& verb, const std::string& given) {
-  if (!given.starts_with('-'))
-    return fmt::format("{} is one word too much (quotes hold a text together); {}", in_quotes(given, 60),
-                       see_help(verb));
+  if (!given.starts_with('-')) {
+    std::error_code none;
+    const char* way = !std::filesystem::is_regular_file(given, none)           ? "quotes hold a text together"
+                      : verb.get_option_no_throw("--file") != nullptr ? "a file goes with -f"
+                                                                               : "a file of texts goes with <";
+    return fmt::format("{} is one word too much ({}); {}", in_quotes(given, 60), way, see_help(verb));
+  }
   const std::string name = given.substr(0, given.find('='));
   std::vector<std::string> names;
   for (const CLI::Option* option : verb.get_options())
@@ -247,7 +254,36 @@ std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
   const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with("-"); });
   if (option != unknown.end()) return about_unknown(verb, *option);
   if (!unknown.empty()) return about_unknown(verb, unknown.front());
-  return fmt::format("{}; {}", printable(error.what(), 300), see_help(verb));
+  const std::string what = error.what();
+  if (const size_t end = what.find(": At Most 1 required but received"); end != std::string::npos)
+    return fmt::format("{} is there more than once; {}", printable(what.substr(0, end), 60), see_help(verb));
+  return fmt::format("{}; {}", printable(what, 300), see_help(verb));
+}
+
+bool is_below(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  std::error_code none;
+  for (auto above = std::filesystem::weakly_canonical(file, none); above.has_relative_path();) {
+    above = above.parent_path();
+    if (std::filesystem::equivalent(above, folder, none)) return true;
+  }
+  return false;
+}
+
+/// A result does not replace what it is made of: a file that another option names, or one in a model's folder.
+void refuse_to_replace_inputs(const CLI::App& verb) {
+  for (const char* name : {"--out", "--report", "--profile"}) {
+    const CLI::Option* output = verb.get_option_no_throw(name);
+    if (output == nullptr || output->count() == 0) continue;
+    const std::filesystem::path file = output->results().back();
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(file, none)) continue;
+    for (const CLI::Option* option : verb.get_options())
+      for (const std::string& word : option == output ? std::vector<std::string>() : option->results())
+        if (std::filesystem::equivalent(file, word, none) || (file.extension() != ".html" && is_below(file, word)))
+          throw UsageError(fmt::format("{} {}: the file is there, and belongs to what this command reads ({}); give "
+                                       "another name",
+                                       name, in_quotes(file.string()), in_quotes(word)));
+  }
 }
 
 }  // namespace
@@ -265,7 +301,10 @@ void run_command_line(int argc, char** argv) {
   put_verbs_below_jobs(app);
   put_common_below(app);
   const auto verbs = app.get_subcommands([](CLI::App*) { return true; });
-  for (CLI::App* verb : verbs) put_common_below(*verb);
+  for (CLI::App* verb : verbs) {
+    put_common_below(*verb);
+    verb->parse_complete_callback([verb] { refuse_to_replace_inputs(*verb); });
+  }
   if (argc > 1 && argv[1][0] != '-' &&
       std::ranges::none_of(verbs, [&](CLI::App* verb) { return verb->check_name(argv[1]); }))
     throw UsageError(about_unknown_verb(app, argv[1]));

@@ -98,7 +98,7 @@ void convert(const ConvertFlags& flags) {
   const Weights weights(model.parameters, given);
   catch_end_signals();
   if (!to_gguf) {
-    const auto adapter = open_adapter(flags.adapter);
+    const auto adapter = open_adapter(flags.adapter, given);
     Model adapted = model;
     if (adapter) adapter->adapt(adapted);
     write_folder(flags, given, model, weights, *type, [&](const ParameterSpec& parameter, std::span<float> values) {

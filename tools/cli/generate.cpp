@@ -19,12 +19,13 @@ namespace vkformer {
 void generate(GenerateFlags flags) {
   flags.prompt = text_argument(flags.prompt, flags.file);
   const auto folder = resolve_model_folder(flags.model);
-  const auto adapter = open_adapter(flags.adapter);
-  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  Model model = model_to_generate(folder, flags.dtype);
   check(model.generates(), "this {} model does not write text", model.family);
   const PromptText tokenizer(folder);
   const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
   if (model.has_encoder() || config.num_beams > 1) return search_text(flags);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  if (adapter) adapter->adapt(model);
   const std::vector<int32_t> prompt = tokenizer.encode(flags.prompt);
   for (const int32_t id : prompt)
     check(id < model.vocabulary, "{}: the prompt has token {}, the model knows {}; is the tokenizer another model's?",
@@ -60,6 +61,8 @@ void generate(GenerateFlags flags) {
     const auto history = search->ids(0);
     return history.last(std::min(static_cast<size_t>(most), history.size()));
   };
+  if (length > generator.capacity() && !flags.common.quiet)
+    say("the prompt has {} tokens, of which the context holds the last {}", length, generator.capacity());
   std::string note;
   std::vector<float> logits = generator.prefill(recent(generator.capacity()));
   while (true) {

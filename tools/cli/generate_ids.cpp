@@ -50,7 +50,7 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const Pr
 
 void search(const GenerateFlags& flags, const std::filesystem::path& folder, std::vector<std::vector<int32_t>> given,
             const PromptText* tokenizer, bool as_text) {
-  const auto adapter = open_adapter(flags.adapter);
+  const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
   if (as_text && model.has_encoder())

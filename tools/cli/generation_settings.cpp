@@ -40,6 +40,9 @@ GenerationConfig with_flags(GenerationConfig config, const GenerateFlags& flags)
   if (given("--return")) config.num_return_sequences = flags.returned;
   if (given("--length-penalty")) config.length_penalty = flags.length_penalty;
   if (given("--early-stopping")) config.early_stopping = EarlyStopping::yes;
+  for (const char* flag : {"--length-penalty", "--early-stopping"})
+    if (given(flag) && config.num_beams == 1)
+      throw UsageError(fmt::format("{} chooses among beams, of which there is one; add --beams N", flag));
   for (const char* flag : {"--temp", "--top-k", "--top-p", "--min-p", "--seed"})
     config.do_sample = config.do_sample || given(flag);
   for (const char* flag : {"--temp", "--top-k", "--top-p", "--min-p"})

@@ -215,7 +215,7 @@ void info(InfoFlags flags) {
   const fs::path given = flags.model;
   const bool only_config = fs::is_regular_file(given) && !is_gguf(given);
   const fs::path folder = only_config ? fs::path() : resolve_model_folder(given);
-  const JsonObject config = only_config ? JsonObject::load(given) : load_model_json(folder, "config.json");
+  const JsonObject config = only_config ? load_config_file(given) : load_model_json(folder, "config.json");
   ordered_json out = describe_config(config);
   out["supported"] = false;
   std::string reason;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
-#include "runtime/files/mapped_file.h"
+#include "runtime/files/json_file.h"
 #include "runtime/pipeline_figures.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -25,14 +25,11 @@ struct JudgedReport {
 };
 
 JudgedReport load_judged(const std::string& file) {
-  const auto json = nlohmann::json::parse(MappedFile(file).text(), nullptr, false);
-  check(json.is_object() && json.contains("pipelines"), "{} is no report of `vkformer pipelines --report`", file);
+  const JsonObject json = JsonObject::load(file);
+  check(json.has("pipelines"), "{} is no report of `vkformer pipelines --report`", file);
   JudgedReport report{.name = std::filesystem::path(file).stem().string(), .pipelines = {}};
-  for (const auto& row : json["pipelines"]) {
-    JudgedPipeline& pipeline = report.pipelines.emplace_back();
-    pipeline.chosen = row.at("chosen");
-    pipeline.record = pipeline_from(row);
-  }
+  for (const JsonObject& row : require_objects(json, "pipelines"))
+    report.pipelines.push_back({pipeline_from(row), require_boolean(row, "chosen")});
   return report;
 }
 
@@ -72,7 +69,8 @@ void print_chosen(const std::vector<JudgedReport>& reports) {
 }
 
 /// Faults of one report, a line each; `allowed` are its spilling pipelines by kernel.
-std::vector<std::string> faults_of(const JudgedReport& report, const nlohmann::json& allowed, double slow) {
+std::vector<std::string> faults_of(const JudgedReport& report, const std::map<std::string, int64_t>& allowed,
+                                   double slow) {
   std::vector<std::string> faults;
   std::map<std::string, int64_t> spilled;
   for (const auto& [record, chosen] : report.pipelines) {
@@ -90,13 +88,25 @@ std::vector<std::string> faults_of(const JudgedReport& report, const nlohmann::j
       ++spilled[record.kernel + "/" + record.variant];
   }
   for (const auto& [kernel, count] : spilled)
-    if (const int64_t most = allowed.value(kernel, int64_t{0}); count > most)
+    if (const int64_t most = allowed.contains(kernel) ? allowed.at(kernel) : 0; count > most)
       faults.push_back(fmt::format("{}: {}: {} pipelines spill, {} are allowed", report.name, kernel, count, most));
-  for (const auto& [kernel, most] : allowed.items())
+  for (const auto& [kernel, most] : allowed)
     if (const auto found = spilled.find(kernel); found == spilled.end() || found->second < most)
       print("{}: {}: only {} of {} allowed pipelines spill: shorten the list\n", report.name, kernel,
-            found == spilled.end() ? 0 : found->second, most.get<int64_t>());
+            found == spilled.end() ? 0 : found->second, most);
   return faults;
+}
+
+/// Of the file --allowed: pipelines that may spill, by device and kernel.
+std::map<std::string, int64_t> allowed_of(const std::string& file, const std::string& device) {
+  std::map<std::string, int64_t> allowed;
+  if (file.empty()) return allowed;
+  const JsonObject devices = JsonObject::load(file);
+  if (!devices.has(device)) return allowed;
+  const JsonObject kernels = require_object(devices, device);
+  for (const auto& [kernel, count] : kernels.value().items())
+    allowed[kernel] = require_integer(kernels, kernel, 0, 1 << 20);
+  return allowed;
 }
 
 std::vector<PipelineRecord> chosen_of(const JudgedReport& report) {
@@ -109,11 +119,6 @@ std::vector<PipelineRecord> chosen_of(const JudgedReport& report) {
 }  // namespace
 
 void judge_pipelines(const PipelinesFlags& flags) {
-  nlohmann::json allowed = nlohmann::json::object();
-  if (!flags.allowed.empty()) {
-    allowed = nlohmann::json::parse(MappedFile(flags.allowed).text(), nullptr, false);
-    check(allowed.is_object(), "{} is no JSON object of devices", flags.allowed);
-  }
   std::vector<JudgedReport> reports;
   for (const std::string& file : flags.judged) reports.push_back(load_judged(file));
   print("Kernels that models choose: most registers / fewest resident subgroups.\n\n");
@@ -121,7 +126,7 @@ void judge_pipelines(const PipelinesFlags& flags) {
   print("\n");
   std::vector<std::string> faults;
   for (const JudgedReport& report : reports) {
-    const auto own = faults_of(report, allowed.value(report.name, nlohmann::json::object()), flags.slow);
+    const auto own = faults_of(report, allowed_of(flags.allowed, report.name), flags.slow);
     faults.insert(faults.end(), own.begin(), own.end());
     for (const std::string& excess : over_budget(chosen_of(report), flags.budget))
       faults.push_back(fmt::format("{}: {}", report.name, excess));

@@ -10,6 +10,7 @@
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/loss_chart.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -17,6 +18,7 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
     : run_(run), facts_(std::move(facts)) {
   const std::filesystem::path path = run / "metrics.jsonl";
   std::string kept;
+  int64_t unread = 0;
   // Opening a pipe would wait for its writer; what is no file can't be replaced either, which is said below.
   std::optional<MappedFile> old;
   if (std::filesystem::is_regular_file(path) && !std::filesystem::is_empty(path)) old.emplace(path);
@@ -24,13 +26,15 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
     const std::string line(rest.substr(0, rest.find('\n')));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    // A line that a kill cut short is dropped with the later ones.
-    if (!json.is_object() || !json.contains("iteration") || !json["iteration"].is_number_integer() ||
-        json["iteration"].get<int64_t>() > iteration)
+    if (!json.is_object() || !json.contains("iteration") || !json["iteration"].is_number_integer()) {
+      unread += rest.empty() ? 0 : 1;  // the last one may have been cut short by a kill
       continue;
+    }
+    if (json["iteration"].get<int64_t>() > iteration) continue;
     kept += line + "\n";
     record_.add(json);
   }
+  if (unread > 0) say("{}: {} left out that tell no iteration", path.string(), counted(unread, "line"));
   write_file_atomically(path, kept);
   file_.open(path, std::ios::app);
   check(static_cast<bool>(file_), "can't write {}", path.string());

@@ -24,6 +24,7 @@ class Metrics {
   void flush();
 
   const Curve& training_losses() const { return record_.curve("loss"); }
+  double last_training_loss() const { return record_.last("loss"); }
   const Curve& validation_losses() const { return record_.curve("validation_loss"); }
 
  private:

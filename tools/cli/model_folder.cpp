@@ -11,14 +11,18 @@
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/utf8.h"
+#include "runtime/files/weight_files.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/run_files.h"
 
 namespace vkformer {
 
 std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given) {
   if (std::filesystem::is_regular_file(as_given) && is_gguf(as_given)) return as_given;
   const auto given = as_given.has_filename() ? as_given : as_given.parent_path();  // FOLDER/ is FOLDER, by its name too
+  check(std::filesystem::exists(given), "there is no '{}'; give a model folder, a run folder or a .gguf file",
+        given.string());
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.string());
   if (std::filesystem::exists(given / "config.json")) return given;
@@ -30,10 +34,35 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
   return *latest;
 }
 
-std::unique_ptr<AdapterFiles> open_adapter(const std::string& given) {
+namespace {
+
+/// An adapter of `vkformer train` knows its model, also where that lies in another place.
+void warn_of_another_base(const std::filesystem::path& adapter, const std::filesystem::path& model) {
+  if (!std::filesystem::exists(adapter / "state.json")) return;
+  const JsonObject base = require_object(JsonObject::load(adapter / "state.json"), "base");
+  const std::string path = require_string(base, "path");
+  if (path == std::filesystem::absolute(model).lexically_normal()) return;
+  if (base_print(model) != require_string(base, "fingerprint"))
+    say("{} is not the model this adapter was trained for, which was {}", model.string(), path);
+}
+
+}  // namespace
+
+std::unique_ptr<AdapterFiles> open_adapter(const std::string& given, const std::filesystem::path& model) {
   if (given.empty()) return nullptr;
-  const auto latest = is_adapter_folder(given) ? std::nullopt : latest_checkpoint(given);
-  return std::make_unique<AdapterFiles>(latest.value_or(given));
+  const std::filesystem::path folder =
+      is_adapter_folder(given) ? std::filesystem::path(given) : latest_checkpoint(given).value_or(given);
+  auto adapter = std::make_unique<AdapterFiles>(folder);
+  warn_of_another_base(folder, model);
+  return adapter;
+}
+
+std::string base_print(const std::filesystem::path& folder) {
+  if (is_gguf(folder)) return content_print(MappedFile(folder).text());
+  std::string print = content_print(MappedFile(folder / "config.json").text());
+  const WeightFiles weights(folder);
+  for (const SafetensorsFile& file : weights.files()) print += '+' + content_print(MappedFile(file.name()).text());
+  return print;
 }
 
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {
@@ -58,7 +87,7 @@ Model model_to_generate(const std::filesystem::path& folder, const std::string& 
 Model model_or_shape(const std::string& text) {
   if (std::filesystem::is_directory(text) || (std::filesystem::exists(text) && is_gguf(text)))
     return make_model(load_model_json(resolve_model_folder(text), "config.json"));
-  if (std::filesystem::exists(text)) return make_model(JsonObject::load(text));
+  if (std::filesystem::exists(text)) return make_model(load_config_file(text));
   long long layers = 0, width = 0, heads = 0, vocabulary = 50257, context = 1024;
   int used = 0;
   const int fields = std::sscanf(text.c_str(), "%lldx%lldx%lld%n:%lld%n:%lld%n", &layers, &width, &heads, &used,
@@ -70,6 +99,13 @@ Model model_or_shape(const std::string& text) {
                                  {"n_head", heads},      {"vocab_size", vocabulary}, {"n_positions", context},
                                  {"embd_pdrop", 0},      {"attn_pdrop", 0},          {"resid_pdrop", 0}};
   return make_model(JsonObject::parse(config.dump(), text));
+}
+
+JsonObject load_config_file(const std::filesystem::path& file) {
+  for (const char* of_weights : {".safetensors", ".bin", ".pt", ".pth"})
+    check(file.extension() != of_weights, "{} holds weights; give the folder that it is in, with its config.json",
+          file.string());
+  return JsonObject::load(file);
 }
 
 void with_weights_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work) {

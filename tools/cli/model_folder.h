@@ -12,8 +12,11 @@ namespace vkformer {
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
 /// The adapter in a folder, or in a run folder's latest checkpoint; nullptr for an empty name. Throws Error when there
-/// is none.
-std::unique_ptr<AdapterFiles> open_adapter(const std::string& given);
+/// is none. Says so on stderr when it was trained for another model than this.
+std::unique_ptr<AdapterFiles> open_adapter(const std::string& given, const std::filesystem::path& model);
+
+/// Tells the weights and config of one model folder, or GGUF file, from those of another.
+std::string base_print(const std::filesystem::path& folder);
 
 /// Stores the weights of a model that lies there and writes text as `dtype` ("f32", "f16", "q8_0", ..; "": f32, of a
 /// .gguf what it has).
@@ -28,6 +31,9 @@ Model model_to_generate(const std::filesystem::path& folder, const std::string& 
 /// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as
 /// "4x128x4:65:64" (without dropout). Throws UsageError for anything else.
 Model model_or_shape(const std::string& text);
+
+/// A config.json by itself. Throws Error, for a file of weights with what to give instead.
+JsonObject load_config_file(const std::filesystem::path& file);
 
 /// Loads a model's parameters, with a bar on a terminal when that takes long. Unless quiet, says on stderr, in a line
 /// each, which tensors of the files are skipped and which parameters they leave out.

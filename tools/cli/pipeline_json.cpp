@@ -1,7 +1,9 @@
 #include "tools/cli/pipeline_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/check.h"
 #include "runtime/pipeline_figures.h"
 
 namespace vkformer {
@@ -33,14 +35,29 @@ nlohmann::json pipeline_json(const PipelineRecord& record) {
           {"code", std::move(codes)}};
 }
 
-PipelineRecord pipeline_from(const nlohmann::json& row) {
-  PipelineRecord record{.kernel = row.at("kernel"),
-                        .variant = row.at("variant"),
-                        .constants = row.at("constants"),
-                        .subgroup_size = row.at("subgroup_size"),
-                        .thread_seconds = row.at("thread_seconds"),
-                        .failure = row.at("failure")};
-  for (const auto& code : row.at("code")) record.code.push_back({code.at("subgroup_size"), code.at("statistics")});
+std::vector<uint32_t> constants_from(const JsonObject& row) {
+  const nlohmann::json& constants = row.value().contains("constants") ? row.value()["constants"] : nlohmann::json();
+  check(constants.is_array() && std::ranges::all_of(constants, &nlohmann::json::is_number_unsigned),
+        "{}: \"constants\" must be an array of numbers", row.name());
+  return constants;
+}
+
+PipelineRecord pipeline_from(const JsonObject& row) {
+  const auto subgroup_size = [](const JsonObject& object) {
+    return static_cast<uint32_t>(require_integer(object, "subgroup_size", 0, 1 << 16));
+  };
+  PipelineRecord record{.kernel = require_string(row, "kernel"),
+                        .variant = require_string(row, "variant"),
+                        .constants = constants_from(row),
+                        .subgroup_size = subgroup_size(row),
+                        .thread_seconds = require_number(row, "thread_seconds", 0, 1e9),
+                        .failure = require_string(row, "failure")};
+  for (const JsonObject& code : require_objects(row, "code")) {
+    PipelineCode& made = record.code.emplace_back(PipelineCode{.subgroup_size = subgroup_size(code), .statistics = {}});
+    const JsonObject statistics = require_object(code, "statistics");
+    for (const auto& [name, value] : statistics.value().items())
+      made.statistics[name] = require_number(statistics, name, -1e300, 1e300);
+  }
   return record;
 }
 

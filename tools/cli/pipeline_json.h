@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "runtime/files/json_file.h"
 #include "runtime/pipeline_log.h"
 
 namespace vkformer {
@@ -12,7 +13,10 @@ namespace vkformer {
 ///  "code": [{"subgroup_size", "statistics": the driver's own}]}.
 nlohmann::json pipeline_json(const PipelineRecord& record);
 
-/// What pipeline_json() wrote, but for what follows from it. Throws nlohmann's exceptions for anything else.
-PipelineRecord pipeline_from(const nlohmann::json& row);
+/// What pipeline_json() wrote, but for what follows from it. Throws Error, which names the file and the place in it, for
+/// anything else.
+PipelineRecord pipeline_from(const JsonObject& row);
+/// Its constants alone.
+std::vector<uint32_t> constants_from(const JsonObject& row);
 
 }  // namespace vkformer

@@ -84,13 +84,19 @@ class PromptEncoder {
       const std::string place = fmt::format("{}:{}", rows.name, row.line);
       LearnedText text;
       if (row.messages.is_null()) {
-        text = encode_stretches(row.stretches, [&](const std::string& part) { return ids_of(part); });
+        try {
+          text = encode_stretches(row.stretches, [&](const std::string& part) { return ids_of(part); });
+        } catch (const Error& error) {
+          fail("{}: {}", place, error.what());
+        }
         if (end_ && (text.ids.empty() || text.ids.back() != *end_)) {
           text.ids.push_back(*end_);
           text.learned.push_back(row.stretches.back().learned);
         }
       } else {
-        check(talks_ != nullptr, "{}: the tokenizer's folder has no chat template to write messages by", place);
+        check(talks_ != nullptr, "{}: the tokenizer's folder has no chat template to write messages by; put one there (chat_template.jinja), "
+              "or give rows of \"prompt\" and \"completion\"",
+              place);
         text = talks_->encode(row, place);
       }
       const auto most = static_cast<size_t>(context_) + 1;

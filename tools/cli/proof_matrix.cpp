@@ -7,10 +7,11 @@
 #include <set>
 
 #include "runtime/check.h"
-#include "runtime/files/mapped_file.h"
+#include "runtime/files/json_file.h"
 #include "runtime/kernels.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
+#include "tools/cli/pipeline_json.h"
 
 namespace vkformer {
 
@@ -32,10 +33,11 @@ struct Proof {
 
 using Kernel = std::pair<std::string, std::string>;  ///< and its variant
 
-nlohmann::json load_report(const std::string& file) {
-  const auto report = nlohmann::json::parse(MappedFile(file).text(), nullptr, false);
-  check(report.is_object() && report.contains("pipelines") && report.contains("run"),
-        "{} is no report of `vkformer conform --report`", file);
+JsonObject load_report(const std::string& file) {
+  JsonObject report = JsonObject::load(file);
+  check(report.has("pipelines") && report.has("run"), "{} is no report of `vkformer conform --report`", file);
+  const int64_t failed = require_integer(report, "failed", 0, INT64_MAX);
+  check(failed == 0, "{}: {} checks failed there", file, failed);
   return report;
 }
 
@@ -59,18 +61,17 @@ void print_proof_matrix(const std::vector<std::string>& files, const std::string
     if (kernel.built) proofs[{std::string(kernel.kernel), std::string(kernel.variant)}].booleans = kernel.flags;
   for (auto& [kernel, proof] : proofs) proof.pipelines.resize(files.size());
   for (const std::string& file : files) {
-    const nlohmann::json report = load_report(file);
-    check(report.at("failed") == 0, "{}: {} checks failed there", file, report.at("failed").dump());
-    const auto driver = report.at("driver").get<std::string>();
-    for (const auto& row : report.at("pipelines")) {
-      const auto found = proofs.find({row.at("kernel"), row.at("variant")});
+    const JsonObject report = load_report(file);
+    const std::string driver = require_string(report, "driver");
+    for (const JsonObject& row : require_objects(report, "pipelines")) {
+      const auto found = proofs.find({require_string(row, "kernel"), require_string(row, "variant")});
       if (found == proofs.end()) continue;  // of another build
       Proof& proof = found->second;
       ++proof.pipelines[runs.size()];
-      const auto constants = row.at("constants").get<std::vector<uint32_t>>();
+      const std::vector<uint32_t> constants = constants_from(row);
       for (uint32_t i = 0; i < constants.size(); ++i) proof.flags[{i, constants[i]}].insert(driver);
     }
-    runs.push_back(report.at("run").get<std::string>());
+    runs.push_back(require_string(report, "run"));
   }
 
   print("Pipelines of each kernel that were proved, by run:\n");

@@ -8,6 +8,7 @@
 #include "models/families/registry.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -21,7 +22,7 @@ namespace {
 void print_tags(const std::vector<std::string>& words, const std::vector<WordTag>& tags,
                 const std::vector<std::string>& names, bool as_json) {
   if (!as_json) {
-    for (size_t i = 0; i < words.size(); ++i) print("{}\t{}\n", words[i], names[tags[i].tag]);
+    for (size_t i = 0; i < words.size(); ++i) print("{}\t{}\n", words[i], printable(names[tags[i].tag]));
     return print("\n");
   }
   nlohmann::json json = {{"words", words}};

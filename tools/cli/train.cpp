@@ -264,6 +264,9 @@ void train(TrainFlags flags) {
   auto backend = open_backend(flags.common);
   const bool talk = !flags.common.quiet && !flags.common.json;
   if (talk) print("{}; {}\n", model_text(model), job.summary);
+  if (talk && flags.settings.warmup >= flags.settings.iterations)
+    print("the learning rate rises until the end: --warmup {} is not less than --iterations {}\n",
+          flags.settings.warmup, flags.settings.iterations);
   const auto plan_run = [&] { return plan_training(model, flags.settings, job.data->shapes(), *backend); };
   TrainingPlan plan = plan_run();
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);

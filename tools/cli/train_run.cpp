@@ -23,18 +23,25 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
   auto files = nlohmann::json::object();
   for (const RunFile& file : state.files) files[file.role] = file.path;
   const Model& model = *job.model;
+  // As the options are called; what was left to others, as that.
+  nlohmann::json settings = settings_of(flags);
+  settings["precision"] = settings["dtype"];
+  settings.erase("dtype");
+  for (const char* key : {"dropout", "label_smoothing"})
+    if (settings[key] < 0) settings[key] = "the model's";
+  if (settings["stride"] < 0) settings.erase("stride");
   return {{"run", std::filesystem::absolute(flags.out).lexically_normal().string()},
           {"model", fmt::format("{}: {} layers, {} parameters, vocabulary {}", model.family, model.layers,
                                 model.parameter_count(), model.vocabulary)},
           {"data", job.summary},
           {"device", backend.describe()},
-          {"settings", settings_of(flags)},
+          {"settings", std::move(settings)},
           {"files", std::move(files)}};
 }
 
 /// Takes the run, if it is still where this process found it before it had the lock.
 CheckpointWriter take_run(const TrainFlags& flags, int64_t iteration) {
-  CheckpointWriter writer(flags.out, static_cast<int>(flags.average));
+  CheckpointWriter writer(flags.out, static_cast<int>(flags.average), flags.checkpoint_every);
   check(writer.latest_step() == (flags.resume ? std::optional(iteration) : std::nullopt),
         "{} was in use by another training process, which has changed it; begin again with --resume", flags.out);
   return writer;
@@ -79,7 +86,7 @@ void TrainRun::train() {
   } else {
     const bool more = state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated());
     if (more && !flags_.no_last_evaluation) {
-      report(metrics_.training_losses().empty() ? NAN : metrics_.training_losses().back().value, true);
+      report(metrics_.last_training_loss(), true);
       metrics_.flush();
       prove();
     } else if (!more && !out_of_time()) {
@@ -207,7 +214,7 @@ void TrainRun::average() {
   if (flags_.average == 1 && !moving && !good_) return;
   CheckpointWriter writer(std::filesystem::path(flags_.out) / "average");
   if (writer.latest_step() == state_.iteration) return;  // the run was complete before
-  std::vector<std::filesystem::path> folders = good_ ? good_->folders() : kept_checkpoints(flags_.out);
+  std::vector<std::filesystem::path> folders = good_ ? good_->folders() : kept_checkpoints(flags_.out, flags_.checkpoint_every);
   if (!good_) folders.resize(std::min(folders.size(), static_cast<size_t>(flags_.average)));
   const std::vector<ParameterSpec>& parameters = job_.model->parameters;
   if (moving) trainer_.use_moving_average();

@@ -80,14 +80,6 @@ nlohmann::json settings_of(TrainFlags& flags) {
   return settings;
 }
 
-std::string base_print(const std::filesystem::path& folder) {
-  if (is_gguf(folder)) return content_print(MappedFile(folder).text());
-  std::string print = content_print(MappedFile(folder / "config.json").text());
-  const WeightFiles weights(folder);
-  for (const SafetensorsFile& file : weights.files()) print += '+' + content_print(MappedFile(file.name()).text());
-  return print;
-}
-
 void write_model(const std::filesystem::path& folder, const TrainJob& job) {
   if (job.model->adapter) return job.write_text(folder);  // the config is the base model's
   nlohmann::json config = *job.model->config;
@@ -117,7 +109,7 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
 
 RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
   for (const char* option : {"--dropout", "--bytes", "--tokenizer", "--target-tokenizer", "--apart", "--tokenizer-kind",
-                             "--vocabulary", "--from", "config", "--moving-average", "--lora", "--weights"})
+                             "--vocabulary", "config", "--moving-average", "--lora", "--weights"})
     if (flags.given.contains(option))
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");
@@ -143,9 +135,14 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
     const JsonObject file = require_object(files, role);
     state.files.push_back({role, require_string(file, "path"), require_string(file, "fingerprint")});
   }
+  if (flags.lora.empty() && !flags.from.empty())
+    throw UsageError("--from can't change when a run is resumed; leave it out");
   if (!flags.lora.empty()) {
     const JsonObject base = require_object(json, "base");
-    flags.from = require_string(base, "path");
+    const std::string path = require_string(base, "path");
+    check(!flags.from.empty() || std::filesystem::exists(path),
+          "{}, the model this adapter was begun on, is not there; name an equal copy of it with --from", path);
+    flags.from = resolve_model_folder(flags.from.empty() ? path : flags.from).string();
     state.base_print = require_string(base, "fingerprint");
     check(base_print(flags.from) == state.base_print, "{} is not the model this adapter was begun on", flags.from);
   }

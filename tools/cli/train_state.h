@@ -14,9 +14,6 @@ struct RunState {
   std::string base_print;  ///< of an adapter's run: base_print() of the folder it starts from
 };
 
-/// Tells the weights and config of one model folder, or GGUF file, from those of another.
-std::string base_print(const std::filesystem::path& folder);
-
 /// The settings of a run, as state.json has them.
 nlohmann::json settings_of(TrainFlags& flags);
 /// Writes the files of a model folder but for its weights.

@@ -42,7 +42,7 @@ void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const s
 
 void translate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const auto adapter = open_adapter(flags.adapter);
+  const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use generate", flags.model,
         model.family);

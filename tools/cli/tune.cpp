@@ -82,7 +82,9 @@ void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
   check(flags.tuning.empty() || written || fs::exists(file), "--tuning {}: there is no such file", file.string());
   std::string ignored;
   auto tuning = std::make_shared<Tuning>(Tuning::load(file, backend.facts(), ignored));
-  check(ignored.empty() || flags.tuning.empty() || written, "--tuning: {}", ignored);
+  // A file that the user named is not written over: it may be another device's, or none of this kind.
+  check(ignored.empty() || flags.tuning.empty(), "--tuning: {}{}", ignored,
+        written ? "; name another file to write" : "");
   if (!ignored.empty()) say("measured choices are ignored: {}", ignored);
   backend.set_tuning(std::move(tuning));
 }

@@ -143,7 +143,10 @@ void add_attention(CLI::App& app) {
   command->add_option("--target", flags->target,
                       "what an encoder-decoder writes (default: what it would, greedily), an encoder's second text, or "
                       "what follows a decoder's prompt");
-  command->add_option("--out", flags->out, "page to write")->type_name("FILE")->capture_default_str();
+  command->add_option("--out", flags->out, "page to write")
+      ->type_name("FILE")
+      ->capture_default_str()
+      ->check(result_file({".html"}));
   command->callback([flags] { attention_page(*flags); });
 }
 
