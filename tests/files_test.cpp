@@ -64,7 +64,7 @@ TEST_CASE("text in messages stays on one line", "[files]") {
 
 TEST_CASE("text on a terminal keeps its lines and moves no cursor", "[files]") {
   CHECK(for_terminal("a\tb\nä\u202e") == "a\tb\nä\u202e");
-  CHECK(for_terminal("\x1b[31m\r\x7f") == "\\x1B[31m\\x0D\\x7F");
+  CHECK(for_terminal("\x1b[31m\r\x7f") == "\\x1B[31m\\x0D\\u007f");
   CHECK(for_terminal("\u009b31m \x9b") == "\\u009b31m \\x9B");
   CHECK(for_terminal(std::string_view("\0", 1)) == "\\x00");
 }

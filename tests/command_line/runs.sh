@@ -155,6 +155,12 @@ done
 # What stands in the place of files that are kept: neither waited for, nor replaced, nor a fault where it is a cache.
 rm -rf edited
 cp -r run edited
+# Curves have bounded memory: 4 points a mean, and 12 of these a point of the page. What tells no iteration is said.
+{ echo garbage; seq 0 69999 | sed 's/.*/{"iteration":1,"loss":&}/'; } >edited/metrics.jsonl
+cp -r edited longer
+accept "$vkformer" train --resume --out longer --iterations 12 --quiet
+grep -q "metrics.jsonl: 1 line left out that tell no iteration" err || fail "lines go without a word: $(cat err)"
+grep -q '"loss":{[^}]*"points":7000[1-9],"values":\[23.5,71.5,119.5,' longer/run.html || fail "a long curve is bent"
 rm edited/metrics.jsonl
 mkfifo edited/metrics.jsonl
 refuse 1 "not a regular file" timeout 20 "$vkformer" train --resume --out edited --iterations 12
