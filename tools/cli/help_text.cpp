@@ -79,12 +79,18 @@ std::string option_names(const CLI::Option& option) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// " [64]", unless the text tells it. Lists come in brackets of their own.
+std::string default_text(const CLI::Option& option) {
+  std::string value = option.get_default_str();
+  if (value.empty() || option.get_description().find("default") != std::string::npos) return "";
+  return value.front() == '[' ? " " + value : fmt::format(" [{}]", value);
+}
+
 std::string option_row(const CLI::Option& option) {
   const ShownValue value = shown_value(option);
   std::string text = option.get_description();
   if (!value.choice.empty()) text += value.is_range ? fmt::format(" ({})", value.choice) : ": " + value.choice;
-  if (!option.get_default_str().empty() && text.find("default") == std::string::npos)
-    text += fmt::format(" [{}]", option.get_default_str());
+  text += default_text(option);
   if (option.get_required()) text += " (required)";
   if (option.get_lnames().size() > 1)
     text += fmt::format(" (also --{})", fmt::join(option.get_lnames().begin() + 1, option.get_lnames().end(), ", --"));
@@ -151,10 +157,7 @@ std::string HelpText::make_help(const CLI::App* app, std::string /*path*/, CLI::
   for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
     usage += " " + positional_name(*option);
     std::string name = positional_name(*option);
-    std::string text = option->get_description();
-    if (!option->get_default_str().empty() && text.find("default") == std::string::npos)
-      text += fmt::format(" [{}]", option->get_default_str());
-    positionals += help_row(name, text);
+    positionals += help_row(name, option->get_description() + default_text(*option));
   }
   const bool has_verbs = !app->get_subcommands([](const CLI::App*) { return true; }).empty();
   usage += has_verbs ? " VERB [OPTIONS]" : " [OPTIONS]";

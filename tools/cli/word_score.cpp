@@ -37,7 +37,8 @@ CountWords count_predicted(Backend& backend, const Model& model, Trainer& traine
 }  // namespace
 
 JobScores WordScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {
-  const CountWords words = (predicts_masked_words(model_) ? count_masked : count_predicted)(backend, model_, trainer);
+  const bool masked = predicts_masked_words(model_);
+  const CountWords words = (masked ? count_masked : count_predicted)(backend, model_, trainer);
   const int64_t all = data_.validation_batches(), used = whole_split ? all : std::min(all, batches_);
   WordCount count;
   for (int64_t i = 0; i < used; ++i) {
@@ -48,7 +49,8 @@ JobScores WordScorer::score(Backend& backend, Trainer& trainer, bool whole_split
   const double accuracy = static_cast<double>(count.right) / static_cast<double>(std::max<int64_t>(count.targets, 1));
   return {.values = {{"masked_accuracy", accuracy}},
           .notes = {{"masked_words", count.targets}},
-          .text = fmt::format("  {:.2f} % of {} masked words right\n", 100 * accuracy, count.targets)};
+          .text = fmt::format("  {:.2f} % of {} {} words right\n", 100 * accuracy, count.targets,
+                              masked ? "masked" : "predicted")};
 }
 
 }  // namespace vkformer
