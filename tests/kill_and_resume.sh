@@ -76,6 +76,10 @@ disturb() {
     for _ in 1 2; do  # a resumed run may be killed, too
       if [[ -s run/latest ]] && start_and_kill "$vkformer" train --resume --out run --quiet; then kills=$((kills + 1)); fi
     done
+    # Killed between the first checkpoint and the file that names it.
+    if [[ ! -s run/latest ]]; then
+      for name in run/checkpoint-??????; do [[ -e $name ]] && echo "${name#run/}" >run/latest; done
+    fi
     if [[ -s run/latest ]]; then
       "$vkformer" train --resume --out run --quiet >/dev/null
     else

@@ -69,6 +69,20 @@ LoraConfig read_config(const JsonObject& json) {
           .rslora = boolean_or(json, "use_rslora", false)};
 }
 
+/// Modules by their names, where all of these and no others have tensors.
+std::vector<std::string> read_targets(const JsonObject& json) {
+  const nlohmann::json& value = json.value();
+  const auto given = value.find("target_modules");
+  if (given == value.end() || !given->is_array() || json.has("layers_to_transform") || json.has("exclude_modules"))
+    return {};
+  std::vector<std::string> targets;
+  for (const nlohmann::json& target : *given) {
+    check(target.is_string(), "{}: \"target_modules\" must have strings, not {}", json.name(), target.dump());
+    targets.push_back(target);
+  }
+  return targets;
+}
+
 /// The part of a path behind its first dot, which models without a head lack.
 std::string bare(const std::string& path) { return path.substr(path.find('.') + 1); }
 
@@ -82,11 +96,14 @@ AdapterFiles::AdapterFiles(const std::filesystem::path& folder)
     : folder_(folder), tensors_([&] {
         check(std::filesystem::exists(folder / config_name), "'{}' has no {}; give an adapter's folder",
               folder.string(), config_name);
+        check(std::filesystem::exists(folder / tensors_name) || !std::filesystem::exists(folder / "adapter_model.bin"),
+              "'{}' has adapter_model.bin and no {}; convert it (PEFT: save_pretrained)", folder.string(), tensors_name);
         return folder / tensors_name;
       }()) {
   const JsonObject json = JsonObject::load(folder / config_name);
   config_ = read_config(json);
   base_ = string_or(json, "base_model_name_or_path", "");
+  targets_ = read_targets(json);
 }
 
 /// How the file calls a module; empty when it has no tensors of it.
@@ -111,6 +128,10 @@ void AdapterFiles::adapt(Model& model) const {
   std::set<std::string> known;
   for (const LinearModule& module : linear_modules(model)) {
     const std::string path = path_of(module);
+    const bool named = std::ranges::any_of(targets_, [&](const std::string& t) { return ends_path(module.path, t); });
+    check(targets_.empty() || named == !path.empty(), "{}: there are {}tensors of module {}, which target_modules of {} {}",
+          tensors_.name(), named ? "no " : "", in_quotes(module.path, 120), config_name,
+          named ? "names" : "does not name");
     if (path.empty()) continue;
     for (const char* factor : {factor_a, factor_b}) known.insert(fmt::format("{}{}{}", prefix, path, factor));
     read(module, factor_a, {config_.rank, module.in});
@@ -120,6 +141,7 @@ void AdapterFiles::adapt(Model& model) const {
   for (const TensorEntry& entry : tensors_.tensors())
     check(known.contains(entry.name), "{}: tensor {} belongs to no linear layer of this {} model", tensors_.name(),
           in_quotes(entry.name, 160), model.family);
+  check(!paths.empty(), "{} has no tensors", tensors_.name());
   vkformer::adapt(model, config_, paths, base_);
 }
 

@@ -38,6 +38,7 @@ class AdapterFiles {
   std::filesystem::path folder_;
   LoraConfig config_;
   std::string base_;
+  std::vector<std::string> targets_;  ///< names of modules; empty where the config does not list them
   SafetensorsFile tensors_;
 };
 

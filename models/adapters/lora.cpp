@@ -67,11 +67,11 @@ Uses uses_of(const Model& model) {
   return uses;
 }
 
+}  // namespace
+
 bool ends_path(const std::string& path, const std::string& target) {
   return path == target || path.ends_with('.' + target);
 }
-
-}  // namespace
 
 double LoraConfig::scale() const {
   const auto r = static_cast<double>(rank);

@@ -33,6 +33,9 @@ struct LinearModule {
 /// Those of a model whose weights are read by products alone: no head that is tied to the embeddings.
 std::vector<LinearModule> linear_modules(const Model& model);
 
+/// Whether a module's path is `target` or ends with it, as in "layers.0.self_attn.q_proj" and "self_attn.q_proj".
+bool ends_path(const std::string& path, const std::string& target);
+
 /// Paths of the modules that `targets` mean: ends of paths ("q_proj", "self_attn.q_proj"), or "all-linear" for all but
 /// the head; none: what PEFT adapts in this family. Throws Error for a target that no module has.
 std::vector<std::string> modules_of_targets(const Model& model, const std::vector<std::string>& targets);

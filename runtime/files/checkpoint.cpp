@@ -102,6 +102,13 @@ std::optional<fs::path> latest_checkpoint(const fs::path& run) {
   return run / name;
 }
 
+std::optional<fs::path> unnamed_checkpoint(const fs::path& run) {
+  std::error_code error;
+  if (!fs::is_directory(run, error) || latest_checkpoint(run)) return std::nullopt;
+  const std::vector<CheckpointName> found = checkpoints_in(run);
+  return found.empty() ? std::nullopt : std::optional(run / found.front().to_string());
+}
+
 int64_t named_step(const fs::path& checkpoint) {
   const auto name = parse_name(checkpoint.filename().string());
   check(name.has_value(), "{} is not named as a checkpoint", printable(checkpoint.string()));

@@ -21,6 +21,9 @@ namespace vkformer {
 /// name a checkpoint folder that exists.
 std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::path& run);
 
+/// The newest complete checkpoint of a folder that has lost `latest`, or was never told; nothing when there is none.
+std::optional<std::filesystem::path> unnamed_checkpoint(const std::filesystem::path& run);
+
 /// The step that a checkpoint's folder is named after. Throws Error for another name.
 int64_t named_step(const std::filesystem::path& checkpoint);
 

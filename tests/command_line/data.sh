@@ -69,6 +69,9 @@ refuse 2 "too few" "$vkformer" data numbers en de --pairs 5 --out numbers
 refuse 1 'language "gl"; it has them for en' env LC_ALL=de_DE.UTF-8 "$vkformer" data numbers en gl --out numbers
 refuse 1 'no words for .* "su"' "$vkformer" data numbers en su --to 999999999999999 --pairs 200 --out numbers
 compgen -G "numbers/*" >left && fail "a corpus that was refused left files behind: $(cat left)"
+"$vkformer" data numbers en de --to 999 --out numbers >/dev/full 2>err && fail "what to do next was not written, and nothing says so"
+refuse 1 "numbers/train.en is there already" "$vkformer" data numbers en de --to 999 --out numbers
+rm -r numbers
 accept "$vkformer" data numbers en de --to 999 --out numbers
 grep -q "800 pairs to train on, 100 for validation, 100 for test: vkformer train .* --pairs numbers/train.en numbers/train.de" out ||
   fail "data numbers did not say how to train: $(cat out)"

@@ -29,6 +29,11 @@ accept "$vkformer" convert "$model" merged --merge whole --quiet
 accept "$vkformer" generate merged -p "the " -n 12 --temp 0 --quiet
 cmp -s out adapted || fail "the merged model writes another text: $(cat out adapted)"
 sha256sum --check --quiet before || fail "the base model has changed"
+# A file whose tensors are not those that its config names.
+cp -r "whole/$(cat whole/latest)" named
+sed -i 's/"c_attn"/"c_proj"/' named/adapter_config.json
+grep -q c_proj named/adapter_config.json || fail "c_attn is no target: $(cat named/adapter_config.json)"
+refuse 1 "which target_modules of adapter_config.json" "$vkformer" generate "$model" -p "the " --adapter named
 # A base that has moved, another one, and none.
 cp -r "$model" moved
 mv "$model" aside

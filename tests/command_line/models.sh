@@ -139,7 +139,15 @@ cp -r "$fixtures/gpt2" own
 sha256sum own/* >own.sums
 refuse 2 "the file is there, and belongs to what this command reads" "$vkformer" logits own --ids 5 --out own/model.safetensors
 refuse 2 "the file is there, and belongs to what this command reads" "$vkformer" generate own --ids 5 -n 1 --profile own/config.json
+mkdir linked
+for file in config.json model.safetensors; do ln -s "../own/$file" linked; done
+refuse 2 "the file is there, and belongs" "$vkformer" logits linked --ids 5 --out linked/model.safetensors
+refuse 2 "the file is there, and belongs" "$vkformer" logits linked --ids 5 --out own/model.safetensors
 sha256sum --check --quiet own.sums || fail "a model's files were written over"
+refuse 2 "--out is empty" "$vkformer" encode own text.txt --out ""
+mkdir words
+touch words/vocab.txt
+refuse 1 "'words' has vocab.txt and no tokenizer.json" "$vkformer" encode words text.txt
 accept "$vkformer" logits own --ids 5 --out own/logits.safetensors
 refuse 1 "own/model.safetensors holds weights; give the folder" "$vkformer" info own/model.safetensors
 refuse 1 "there is no 'nowhere'" "$vkformer" info nowhere

@@ -17,7 +17,7 @@ grep -q "BLEU = .*refs:1" out || fail "no score of a validation: $(cat out)"
 accept "${pairs[@]}" --valid pairs.a pairs.b --out best --iterations 12 --checkpoint-every 3 --evaluate-every 2 \
   --keep-best chrf --early-stopping 1 --average-best 2 --learning-rate 1e-9
 grep -q "mean of the best 2 checkpoints" out || fail "no mean of the best: $(cat out)"
-grep -q "ended early: 1 evaluations without a better chrf" err || fail "no early end: $(cat err)"
+grep -q "ended early: 1 evaluation without a better chrf" err || fail "no early end: $(cat err)"
 accept "$vkformer" translate best/best -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two"
 needs_stdout "$vkformer" translate best/average -p "one 1 two"

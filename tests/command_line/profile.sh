@@ -23,7 +23,7 @@ profile() {
     [[ $kernel == c ]] && time=$2
     kernels+="{\"name\": \"$kernel\", \"dispatches\": 4, \"least\": $time, \"first_half\": $time, \"second_half\": $((time + $3))},"
   done
-  echo "{\"traceEvents\": [], \"vkformer\": {\"programs\": [{\"name\": \"step\", \"kernels\": [${kernels%,}]}]}}"
+  echo "{\"traceEvents\": [], \"vkformer\": {\"programs\": [{\"name\": \"step\", \"runs\": ${4:-8}, \"kernels\": [${kernels%,}]}]}}"
 }
 profile 10000 10000 50 >before.json
 profile 10500 11550 50 >after.json
@@ -36,6 +36,9 @@ grep -q '^step: c .* +10.0% .*slower' out || fail "the slowed kernel is not name
 accept "$vkformer" profile --compare before.json noisy.json
 grep -q '^0 of 5 kernels changed' out || fail "noise is taken for a change: $(cat out)"
 accept "$vkformer" profile --compare before.json after.json --json
+profile 10500 11550 0 1 >once.json
+accept "$vkformer" profile --compare before.json once.json
+grep -q '^0 of 5 kernels changed beyond noise (5 were run once' out || fail "a single run is taken for a measurement: $(cat out)"
 # Several profiles of the same: c takes as long in one of them now and then.
 profile 10000 11000 50 >again.json
 accept "$vkformer" profile --compare before.json,before.json after.json,after.json

@@ -113,8 +113,7 @@ for command in "devices" "ops" "--help" "info --json $fixtures/gpt2" "train smal
     "generate run -p the -n 4 --quiet" "generate $fixtures/gpt2 --ids 5 -n 4 --quiet" "verify $fixtures/tokenizers" \
     "encode $fixtures/tokenizers/gpt2 -p the" "decode $fixtures/tokenizers/gpt2 --ids 5" "score text.txt text.txt" \
     "conform -o scale -q" "pipelines 1x24x3:100:16 -b 0 -p 4" "bench -m 1x24x3:100:16 -p 4 -n 1 -b 0 -r 1" \
-    "bench --op scale --input 4 --attr factor=2 -r 1" "tune 1x24x3:100:16 -p 4 -b 0 --tuning tuned.json" \
-    "data numbers en de --to 999 --out numbers"; do
+    "bench --op scale --input 4 --attr factor=2 -r 1" "tune 1x24x3:100:16 -p 4 -b 0 --tuning tuned.json"; do
   read -ra words <<<"$command"
   needs_stdout "$vkformer" "${words[@]}"
 done
@@ -152,6 +151,18 @@ for iteration in 100000000000 2000000; do
   refuse 1 '"iteration"' "$vkformer" train --resume --out edited --iterations 12
 done
 
+# A run that has lost the name of its checkpoint is neither begun anew nor removed.
+cp -r run lost
+rm lost/latest
+for again in "train --resume" "train small.json --data text.txt --iterations 2"; do
+  read -ra words <<<"$again"
+  refuse 1 "holds $(cat run/latest) and no file 'latest'" "$vkformer" "${words[@]}" --out lost
+done
+cp run/latest lost
+accept "$vkformer" train --resume --out lost --quiet
+mkdir within
+cp text.txt within/loss.svg
+refuse 1 "within/loss.svg is what the run would write over" "$vkformer" train small.json --data within/loss.svg --out within
 # What stands in the place of files that are kept: neither waited for, nor replaced, nor a fault where it is a cache.
 rm -rf edited
 cp -r run edited

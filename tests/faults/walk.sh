@@ -55,8 +55,8 @@ judge() {
   local status=$1 kind=$2 line lines left rest
   call=$(sed -n 's/^failed //p' report)
   left=$(sed -n 's/^left //p' report | tr '\n' ',')
-  lines=$(grep -vc '^device ' err)
-  line=$(grep -v '^device ' err | head -n 3 | cut -c 1-300 | tr '\n' '|')
+  lines=$(grep -vc '^device \|^\.\.\. ' err)  # the device, and progress on a slow machine
+  line=$(grep -v '^device \|^\.\.\. ' err | head -n 3 | cut -c 1-300 | tr '\n' '|')
   case $status in
     0) "same_$name" || found "lost states" "it ended well with other results: $line" ;;
     1)

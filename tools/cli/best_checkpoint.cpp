@@ -18,6 +18,9 @@ BestCheckpoint::BestCheckpoint(const std::filesystem::path& folder, std::string 
   check(before == metric_, "{} is the best by {}, not by {}; remove it or keep to that", latest->string(), before,
         metric_);
   iteration_ = require_integer(json, "iteration", 1, int64_t{1} << 31);
+  check(std::filesystem::exists(*latest / "model.safetensors") ||
+            std::filesystem::exists(*latest / "adapter_model.safetensors"),
+        "{} has lost its weights; remove {}, and the best is looked for anew", latest->string(), folder.string());
   value_ = require_number(json, "value", -1e300, 1e300);
 }
 

@@ -227,7 +227,8 @@ std::string about_unknown(const CLI::App& verb, const std::string& given) {
   if (!given.starts_with('-')) {
     std::error_code none;
     const char* way = !std::filesystem::is_regular_file(given, none)           ? "quotes hold a text together"
-                      : verb.get_option_no_throw("--file") != nullptr ? "a file goes with -f"
+                      : verb.get_option_no_throw("--file") != nullptr    ? "a file goes with -f"
+                      : verb.get_option_no_throw("--compare") != nullptr ? "two files go with --compare"
                                                                                : "a file of texts goes with <";
     return fmt::format("{} is one word too much ({}); {}", in_quotes(given, 60), way, see_help(verb));
   }
@@ -269,6 +270,22 @@ bool is_below(const std::filesystem::path& file, const std::filesystem::path& fo
   return false;
 }
 
+/// Models' folders may be made of links.
+bool is_linked_from(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  std::error_code none;
+  for (std::filesystem::directory_iterator entry(folder, none), end; entry != end; entry.increment(none))
+    if (std::filesystem::equivalent(entry->path(), file, none)) return true;
+  return false;
+}
+
+/// What scripts give when a variable is not set.
+void refuse_empty_paths(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options())
+    for (const char* kind : {"FILE", "FOLDER", "DIR", "RUN"})
+      if (option->get_type_name() == kind && std::ranges::count(option->results(), "") > 0)
+        throw UsageError(fmt::format("{} is empty; give a name, or leave it out", option->get_name()));
+}
+
 /// A result does not replace what it is made of: a file that another option names, or one in a model's folder.
 void refuse_to_replace_inputs(const CLI::App& verb) {
   for (const char* name : {"--out", "--report", "--profile"}) {
@@ -279,7 +296,8 @@ void refuse_to_replace_inputs(const CLI::App& verb) {
     if (!std::filesystem::is_regular_file(file, none)) continue;
     for (const CLI::Option* option : verb.get_options())
       for (const std::string& word : option == output ? std::vector<std::string>() : option->results())
-        if (std::filesystem::equivalent(file, word, none) || (file.extension() != ".html" && is_below(file, word)))
+        if (std::filesystem::equivalent(file, word == "-" ? "/dev/stdin" : word, none) ||
+            (file.extension() != ".html" && (is_below(file, word) || is_linked_from(word, file))))
           throw UsageError(fmt::format("{} {}: the file is there, and belongs to what this command reads ({}); give "
                                        "another name",
                                        name, in_quotes(file.string()), in_quotes(word)));
@@ -303,16 +321,24 @@ void run_command_line(int argc, char** argv) {
   const auto verbs = app.get_subcommands([](CLI::App*) { return true; });
   for (CLI::App* verb : verbs) {
     put_common_below(*verb);
-    verb->parse_complete_callback([verb] { refuse_to_replace_inputs(*verb); });
+    verb->parse_complete_callback([verb] {
+      refuse_empty_paths(*verb);
+      refuse_to_replace_inputs(*verb);
+    });
   }
   if (argc > 1 && argv[1][0] != '-' &&
       std::ranges::none_of(verbs, [&](CLI::App* verb) { return verb->check_name(argv[1]); }))
     throw UsageError(about_unknown_verb(app, argv[1]));
+  // These would be read as a short option and its value.
+  for (const auto& [foreign, way] : {std::pair{"-ngl", "a model is on one device as a whole; -d names it (-d reference: the CPU)"},
+                                     {"-hf", "models are not downloaded; give a folder or a .gguf"},
+                                     {"-no-cnv", "generate goes on from a text, chat talks"},
+                                     {"-cnv", "generate goes on from a text, chat talks"}})
+    if (std::find(argv, argv + argc, std::string_view(foreign)) != argv + argc)
+      throw UsageError(fmt::format("{}: {}", foreign, way));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (std::find(argv, argv + argc, std::string_view("-ngl")) != argv + argc)  // reads as -n gl
-      throw UsageError("-ngl: a model is on one device as a whole; -d names it (-d reference: the CPU)");
     if (error.get_exit_code() != 0) throw UsageError(what_is_wrong(*parsed_verb(app), error));
     std::ostringstream text;  // --help, --version
     app.exit(error, text, text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ranges>
 
@@ -24,19 +25,22 @@ using KernelTimes = std::map<std::pair<std::string, std::string>, KernelTime>;  
 
 double apart(double a, double b) { return std::abs(a - b) / std::max(1e-3, std::min(a, b)); }
 
-/// Of one profile; the noise is that between the two halves of its runs.
+constexpr double unknown = std::numeric_limits<double>::infinity();  ///< noise that no change stands out from
+
+/// Of one profile; the noise is that between the two halves of its runs, and not known of a single one.
 KernelTimes load_times(const std::string& file) {
   const JsonObject trace = JsonObject::load(file);
   check(trace.has("vkformer"), "{} is no profile: it has to come from --profile FILE.json", file);
   KernelTimes times;
   for (const JsonObject& program : require_objects(require_object(trace, "vkformer"), "programs")) {
     if (!program.has("kernels")) continue;
+    const bool once = require_integer(program, "runs", 0, int64_t{1} << 40) < 2;
     for (const JsonObject& kernel : require_objects(program, "kernels")) {
       const auto number = [&](const char* key) { return require_number(kernel, key, 0, 1e15); };
       times[{require_string(program, "name"), require_string(kernel, "name")}] = {
           .dispatches = require_integer(kernel, "dispatches", 1, int64_t{1} << 40),
           .least = number("least"),
-          .noise = apart(number("first_half"), number("second_half"))};
+          .noise = once ? unknown : apart(number("first_half"), number("second_half"))};
     }
   }
   check(!times.empty(), "{} has no timings", file);
@@ -137,9 +141,10 @@ Comparison compare(const KernelTimes& a, const KernelTimes& b, double factor) {
 
 void print_comparison(const Comparison& result) {
   print("{:<72} {:>11} {:>11} {:>8} {:>8}\n", "program: kernel (op)", "before us", "after us", "change", "noise");
-  int64_t named = 0;
+  int64_t named = 0, once = 0;
   for (const Change& change : result.changes) {
     named += change.stands_out;
+    once += std::isinf(change.noise);
     if (change.stands_out)
       print("{:<72} {:>11.1f} {:>11.1f} {:>+7.1f}% {:>7.1f}%  {}\n", change.program + ": " + change.kernel,
             change.before, change.after, 100 * (change.ratio - 1), 100 * change.noise,
@@ -148,9 +153,11 @@ void print_comparison(const Comparison& result) {
   for (const auto& title : result.only_a) print("{}: only before, or another number of times\n", title);
   for (const auto& title : result.only_b) print("{}: only after, or another number of times\n", title);
   print(
-      "{} of {} kernels changed beyond noise; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of which "
+      "{} of {} kernels changed beyond noise{}; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of which "
       "{:+.1f} % is what a kernel changed typically and was taken off; kernels scatter by {:.1f} % around that\n",
-      named, result.changes.size(), result.before, result.after, 100 * (result.after / result.before - 1),
+      named, result.changes.size(),
+      once ? fmt::format(" ({} were run once, which tells no noise: give several profiles, A1.json,A2.json)", once) : "",
+      result.before, result.after, 100 * (result.after / result.before - 1),
       100 * (result.typical - 1), 100 * result.scatter);
 }
 

@@ -117,7 +117,7 @@ void convert(const ConvertFlags& flags) {
       progress(done);
     });
   });
-  if (!dropped.empty() && !flags.quiet)
+  if (!dropped.empty())
     say("left out, for GGUF files have no place for them: {}{}", fmt::join(dropped, ", "),
         model.generates() ? "" : "; for llama.cpp's embeddings: vkformer runs only classifiers from such files");
   report(flags, model, dtype, flags.out);

@@ -47,6 +47,10 @@ void write_numbers(const NumbersFlags& flags) {
   std::error_code ignored;  // a file that can't be opened tells
   std::filesystem::create_directories(folder, ignored);
   const auto path = [&](const char* name, size_t side) { return folder / fmt::format("{}.{}", name, languages[side]); };
+  for (const CorpusPart& part : corpus_parts)
+    for (const size_t side : {size_t{0}, size_t{1}})
+      check(!std::filesystem::exists(path(part.name, side)), "{} is there already; give a new --out",
+            path(part.name, side).string());
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (const CorpusPart& part : corpus_parts)
     for (const size_t side : {size_t{0}, size_t{1}})

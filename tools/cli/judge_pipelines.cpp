@@ -102,6 +102,7 @@ std::map<std::string, int64_t> allowed_of(const std::string& file, const std::st
   std::map<std::string, int64_t> allowed;
   if (file.empty()) return allowed;
   const JsonObject devices = JsonObject::load(file);
+  for (const auto& [name, kernels] : devices.value().items()) require_object(devices, name);
   if (!devices.has(device)) return allowed;
   const JsonObject kernels = require_object(devices, device);
   for (const auto& [kernel, count] : kernels.value().items())

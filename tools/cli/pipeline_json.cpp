@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "runtime/pipeline_figures.h"
 
 namespace vkformer {
@@ -46,12 +47,12 @@ PipelineRecord pipeline_from(const JsonObject& row) {
   const auto subgroup_size = [](const JsonObject& object) {
     return static_cast<uint32_t>(require_integer(object, "subgroup_size", 0, 1 << 16));
   };
-  PipelineRecord record{.kernel = require_string(row, "kernel"),
-                        .variant = require_string(row, "variant"),
+  PipelineRecord record{.kernel = printable(require_string(row, "kernel")),
+                        .variant = printable(require_string(row, "variant")),
                         .constants = constants_from(row),
                         .subgroup_size = subgroup_size(row),
                         .thread_seconds = require_number(row, "thread_seconds", 0, 1e9),
-                        .failure = require_string(row, "failure")};
+                        .failure = printable(require_string(row, "failure"), 1000)};
   for (const JsonObject& code : require_objects(row, "code")) {
     PipelineCode& made = record.code.emplace_back(PipelineCode{.subgroup_size = subgroup_size(code), .statistics = {}});
     const JsonObject statistics = require_object(code, "statistics");

@@ -8,6 +8,7 @@
 
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
+#include "runtime/files/utf8.h"
 #include "runtime/kernels.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -71,7 +72,7 @@ void print_proof_matrix(const std::vector<std::string>& files, const std::string
       const std::vector<uint32_t> constants = constants_from(row);
       for (uint32_t i = 0; i < constants.size(); ++i) proof.flags[{i, constants[i]}].insert(driver);
     }
-    runs.push_back(require_string(report, "run"));
+    runs.push_back(printable(require_string(report, "run")));
   }
 
   print("Pipelines of each kernel that were proved, by run:\n");

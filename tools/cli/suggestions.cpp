@@ -101,6 +101,7 @@ std::string name_of_foreign_option(std::string_view option) {
       {"--num-return-sequences", "--return"},
       {"--normalize", "--length-penalty"},
       {"--lora-scaled", "--adapter"},
+      {"--lora", "--adapter"},
       {"--outtype", "--dtype"},
       {"--ngl", "--device"},
       {"--n-gpu-layers", "--device"},

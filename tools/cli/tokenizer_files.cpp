@@ -107,6 +107,10 @@ SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise) {
 }
 
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
+  for (const char* other : {"tokenizer.model", "spiece.model", "vocab.txt", "vocab.json"})
+    check(std::filesystem::exists(given / main_file) || !std::filesystem::exists(given / other),
+          "'{}' has {} and no {}, which transformers makes of it (AutoTokenizer.from_pretrained, save_pretrained)",
+          given.string(), other, main_file);
   const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / main_file);
   return is_run ? resolve_model_folder(given) : given;
 }

@@ -98,6 +98,11 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
   const auto latest = flags.out.empty() ? std::nullopt : latest_checkpoint(flags.out);
   check(flags.resume || flags.plan || !latest,
         "{} already holds a run; continue it with --resume or choose another --out", flags.out);
+  // A new run would remove what it did not write.
+  if (const auto found = flags.out.empty() || flags.plan ? std::nullopt : unnamed_checkpoint(flags.out))
+    fail("{} holds {} and no file 'latest' that names it; to go on from there write that name into {}, else choose "
+         "another --out",
+         flags.out, found->filename().string(), (std::filesystem::path(flags.out) / "latest").string());
   check(!flags.resume || latest, "{} has no checkpoint to resume from; train it first without --resume", flags.out);
   return flags.resume ? *latest : std::filesystem::path();
 }
@@ -131,6 +136,8 @@ Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
   const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
   add_adapter(flags, model, type_of_most(Weights(model.parameters, folder).files()), folder.string());
   if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
+  if (!flags.resume && !flags.plan && std::filesystem::exists(folder.parent_path() / "latest"))
+    say("the adapter needs {} as it is; training that run on replaces it, so copy it first", folder.string());
   return {model.parameters, folder};
 }
 
@@ -241,6 +248,11 @@ void train(TrainFlags flags) {
     flags.settings.schedule = schedule_named(flags.schedule);
   }
   state.files = read_run_files(flags, state.files);
+  std::error_code none;
+  for (const RunFile& file : state.files)
+    for (const char* written : {"metrics.jsonl", "loss.svg", "run.html"})
+      check(flags.out.empty() || !std::filesystem::equivalent(file.path, std::filesystem::path(flags.out) / written, none),
+            "{} is what the run would write over; move it out of {}", file.path, flags.out);
   const JobKind& kind = kind_of_files(state.files);
   check_options(kind, flags.given);
   if ((flags.average > 1) + (flags.settings.moving_average > 0) + (flags.average_best > 0) > 1)

@@ -78,8 +78,9 @@ void TrainRun::train() {
   if (out_of_time()) say("ended at iteration {}: {:g} minutes are over", state_.iteration, flags_.minutes);
   if (saved_ != state_.iteration) save();  // before the evaluation: nobody has to wait for that
   if (stops_early()) {
-    say("ended early: {} evaluations without a better {} than {:.4f} of iteration {}", flags_.early_stopping,
-        best_->metric(), best_->value(), best_->iteration());
+    say("ended early: {} without a better {} than {:.4f} of iteration {}, which is in {}",
+        counted(flags_.early_stopping, "evaluation"), best_->metric(), best_->value(), best_->iteration(),
+        (std::filesystem::path(flags_.out) / "best").string());
     average();
   } else if (state_.iteration < flags_.settings.iterations && !out_of_time()) {
     say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
