@@ -97,7 +97,8 @@ AdapterFiles::AdapterFiles(const std::filesystem::path& folder)
         check(std::filesystem::exists(folder / config_name), "'{}' has no {}; give an adapter's folder",
               folder.string(), config_name);
         check(std::filesystem::exists(folder / tensors_name) || !std::filesystem::exists(folder / "adapter_model.bin"),
-              "'{}' has adapter_model.bin and no {}; convert it (PEFT: save_pretrained)", folder.string(), tensors_name);
+              "'{}' has adapter_model.bin and no {}; convert it (PEFT: save_pretrained)", folder.string(),
+              tensors_name);
         return folder / tensors_name;
       }()) {
   const JsonObject json = JsonObject::load(folder / config_name);
@@ -129,9 +130,9 @@ void AdapterFiles::adapt(Model& model) const {
   for (const LinearModule& module : linear_modules(model)) {
     const std::string path = path_of(module);
     const bool named = std::ranges::any_of(targets_, [&](const std::string& t) { return ends_path(module.path, t); });
-    check(targets_.empty() || named == !path.empty(), "{}: there are {}tensors of module {}, which target_modules of {} {}",
-          tensors_.name(), named ? "no " : "", in_quotes(module.path, 120), config_name,
-          named ? "names" : "does not name");
+    check(targets_.empty() || named == !path.empty(),
+          "{}: there are {}tensors of module {}, which target_modules of {} {}", tensors_.name(), named ? "no " : "",
+          in_quotes(module.path, 120), config_name, named ? "names" : "does not name");
     if (path.empty()) continue;
     for (const char* factor : {factor_a, factor_b}) known.insert(fmt::format("{}{}{}", prefix, path, factor));
     read(module, factor_a, {config_.rank, module.in});

@@ -47,9 +47,10 @@ class Exporter {
     else if (type == "Unigram")
       add_unigram();
     else
-      fail("{}: a GGUF file can't say a tokenizer of type {} without bytes; train a model on one that it can "
-           "(vkformer tokens --kind byte-bpe, or unigram)",
-           file_, in_quotes(type));
+      fail(
+          "{}: a GGUF file can't say a tokenizer of type {} without bytes; train a model on one that it can "
+          "(vkformer tokens --kind byte-bpe, or unigram)",
+          file_, in_quotes(type));
   }
 
   std::optional<size_t> before() const { return before_; }

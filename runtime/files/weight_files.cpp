@@ -64,8 +64,9 @@ WeightFiles::WeightFiles(const fs::path& path) {
   }
   check(fs::exists(index), "{} has neither model.safetensors nor model.safetensors.index.json; {}",
         printable(path.string()),
-        fs::exists(path / "pytorch_model.bin") || fs::exists(path / "pytorch_model.bin.index.json") ? "convert its pytorch_model*.bin (transformers: save_pretrained)"
-                                               : "check the path or download them");
+        fs::exists(path / "pytorch_model.bin") || fs::exists(path / "pytorch_model.bin.index.json")
+            ? "convert its pytorch_model*.bin (transformers: save_pretrained)"
+            : "check the path or download them");
   open_shards(index);
 }
 

@@ -226,10 +226,10 @@ std::string about_unknown_verb(const CLI::App& app, const std::string& given) {
 std::string about_unknown(const CLI::App& verb, const std::string& given) {
   if (!given.starts_with('-')) {
     std::error_code none;
-    const char* way = !std::filesystem::is_regular_file(given, none)           ? "quotes hold a text together"
+    const char* way = !std::filesystem::is_regular_file(given, none)     ? "quotes hold a text together"
                       : verb.get_option_no_throw("--file") != nullptr    ? "a file goes with -f"
                       : verb.get_option_no_throw("--compare") != nullptr ? "two files go with --compare"
-                                                                               : "a file of texts goes with <";
+                                                                         : "a file of texts goes with <";
     return fmt::format("{} is one word too much ({}); {}", in_quotes(given, 60), way, see_help(verb));
   }
   const std::string name = given.substr(0, given.find('='));
@@ -298,9 +298,9 @@ void refuse_to_replace_inputs(const CLI::App& verb) {
       for (const std::string& word : option == output ? std::vector<std::string>() : option->results())
         if (std::filesystem::equivalent(file, word == "-" ? "/dev/stdin" : word, none) ||
             (file.extension() != ".html" && (is_below(file, word) || is_linked_from(word, file))))
-          throw UsageError(fmt::format("{} {}: the file is there, and belongs to what this command reads ({}); give "
-                                       "another name",
-                                       name, in_quotes(file.string()), in_quotes(word)));
+          throw UsageError(
+              fmt::format("{} {}: the file is there, and belongs to what this command reads ({}); give another name",
+                          name, in_quotes(file.string()), in_quotes(word)));
   }
 }
 
@@ -330,10 +330,11 @@ void run_command_line(int argc, char** argv) {
       std::ranges::none_of(verbs, [&](CLI::App* verb) { return verb->check_name(argv[1]); }))
     throw UsageError(about_unknown_verb(app, argv[1]));
   // These would be read as a short option and its value.
-  for (const auto& [foreign, way] : {std::pair{"-ngl", "a model is on one device as a whole; -d names it (-d reference: the CPU)"},
-                                     {"-hf", "models are not downloaded; give a folder or a .gguf"},
-                                     {"-no-cnv", "generate goes on from a text, chat talks"},
-                                     {"-cnv", "generate goes on from a text, chat talks"}})
+  for (const auto& [foreign, way] :
+       {std::pair{"-ngl", "a model is on one device as a whole; -d names it (-d reference: the CPU)"},
+        {"-hf", "models are not downloaded; give a folder or a .gguf"},
+        {"-no-cnv", "generate goes on from a text, chat talks"},
+        {"-cnv", "generate goes on from a text, chat talks"}})
     if (std::find(argv, argv + argc, std::string_view(foreign)) != argv + argc)
       throw UsageError(fmt::format("{}: {}", foreign, way));
   try {

@@ -153,12 +153,13 @@ void print_comparison(const Comparison& result) {
   for (const auto& title : result.only_a) print("{}: only before, or another number of times\n", title);
   for (const auto& title : result.only_b) print("{}: only after, or another number of times\n", title);
   print(
-      "{} of {} kernels changed beyond noise{}; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of which "
-      "{:+.1f} % is what a kernel changed typically and was taken off; kernels scatter by {:.1f} % around that\n",
+      "{} of {} kernels changed beyond noise{}; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of "
+      "which {:+.1f} % is what a kernel changed typically and was taken off; kernels scatter by {:.1f} % around that\n",
       named, result.changes.size(),
-      once ? fmt::format(" ({} were run once, which tells no noise: give several profiles, A1.json,A2.json)", once) : "",
-      result.before, result.after, 100 * (result.after / result.before - 1),
-      100 * (result.typical - 1), 100 * result.scatter);
+      once ? fmt::format(" ({} were run once, which tells no noise: give several profiles, A1.json,A2.json)", once)
+           : "",
+      result.before, result.after, 100 * (result.after / result.before - 1), 100 * (result.typical - 1),
+      100 * result.scatter);
 }
 
 }  // namespace

@@ -29,8 +29,10 @@ struct Report {
 Report load_report(const std::string& file) {
   const JsonObject json = JsonObject::load(file);
   check(json.has("cases") && json.has("facts"), "{} is no JSON report of `vkformer conform --report`", file);
-  Report report{
-      .file = file, .run = printable(require_string(json, "run")), .facts = require_object(json, "facts").value(), .cases = {}};
+  Report report{.file = file,
+                .run = printable(require_string(json, "run")),
+                .facts = require_object(json, "facts").value(),
+                .cases = {}};
   for (const JsonObject& row : require_objects(json, "cases"))
     report.cases[fmt::format("{} {} {}", require_string(row, "op"), require_string(row, "check"),
                              require_string(row, "case"))] = {

@@ -134,7 +134,8 @@ void judge_pipelines(const PipelinesFlags& flags) {
   }
   for (const std::string& fault : faults) print("{}\n", fault);
   flush_output();
-  check(faults.empty(), "{} in the pipelines of {}", counted(std::ssize(faults), "fault"), counted(std::ssize(reports), "device"));
+  check(faults.empty(), "{} in the pipelines of {}", counted(std::ssize(faults), "fault"),
+        counted(std::ssize(reports), "device"));
 }
 
 }  // namespace vkformer

@@ -28,9 +28,11 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
   if (std::filesystem::exists(given / "config.json")) return given;
   const auto latest = latest_checkpoint(given);
   const std::filesystem::path& folder = latest.value_or(given);
-  check(!is_adapter_folder(folder), "'{}' holds an adapter and no model; give its model, and this folder by --adapter, or merge them first (vkformer "
-        "convert MODEL NEW --merge)",
-        given.string());
+  check(
+      !is_adapter_folder(folder),
+      "'{}' holds an adapter and no model; give its model, and this folder by --adapter, or merge them first (vkformer "
+      "convert MODEL NEW --merge)",
+      given.string());
   check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
   return *latest;
 }

@@ -13,8 +13,8 @@ namespace vkformer {
 ///  "code": [{"subgroup_size", "statistics": the driver's own}]}.
 nlohmann::json pipeline_json(const PipelineRecord& record);
 
-/// What pipeline_json() wrote, but for what follows from it. Throws Error, which names the file and the place in it, for
-/// anything else.
+/// What pipeline_json() wrote, but for what follows from it. Throws Error, which names the file and the place in it,
+/// for anything else.
 PipelineRecord pipeline_from(const JsonObject& row);
 /// Its constants alone.
 std::vector<uint32_t> constants_from(const JsonObject& row);

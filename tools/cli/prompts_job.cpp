@@ -94,7 +94,9 @@ class PromptEncoder {
           text.learned.push_back(row.stretches.back().learned);
         }
       } else {
-        check(talks_ != nullptr, "{}: the tokenizer's folder has no chat template to write messages by; put one there (chat_template.jinja), "
+        check(talks_ != nullptr,
+              "{}: the tokenizer's folder has no chat template to write messages by; put one there "
+              "(chat_template.jinja), "
               "or give rows of \"prompt\" and \"completion\"",
               place);
         text = talks_->encode(row, place);

@@ -100,9 +100,10 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
         "{} already holds a run; continue it with --resume or choose another --out", flags.out);
   // A new run would remove what it did not write.
   if (const auto found = flags.out.empty() || flags.plan ? std::nullopt : unnamed_checkpoint(flags.out))
-    fail("{} holds {} and no file 'latest' that names it; to go on from there write that name into {}, else choose "
-         "another --out",
-         flags.out, found->filename().string(), (std::filesystem::path(flags.out) / "latest").string());
+    fail(
+        "{} holds {} and no file 'latest' that names it; to go on from there write that name into {}, else choose "
+        "another --out",
+        flags.out, found->filename().string(), (std::filesystem::path(flags.out) / "latest").string());
   check(!flags.resume || latest, "{} has no checkpoint to resume from; train it first without --resume", flags.out);
   return flags.resume ? *latest : std::filesystem::path();
 }
@@ -251,7 +252,8 @@ void train(TrainFlags flags) {
   std::error_code none;
   for (const RunFile& file : state.files)
     for (const char* written : {"metrics.jsonl", "loss.svg", "run.html"})
-      check(flags.out.empty() || !std::filesystem::equivalent(file.path, std::filesystem::path(flags.out) / written, none),
+      check(flags.out.empty() ||
+                !std::filesystem::equivalent(file.path, std::filesystem::path(flags.out) / written, none),
             "{} is what the run would write over; move it out of {}", file.path, flags.out);
   const JobKind& kind = kind_of_files(state.files);
   check_options(kind, flags.given);

@@ -215,7 +215,8 @@ void TrainRun::average() {
   if (flags_.average == 1 && !moving && !good_) return;
   CheckpointWriter writer(std::filesystem::path(flags_.out) / "average");
   if (writer.latest_step() == state_.iteration) return;  // the run was complete before
-  std::vector<std::filesystem::path> folders = good_ ? good_->folders() : kept_checkpoints(flags_.out, flags_.checkpoint_every);
+  std::vector<std::filesystem::path> folders =
+      good_ ? good_->folders() : kept_checkpoints(flags_.out, flags_.checkpoint_every);
   if (!good_) folders.resize(std::min(folders.size(), static_cast<size_t>(flags_.average)));
   const std::vector<ParameterSpec>& parameters = job_.model->parameters;
   if (moving) trainer_.use_moving_average();

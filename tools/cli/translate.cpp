@@ -44,8 +44,8 @@ void translate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
-  check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use {}", flags.model,
-        model.family, model.generates() ? "generate" : "classify, fill, tag or answer");
+  check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use {}", flags.model, model.family,
+        model.generates() ? "generate" : "classify, fill, tag or answer");
   const PromptText tokenizer(folder);
   const std::vector<std::string> lines =
       lines_argument(flags.given.contains("--prompt") ? std::optional(flags.prompt) : std::nullopt);
