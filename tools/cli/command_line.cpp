@@ -294,13 +294,15 @@ void refuse_to_replace_inputs(const CLI::App& verb) {
     const std::filesystem::path file = output->results().back();
     std::error_code none;
     if (!std::filesystem::is_regular_file(file, none)) continue;
-    for (const CLI::Option* option : verb.get_options())
-      for (const std::string& word : option == output ? std::vector<std::string>() : option->results())
+    for (const CLI::Option* option : verb.get_options()) {
+      if (option == output) continue;
+      for (const std::string& word : option->results())
         if (std::filesystem::equivalent(file, word == "-" ? "/dev/stdin" : word, none) ||
             (file.extension() != ".html" && (is_below(file, word) || is_linked_from(word, file))))
           throw UsageError(
               fmt::format("{} {}: the file is there, and belongs to what this command reads ({}); give another name",
                           name, in_quotes(file.string()), in_quotes(word)));
+    }
   }
 }
 
@@ -329,17 +331,17 @@ void run_command_line(int argc, char** argv) {
   if (argc > 1 && argv[1][0] != '-' &&
       std::ranges::none_of(verbs, [&](CLI::App* verb) { return verb->check_name(argv[1]); }))
     throw UsageError(about_unknown_verb(app, argv[1]));
-  // These would be read as a short option and its value.
-  for (const auto& [foreign, way] :
-       {std::pair{"-ngl", "a model is on one device as a whole; -d names it (-d reference: the CPU)"},
-        {"-hf", "models are not downloaded; give a folder or a .gguf"},
-        {"-no-cnv", "generate goes on from a text, chat talks"},
-        {"-cnv", "generate goes on from a text, chat talks"}})
-    if (std::find(argv, argv + argc, std::string_view(foreign)) != argv + argc)
-      throw UsageError(fmt::format("{}: {}", foreign, way));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    // llama.cpp's, which read as a short option and its value; -hf even as a call for help.
+    for (const auto& [foreign, way] :
+         {std::pair{"-ngl", "a model is on one device as a whole; -d names it (-d reference: the CPU)"},
+          {"-hf", "models are not downloaded; give a folder or a .gguf"},
+          {"-no-cnv", "generate goes on from a text, chat talks"},
+          {"-cnv", "generate goes on from a text, chat talks"}})
+      if (std::find(argv, argv + argc, std::string_view(foreign)) != argv + argc)
+        throw UsageError(fmt::format("{}: {}", foreign, way));
     if (error.get_exit_code() != 0) throw UsageError(what_is_wrong(*parsed_verb(app), error));
     std::ostringstream text;  // --help, --version
     app.exit(error, text, text);

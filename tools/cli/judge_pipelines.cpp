@@ -98,11 +98,8 @@ std::vector<std::string> faults_of(const JudgedReport& report, const std::map<st
 }
 
 /// Of the file --allowed: pipelines that may spill, by device and kernel.
-std::map<std::string, int64_t> allowed_of(const std::string& file, const std::string& device) {
+std::map<std::string, int64_t> allowed_of(const JsonObject& devices, const std::string& device) {
   std::map<std::string, int64_t> allowed;
-  if (file.empty()) return allowed;
-  const JsonObject devices = JsonObject::load(file);
-  for (const auto& [name, kernels] : devices.value().items()) require_object(devices, name);
   if (!devices.has(device)) return allowed;
   const JsonObject kernels = require_object(devices, device);
   for (const auto& [kernel, count] : kernels.value().items())
@@ -120,6 +117,9 @@ std::vector<PipelineRecord> chosen_of(const JudgedReport& report) {
 }  // namespace
 
 void judge_pipelines(const PipelinesFlags& flags) {
+  const JsonObject devices =
+      flags.allowed.empty() ? JsonObject::parse("{}", "--allowed") : JsonObject::load(flags.allowed);
+  for (const auto& [name, kernels] : devices.value().items()) require_object(devices, name);
   std::vector<JudgedReport> reports;
   for (const std::string& file : flags.judged) reports.push_back(load_judged(file));
   print("Kernels that models choose: most registers / fewest resident subgroups.\n\n");
@@ -127,7 +127,7 @@ void judge_pipelines(const PipelinesFlags& flags) {
   print("\n");
   std::vector<std::string> faults;
   for (const JudgedReport& report : reports) {
-    const auto own = faults_of(report, allowed_of(flags.allowed, report.name), flags.slow);
+    const auto own = faults_of(report, allowed_of(devices, report.name), flags.slow);
     faults.insert(faults.end(), own.begin(), own.end());
     for (const std::string& excess : over_budget(chosen_of(report), flags.budget))
       faults.push_back(fmt::format("{}: {}", report.name, excess));
