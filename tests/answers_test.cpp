@@ -107,6 +107,9 @@ TEST_CASE("files that are no questions are refused by file and line", "[answers]
   CHECK_THAT(line(", \"answer\": \" \", \"answer_start\": 1"), ContainsSubstring("an answer is empty"));
   CHECK_THAT(line(", \"answers\": {\"text\": [\"b\"], \"answer_start\": []}"),
              ContainsSubstring("arrays of one length"));
+  for (const char* wrong : {"true", "\"no\"", "null"})
+    CHECK_THAT(line(", \"answer\": \"b\", \"answer_start\": 2, \"is_impossible\": " + std::string(wrong)),
+               ContainsSubstring(fmt::format("x.jsonl:2: \"is_impossible\" is {}, and", wrong)));
   CHECK_THAT(line(", \"answers\": {\"text\": [1], \"answer_start\": [0]}"), ContainsSubstring("must hold strings"));
   CHECK_THAT(line(", \"answers\": {\"text\": [\"a\"], \"answer_start\": [-1]}"), ContainsSubstring("counts of"));
   CHECK_THAT(refusal_of_questions("x.jsonl", "{\"question\": \"q\", \"answers\": []}"), ContainsSubstring("context"));

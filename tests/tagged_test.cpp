@@ -51,7 +51,8 @@ TagScores scores_of(const Strings& references, const Strings& hypotheses) {
 
 TEST_CASE("tagged words are read from columns and JSON lines", "[tags]") {
   const auto [name, content] = GENERATE(
-      std::pair("x.conll", "-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ I-VP O\n\n \nPeter NNP\tB-PER\r\n"),
+      std::pair("x.conll",
+                "-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ I-VP O\n\n \nPeter NNP\tB-NP B-PER\r\n"),
       std::pair("x.txt", "-DOCSTART-\nEU B-ORG\nrejects O\n-DOCSTART- -X- O\n\n\n\nPeter B-PER"),
       std::pair("x.jsonl",
                 "\n\n{\"tokens\": [\"EU\", \"rejects\"], \"tags\": [\"B-ORG\", \"O\"]}\n{\"words\": [], \"labels\": "
@@ -71,6 +72,7 @@ TEST_CASE("files that are no tagged words are refused by file and line", "[tags]
   CHECK_THAT(refusal_of_tags("x.csv", "a O\n"), ContainsSubstring("x.csv: its name does not say"));
   CHECK_THAT(refusal_of_tags("x.conll", "a O\n\nalone\n"),
              ContainsSubstring("x.conll:3: the word \"alone\" has no tag"));
+  CHECK_THAT(refusal_of_tags("x.conll", "a O\n\nNew York B-LOC\n"), ContainsSubstring("x.conll:3: 3 columns, but"));
   CHECK_THAT(refusal_of_tags("x.tsv", "\n-DOCSTART- O\n"), ContainsSubstring("x.tsv has no words"));
   CHECK_THAT(refusal_of_tags("x.txt", "a O\nb\xff O\n"), ContainsSubstring("x.txt:2: not UTF-8"));
   const auto json = [](const std::string& line) { return refusal_of_tags("x.jsonl", "\n" + line + "\n"); };

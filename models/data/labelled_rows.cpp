@@ -123,6 +123,9 @@ void add_table(LabelledRows& result, std::vector<Record> records) {
   const auto has = [&](const std::string& column) { return column_of(column) < std::ssize(header); };
   check(has(label_column), "{}: no column is called \"{}\"; the first line must name the columns", place, label_column);
   const TextColumns columns = text_columns(place, has);
+  for (const std::string& name : {columns.first, columns.second, std::string(label_column)})
+    check(std::ranges::count(header, name) < 2, "{}: two columns are called \"{}\"; rename the one that is not meant",
+          place, name);
   result.pairs = !columns.second.empty();
   for (Record& record : std::span(records).subspan(1)) {
     check(record.fields.size() == header.size(), "{}:{}: {} fields, but the first line names {} columns", result.name,

@@ -69,6 +69,10 @@ Question question_of(const JsonObject& object, std::string context) {
   } else {
     add_answer_lists(question, require_object(object, "answers"));
   }
+  const nlohmann::json impossible = object.value().value("is_impossible", nlohmann::json(question.answers.empty()));
+  check(impossible == nlohmann::json(question.answers.empty()),
+        "{}: \"is_impossible\" is {}, and the number of answers {}; one of them is wrong", object.name(),
+        printable(impossible.dump()), question.answers.size());
   return question;
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 void add_columns(TaggedTexts& result, const std::vector<std::string>& lines) {
   bool begun = false;
+  size_t count = 0;  // of the columns, once a line has told it
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<std::string> columns = words_of_line(lines[i]);
     if (columns.empty() || columns.front() == "-DOCSTART-") {
@@ -26,6 +27,9 @@ void add_columns(TaggedTexts& result, const std::vector<std::string>& lines) {
     }
     check(columns.size() > 1, "{}:{}: the word {} has no tag; a line needs a word and its tag", result.name, i + 1,
           in_quotes(columns.front()));
+    if (count == 0) count = columns.size();
+    check(columns.size() == count, "{}:{}: {} columns, but the lines before have {}; a word holds no blanks",
+          result.name, i + 1, columns.size(), count);
     if (!begun) result.texts.emplace_back();
     begun = true;
     TaggedText& text = result.texts.back();

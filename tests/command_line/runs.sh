@@ -163,14 +163,18 @@ accept "$vkformer" train --resume --out lost --quiet
 mkdir within
 cp text.txt within/loss.svg
 refuse 1 "within/loss.svg is what the run would write over" "$vkformer" train small.json --data within/loss.svg --out within
+mkdir foreign
+echo '{"event": "mine"}' >foreign/metrics.jsonl
+refuse 1 "foreign/metrics.jsonl: 1 line without an iteration, so a run did not write it" "${train[@]}" --out foreign
+grep -q mine foreign/metrics.jsonl || fail "a new run replaced another program's metrics.jsonl"
 # What stands in the place of files that are kept: neither waited for, nor replaced, nor a fault where it is a cache.
 rm -rf edited
 cp -r run edited
-# Curves have bounded memory: 4 points a mean, and 12 of these a point of the page. What tells no iteration is said.
+# Curves have bounded memory: 4 points a mean, and 12 of these a point of the page. What has no iteration is said.
 { echo garbage; seq 0 69999 | sed 's/.*/{"iteration":1,"loss":&}/'; } >edited/metrics.jsonl
 cp -r edited longer
 accept "$vkformer" train --resume --out longer --iterations 12 --quiet
-grep -q "metrics.jsonl: 1 line left out that tell no iteration" err || fail "lines go without a word: $(cat err)"
+grep -q "metrics.jsonl: 1 line without an iteration left out" err || fail "lines go without a word: $(cat err)"
 grep -q '"loss":{[^}]*"points":7000[1-9],"values":\[23.5,71.5,119.5,' longer/run.html || fail "a long curve is bent"
 rm edited/metrics.jsonl
 mkfifo edited/metrics.jsonl

@@ -7,7 +7,7 @@ cat >tagger.json <<'JSON'
 JSON
 # Numbers are names of something, of two words where "and" comes before.
 for i in $(seq 10 40); do
-  printf 'the O\ncat O\n%d B-NUM\n.\tO\n\nand X O\n%d X B-NUM\n%d X I-NUM\n\n' "$i" "$i" "$((i + 7))"
+  printf 'the X O\ncat X O\n%d X B-NUM\n.\tX O\n\nand X O\n%d X B-NUM\n%d X I-NUM\n\n' "$i" "$i" "$((i + 7))"
 done >tagged.conll
 printf '{"tokens": ["the", "99"], "tags": ["O", "B-NUM"]}\n{"words": ["and", "98", "97"], "ner_tags": ["O", "B-NUM", "I-NUM"]}\n' >tagged.jsonl
 printf 'the O\ncow B-COW\n' >cow.conll

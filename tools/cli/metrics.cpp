@@ -24,17 +24,22 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
   if (std::filesystem::is_regular_file(path) && !std::filesystem::is_empty(path)) old.emplace(path);
   for (std::string_view rest = old ? old->text() : ""; !rest.empty();) {
     const std::string line(rest.substr(0, rest.find('\n')));
+    const bool whole = line.size() < rest.size();  // a kill may have cut the last one short
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object() || !json.contains("iteration") || !json["iteration"].is_number_integer()) {
-      unread += rest.empty() ? 0 : 1;  // the last one may have been cut short by a kill
+      unread += whole ? 1 : 0;
       continue;
     }
     if (json["iteration"].get<int64_t>() > iteration) continue;
     kept += line + "\n";
     record_.add(json);
   }
-  if (unread > 0) say("{}: {} left out that tell no iteration", path.string(), counted(unread, "line"));
+  const std::string lost =
+      fmt::format("{}: {} without an iteration", printable(path.string()), counted(unread, "line"));
+  check(unread == 0 || iteration > 0, "{}, so a run did not write it and a new run would replace it; move it away",
+        lost);
+  if (unread > 0) say("{} left out", lost);
   write_file_atomically(path, kept);
   file_.open(path, std::ios::app);
   check(static_cast<bool>(file_), "can't write {}", path.string());

@@ -12,6 +12,7 @@ namespace vkformer {
 class Metrics {
  public:
   /// Continues RUN/metrics.jsonl after `iteration`: later lines, which a killed run may have left, are dropped.
+  /// Throws Error when a new run (`iteration` 0) finds lines there that are not a run's.
   /// `facts`: see RunRecord::page().
   Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::json facts);
 

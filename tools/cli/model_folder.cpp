@@ -12,9 +12,9 @@
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/utf8.h"
 #include "runtime/files/weight_files.h"
+#include "tools/cli/content_print.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/run_files.h"
 
 namespace vkformer {
 

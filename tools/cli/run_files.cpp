@@ -5,7 +5,7 @@
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
-#include "runtime/hash.h"
+#include "tools/cli/content_print.h"
 #include "tools/cli/job_kinds.h"
 
 namespace vkformer {
@@ -41,12 +41,6 @@ std::string option_of_role(const std::string& role) {
 }
 
 }  // namespace
-
-std::string content_print(std::string_view content) {
-  uint64_t hash = hash_start;
-  for (char c : content) hash = hash_step(hash, static_cast<uint8_t>(c));
-  return fmt::format("{}-{:016x}", content.size(), hash);
-}
 
 const RunFile* find_file(const std::vector<RunFile>& files, std::string_view role) {
   const auto found = std::ranges::find(files, role, &RunFile::role);

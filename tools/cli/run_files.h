@@ -24,9 +24,6 @@ struct RunFile {
 /// read, and for content that is not the run's.
 std::vector<RunFile> read_run_files(const TrainFlags& flags, const std::vector<RunFile>& before);
 
-/// Tells one content from another; not a secret.
-std::string content_print(std::string_view content);
-
 /// The content of the file with this role; nullptr when there is none.
 const RunFile* find_file(const std::vector<RunFile>& files, std::string_view role);
 

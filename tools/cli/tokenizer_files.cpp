@@ -10,8 +10,8 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/mapped_file.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/content_print.h"
 #include "tools/cli/model_folder.h"
-#include "tools/cli/run_files.h"
 
 namespace vkformer {
 
