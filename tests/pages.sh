@@ -99,6 +99,7 @@ has 7 '<line class="resumed"'
 has 3 '<tr class="\(right\|wrong\)"'
 has 1 '<dt>resumed at</dt><dd>8</dd>'
 has 1 '<dt>warmup</dt><dd>2</dd>'
+has 0 '<dt>\(batch\|lora\)</dt>'
 has 1 '<b>12 / 12</b>'
 # Hover: the values of iteration 8, as metrics.jsonl has them.
 browse $page "" "look_at(8); document.body.append(find('about').textContent, ' loss ', curves.loss.values[7]);"

@@ -116,14 +116,22 @@ void check_trained_by(const char* option, bool trains, const Model& model) {
   check(trains, "{} does not train a model of type {}; {}", option, model.family, others);
 }
 
+std::vector<std::string> kinds_with(const std::string& option) {
+  std::vector<std::string> having;
+  for (const JobKind& kind : job_kinds())
+    if (kind.options.contains(option)) having.emplace_back(kind.option);
+  return having;
+}
+
+bool takes(const JobKind& kind, const std::string& option) {
+  return kind.options.contains(option) || kinds_with(option).empty();
+}
+
 void check_options(const JobKind& kind, const std::set<std::string>& given) {
   for (const std::string& option : given) {
-    if (kind.options.contains(option)) continue;
-    std::vector<std::string> having;
-    for (const JobKind& other : job_kinds())
-      if (other.options.contains(option)) having.emplace_back(other.option);
-    if (!having.empty())
-      throw UsageError(fmt::format("{} is for {}, not for {}", option, fmt::join(having, ", "), kind.option));
+    if (!takes(kind, option))
+      throw UsageError(
+          fmt::format("{} is for {}, not for {}", option, fmt::join(kinds_with(option), ", "), kind.option));
   }
 }
 

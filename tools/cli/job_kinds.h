@@ -38,6 +38,9 @@ const JobKind* kind_of_flags(const TrainFlags& flags);
 /// Throws Error, naming the kinds that do, unless this kind trains such a model.
 void check_trained_by(const char* option, bool trains, const Model& model);
 
+/// Whether the option means something to this kind; those that no kind lists mean something to all.
+bool takes(const JobKind& kind, const std::string& option);
+
 /// Throws UsageError, naming the kinds that have it, when one of the options that were `given` is not for this kind.
 void check_options(const JobKind& kind, const std::set<std::string>& given);
 

@@ -84,10 +84,11 @@ std::vector<double> round_ticks(double low, double high, int most) {
 Curve running_mean(const Curve& curve, size_t span) {
   Curve means;
   for (size_t i = 0; i < curve.size(); ++i) {
-    const size_t side = std::min({span / 2, i, curve.size() - 1 - i});
+    // As far to both sides, so that the steep beginning is not bent; the end shows a mean, not the last batch.
+    const size_t before = std::min(span / 2, i), after = std::min(before, curve.size() - 1 - i);
     double sum = 0;
-    for (size_t k = i - side; k <= i + side; ++k) sum += curve[k].value;
-    means.push_back({curve[i].iteration, sum / static_cast<double>(2 * side + 1)});
+    for (size_t k = i - before; k <= i + after; ++k) sum += curve[k].value;
+    means.push_back({curve[i].iteration, sum / static_cast<double>(before + after + 1)});
   }
   return means;
 }

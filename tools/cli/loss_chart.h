@@ -12,7 +12,8 @@ namespace vkformer {
 /// the first is at most `low`, the last at least `high`.
 std::vector<double> round_ticks(double low, double high, int most);
 
-/// The mean of each point and its neighbours, as many on both sides, `span` points in all at most.
+/// The mean of each point and its neighbours, `span` points in all at most: never fewer before it than behind it, and
+/// as many on both sides but for the last points.
 Curve running_mean(const Curve& curve, size_t span);
 
 /// A chart with a title: the training loss as it was and smoothed, the validation loss, each with its last value. An

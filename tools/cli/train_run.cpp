@@ -9,6 +9,7 @@
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "tools/cli/end_signals.h"
+#include "tools/cli/job_kinds.h"
 #include "tools/cli/output.h"
 
 namespace vkformer {
@@ -23,13 +24,15 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
   auto files = nlohmann::json::object();
   for (const RunFile& file : state.files) files[file.role] = file.path;
   const Model& model = *job.model;
-  // As the options are called; what was left to others, as that.
-  nlohmann::json settings = settings_of(flags);
-  settings["precision"] = settings["dtype"];
-  settings.erase("dtype");
-  for (const char* key : {"dropout", "label_smoothing"})
-    if (settings[key] < 0) settings[key] = "the model's";
-  if (settings["stride"] < 0) settings.erase("stride");
+  // As the options are called, without those that mean nothing here; what was left to others, as that.
+  nlohmann::json settings;
+  const nlohmann::json all = settings_of(flags);
+  for (const auto& [name, value] : all.items()) {
+    const bool left = (name == "dropout" || name == "label_smoothing") && value < 0;
+    if (value == "" || (name == "stride" && value < 0)) continue;
+    if (!takes(kind_of_files(state.files), option_of_setting(name))) continue;
+    settings[name == "dtype" ? "precision" : name] = left ? nlohmann::json("the model's") : value;
+  }
   return {{"run", std::filesystem::absolute(flags.out).lexically_normal().string()},
           {"model", fmt::format("{}: {} layers, {} parameters, vocabulary {}", model.family, model.layers,
                                 model.parameter_count(), model.vocabulary)},

@@ -65,14 +65,13 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("moving_average", s.moving_average, decay);
 }
 
-/// The option that sets "learning_rate": "--learning-rate".
-std::string option_of(std::string name) {
+}  // namespace
+
+std::string option_of_setting(std::string name) {
   if (name == "dtype") return "--precision";
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name;
 }
-
-}  // namespace
 
 nlohmann::json settings_of(TrainFlags& flags) {
   nlohmann::json settings;
@@ -116,7 +115,7 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
   const JsonObject settings = require_object(json, "settings");
   visit_settings(flags, [&](const char* name, auto& value, Bounds bounds) {
     using T = std::decay_t<decltype(value)>;
-    if (flags.given.contains(option_of(name))) return;
+    if (flags.given.contains(option_of_setting(name))) return;
     if constexpr (std::is_same_v<T, bool>)
       value = boolean_or(settings, name, false);  // runs of earlier versions don't have it
     else if constexpr (std::is_same_v<T, std::string>)

@@ -16,6 +16,9 @@ struct RunState {
 
 /// The settings of a run, as state.json has them.
 nlohmann::json settings_of(TrainFlags& flags);
+/// The option that sets "learning_rate": "--learning-rate".
+std::string option_of_setting(std::string name);
+
 /// Writes the files of a model folder but for its weights.
 void write_model(const std::filesystem::path& folder, const TrainJob& job);
 
