@@ -181,8 +181,12 @@ void Weights::load(Store& store, const LoadProgress& progress) const {
       const double share = static_cast<double>(values_done) / static_cast<double>(stored->elements());
       if (progress) progress(done + static_cast<uint64_t>(share * static_cast<double>(stored->bytes())));
     };
-    const auto write = [&, name = parameter.name](int64_t first) {
-      store.write_part(name, first, values);
+    const auto write = [&, name = parameter.name, dtype = parameter.dtype](int64_t first) {
+      if (is_half(dtype)) check_finite(name, values, dtype);
+      if (is_blocks(dtype))
+        naming_tensor(name, [&] { store.write_part(name, first, values); });
+      else
+        store.write_part(name, first, values);
       report(first + std::ssize(values));
     };
     if (tensor->stored(parameter.turned) == parameter.dtype)

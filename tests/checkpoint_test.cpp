@@ -203,6 +203,23 @@ TEST_CASE("a run directory has one writer", "[files]") {
   CHECK_THAT(error_of([&] { CheckpointWriter second(run / "file"); }), ContainsSubstring("cannot create"));
 }
 
+TEST_CASE("a writer whose run was moved or replaced touches nothing", "[files]") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run", moved = folder.path() / "moved";
+  CheckpointWriter writer(run);
+  commit(writer, 1);
+  fs::rename(run, moved);
+  CHECK_THROWS_WITH(commit(writer, 2), ContainsSubstring("is not the folder any more"));
+  CheckpointWriter another(run);
+  commit(another, 5);
+  CHECK_THROWS_WITH(commit(writer, 2), ContainsSubstring("is not the folder any more"));
+  CHECK_THROWS_WITH(writer.remove_older(), ContainsSubstring("is not the folder any more"));
+  CHECK_THROWS_WITH(writer.withdraw(), ContainsSubstring("is not the folder any more"));
+  CHECK(latest_step(run) == 5);
+  CHECK(latest_step(moved) == 1);
+  CHECK_THROWS_WITH(check_not_in_use(run), ContainsSubstring("in use by another"));
+}
+
 TEST_CASE("a checkpoint's folder tells its step", "[files]") {
   CHECK(named_step("run/checkpoint-000123") == 123);
   CHECK(named_step("checkpoint-1000000-2") == 1000000);

@@ -70,6 +70,20 @@ TEST_CASE("what is no whole block or no number is refused", "[encoding]") {
   }
 }
 
+TEST_CASE("what no scale in 16 bits holds is refused", "[encoding]") {
+  for (const DType dtype : block_types) {
+    std::vector<float> values(256, 1);
+    values[7] = -1e9f;
+    std::vector<std::byte> blocks(static_cast<size_t>(encoded_bytes(dtype, 256)));
+    INFO(name_of(dtype));
+    if (dtype == DType::mxfp4)
+      encode(dtype, values, blocks);  // scales are powers of two
+    else
+      CHECK_THROWS_MATCHES(encode(dtype, values, blocks), Error,
+                           Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("too large for blocks")));
+  }
+}
+
 // Where 1 / d overflows, codes are kept in their range.
 TEST_CASE("the smallest numbers are encoded", "[encoding]") {
   for (const DType dtype : block_types) {

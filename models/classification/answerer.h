@@ -44,6 +44,7 @@ class Answerer {
   /// have at most `positions`. `done`: called with the number of windows that a batch had.
   std::vector<FoundAnswer> answer(const AskedQuestions& asked, const TextInputs& inputs, int64_t positions,
                                   const std::function<void(size_t)>& done);
+  const BatchLogits& logits() const { return logits_; }
 
  private:
   BatchLogits logits_;

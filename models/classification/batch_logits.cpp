@@ -1,5 +1,7 @@
 #include "models/classification/batch_logits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,6 +26,16 @@ std::vector<float> BatchLogits::of(const DataBatch& batch) {
   std::vector<float> logits = run.read("logits");
   check_results(logits, logits.size() / static_cast<size_t>(batch.shape.rows));
   return logits;
+}
+
+std::vector<std::pair<std::string, const Program*>> BatchLogits::programs() const {
+  std::vector<std::pair<std::string, const Program*>> named;
+  for (const auto& [shape, program] : programs_) named.emplace_back(batch_text(shape), program.get());
+  return named;
+}
+
+std::string batch_text(const BatchShape& shape) {
+  return fmt::format("{} text{} of {} tokens", shape.rows, shape.rows == 1 ? "" : "s", shape.positions);
 }
 
 std::vector<double> softmax_of(std::span<const float> logits) {

@@ -7,6 +7,9 @@
 
 namespace vkformer {
 
+/// "12 texts of 64 tokens"
+std::string batch_text(const BatchShape& shape);
+
 class BatchLogits {
  public:
   /// Programs over the parameters in `store`, their temporaries in `workspace`. `backend` and `model` must outlive it.
@@ -16,6 +19,9 @@ class BatchLogits {
   /// Those of a batch, rows that are padding included: [B, classes] of a classifier, [B, P, V] of predictions. A
   /// program is recorded for each shape. "targets" are not read. Throws Error for ids the model has not.
   std::vector<float> of(const DataBatch& batch);
+
+  /// What was recorded so far, by the batches that it takes.
+  std::vector<std::pair<std::string, const Program*>> programs() const;
 
  private:
   Program& program(const BatchShape& shape);

@@ -15,6 +15,7 @@ class Classifier {
 
   /// The probability of each class for each row of a batch, see BatchLogits::of().
   std::vector<std::vector<double>> probabilities(const DataBatch& batch);
+  const BatchLogits& logits() const { return logits_; }
 
  private:
   BatchLogits logits_;

@@ -19,6 +19,7 @@ class Tagger {
 
   /// Those of the words that begin at `positions` of a row of the batch, for each row that is given.
   std::vector<std::vector<WordTag>> tags(const DataBatch& batch, std::span<const std::vector<int32_t>> positions);
+  const BatchLogits& logits() const { return logits_; }
 
  private:
   BatchLogits logits_;

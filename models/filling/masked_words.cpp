@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/classification/batch_logits.h"
 #include "models/families/registry.h"
 #include "models/generation/beam_search.h"
 #include "runtime/check.h"
@@ -48,6 +49,14 @@ std::vector<float> MaskedWords::logits(const DataBatch& batch, std::span<const i
   logits.resize(logits.size() / filled.size() * places.size());
   check_results(logits, logits.size() / places.size());
   return logits;
+}
+
+std::vector<std::pair<std::string, const Program*>> MaskedWords::programs() const {
+  std::vector<std::pair<std::string, const Program*>> named;
+  for (const Recorded& recorded : programs_)
+    named.emplace_back(fmt::format("{} at {} places", batch_text(recorded.shape), recorded.places),
+                       recorded.program.get());
+  return named;
 }
 
 std::vector<WordCandidate> likeliest_words(std::span<const float> logits, size_t most) {

@@ -18,6 +18,9 @@ class MaskedWords {
   /// the model has not.
   std::vector<float> logits(const DataBatch& batch, std::span<const int32_t> places);
 
+  /// What was recorded so far, by the batches that it takes.
+  std::vector<std::pair<std::string, const Program*>> programs() const;
+
  private:
   struct Recorded {
     BatchShape shape;

@@ -30,6 +30,7 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::functi
     }
     PreparedSearch prepared = prepare_search(model, limited, std::move(given), bucket.length);
     if (recorded != &bucket) {
+      if (generator && ran) ran(*generator, recorded->rows, recorded->length);
       generator.reset();  // its memory is free before more is taken
       generator = std::make_unique<Generator>(backend, model, prepared.shape);
       load(generator->store());
@@ -39,6 +40,7 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::functi
     std::vector<std::vector<Hypothesis>> results = prepared.search->results();
     for (size_t i = 0; i < batch.examples.size(); ++i) take(batch.examples[i], std::move(results[i]));
   }
+  if (ran) ran(*generator, recorded->rows, recorded->length);
 }
 
 }  // namespace vkformer

@@ -108,7 +108,7 @@ std::vector<float> arranged(const Target& target, int64_t heads, std::vector<flo
   return result;
 }
 
-std::vector<std::byte> encoded(DType type, const std::vector<float>& values) {
+std::vector<std::byte> encoded(const std::string& name, DType type, const std::vector<float>& values) {
   const BlockFormat& format = format_of(type);
   std::vector<std::byte> bytes(values.size() / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes));
   const auto step = static_cast<size_t>(piece_elements);
@@ -116,7 +116,8 @@ std::vector<std::byte> encoded(DType type, const std::vector<float>& values) {
     const size_t count = std::min(step, values.size() - at);
     const size_t first = at / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes);
     const size_t length = count / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes);
-    encode(type, std::span(values).subspan(at, count), std::span(bytes).subspan(first, length));
+    naming_tensor(name,
+                  [&] { encode(type, std::span(values).subspan(at, count), std::span(bytes).subspan(first, length)); });
   }
   return bytes;
 }
@@ -185,7 +186,7 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
              values = arranged(now, keys ? kv_heads : heads, std::move(values));
            }
            check_finite(now.tensor.name, values, types[i]);
-           bytes = encoded(types[i], values);
+           bytes = encoded(now.tensor.name, types[i], values);
            if (progress) progress(done += values.size() * sizeof(float));
            return std::span<const std::byte>(bytes);
          }});

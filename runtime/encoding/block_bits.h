@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "runtime/check.h"
 #include "runtime/half.h"
 
 namespace vkformer {
@@ -30,8 +31,10 @@ inline float read_f16(const uint8_t* at) {
   return from_half(DType::f16, bits);
 }
 
+/// Throws Error where the scale of a block is no finite number in 16 bits.
 inline void write_f16(uint8_t* at, float value) {
   const uint16_t bits = to_half(DType::f16, value);
+  check((bits & 0x7C00) != 0x7C00, "values are too large for blocks whose scale is an f16; choose bf16 or f32");
   std::memcpy(at, &bits, sizeof bits);
 }
 

@@ -94,7 +94,11 @@ void encode_mxfp4(const float* values, uint8_t* block) {
 EncodeBlock encoder_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return [](const float* values, uint8_t* block) { std::memcpy(block, values, sizeof *values); };
-    case DType::f16: return [](const float* values, uint8_t* block) { write_f16(block, *values); };
+    case DType::f16:
+      return [](const float* values, uint8_t* block) {
+        const uint16_t bits = to_half(DType::f16, *values);
+        std::memcpy(block, &bits, sizeof bits);
+      };
     case DType::bf16:
       return [](const float* values, uint8_t* block) {
         const uint16_t bits = to_half(DType::bf16, *values);

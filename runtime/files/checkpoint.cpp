@@ -1,6 +1,7 @@
 #include "runtime/files/checkpoint.h"
 
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -83,7 +84,23 @@ void remove_checkpoint(const fs::path& folder) {
   fs::remove_all(unfinished, ignored);
 }
 
+/// The folder of a run, open and locked; the kernel releases the lock however the process ends. Where a file system has
+/// no locks, goes without. Throws Error when another process has it.
+Descriptor take(const fs::path& run) {
+  Descriptor lock(run, O_DIRECTORY);
+  check(static_cast<bool>(lock), "cannot open the run directory {}: {}; check its permissions", printable(run.string()),
+        std::generic_category().message(errno));
+  if (::flock(lock.value(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail("{} is in use by another training process; wait for it or choose another run directory",
+         printable(run.string()));
+  return lock;
+}
+
 }  // namespace
+
+void check_not_in_use(const fs::path& run) {
+  if (fs::is_directory(run)) take(run);
+}
 
 std::optional<fs::path> latest_checkpoint(const fs::path& run) {
   const fs::path latest = run / latest_name;
@@ -133,13 +150,19 @@ CheckpointWriter::CheckpointWriter(fs::path run, int keep, int64_t every)
   fs::create_directories(run_, error);
   check(!error, "cannot create the run directory {}: {}; choose another place", where, error.message());
   latest_checkpoint(run_);  // a damaged run is reported before hours of work, not after
-  lock_ = Descriptor(run_, O_DIRECTORY);
-  check(static_cast<bool>(lock_), "cannot open the run directory {}: {}; check its permissions", where,
-        std::generic_category().message(errno));
-  // The kernel releases the lock however the process ends. Where a file system has no locks, go without.
-  if (::flock(lock_.value(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    fail("{} is in use by another training process; wait for it or choose another run directory", where);
+  lock_ = take(run_);
   remove_leftovers();
+}
+
+void CheckpointWriter::check_place() const {
+  struct stat taken {
+  }, found{};
+  const bool same = ::fstat(lock_.value(), &taken) == 0 && ::stat(run_.c_str(), &found) == 0 &&
+                    taken.st_dev == found.st_dev && taken.st_ino == found.st_ino;
+  check(same,
+        "{} is not the folder any more that this run began in: it was moved, removed or replaced; go on with "
+        "--resume where it is now",
+        printable(run_.string()));
 }
 
 std::optional<int64_t> CheckpointWriter::latest_step() const {
@@ -181,10 +204,12 @@ void CheckpointWriter::remove_all_but_newest(const fs::path& newest, Older kept)
 }
 
 void CheckpointWriter::remove_older() const {
+  check_place();
   if (const auto latest = latest_checkpoint(run_)) remove_all_but_newest(*latest, Older::remove);
 }
 
 std::optional<int64_t> CheckpointWriter::withdraw() const {
+  check_place();
   const auto latest = latest_checkpoint(run_);
   if (!latest) return std::nullopt;
   const CheckpointName current = parse_name(latest->filename().string()).value();
@@ -199,6 +224,7 @@ std::optional<int64_t> CheckpointWriter::withdraw() const {
 
 fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const fs::path&)>& write, Older older) {
   check(step >= 0, "cannot write a checkpoint of step {}; steps count from 0", step);
+  check_place();
   CheckpointName name{step};
   std::error_code error;
   while (fs::exists(run_ / name.to_string(), error)) ++name.copy;
@@ -218,10 +244,12 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
     fs::rename(unfinished, folder);
   } catch (const fs::filesystem_error& failure) {
     fs::remove_all(unfinished, error);
+    check_place();
     fail("cannot write {}: {}; check the disk and its permissions", printable(folder.string()),
          failure.code().message());
   } catch (...) {
     fs::remove_all(unfinished, error);
+    check_place();  // what went wrong then is only a consequence
     throw;
   }
   try {

@@ -31,6 +31,9 @@ int64_t named_step(const std::filesystem::path& checkpoint);
 /// `every`.
 std::vector<std::filesystem::path> kept_checkpoints(const std::filesystem::path& run, int64_t every = 1);
 
+/// Throws Error while a CheckpointWriter, of whatever process, has this run.
+void check_not_in_use(const std::filesystem::path& run);
+
 /// Writes the checkpoints of one run. Only one writer can exist for a run directory, in all processes.
 class CheckpointWriter {
  public:
@@ -47,6 +50,9 @@ class CheckpointWriter {
   /// and what had been written is removed. Returns the folder's final path.
   std::filesystem::path commit(int64_t step, const std::function<void(const std::filesystem::path& folder)>& write,
                                Older older = Older::remove);
+  /// Throws Error when the directory's path leads elsewhere by now: it was moved or removed, and another run may be in
+  /// its place. All that writes or removes asks this first.
+  void check_place() const;
   /// The step of the latest checkpoint; nothing when there is none yet.
   std::optional<int64_t> latest_step() const;
   /// Removes all but the newest `keep` checkpoints: the latest one has proved good.

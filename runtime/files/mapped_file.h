@@ -10,7 +10,7 @@ namespace vkformer {
 
 /// A read-only mapping of a whole regular file. The bytes stay valid, at the same address, as long as the object or
 /// what it was moved to lives. Replacing the file by a rename does not change them; cutting it short in place makes
-/// reads beyond its new end crash, as with every mapping.
+/// reads beyond its new end crash (SIGBUS), as with every mapping.
 class MappedFile {
  public:
   /// Throws Error when the file is missing, empty, not a regular file or may not be read.

@@ -142,7 +142,7 @@ SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, std::string n
 }
 
 void SafetensorsFile::parse(std::span<const std::byte> bytes) {
-  bytes_ = bytes.size();
+  bytes_ = bytes;
   check(bytes.size() >= length_bytes, "{}: {} bytes are too few for a safetensors file; download it again", name_,
         bytes.size());
   const auto header_length = element_at<uint64_t>(bytes, 0);

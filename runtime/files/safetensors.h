@@ -48,7 +48,7 @@ class SafetensorsFile {
   SafetensorsFile(std::span<const std::byte> bytes, std::string name);
 
   const std::string& name() const { return name_; }
-  uint64_t bytes() const { return bytes_; }  ///< of the whole file
+  std::span<const std::byte> bytes() const { return bytes_; }  ///< the whole file
   /// In the order of their bytes in the file.
   const std::vector<TensorEntry>& tensors() const { return tensors_; }
   /// nullptr when there is no such tensor.
@@ -72,7 +72,7 @@ class SafetensorsFile {
 
   std::optional<MappedFile> file_;
   std::string name_;
-  uint64_t bytes_ = 0;
+  std::span<const std::byte> bytes_;
   std::vector<TensorEntry> tensors_;
   std::map<std::string, size_t, std::less<>> index_;
   std::map<std::string, std::string> metadata_;

@@ -103,7 +103,7 @@ void WeightFiles::add_tensors(const SafetensorsFile& file) {
 
 uint64_t WeightFiles::bytes() const {
   return std::accumulate(files_.begin(), files_.end(), uint64_t{0},
-                         [](uint64_t sum, const SafetensorsFile& file) { return sum + file.bytes(); });
+                         [](uint64_t sum, const SafetensorsFile& file) { return sum + file.bytes().size(); });
 }
 
 }  // namespace vkformer

@@ -4,6 +4,8 @@
 accept "$vkformer" conform -o add --report before.json
 accept "$vkformer" conform -o add --report page.html
 grep -q '<title>Conformance</title>' page.html || fail "the page of a conformance is none"
+refuse 2 "--compare runs nothing and takes no --op" "$vkformer" conform --compare before.json before.json --op gelu
+refuse 2 "requires --matrix" "$vkformer" conform --op gelu --single x
 accept "$vkformer" conform --compare before.json before.json
 grep -q ' 0 fail now, 0 no longer' out || fail "a report differs from itself: $(cat out)"
 sed '0,/"verdict": "OK"/s//"verdict": "FAIL"/' before.json >after.json

@@ -16,6 +16,8 @@ refuse 1 "tokenizer.json" "$vkformer" encode "$fixtures/gpt2" -p "the"
 # And back.
 head -n 3 text.txt | "$vkformer" tokenize tokens | "$vkformer" detokenize tokens >out || fail "detokenize"
 head -n 3 text.txt | cmp -s - out || fail "tokens are another text than they were made of: $(cat out)"
+refuse 2 "excludes" "$vkformer" encode tokens none.txt -p "the fox"
+refuse 2 "excludes" "$vkformer" decode tokens none.txt --ids 1
 accept "$vkformer" decode tokens --ids "$("$vkformer" encode tokens -p "<|endoftext|>")" --special
 [[ $(cat out) == "<|endoftext|>" ]] || fail "decode --special: $(cat out)"
 refuse 1 "none with the id 270" "$vkformer" decode tokens --ids 3,270

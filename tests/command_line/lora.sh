@@ -6,6 +6,10 @@ model=base/$(cat base/latest)
 sha256sum "$model"/* >before
 lora=("$vkformer" train --from "$model" --data text.txt --batch 2 --warmup 0 --schedule constant --checkpoint-every 2
   --learning-rate 0.05)
+cp -r "$model" $'odd\e[1m'
+accept "$vkformer" train --from $'odd\e[1m' --data text.txt --batch 2 --lora r=1 --iterations 1 --out oddly --warmup 0
+cp -r "$model" $'odd\xff'
+refuse 1 "not UTF-8; rename it" "$vkformer" train --from $'odd\xff' --data text.txt --batch 2 --lora r=1 --out oddly2 --warmup 0
 refuse 2 "needs --from" "${train[@]}" --lora r=2 --out bad
 refuse 2 "'rank=2' is not a setting" "${lora[@]}" --lora rank=2 --out bad
 refuse 2 "r '0' is not a number" "${lora[@]}" --lora r=0 --out bad

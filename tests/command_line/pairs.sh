@@ -20,6 +20,8 @@ grep -q "mean of the best 2 checkpoints" out || fail "no mean of the best: $(cat
 grep -q "ended early: 1 evaluation without a better chrf" err || fail "no early end: $(cat err)"
 accept "$vkformer" translate best/best -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two"
+accept "$vkformer" translate best/average -p "one 1 two" --profile lines.html
+grep -q '"name":"encoder, 1 source of [0-9]* tokens"' lines.html || fail "translate measured nothing"
 needs_stdout "$vkformer" translate best/average -p "one 1 two"
 rm -r best/average  # as if the run had been killed before it was written
 accept "$vkformer" train --resume --out best
@@ -55,7 +57,7 @@ accept "$vkformer" translate apart -p "one 1 two"
 grep -q '[a-z]' out && fail "not the target's tokens: $(cat out)"
 refuse 2 "--apart can't change" "$vkformer" train --resume --out apart --apart
 refuse 1 "share one embedding" "$vkformer" train bart.json --pairs pairs.a upper.b --apart --vocabulary 40 --out new
-refuse 2 "name the other by --target-tokenizer" "${pairs[@]}" --apart --tokenizer "apart/$(cat apart/latest)" --out new
+refuse 2 "name the other by --target-tokenizer" "${pairs[@]:0:6}" --batch-tokens 40 --apart --tokenizer "apart/$(cat apart/latest)" --out new
 refuse 2 "needs the source's --tokenizer" "${pairs[@]}" --target-tokenizer "apart/$(cat apart/latest)" --out new
 rm -r apart
 head -n 29 pairs.b >fewer.b

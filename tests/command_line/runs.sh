@@ -188,6 +188,37 @@ for what in mkdir mkfifo; do
   [[ $(ls cache/vkformer) == "$(basename "$cache")" && ! -f $cache ]] || fail "$what in the cache's place: $(ls -l cache/vkformer)"
 done
 
+# Weights that are no numbers, before anything was learned.
+cp -r small/"$(cat small/latest)" nans
+printf '\000\000\300\177' | dd of=nans/model.safetensors bs=1 conv=notrunc status=none seek=$(($(stat -c %s nans/model.safetensors) - 4))
+refuse 1 "for the first batch, before anything was learned: weights of nans are damaged" "$vkformer" train --from nans --data text.txt --out learned --batch 2 --warmup 0
+for flag in --bytes "--vocabulary 300" "--tokenizer-kind bpe"; do
+  refuse 2 "${flag%% *} \(is for a vocabulary that is made\|is for --\)" "$vkformer" train --from run --data text.txt --out learned $flag
+done
+
+# What others do to a run's folder and files while it trains.
+meddled() { # COMMAND...: once the run has a checkpoint; then its status
+  rm -rf meddled moved
+  "$vkformer" train small.json --data "${data:-text.txt}" --iterations 100000 --batch 2 --out meddled --quiet --checkpoint-every 1 \
+    -d reference "${more[@]}" >out 2>err </dev/null &
+  local process=$! status=0
+  until [[ -s meddled/latest ]] || ! kill -0 $process 2>/dev/null; do :; done
+  "$@"
+  wait $process || status=$?
+  [[ $status == 1 && $(wc -l <err) == 1 ]] || fail "$*: status $status: $(cat err)"
+}
+more=()
+meddled mv meddled moved
+grep -q "meddled is not the folder any more that this run began in" err || fail "a moved run: $(cat err)"
+[[ -e meddled ]] && fail "a moved run wrote into another folder: $(ls meddled)"
+accept "$vkformer" train --resume --out moved --iterations 1 -d reference --quiet
+accept "$vkformer" tokens text.txt --out own --size 300 --quiet
+for _ in $(seq 40); do cat text.txt; done >long.txt
+accept "$vkformer" encode own long.txt --out ids.safetensors
+data=ids.safetensors more=(--tokenizer own)
+meddled truncate -s 9 ids.safetensors
+grep -q "/ids.safetensors became shorter while it was read" err || fail "a file that is cut short: $(cat err)"
+
 # A signal ends a run cleanly with one checkpoint that continues, wherever it comes: at an iteration that has one anyway,
 # and within one of a million micro-batches.
 stopped() { # SIGNAL FILE FLAG...: once there is something in the run's FILE

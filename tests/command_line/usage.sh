@@ -83,6 +83,7 @@ refuse 1 "empty.txt" "$vkformer" bench --op add --input 4 --input 4 -r 1 --tunin
 refuse 2 "training has --precision" "$vkformer" bench -m 1x24x3:100:16 -p 0 -n 0 -b 1 --dtype bf16
 refuse 2 "dtype is of models that write text" "$vkformer" tune "$fixtures/bert_mlm" --dtype f16
 refuse 2 "--input requires --op" "$vkformer" bench --input 4x4
+refuse 2 "nothing to time" "$vkformer" bench -p 0 -n 0 -b 0
 refuse 2 "--batch excludes --op" "$vkformer" bench --op add --input 4 --input 4 --batch 2
 refuse 2 "matmul needs its inputs .*--input" "$vkformer" bench --op matmul
 refuse 1 "timestamps" "$vkformer" bench --op add --input 4 --input 4 --device reference

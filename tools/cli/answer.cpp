@@ -12,6 +12,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/tokenizer_files.h"
 
@@ -89,10 +90,11 @@ void answer(const AnswerFlags& flags) {
   const auto answers = answerer.answer(windows, inputs, flags.batch_tokens, [&](size_t count) { progress.add(count); });
   progress.clear();
   for (size_t i = 0; i < asked.size(); ++i) print_answer(asked[i], answers[i], flags.common.json);
+  report_profile(*backend, flags.common, answerer.logits().programs());
   std::string note;
   if (encoder.split() > 0) note += fmt::format("; {} with texts in windows of {} tokens", encoder.split(), most);
   if (encoder.cut() > 0) note += fmt::format("; {} cut at half of {} tokens", encoder.cut(), most);
-  progress.end(asked.size(), "questions", note);
+  progress.end(asked.size(), "question", note);
 }
 
 }  // namespace vkformer

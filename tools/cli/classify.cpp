@@ -13,6 +13,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/text_argument.h"
 #include "tools/cli/tokenizer_files.h"
@@ -62,7 +63,8 @@ void classify(const TextsFlags& flags) {
                      });
   progress.clear();
   for (size_t i = 0; i < lines.size(); ++i) print_classes(lines[i], results[i], names, flags.common.json);
-  progress.end(lines.size(), "lines", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
+  report_profile(*backend, flags.common, classifier.logits().programs());
+  progress.end(lines.size(), "line", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
 }
 
 }  // namespace vkformer

@@ -11,6 +11,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/text_argument.h"
 #include "tools/cli/tokenizer_files.h"
@@ -115,7 +116,8 @@ void fill(const FillFlags& flags) {
     else
       print("{}\n", best.text());
   }
-  progress.end(lines.size(), "lines");
+  report_profile(*backend, flags.common, words.programs());
+  progress.end(lines.size(), "line");
 }
 
 }  // namespace vkformer

@@ -120,7 +120,7 @@ void logits(const LogitsFlags& flags) {
   check_results(values, static_cast<size_t>(shape.back()));
   batch.copies.push_back(TensorSource::of("logits", shape, std::span<const float>(values)));
   write_safetensors(flags.out, std::move(batch.copies));
-  if (!flags.common.quiet) vkformer::print("{}: logits [{}]\n", flags.out, fmt::join(shape, ", "));
+  if (!flags.common.quiet) vkformer::print("{}: logits [{}]\n", printable(flags.out), fmt::join(shape, ", "));
 }
 
 }  // namespace vkformer

@@ -2,14 +2,17 @@
 
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/command_line.h"
+#include "tools/cli/lost_pages.h"
 #include "tools/cli/output.h"
 
 int main(int argc, char** argv) {
   vkformer::prepare_streams();
+  vkformer::name_lost_pages();
   try {
     vkformer::run_command_line(argc, argv);
     vkformer::check_output();
@@ -19,6 +22,10 @@ int main(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     const std::string where = error.path1().empty() ? "a file" : vkformer::printable(error.path1().string());
     vkformer::say("vkformer: {}: {}; check the disk and its permissions", where, error.code().message());
+    return 1;
+  } catch (const std::system_error& error) {  // of a thread, mostly
+    vkformer::say("vkformer: the system refuses: {}; raise its limits (ulimit -a) or end other programs",
+                  error.code().message());
     return 1;
   } catch (const std::bad_alloc&) {
     vkformer::say_text("vkformer: out of memory; use a smaller model, batch or file, or end other programs\n");

@@ -68,8 +68,13 @@ void Metrics::evaluation(int64_t iteration, nlohmann::json row) {
 }
 
 void Metrics::flush() {
+  const std::filesystem::path path = run_ / "metrics.jsonl";
   file_.flush();
-  check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
+  check(static_cast<bool>(file_), "can't write {}; is the disk full?", path.string());
+  if (!std::filesystem::exists(path)) {
+    say("{} was removed; it is begun anew from here", printable(path.string()));
+    file_ = std::ofstream(path, std::ios::app);
+  }
   if (training_losses().empty()) return;
   const std::string title = fmt::format(
       "Loss of {}",

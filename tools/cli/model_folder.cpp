@@ -64,7 +64,8 @@ std::string base_print(const std::filesystem::path& folder) {
   if (is_gguf(folder)) return content_print(MappedFile(folder).text());
   std::string print = content_print(MappedFile(folder / "config.json").text());
   const WeightFiles weights(folder);
-  for (const SafetensorsFile& file : weights.files()) print += '+' + content_print(MappedFile(file.name()).text());
+  for (const SafetensorsFile& file : weights.files())
+    print += '+' + content_print({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
   return print;
 }
 

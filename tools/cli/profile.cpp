@@ -120,11 +120,22 @@ void ProfileReport::write() {
   write_file_atomically(flags_.profile, trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void ProfileReport::add(const Generator& generator, const std::string& batch) {
+  if (generator.encoder_program()) add("encoder" + batch, *generator.encoder_program());
+  if (generator.prefill_program()) add("prefill" + batch, *generator.prefill_program());
+  if (generator.decode_program()) add("decoding of a token" + batch, *generator.decode_program());
+}
+
 void report_profile(const Backend& backend, const CommonFlags& flags, const Generator& generator) {
   ProfileReport profile(backend, flags);
-  if (generator.encoder_program()) profile.add("encoder", *generator.encoder_program());
-  if (generator.prefill_program()) profile.add("prefill", *generator.prefill_program());
-  if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
+  profile.add(generator);
+  profile.write();
+}
+
+void report_profile(const Backend& backend, const CommonFlags& flags,
+                    const std::vector<std::pair<std::string, const Program*>>& programs) {
+  ProfileReport profile(backend, flags);
+  for (const auto& [name, program] : programs) profile.add(name, *program);
   profile.write();
 }
 

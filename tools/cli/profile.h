@@ -18,6 +18,8 @@ class ProfileReport {
 
   /// Takes what was measured of a program, which may go then.
   void add(const std::string& title, const Program& program);
+  /// The same of what a generator ran; `batch` is put behind its programs' titles.
+  void add(const Generator& generator, const std::string& batch = {});
   /// Prints for each program one row a kernel: count, mean of its medians, total, GFLOP/s, GB/s, with a roof the larger
   /// share of it, and the share of the time; then what replays recorded and allocated, and what follows from the
   /// figures. Kernels whose work depends on how full a cache is have no rates. On stderr when stdout carries JSON.
@@ -33,7 +35,9 @@ class ProfileReport {
   nlohmann::json programs_ = nlohmann::json::array(), events_ = nlohmann::json::array();
 };
 
-/// The same of what a generator ran.
+/// The same at once, of what a generator ran and of programs.
 void report_profile(const Backend& backend, const CommonFlags& flags, const Generator& generator);
+void report_profile(const Backend& backend, const CommonFlags& flags,
+                    const std::vector<std::pair<std::string, const Program*>>& programs);
 
 }  // namespace vkformer

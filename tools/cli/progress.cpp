@@ -59,11 +59,12 @@ void TextsProgress::add(size_t more) {
   bar_.show(done_, unit_);
 }
 
-void TextsProgress::end(size_t count, const char* unit, const std::string& note) const {
+void TextsProgress::end(size_t count, const char* noun, const std::string& note) const {
   check_output();
   if (quiet_) return;
   const double seconds = now() - start_;
-  say("{} {} in {:.1f} s: {:.1f} {}/s{}", count, unit, seconds, static_cast<double>(count) / seconds, unit, note);
+  say("{} in {:.1f} s: {:.1f} {}s/s{}", counted(static_cast<int64_t>(count), noun), seconds,
+      static_cast<double>(count) / seconds, noun, note);
 }
 
 }  // namespace vkformer

@@ -37,7 +37,7 @@ class TextsProgress {
   void clear() { bar_.clear(); }
   /// Behind the results of `count` texts: "12 lines in 0.3 s: 40.0 lines/s" and a note, unless quiet. Throws Error when
   /// the results could not be written.
-  void end(size_t count, const char* unit, const std::string& note = {}) const;
+  void end(size_t count, const char* noun, const std::string& note = {}) const;
 
  private:
   Progress bar_;

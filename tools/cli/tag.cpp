@@ -12,6 +12,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/tokenizer_files.h"
 
@@ -60,7 +61,8 @@ void tag(const TextsFlags& flags) {
   const auto tags = tag_words(tagger, windows, inputs, flags.batch_tokens, [&](size_t count) { progress.add(count); });
   progress.clear();
   for (size_t i = 0; i < lines.size(); ++i) print_tags(words[i], tags[i], names, flags.common.json);
-  progress.end(lines.size(), "lines",
+  report_profile(*backend, flags.common, tagger.logits().programs());
+  progress.end(lines.size(), "line",
                windows.split > 0 ? fmt::format("; {} in windows of {} tokens", windows.split, most) : "");
 }
 

@@ -95,6 +95,8 @@ namespace {
 
 /// The folder of the checkpoint to go on from; empty for a new run.
 std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
+  // A run that goes on would remove what is read here.
+  if (flags.resume && !flags.plan && !flags.out.empty()) check_not_in_use(flags.out);
   const auto latest = flags.out.empty() ? std::nullopt : latest_checkpoint(flags.out);
   check(flags.resume || flags.plan || !latest,
         "{} already holds a run; continue it with --resume or choose another --out", flags.out);
@@ -135,6 +137,8 @@ void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const st
 /// The same for the folder that a run starts from, whose weights these are.
 Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
   const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
+  check(is_utf8(folder.string()), "{}: adapter_config.json can't keep a path that is not UTF-8; rename it",
+        printable(folder.string()));
   add_adapter(flags, model, type_of_most(Weights(model.parameters, folder).files()), folder.string());
   if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
   if (!flags.resume && !flags.plan && std::filesystem::exists(folder.parent_path() / "latest"))
@@ -228,8 +232,15 @@ void check_flags(const TrainFlags& flags) {
   if (flags.lora.empty() && !flags.weights.empty()) throw UsageError("--weights is for frozen weights, with --lora");
   if (!flags.lora.empty() && (flags.average > 1 || flags.average_best > 0))
     throw UsageError("--average and --average-best do not go with --lora; --moving-average does");
-  if (flags.config.empty() == flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");
+  if (!flags.config.empty() && !flags.from.empty())
+    throw UsageError("--from FOLDER has a config of its own; leave CONFIG out");
+  if (flags.config.empty() && flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");
   if (kind == nullptr) throw UsageError(fmt::format("train needs files: {}", options_of_kinds()));
+  for (const char* option : {"--bytes", "--tokenizer-kind", "--vocabulary"})
+    for (const char* other : {"--from", "--tokenizer"})
+      if (flags.given.contains(option) && flags.given.contains(other))
+        throw UsageError(
+            fmt::format("{} is for a vocabulary that is made, {} brings one; leave one out", option, other));
 }
 
 }  // namespace
@@ -303,9 +314,7 @@ void train(TrainFlags flags) {
   }
   flush_output();  // before messages of the training, where both go to one file
   TrainRun(flags, job, *backend, trainer, state).train();
-  ProfileReport profile(*backend, flags.common);
-  for (const auto& [name, program] : trainer.programs()) profile.add(name, *program);
-  profile.write();
+  report_profile(*backend, flags.common, trainer.programs());
 }
 
 }  // namespace vkformer

@@ -91,7 +91,7 @@ void TrainRun::train() {
     const bool more = state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated());
     if (more && !flags_.no_last_evaluation) {
       report(metrics_.last_training_loss(), true);
-      metrics_.flush();
+      flush();
       prove();
     } else if (!more && !out_of_time()) {
       say("complete at iteration {}; give --iterations to go on", state_.iteration);
@@ -125,7 +125,7 @@ void TrainRun::iterate() {
   tokens_ += tokens;
   spent_ += seconds;
   if (!std::isfinite(loss) || !std::isfinite(trainer_.gradient_norm()))
-    diverge(fmt::format("the loss is {}, its gradient's norm {}", loss, trainer_.gradient_norm()));
+    diverge(fmt::format("the loss is {}, its gradient's norm {}", std::abs(loss), trainer_.gradient_norm()));
   prove();
   state_.iteration = i;
   metrics_.training(i, loss, learning_rate_at(s, i), trainer_.gradient_norm(), speed);
@@ -140,10 +140,25 @@ void TrainRun::iterate() {
 void TrainRun::save() {
   const DataBatch next = data_.training_batch(state_.iteration * flags_.settings.accumulate);
   check_loss("loss", trainer_.evaluate(next.view()).value());
-  metrics_.flush();
+  flush();
   save_checkpoint(writer_, flags_, state_, job_, trainer_);
   saved_ = state_.iteration;
   proven_ = false;
+}
+
+/// Writes into the run's folder, and only there: a failure because it is gone is said as that.
+void TrainRun::in_place(const std::function<void()>& write) {
+  writer_.check_place();
+  try {
+    write();
+  } catch (const std::exception&) {
+    writer_.check_place();
+    throw;
+  }
+}
+
+void TrainRun::flush() {
+  in_place([&] { metrics_.flush(); });
 }
 
 /// What is known after a finite iteration: the last checkpoint is good, so those before it can go.
@@ -153,16 +168,20 @@ void TrainRun::prove() {
 }
 
 void TrainRun::check_loss(const char* what, double loss) {
-  if (!std::isfinite(loss)) diverge(fmt::format("the {} is {}", what, loss));
+  if (!std::isfinite(loss)) diverge(fmt::format("the {} is {}", what, std::abs(loss)));
 }
 
 void TrainRun::diverge(const std::string& what) {
   progress_.clear();
-  metrics_.flush();
+  flush();
   // Whatever the learning rate: loss and gradient are those of the checkpoint's own weights.
   if (saved_ == state_.iteration && !proven_) saved_ = writer_.withdraw();
   const std::string range =
       flags_.settings.scales_loss() ? ", or with --precision bf16, which has the range of f32" : std::string();
+  check(
+      state_.iteration > 0 || flags_.from.empty(),
+      "{} for the first batch, before anything was learned: weights of {} are damaged, or too large for --precision {}",
+      what, flags_.from, flags_.dtype);
   if (saved_)
     fail(
         "{} after iteration {}: the training has diverged; continue from the checkpoint of iteration {} with --resume "
@@ -242,7 +261,7 @@ void TrainRun::report(double loss, bool whole_split) {
   const Evaluation evaluation =
       evaluate(job_, backend_, trainer_, whole_split || best_, flags_.evaluation_batches, flags_.common.quiet);
   check_loss("validation loss", evaluation.loss);
-  if (best_) keep_if_best(evaluation.row);  // before the line that says the evaluation is done
+  if (best_) in_place([&] { keep_if_best(evaluation.row); });  // before the line that says the evaluation is done
   if (!evaluation.row.is_null()) metrics_.evaluation(state_.iteration, evaluation.row);
   show({{"iteration", state_.iteration}, {"loss", loss}},
        fmt::format("iteration {:>6}  loss {:.4f}", state_.iteration, loss), evaluation, whole_split);

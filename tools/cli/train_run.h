@@ -23,6 +23,8 @@ class TrainRun {
   void iterate();
   void save();
   void prove();
+  void in_place(const std::function<void()>& write);
+  void flush();
   void report(double loss, bool whole_split);
   void show(nlohmann::json row, const std::string& head, const Evaluation& evaluation, bool even_if_quiet);
   bool evaluated() const;

@@ -8,6 +8,7 @@
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/prompt_text.h"
 #include "tools/cli/text_argument.h"
@@ -65,6 +66,10 @@ void translate(GenerateFlags flags) {
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   SearchByLength search{.config = config};
   if (flags.batch_tokens > 0) search.positions = flags.batch_tokens;
+  ProfileReport profile(*backend, flags.common);
+  search.ran = [&](const Generator& generator, int64_t rows, int64_t length) {
+    profile.add(generator, fmt::format(", {} of {} tokens", counted(rows, "source"), length));
+  };
   const double start = now();
   int64_t done = 0, written = 0;
   Progress bar(std::ssize(sources), flags.common.quiet);
@@ -88,6 +93,7 @@ void translate(GenerateFlags flags) {
     if (results[i].empty()) results[i].push_back({});
     print_line(flags, tokenizer, lines[i], results[i]);
   }
+  profile.write();
   check_output();
   if (!flags.common.quiet) {
     const double seconds = now() - start;

@@ -2,6 +2,7 @@
 
 #include "tools/cli/tune.h"
 
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -9,16 +10,19 @@
 
 namespace vkformer {
 
-namespace {
-
 namespace fs = std::filesystem;
 
 fs::path tuning_file(const CommonFlags& flags, const DeviceFacts& facts) {
   if (flags.tuning == "none") throw UsageError("with --tuning none there is nowhere to keep what is measured");
   const fs::path file = flags.tuning.empty() ? Tuning::usual_file(facts) : fs::path(flags.tuning);
   check(!file.empty(), "neither XDG_CACHE_HOME nor HOME is set; name a file with --tuning FILE");
+  std::error_code ignored;  // the next line says what is wrong
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
+  const AtomicFile probe(file);
   return file;
 }
+
+namespace {
 
 /// Reports while something is measured.
 class Watch {
@@ -121,6 +125,7 @@ void tune(const TuneFlags& flags) {
     throw UsageError(fmt::format("--dtype is of models that write text, this {} model is trained; --precision is the "
                                  "training step's",
                                  model.family));
+  if (flags.batch == 0 && flags.accumulate > 1) throw UsageError("--accumulate is of training steps, and --batch is 0");
   auto backend = open_backend(flags.common, {}, true);
   const auto file = tuning_file(flags.common, backend->facts());
   Watch watch(flags.common.quiet);

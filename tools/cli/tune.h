@@ -10,6 +10,9 @@ namespace vkformer {
 /// is ignored with one line on stderr. Throws Error when a file that was named is not there, unless it is to be
 /// `written`.
 void use_tuning(Backend& backend, const CommonFlags& flags, bool written = false);
+/// The file that measured choices are kept in. Throws UsageError for --tuning none, and Error, before anything is
+/// measured, where it can't be written.
+std::filesystem::path tuning_file(const CommonFlags& flags, const DeviceFacts& facts);
 /// Adds to the backend's choices and to its file. Throws UsageError for --tuning none.
 void keep_tuning(Backend& backend, const CommonFlags& flags, const Tuning& measured);
 

@@ -85,8 +85,8 @@ void add_encode(CLI::App& app) {
       ->add_option("model", flags->model,
                    "folder with a tokenizer.json: a model, a run, or what tokens wrote; or .gguf")
       ->required();
-  command->add_option("file", flags->file, "text file; -: standard input")->capture_default_str();
-  CLI::Option* text = command->add_option("-p,--prompt", flags->text, "the text, instead of a file");
+  CLI::Option* file = command->add_option("file", flags->file, "text file; -: standard input")->capture_default_str();
+  CLI::Option* text = command->add_option("-p,--prompt", flags->text, "the text, instead of a file")->excludes(file);
   CLI::Option* special =
       command->add_flag("!--no-special", flags->special, "without the special tokens that belong around a text");
   CLI::Option* json = command->add_flag("--json", flags->json, "text, ids and tokens");
@@ -108,9 +108,10 @@ void add_decode(CLI::App& app) {
       ->add_option("model", flags->model,
                    "folder with a tokenizer.json: a model, a run, or what tokens wrote; or .gguf")
       ->required();
-  command->add_option("file", flags->file, "file with lines of ids, between blanks or commas; -: standard input")
-      ->capture_default_str();
-  command->add_option("--ids", flags->ids, "one line of ids, like 5,17,3, instead of a file");
+  CLI::Option* file =
+      command->add_option("file", flags->file, "file with lines of ids, between blanks or commas; -: standard input")
+          ->capture_default_str();
+  command->add_option("--ids", flags->ids, "one line of ids, like 5,17,3, instead of a file")->excludes(file);
   command->add_flag("--special", flags->special, "special tokens are shown, too");
   command->add_flag("--json", flags->json, "ids, tokens and text");
   command->callback([flags] { decode(*flags); });

@@ -1,5 +1,9 @@
 // What the verbs that prove and measure devices can be asked for.
 
+#include <algorithm>
+#include <set>
+
+#include "runtime/check.h"
 #include "tools/cli/verbs.h"
 
 namespace vkformer {
@@ -18,6 +22,14 @@ void add_ops(CLI::App& app) {
   CLI::App* command = app.add_subcommand("ops", "list the ops and the kernels a device runs them with");
   command->add_option("-d,--device", flags->device, "device number or part of its name");
   command->callback([flags] { print_ops(*flags); });
+}
+
+/// Throws UsageError for what is given beside `mode` and is not of it.
+void alone(const CLI::App& command, const std::string& mode, const std::set<std::string>& own) {
+  if (command.get_option(mode)->count() == 0) return;
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && option->get_name() != mode && !own.contains(option->get_name()))
+      throw UsageError(fmt::format("{} runs nothing and takes no {}; leave one out", mode, option->get_name()));
 }
 
 void add_conform(CLI::App& app) {
@@ -59,10 +71,16 @@ void add_conform(CLI::App& app) {
       ->expected(2);
   command->add_option("--matrix", flags->matrix, "run nothing: show which kernels these reports prove on which drivers")
       ->type_name("FILE");
-  command->add_option("--single", flags->single,
-                      "kernels (regular expression on KERNEL/VARIANT) that --matrix wants on one driver only");
-  command->add_option("--elsewhere", flags->elsewhere, "kernels that --matrix wants on none: proved by other runs");
-  command->callback([flags] {
+  CLI::Option* matrix = command->get_option("--matrix");
+  command
+      ->add_option("--single", flags->single,
+                   "kernels (regular expression on KERNEL/VARIANT) that --matrix wants on one driver only")
+      ->needs(matrix);
+  command->add_option("--elsewhere", flags->elsewhere, "kernels that --matrix wants on none: proved by other runs")
+      ->needs(matrix);
+  command->callback([flags, command] {
+    alone(*command, "--compare", {});
+    alone(*command, "--matrix", {"--single", "--elsewhere"});
     if (!flags->compared.empty()) return compare_reports(flags->compared[0], flags->compared[1]);
     flags->matrix.empty() ? conform(*flags) : print_proof_matrix(flags->matrix, flags->single, flags->elsewhere);
   });
@@ -146,6 +164,9 @@ void add_bench(CLI::App& app) {
   }
   command->callback([flags] {
     if (flags->roof) return bench_roof(*flags);
+    const auto none = [](const auto& sizes) { return std::ranges::all_of(sizes, [](auto size) { return size == 0; }); };
+    if (flags->op.empty() && none(flags->prompts) && none(flags->tokens) && flags->batch == 0)
+      throw UsageError("nothing to time: --prompt, --tokens and --batch are 0");
     flags->op.empty() ? bench_model(*flags) : bench_op(*flags);
   });
 }

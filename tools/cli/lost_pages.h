@@ -1,0 +1,9 @@
+#pragma once
+// What ends a process that reads a mapped file after another program cut it short.
+
+namespace vkformer {
+
+/// Lets SIGBUS end the process with one line that names the file, and status 1.
+void name_lost_pages();
+
+}  // namespace vkformer
