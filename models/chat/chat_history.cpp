@@ -102,9 +102,9 @@ std::vector<int32_t> ChatPrompts::of(const ChatHistory& history) {
   std::vector<int32_t> ids = encoded(history, left_out_);
   if (std::ssize(ids) <= context_ - room_) return ids;
   while (std::ssize(ids) > context_ / 2 && left_out_ + 1 < history.turns()) ids = encoded(history, ++left_out_);
-  check(std::ssize(ids) < context_, "{} {} tokens, the context {}; shorten it, or give a larger --context",
-        history.system().empty() ? "the last question has" : "the system's text and the last question have", ids.size(),
-        context_);
+  check(std::ssize(ids) < context_,
+        "the last question has {} tokens, the context {}; shorten it or the system's text, or give a larger --context",
+        ids.size(), context_);
   return ids;
 }
 

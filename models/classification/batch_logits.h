@@ -1,7 +1,11 @@
 #pragma once
 // The logits of batches, by programs over parameters that lie elsewhere (a trainer's).
 
+#include <memory>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "models/data/training_data.h"
 

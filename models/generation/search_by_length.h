@@ -1,6 +1,8 @@
 #pragma once
 // Many sources through an encoder-decoder: those of like length together, through as few recorded programs as pay.
 
+#include <functional>
+
 #include "models/generation/prepared_search.h"
 #include "models/weights.h"
 

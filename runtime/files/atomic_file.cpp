@@ -47,7 +47,6 @@ std::string advice(int error, const fs::path& folder) {
     case EROFS: return fmt::format("make {} writable or write to another folder", where);
     case ENOENT: return fmt::format("create the folder {} first", where);
     case ENOTDIR: return fmt::format("a file is in the way of the folder {}: write to another one", where);
-    case EEXIST: return "another process has written it meanwhile: give a new name";
     case EIO: return "the disk reports a fault: write to another disk";
     default: return "write to another folder or disk";
   }
@@ -63,8 +62,7 @@ int sync_path(const fs::path& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path, uint64_t size, Existing existing)
-    : path_(std::move(path)), needed_(size), existing_(existing) {
+AtomicFile::AtomicFile(fs::path path, uint64_t size) : path_(std::move(path)), needed_(size) {
   static std::atomic<unsigned> counter = 0;
   std::error_code ignored;
   const fs::file_status present = fs::status(path_, ignored);
@@ -108,11 +106,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 void AtomicFile::commit() {
   check(file_ >= 0, "cannot write {}: the file is already complete", printable(path_.string()));
   if (uninterrupted([&] { return ::fsync(file_); }) != 0) give_up(errno);
-  // A link is what no file system makes over a file; some have none.
-  const bool linked = existing_ == Existing::refused && ::link(temporary_.c_str(), path_.c_str()) == 0;
-  if (linked) ::unlink(temporary_.c_str());
-  if (existing_ == Existing::refused && !linked && errno == EEXIST) give_up(EEXIST);
-  if (!linked && ::rename(temporary_.c_str(), path_.c_str()) != 0) give_up(errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up(errno);
   ::close(std::exchange(file_, -1));
   if (const int error = sync_path(folder_of(path_))) give_up(error);
 }

@@ -14,12 +14,9 @@ namespace vkformer {
 /// file is removed. Every failure throws one Error with the path, the bytes needed and what to do.
 class AtomicFile {
  public:
-  /// What becomes of a file that is there at commit(), perhaps since another process wrote it.
-  enum class Existing : uint8_t { replaced, refused };
-
   /// `size` is the whole size when it is known, for the message about a full disk. Throws Error also when `path` names
   /// something that is not a regular file.
-  explicit AtomicFile(std::filesystem::path path, uint64_t size = 0, Existing existing = Existing::replaced);
+  explicit AtomicFile(std::filesystem::path path, uint64_t size = 0);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -35,7 +32,6 @@ class AtomicFile {
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   uint64_t needed_;
-  Existing existing_;
   uint64_t written_ = 0;
   int file_ = -1;
 };

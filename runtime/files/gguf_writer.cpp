@@ -96,7 +96,7 @@ void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, co
   }
   header.resize(aligned(header.size()));
 
-  AtomicFile out(path, header.size() + end, AtomicFile::Existing::refused);
+  AtomicFile out(path, header.size() + end);
   out.write(std::as_bytes(std::span(header)));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::span<const std::byte> data = tensors[i].data();

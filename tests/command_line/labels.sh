@@ -30,9 +30,6 @@ accept "$vkformer" train --resume --out labels --iterations 31
 printf 'the cat\na dog\tdogs\n\nthe cat and the cat and the cat and the cat\n' >asked.txt
 "$vkformer" classify labels --batch-tokens 9 <asked.txt >out 2>err || fail "classify: $(cat err)"
 [[ $(grep -cP '^(cat|dog)\t[01]\.[0-9]{4}$' out) == 4 && $(wc -l <out) == 4 ]] || fail "classify: $(cat out)"
-accept "$vkformer" classify labels -p "a" --profile classes.json
-grep -q '"1 text of [0-9]* tokens"' classes.json || fail "classify measured nothing"
-"$vkformer" classify labels --batch-tokens 9 <asked.txt >out 2>err
 [[ $(head -n 1 out) == cat* ]] || fail "classify learned nothing: $(cat out)"
 grep -q "1 cut at 12 tokens" err || fail "classify did not say what was cut: $(cat err)"
 head -n 1 out >first
@@ -45,6 +42,8 @@ accept "$vkformer" classify lines -p "the cat" --quiet
 grep -qP '^c\\na\\tt\t[01]' out || fail "a label has lines of its own: $(cat out)"
 accept "$vkformer" classify labels -p "the cat" --json
 grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"
+accept "$vkformer" classify labels -p "a" --profile classes.json
+grep -q '"1 text of [0-9]* tokens"' classes.json || fail "classify measured nothing"
 refuse 1 "gives no class" "$vkformer" classify "$fixtures/bert_mlm" -p "the"
 refuse 1 "tokenizer.json" "$vkformer" classify "$fixtures/bert_cls" -p "the"
 refuse 1 "standard input is empty" "$vkformer" classify labels

@@ -16,7 +16,7 @@ refuse 2 "--labels and --masked exclude" "${masked[@]}" --out run --labels lines
 refuse 2 "--mask-share" "${masked[@]}" --out run --mask-share 0
 refuse 1 "no MaskedLM head for model_type 'gpt2' here; give a config of bert, roberta, distilbert" "$vkformer" train small.json --masked lines.txt --out run
 refuse 1 "no MaskedLM head for model_type 'gpt2'" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --tokenizer "$fixtures/tokenizers/bert" --out run
-refuse 1 "neither \[MASK\] nor <mask>; .*vkformer tokens FILE --kind bpe --layout bert" "${masked[@]}" --tokenizer "$fixtures/tokenizers/t5" --out run
+refuse 1 "neither \[MASK\] nor <mask>; .*vkformer tokens FILE --kind bpe --layout bert" "${masked[@]:0:5}" --tokenizer "$fixtures/tokenizers/t5" --out run
 refuse 1 "the model's 12" "${masked[@]}" --out run --context 13
 refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train encoder.json --masked broken.txt --out run
 printf '\n\n' >blank.txt

@@ -134,6 +134,9 @@ ids() { # FILE NAME 'ID...' [NAME 'ID...']...: a row under each name, of ids bel
 }
 ids one.safetensors input_ids "5 1 2 3"
 accept "$vkformer" logits "$fixtures/gpt2" --ids 5,17,3 --out row.safetensors
+# Ids that no name of a file could be.
+accept "$vkformer" logits "$fixtures/gpt2" --ids "5,$(printf "%300s" 17)" --out row.safetensors
+accept "$vkformer" logits "$fixtures/gpt2" --ids 5,17,3 --out row.safetensors
 grep -q "^row.safetensors: logits \[1, 3, 97\]$" out || fail "logits of three ids: $(cat out)"
 cp -r "$fixtures/gpt2" own
 sha256sum own/* >own.sums

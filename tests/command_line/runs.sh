@@ -199,7 +199,7 @@ done
 # What others do to a run's folder and files while it trains.
 meddled() { # COMMAND...: once the run has a checkpoint; then its status
   rm -rf meddled moved
-  "$vkformer" train small.json --data "${data:-text.txt}" --iterations 100000 --batch 2 --out meddled --quiet --checkpoint-every 1 \
+  "$vkformer" train small.json --data "$trained" --iterations 100000 --batch 2 --out meddled --quiet --checkpoint-every 1 \
     -d reference "${more[@]}" >out 2>err </dev/null &
   local process=$! status=0
   until [[ -s meddled/latest ]] || ! kill -0 $process 2>/dev/null; do :; done
@@ -207,7 +207,7 @@ meddled() { # COMMAND...: once the run has a checkpoint; then its status
   wait $process || status=$?
   [[ $status == 1 && $(wc -l <err) == 1 ]] || fail "$*: status $status: $(cat err)"
 }
-more=()
+trained=text.txt more=()
 meddled mv meddled moved
 grep -q "meddled is not the folder any more that this run began in" err || fail "a moved run: $(cat err)"
 [[ -e meddled ]] && fail "a moved run wrote into another folder: $(ls meddled)"
@@ -215,7 +215,7 @@ accept "$vkformer" train --resume --out moved --iterations 1 -d reference --quie
 accept "$vkformer" tokens text.txt --out own --size 300 --quiet
 for _ in $(seq 40); do cat text.txt; done >long.txt
 accept "$vkformer" encode own long.txt --out ids.safetensors
-data=ids.safetensors more=(--tokenizer own)
+trained=ids.safetensors more=(--tokenizer own)
 meddled truncate -s 9 ids.safetensors
 grep -q "/ids.safetensors became shorter while it was read" err || fail "a file that is cut short: $(cat err)"
 

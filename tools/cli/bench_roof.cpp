@@ -125,6 +125,7 @@ void bench_roof(const BenchFlags& flags) {
   auto backend = open_backend(flags.common, {.profile = true}, true);
   check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
         backend->facts().name);
+  if (flags.common.tuning != "none") tuning_file(flags.common, backend->facts());
   Roof roof;
   nlohmann::json out = {{"device", backend->facts().name}, {"driver", backend->facts().driver}};
   const bool json = flags.output == "json";

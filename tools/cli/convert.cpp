@@ -11,7 +11,6 @@
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
-#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
@@ -84,7 +83,7 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
 void report(const ConvertFlags& flags, const Model& model, const std::string& dtype, const fs::path& file) {
   if (flags.quiet) return;
   const auto bytes = static_cast<double>(fs::file_size(file));
-  print("{}: {}, {} parameters, {}, {}\n", printable(flags.out), model.family, model.parameter_count(), dtype,
+  print("{}: {}, {} parameters, {}, {}\n", flags.out, model.family, model.parameter_count(), dtype,
         bytes < 1e6 ? fmt::format("{:.1f} kB", bytes / 1e3) : fmt::format("{:.1f} MB", bytes / 1e6));
 }
 

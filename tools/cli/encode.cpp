@@ -8,7 +8,6 @@
 #include "models/data/token_sequence.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
-#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
 #include "tools/cli/prompt_text.h"
@@ -26,7 +25,7 @@ void write_token_file(const EncodeFlags& flags, const TokenizerFiles& files, con
   const MappedFile text(flags.file);
   const std::vector<int32_t> ids = encode_sections(tokenizer, text.text(), flags.file);
   write_tokens(flags.out, ids, tokenizer.size(), std::ssize(text.text()), files.print());
-  vkformer::print("{}: {} tokens of {} bytes\n", printable(flags.out), ids.size(), text.text().size());
+  vkformer::print("{}: {} tokens of {} bytes\n", flags.out, ids.size(), text.text().size());
 }
 
 }  // namespace

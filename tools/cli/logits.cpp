@@ -95,7 +95,8 @@ struct IdBatch {
 IdBatch batch_of(const LogitsFlags& flags, const std::filesystem::path& folder, const Model& model) {
   if (flags.text) return {model, PromptText(folder).encode(text_argument(*flags.text, ""))};
   const bool list = flags.ids.find_first_not_of("0123456789, ") == std::string::npos;
-  if (list && !std::filesystem::exists(flags.ids)) return {model, parse_ids(flags.ids, "--ids")};
+  std::error_code too_long_for_a_name;
+  if (list && !std::filesystem::exists(flags.ids, too_long_for_a_name)) return {model, parse_ids(flags.ids, "--ids")};
   return {model, std::filesystem::path(flags.ids)};
 }
 
@@ -120,7 +121,7 @@ void logits(const LogitsFlags& flags) {
   check_results(values, static_cast<size_t>(shape.back()));
   batch.copies.push_back(TensorSource::of("logits", shape, std::span<const float>(values)));
   write_safetensors(flags.out, std::move(batch.copies));
-  if (!flags.common.quiet) vkformer::print("{}: logits [{}]\n", printable(flags.out), fmt::join(shape, ", "));
+  if (!flags.common.quiet) vkformer::print("{}: logits [{}]\n", flags.out, fmt::join(shape, ", "));
 }
 
 }  // namespace vkformer

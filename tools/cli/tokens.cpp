@@ -10,7 +10,6 @@
 #include "models/text/tokenizer_training.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
-#include "runtime/files/utf8.h"
 #include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -82,7 +81,7 @@ void tokens(const TokensFlags& flags) {
   save_tokenizer(content, training.layout, flags.out);
   if (tokenizer.size() < training.size && !flags.quiet)
     say("the text has no more than {} tokens of the {} asked for", tokenizer.size(), training.size);
-  print("{}: {} tokens ({})\n", printable(file.string()), tokenizer.size(), flags.kind);
+  print("{}: {} tokens ({})\n", file.string(), tokenizer.size(), flags.kind);
   print_fit(tokenizer, texts);
 }
 

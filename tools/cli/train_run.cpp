@@ -27,10 +27,10 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
   // As the options are called, without those that mean nothing here; what was left to others, as that.
   nlohmann::json settings;
   const nlohmann::json all = settings_of(flags);
+  const JobKind& kind = kind_of_files(state.files);
   for (const auto& [name, value] : all.items()) {
     const bool left = (name == "dropout" || name == "label_smoothing") && value < 0;
-    if (value == "" || (name == "stride" && value < 0)) continue;
-    if (!takes(kind_of_files(state.files), option_of_setting(name))) continue;
+    if (value == "" || (name == "stride" && value < 0) || !takes(kind, option_of_setting(name))) continue;
     settings[name == "dtype" ? "precision" : name] = left ? nlohmann::json("the model's") : value;
   }
   return {{"run", std::filesystem::absolute(flags.out).lexically_normal().string()},

@@ -1,6 +1,8 @@
 #pragma once
 // The loop of `vkformer train`: iterations, metrics, evaluations, checkpoints, until the end, a signal or a divergence.
 
+#include <functional>
+
 #include "tools/cli/best_checkpoint.h"
 #include "tools/cli/evaluation.h"
 #include "tools/cli/metrics.h"

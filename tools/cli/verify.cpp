@@ -7,7 +7,6 @@
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
-#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -45,7 +44,7 @@ void verify(const VerifyFlags& flags) {
   };
   auto rows = nlohmann::json::array();
   for (const std::string& folder : flags.folders) {
-    if (!flags.common.json) print("{}\n", printable(folder));
+    if (!flags.common.json) print("{}\n", folder);
     const std::filesystem::path model = model_in(folder);
     const auto verified = model.empty() ? verify_case : verify_beside_reference;
     verified(*backend, model.empty() ? std::filesystem::path(folder) : model, [&](const VerifyRow& row) {
