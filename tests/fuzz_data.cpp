@@ -78,7 +78,7 @@ TEST_CASE("damaged pairs are read or refused", "[data][fuzz]") {
 }
 
 TEST_CASE("damaged tagged words are read or refused", "[data][fuzz]") {
-  const Files files{{"words.conll", "-DOCSTART- -X- O\n\nNew NNP B-LOC\nYork NNP I-LOC\n\ncaf\xC3\xA9\tO\r\n"},
+  const Files files{{"words.conll", "-DOCSTART- -X- O\n\nNew NNP B-LOC\nYork NNP I-LOC\n\ncaf\xC3\xA9\tNN\tO\r\n"},
                     {"words.jsonl", R"({"tokens": ["New", "York"], "ner_tags": ["B-LOC", "I-LOC"]}
 {"words": ["a"], "labels": ["O"]}
 {"tokens": [], "tags": []}
