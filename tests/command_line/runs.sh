@@ -229,13 +229,19 @@ stopped() { # SIGNAL FILE FLAG...: once there is something in the run's FILE
   local process=$!
   until { [[ -s stopped/$2 ]] && (((0x$(sed -n 's/^SigCgt:\t*//p' /proc/$process/status) & 0x4000) != 0)); } 2>/dev/null ||
       ! kill -0 $process 2>/dev/null; do :; done
+  rm -f "$removed"
+  until [[ -z $removed || -s $removed ]] || ! kill -0 $process 2>/dev/null; do :; done
   kill "-$1" $process
   wait $process || fail "$1 ended with status $?: $(cat err)"
   [[ -s stopped/latest ]] || fail "$1 left no checkpoint: $(cat err)"
   compgen -G "stopped/checkpoint-??????-*" >/dev/null && fail "$1 wrote a checkpoint twice: $(ls stopped)"
+  [[ -z $removed || -s $removed ]] || fail "$removed was removed and is not begun anew"
   grep -q "resume" err || fail "$1 did not say how to continue: $(cat err)"
 }
+removed=""
 stopped INT metrics.jsonl
+removed=stopped/metrics.jsonl # which the next checkpoint begins anew
 stopped TERM latest --checkpoint-every 1
+removed=""
 stopped HUP . --accumulate 1000000
 accept "$vkformer" train --resume --out stopped --accumulate 2 --iterations 1 --quiet

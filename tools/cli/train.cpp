@@ -41,6 +41,7 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
   const JsonObject first = first_config(flags);
   const std::string& file = first.name();
   nlohmann::json config = first.value();
+  if (changes.contains("vocab_size")) config.erase("decoder_vocab_size");  // it is vocab_size unless they say otherwise
   config.update(changes);
   Model model = make_model(JsonObject::parse(config.dump(), file));
   if (flags.dropout >= 0) {
@@ -63,9 +64,10 @@ TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& che
   if (flags.from.empty() && checkpoint.empty()) {  // other configs say what theirs are
     job.ids = tokens.ids;
     changes.update(tokens.ids);
-    changes["vocab_size"] = changes["decoder_vocab_size"] = tokens.count;
+    changes["vocab_size"] = tokens.count;
     if (tokens.source_count > 0) {
       changes["vocab_size"] = tokens.source_count;
+      changes["decoder_vocab_size"] = tokens.count;
       changes["share_encoder_decoder_embeddings"] = false;
     }
   }

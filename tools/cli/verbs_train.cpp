@@ -144,8 +144,9 @@ void add_train_verb(CLI::App& app) {
       ->check(some)
       ->capture_default_str();
   command
-      ->add_option("--evaluation-batches,--eval-iters", flags->evaluation_batches,
-                   "batches of an evaluation (the last one uses the whole split)")
+      ->add_option(
+          "--evaluation-batches,--eval-iters", flags->evaluation_batches,
+          "batches of an evaluation (the last one, and all that decide which model is best, use the whole split)")
       ->check(some)
       ->capture_default_str();
   command->add_flag("--no-last-evaluation", flags->no_last_evaluation,
@@ -154,7 +155,7 @@ void add_train_verb(CLI::App& app) {
       ->add_option(
           "--score-lines", flags->score_lines,
           "with --valid: lines that an evaluation translates, or questions that it answers, and scores (the last "
-          "one: all); 0: none")
+          "one, and those that decide which model is best: all); 0: none")
       ->check(not_negative())
       ->capture_default_str();
   command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
