@@ -23,8 +23,7 @@ int64_t encoded_bytes(DType, int64_t values);
 void decode(DType, std::span<const std::byte> blocks, std::span<float> values);
 
 /// Rounds values to whole blocks as ggml_quantize_chunk does without weights of importance, bit for bit. Throws Error
-/// when the sizes do not fit, for i32, and for values that are
-/// not finite or too large for blocks with scales in f16.
+/// when the sizes do not fit, for i32, and for values that are not finite or too large for blocks with scales in f16.
 void encode(DType, std::span<const float> values, std::span<std::byte> blocks);
 
 }  // namespace vkformer

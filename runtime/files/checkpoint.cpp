@@ -155,8 +155,8 @@ CheckpointWriter::CheckpointWriter(fs::path run, int keep, int64_t every)
 }
 
 void CheckpointWriter::check_place() const {
-  struct stat taken {
-  }, found{};
+  struct stat taken {};
+  struct stat found {};
   const bool same = ::fstat(lock_.value(), &taken) == 0 && ::stat(run_.c_str(), &found) == 0 &&
                     taken.st_dev == found.st_dev && taken.st_ino == found.st_ino;
   check(same,
