@@ -8,7 +8,8 @@ mark_as_advanced(VKFORMER_GLSLANG_FROM)
 set(glslang_release 15.4.0)
 
 # Features and the extensions that they are.
-set(glslang_features cooperative_matrix:GL_KHR_cooperative_matrix bfloat16:GL_EXT_bfloat16)
+set(glslang_features cooperative_matrix:GL_KHR_cooperative_matrix cooperative_matrix2:GL_NV_cooperative_matrix2
+    bfloat16:GL_EXT_bfloat16)
 
 # Sets `features` to those that a compiler has.
 function(vkformer_probe_glslang compiler features)

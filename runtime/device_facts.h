@@ -30,6 +30,8 @@ struct WorkgroupMatrices {
   bool tensor_addressing = false, reductions = false, conversions = false, per_element = false;
   uint32_t max_dimension = 0;
   uint32_t reserved_shared = 0;  ///< bytes of a workgroup that the driver takes
+  std::vector<DType> kernels;    ///< types of operands for which this build has kernels
+  bool plain = false;            ///< not offered: the kernels' plain variants stand in, to be proved
 };
 
 struct DeviceFacts {
@@ -61,9 +63,9 @@ struct DeviceFacts {
   std::vector<MatrixShape> matrix_shapes;  ///< what the device offers on matrix cores
   WorkgroupMatrices workgroup_matrices;
   uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown
-  /// Whether they compute what they should with operands of a type: tried when first asked, since some drivers offer
-  /// what they get wrong. Not set: they do.
-  std::function<bool(DType)> matrix_check;
+  /// Whether a matmul kernel for matrix cores computes what it should with operands of a type: tried when first asked,
+  /// since some drivers offer what they get wrong. Not set: it does.
+  std::function<bool(DType, std::string_view kernel)> matrix_check;
   float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
   uint32_t cpu_threads = 1;     ///< cores of the host: what a CPU device computes with
@@ -94,7 +96,20 @@ struct DeviceFacts {
     return std::ranges::count(matrix_kernels, type) > 0 && std::ranges::any_of(matrix_shapes, offered);
   }
   /// The same, where they compute what they should.
-  bool has_matrix_cores(DType type) const { return runs_matrix_kernels(type) && (!matrix_check || matrix_check(type)); }
+  bool has_matrix_cores(DType type) const {
+    return runs_matrix_kernels(type) && (!matrix_check || matrix_check(type, "matrix64"));
+  }
+  /// Both for products of whole workgroups.
+  bool runs_workgroup_kernels(DType type) const {
+    const WorkgroupMatrices& matrices = workgroup_matrices;
+    const auto offered = [type](const WorkgroupMatrices::Granularity& g) { return g.shape.type == type; };
+    return (matrices.plain || runs_matrix_kernels(type)) && matrices.tensor_addressing && matrices.per_element &&
+           std::ranges::count(matrices.kernels, type) > 0 && std::ranges::any_of(matrices.granularities, offered);
+  }
+  bool has_workgroup_matrices(DType type) const {
+    return runs_workgroup_kernels(type) &&
+           (workgroup_matrices.plain || !matrix_check || matrix_check(type, "matrix_workgroup128"));
+  }
 };
 
 }  // namespace vkformer

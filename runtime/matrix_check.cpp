@@ -25,7 +25,7 @@ std::vector<float> floats(const Shape& shape, DType type, uint64_t seed) {
 }
 
 /// a b + bias + residual of each product.
-std::vector<std::vector<float>> results(Backend& backend, DType type) {
+std::vector<std::vector<float>> results(Backend& backend, DType type, std::string_view kernel) {
   Graph graph;
   for (const Product& product : products) {
     const std::string name = product.name;
@@ -35,7 +35,7 @@ std::vector<std::vector<float>> results(Backend& backend, DType type) {
     const Attributes attributes{{"transpose_a", product.transpose_a}, {"transpose_b", product.transpose_b}};
     graph.mark_output(graph.add(*find_op("matmul"), {a, b, bias, residual}, attributes)[0], name);
   }
-  const auto program = backend.compile(graph, backend.make_store({}), {.candidate = "matrix64"});
+  const auto program = backend.compile(graph, backend.make_store({}), {.candidate = std::string(kernel)});
   for (const Product& product : products) {
     const std::string name = product.name;
     program->write(name + ".a", floats(product.a(), type, 1));
@@ -51,9 +51,9 @@ std::vector<std::vector<float>> results(Backend& backend, DType type) {
 
 }  // namespace
 
-std::string matrix_cores_fault(Backend& backend, DType type) {
+std::string matrix_cores_fault(Backend& backend, DType type, std::string_view kernel) {
   try {
-    const auto expected = results(*make_reference_backend(), type), got = results(backend, type);
+    const auto expected = results(*make_reference_backend(), type, kernel), got = results(backend, type, kernel);
     // Sums of up to 74 terms, each at most 1: what is summed in f32 is off by less in any order, in 16 bits by more.
     for (size_t i = 0; i < got.size(); ++i)
       for (size_t at = 0; at < got[i].size(); ++at)

@@ -178,10 +178,52 @@ TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows 
   }
 }
 
+TEST_CASE("products of whole workgroups are offered where the device has them in that size, and never go first",
+          "[matrix_cores]") {
+  const auto offered_blocks = [](const DeviceFacts& facts, int64_t m = 1024, DType type = DType::f16) {
+    const auto names = candidates(facts, m, 1024, 1024, type, type);
+    if (!names.empty()) CHECK_FALSE(names.front().starts_with("matrix_workgroup"));
+    return std::ranges::count_if(names, [](std::string_view name) { return name.starts_with("matrix_workgroup"); });
+  };
+  DeviceFacts facts = device_with_matrix_cores();
+  CHECK(offered_blocks(facts) == 0);
+  facts.workgroup_matrices = {.granularities = {{{32, 32, 16}, 256}, {{32, 16, 16, DType::bf16}, 128}},
+                              .tensor_addressing = true,
+                              .per_element = true,
+                              .max_dimension = 256,
+                              .kernels = {DType::f16, DType::bf16}};
+  CHECK(offered_blocks(facts) == 3);
+  CHECK(offered_blocks(facts, 3) == 3);
+  CHECK(offered_blocks(facts, 1024, DType::f32) == 0);
+  CHECK(offered_blocks(facts, 1024, DType::bf16) == 0);  // not with so many invocations
+  const auto without = [&](const auto& change) {
+    DeviceFacts other = facts;
+    change(other, other.workgroup_matrices);
+    return offered_blocks(other);
+  };
+  CHECK(without([](auto&, auto& matrices) { matrices.max_dimension = 128; }) == 1);
+  CHECK(without([](auto&, auto& matrices) { matrices.granularities[0].shape.m = 256; }) == 1);
+  CHECK(without([](auto&, auto& matrices) { matrices.granularities[0].shape.k = 128; }) == 0);
+  CHECK(without([](auto&, auto& matrices) { matrices.tensor_addressing = false; }) == 0);
+  CHECK(without([](auto&, auto& matrices) { matrices.per_element = false; }) == 0);
+  CHECK(without([](auto&, auto& matrices) { matrices.kernels.clear(); }) == 0);
+  CHECK(without([](auto& other, auto& matrices) { matrices.reserved_shared = other.shared_memory + 1; }) == 0);
+  CHECK(without([](auto& other, auto&) { other.max_workgroup_size = 128; }) == 0);
+  CHECK(without([](auto& other, auto&) {
+          other.matrix_check = [](DType, std::string_view kernel) { return !kernel.starts_with("matrix_workgroup"); };
+        }) == 0);
+
+  // The second product would begin within 16 bytes.
+  Graph graph;
+  matmul(graph, graph.input("a", {2, 3, 5}, DType::f16), graph.input("b", {2, 5, 16}, DType::f16));
+  const Node& node = graph.nodes().front();
+  CHECK(std::ranges::count(node.op->candidates(node, facts), "matrix_workgroup128") == 0);
+}
+
 TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {
   DeviceFacts facts = device_with_matrix_cores();
   int asked = 0;
-  facts.matrix_check = [&](DType) { return ++asked, false; };
+  facts.matrix_check = [&](DType, std::string_view) { return ++asked, false; };
   candidates(facts, 1024, 1024, 1024, DType::f32, DType::f32);
   CHECK(asked == 0);
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
@@ -190,9 +232,9 @@ TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone
 
 TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") {
   WrongBackend right(1), wrong(1.01), failing(0);
-  CHECK(matrix_cores_fault(right, DType::f16).empty());
-  CHECK(matrix_cores_fault(wrong, DType::bf16).starts_with("element 0 of a product a b is "));
-  CHECK(matrix_cores_fault(failing, DType::f16) == "vkCreateComputePipelines failed");
+  CHECK(matrix_cores_fault(right, DType::f16, "matrix64").empty());
+  CHECK(matrix_cores_fault(wrong, DType::bf16, "matrix64").starts_with("element 0 of a product a b is "));
+  CHECK(matrix_cores_fault(failing, DType::f16, "matrix64") == "vkCreateComputePipelines failed");
 }
 
 TEST_CASE("a device's matrix cores are tried on the device, for as long as it is open", "[matrix_cores][device]") {
@@ -200,11 +242,11 @@ TEST_CASE("a device's matrix cores are tried on the device, for as long as it is
   auto backend = make_backend("", {.as_gpu = true, .note = [&](const std::string& line) { notes.push_back(line); }});
   const DeviceFacts facts = backend->facts();
   REQUIRE(facts.matrix_check);
-  const bool right = facts.matrix_check(DType::f16);
-  CHECK(facts.matrix_check(DType::f16) == right);
+  const bool right = facts.matrix_check(DType::f16, "matrix64");
+  CHECK(facts.matrix_check(DType::f16, "matrix64") == right);
   CHECK(notes.size() == (right ? 0 : 1));
   backend.reset();
-  CHECK_FALSE(facts.matrix_check(DType::f16));
+  CHECK_FALSE(facts.matrix_check(DType::f16, "matrix64"));
 }
 
 namespace {

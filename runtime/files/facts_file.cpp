@@ -60,6 +60,7 @@ nlohmann::json matrices_of(const DeviceFacts& facts) {
 
 nlohmann::json workgroup_matrices_of(const DeviceFacts& facts) {
   auto list = nlohmann::json::array();
+  if (facts.workgroup_matrices.plain) return list;
   for (const auto& [shape, invocations] : facts.workgroup_matrices.granularities)
     list.push_back(fmt::format("{} by {} invocations", text_of(shape), invocations));
   return list;

@@ -111,18 +111,17 @@ class VulkanBackend : public Backend {
   std::shared_ptr<VulkanContext> context_;
 };
 
-bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type) {
-  auto& known = context->matrix_cores_right;
-  if (!known.contains(type)) {
-    known[type] = true;  // the check compiles a program, which asks again
+bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type, std::string_view kernel) {
+  const auto [entry, is_new] = context->matrix_cores_right.try_emplace({type, std::string(kernel)}, true);
+  if (is_new) {  // the check compiles a program, which asks again
     VulkanBackend backend(context);
-    const std::string fault = matrix_cores_fault(backend, type);
+    const std::string fault = matrix_cores_fault(backend, type, kernel);
     if (!fault.empty())
-      context->note(fmt::format("the matrix cores of {} are left alone with {} operands: {}", backend.facts().name,
-                                name_of(type), fault));
-    known[type] = fault.empty();
+      context->note(fmt::format("the matrix cores of {} are left alone with {} operands by kernels like {}: {}",
+                                backend.facts().name, name_of(type), kernel, fault));
+    entry->second = fault.empty();
   }
-  return known[type];
+  return entry->second;
 }
 
 }  // namespace
@@ -247,9 +246,9 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOp
   const auto context = std::make_shared<VulkanContext>(device, options);
   // What a CPU offers is emulated, tested with the driver, and slow to compile; no heuristic chooses it there.
   if (!context->device.facts().is_cpu() && !options.inspect)
-    context->device.set_matrix_check([weak = std::weak_ptr(context)](DType type) {
+    context->device.set_matrix_check([weak = std::weak_ptr(context)](DType type, std::string_view kernel) {
       const auto alive = weak.lock();  // facts may be copied and outlive their device
-      return alive && matrix_cores_right(alive, type);
+      return alive && matrix_cores_right(alive, type, kernel);
     });
   return std::make_unique<VulkanBackend>(context);
 }

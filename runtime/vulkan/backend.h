@@ -25,8 +25,8 @@ struct VulkanContext {
   /// Seconds that a unit of estimated cost took in the longest run so far; starts as a guess for the kind of device.
   double seconds_per_estimate = 1;
   double longest_run = 0;  ///< seconds; of runs whose speed was learned
-  /// Whether matrix cores compute what they should, once that was tried.
-  std::map<DType, bool> matrix_cores_right;
+  /// Whether a kernel's matrix cores compute what they should, once that was tried.
+  std::map<std::pair<DType, std::string>, bool> matrix_cores_right;
 
   /// To be held in every call. Throws Error while another thread is inside one.
   [[nodiscard]] OneThread::Stay enter() { return threads_.enter(device.facts().name); }

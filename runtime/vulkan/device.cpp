@@ -23,6 +23,18 @@ bool compares_clocks(VkInstance instance, VkPhysicalDevice device) {
   return std::ranges::count(domains, VK_TIME_DOMAIN_DEVICE_EXT) > 0 && std::ranges::count(domains, host_clock) > 0;
 }
 
+/// What stands in for products of whole workgroups where kernels are proved that no software driver can run.
+WorkgroupMatrices plain_workgroup_matrices() {
+  WorkgroupMatrices matrices{.granularities = {},
+                             .tensor_addressing = true,
+                             .per_element = true,
+                             .max_dimension = 128,
+                             .kernels = {DType::f16, DType::bf16},
+                             .plain = true};
+  for (const DType type : matrices.kernels) matrices.granularities.push_back({{32, 32, 16, type}, 256});
+  return matrices;
+}
+
 }  // namespace
 
 Device::Device(const std::string& choice, const DeviceOptions& options) : instance_(std::make_shared<Instance>()) {
@@ -31,7 +43,10 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   physical_ = entry.handle;
   facts_ = entry.facts;
   if (options.limits) facts_ = facts_.within(*options.limits);
-  if (options.as_gpu) facts_.kind = DeviceKind::discrete;
+  if (options.as_gpu) {
+    if (facts_.is_cpu()) facts_.workgroup_matrices = plain_workgroup_matrices();
+    facts_.kind = DeviceKind::discrete;
+  }
 
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &count, nullptr);
@@ -70,7 +85,8 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
       .shaderBFloat16Type = VK_TRUE,
       .shaderBFloat16CooperativeMatrix = VK_TRUE};
-  if (facts_.runs_matrix_kernels(DType::f16) || facts_.runs_matrix_kernels(DType::bf16)) {
+  const bool matrix_kernels = facts_.runs_matrix_kernels(DType::f16) || facts_.runs_matrix_kernels(DType::bf16);
+  if (matrix_kernels) {
     extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     features.v13.pNext = &matrix;
     features.v12.shaderFloat16 = features.v12.vulkanMemoryModel = VK_TRUE;
@@ -78,6 +94,17 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   if (facts_.runs_matrix_kernels(DType::bf16)) {
     extensions.push_back(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
     matrix.pNext = &bfloat16;
+  }
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV workgroups{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
+      .pNext = features.v13.pNext,
+      .cooperativeMatrixWorkgroupScope = VK_TRUE,
+      .cooperativeMatrixFlexibleDimensions = VK_TRUE,
+      .cooperativeMatrixPerElementOperations = VK_TRUE,
+      .cooperativeMatrixTensorAddressing = VK_TRUE};
+  if (matrix_kernels && facts_.runs_workgroup_kernels(DType::f16) && !facts_.workgroup_matrices.plain) {
+    extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+    features.v13.pNext = &workgroups;
   }
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,

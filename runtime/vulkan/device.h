@@ -34,7 +34,7 @@ class Device {
 
   const DeviceFacts& facts() const { return facts_; }
   /// See DeviceFacts::matrix_check.
-  void set_matrix_check(std::function<bool(DType)> check) { facts_.matrix_check = std::move(check); }
+  void set_matrix_check(std::function<bool(DType, std::string_view)> check) { facts_.matrix_check = std::move(check); }
   int index() const { return index_; }
   bool has_statistics() const { return statistics_; }
   /// Now; nothing without VK_EXT_calibrated_timestamps, or where it does not know the host's steady clock.

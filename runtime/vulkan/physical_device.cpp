@@ -115,6 +115,9 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   facts.kernels = kernels_fingerprint();
   if (built_with("cooperative_matrix")) facts.matrix_kernels.push_back(DType::f16);
   if (built_with("cooperative_matrix") && built_with("bfloat16")) facts.matrix_kernels.push_back(DType::bf16);
+  auto& of_workgroups = facts.workgroup_matrices.kernels;
+  if (built_with("cooperative_matrix2")) of_workgroups.push_back(DType::f16);
+  if (built_with("cooperative_matrix2") && built_with("bfloat16")) of_workgroups.push_back(DType::bf16);
   // The kernels' SPIR-V is written for the Vulkan memory model.
   if (facts.float16 && features.v12.vulkanMemoryModel && !matrix_products_crash(facts))
     add_matrix_facts(instance, handle, facts);

@@ -135,6 +135,10 @@ std::vector<Case> matmul_cases() {
   // Several blocks of matrix cores, of several products, the second of which begins in the middle of a word.
   for (Layout layout : {nn, nt, tn})
     add(make_case(layout, {2}, true, layout == nn ? 67 : 13, 131, 67, bias), DType::f16, DType::f16);
+  // Whole blocks of all sizes, of which a whole workgroup of matrix cores computes one.
+  add(make_case(nn, {}, false, 256, 256, 320, bias), DType::f16, DType::f16);
+  add(make_case(nt, {}, false, 256, 256, 64, linear), DType::f16, DType::f16);
+  add_half(make_case(tn, {}, false, 256, 256, 64, linear), DType::f16);
   // Encoded blocks of every type in one row. Tiles decode them as embedding rows do, which prove that for every type.
   // Gradients, whose products read the same blocks the other way, are q8_0's to prove.
   const auto add_blocks = [&](Case c, DType type) {

@@ -68,9 +68,9 @@ double multiply_add_rate(Backend& backend, int repetitions) {
   }
 }
 
-/// Of products of 16-bit operands summed in f32, by the best of the matmul kernels for matrix cores: what they reach,
-/// not a bound.
-double matrix_rate(Backend& backend, DType dtype, int repetitions) {
+/// Of products of 16-bit operands summed in f32, by the best of the matmul kernels for matrix cores, those of subgroups
+/// or those of workgroups: what they reach, not a bound.
+double matrix_rate(Backend& backend, DType dtype, bool workgroups, int repetitions) {
   const DeviceFacts& facts = backend.facts();
   constexpr double enough = 0.02;
   for (int64_t side = 512;; side *= 2) {
@@ -88,7 +88,7 @@ double matrix_rate(Backend& backend, DType dtype, int repetitions) {
     const Node& node = graph.nodes().front();
     double least = 1e30;
     for (std::string_view candidate : node.op->candidates(node, facts))
-      if (candidate.starts_with("matrix")) {
+      if (candidate.starts_with("matrix") && candidate.starts_with("matrix_workgroup") == workgroups) {
         const auto program = backend.compile(graph, store, {.candidate = std::string(candidate)});
         least = std::min(least, least_seconds(*program, repetitions));
       }
@@ -147,12 +147,16 @@ void bench_roof(const BenchFlags& flags) {
       continue;
     }
     const double bound = matrix_roof(*backend, type, flags.repetitions);
-    const double rate = matrix_rate(*backend, type, flags.repetitions);
+    const double rate = matrix_rate(*backend, type, false, flags.repetitions);
     if (json) out[fmt::format("matrix_roof_{}", name_of(type))] = bound;
     if (json) out[fmt::format("matrix_cores_{}", name_of(type))] = rate;
     if (!json)
       print("{:<40} {:>12.2f} GFLOP/s\n{:<40} {:>12.2f} GFLOP/s\n",
             fmt::format("matrix cores, {} in registers", name_of(type)), bound * 1e-9, what, rate * 1e-9);
+    if (!backend->facts().has_workgroup_matrices(type)) continue;
+    const double of_workgroups = matrix_rate(*backend, type, true, flags.repetitions);
+    if (json) out[fmt::format("workgroup_matrices_{}", name_of(type))] = of_workgroups;
+    if (!json) print("{:<40} {:>12.2f} GFLOP/s\n", "the same, of whole workgroups", of_workgroups * 1e-9);
   }
   if (json) print("{}\n", out.dump(1));
   if (flags.common.tuning == "none") return;

@@ -2,6 +2,7 @@
 
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/gpu/vector.h"
+#include "shaders/matmul/gpu/workgroup.h"
 #include "shaders/matmul/matmul_kernel.h"
 #include "shaders/matmul/matmul_kernels.h"
 
@@ -10,6 +11,7 @@ namespace vkformer {
 namespace {
 
 bool always(const MatmulProblem&, const DeviceFacts&) { return true; }
+bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
 
 // --- few workgroups, many values of k ---
 
@@ -72,6 +74,20 @@ Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
       .subgroup_size = layout.subgroup_size};
 }
 
+// --- the same, a whole workgroup together ---
+
+/// Measured on no GPU yet: `vkformer tune` may choose them, nothing else does.
+template <const WorkgroupTile& tile>
+constexpr MatmulKernel workgroup_kernel(std::string_view name) {
+  return {
+      .name = name,
+      .room = KernelRoom::gpu,
+      .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return workgroup_legal(tile, p, facts); },
+      .first = never,
+      .half_results = true,
+      .launch = [](const DeviceFacts& facts, const MatmulWork& work) { return workgroup_launch(tile, facts, work); }};
+}
+
 // --- plain cores ---
 
 struct Tile {
@@ -106,7 +122,6 @@ bool tile128_8x16_pays(const MatmulProblem& p, const DeviceFacts& facts) {
   return !facts.is_cpu() && facts.subgroup_size <= 32 && tile_count(p, 128, 128) >= 2 * cores;
 }
 bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
-bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
 
 /// Mostly padding is no use; the smallest must do for everything.
 template <const Tile& tile, auto pays>
@@ -127,6 +142,9 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
 }
 
 constexpr MatmulKernel kernels[] = {
+    workgroup_kernel<workgroup256x128>("matrix_workgroup256x128"),
+    workgroup_kernel<workgroup128x256>("matrix_workgroup128x256"),
+    workgroup_kernel<workgroup128>("matrix_workgroup128"),
     {.name = "vector",
      .room = KernelRoom::gpu,
      .legal = vector_legal,

@@ -46,6 +46,7 @@ layout(constant_id = 16) const uint WHOLE_Y = 1;  // the same of y and of the re
 PUSH(MatmulArgs);
 #include "shaders/common/half.glsl"
 #include "shaders/matmul/epilogue.glsl"
+#include "shaders/matmul/gpu/block_order.glsl"
 
 // Staged slices lie in packs of 8 values, in rows as they are stored. One more pack a row keeps rows in other banks.
 const uint ROWS_A = TRANSPOSE_A ? SLICE : TILE_ROWS, PACKS_A = (TRANSPOSE_A ? TILE_ROWS : SLICE) / 8;
@@ -55,8 +56,6 @@ const uint LOADS_A = ROWS_A * PACKS_A / INVOCATIONS, LOADS_B = ROWS_B * PACKS_B 
 // Values of k in straight code. The small products are those of a software driver, which would compile for seconds.
 const uint STRAIGHT = DEPTH < 16 ? DEPTH : SLICE;
 const uint TILES_DOWN = TILE_ROWS / DOWN / ROWS, TILES_ACROSS = TILE_COLUMNS / ACROSS / COLUMNS;
-// Rows of blocks that are walked together, column by column: blocks that run at the same time read the same operands.
-const uint GROUP = 8;
 
 #define Sums coopmat<float, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
 #ifdef Y_HALF
@@ -135,16 +134,9 @@ void finish_quad(vec4 quad, uint base, uvec2 at) {
 }
 
 void main() {
-  const uint row_tiles = (args.m + TILE_ROWS - 1) / TILE_ROWS;
-  const uint column_tiles = (args.n + TILE_COLUMNS - 1) / TILE_COLUMNS;
-  const uint id = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-  const uint product = id / (row_tiles * column_tiles);  // of all batches, in each range of K
+  const Block block = own_block();
+  const uint product = block.product, first_row = block.first_row, first_column = block.first_column;
   if (product >= args.batch * args.splits) return;
-  const uint block = id % (row_tiles * column_tiles);
-  const uint group_row = block / (GROUP * column_tiles) * GROUP, group_rows = min(row_tiles - group_row, GROUP);
-  const uint in_group = block % (GROUP * column_tiles);
-  const uint first_row = (group_row + in_group % group_rows) * TILE_ROWS;
-  const uint first_column = in_group / group_rows * TILE_COLUMNS;
   const uint a_base = product % args.batch * args.m * args.k, b_base = product % args.batch * args.k * args.n;
   const uint begin = product / args.batch * args.k_per_split, end = min(begin + args.k_per_split, args.k);
 
