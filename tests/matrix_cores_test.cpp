@@ -10,6 +10,7 @@
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/matrix_check.h"
+#include "runtime/tuning.h"
 #include "shaders/attention/attention.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
@@ -245,6 +246,11 @@ TEST_CASE("a device's matrix cores are tried on the device, for as long as it is
   const bool right = facts.matrix_check(DType::f16, "matrix64");
   CHECK(facts.matrix_check(DType::f16, "matrix64") == right);
   CHECK(notes.size() == (right ? 0 : 1));
+  CHECK_FALSE(facts.matrix_check(DType::f16, "matrix_workgroup128"));  // nobody wants to know
+  auto tuning = std::make_shared<Tuning>();
+  tuning->set("a product", {"matrix_workgroup128", 1});
+  backend->set_tuning(tuning);
+  CHECK(facts.matrix_check(DType::f16, "matrix_workgroup128"));
   backend.reset();
   CHECK_FALSE(facts.matrix_check(DType::f16, "matrix64"));
 }

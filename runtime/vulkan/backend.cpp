@@ -40,6 +40,10 @@ class VulkanBackend : public Backend {
   const DeviceFacts& facts() const override { return context_->device.facts(); }
   std::string describe() const override { return context_->device.describe(); }
   uint64_t allocated_bytes() const override { return context_->allocated_bytes; }
+  void set_tuning(std::shared_ptr<const Tuning> tuning) override {
+    context_->options.all_kernels |= tuning && tuning->chooses("matrix_workgroup");
+    Backend::set_tuning(std::move(tuning));
+  }
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
     const auto stay = context_->enter();
     return std::make_shared<VulkanStore>(context_, layout);
@@ -112,6 +116,7 @@ class VulkanBackend : public Backend {
 };
 
 bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type, std::string_view kernel) {
+  if (kernel != "matrix64" && !context->options.all_kernels) return false;
   const auto [entry, is_new] = context->matrix_cores_right.try_emplace({type, std::string(kernel)}, true);
   if (is_new) {  // the check compiles a program, which asks again
     VulkanBackend backend(context);
