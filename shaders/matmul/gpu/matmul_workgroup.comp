@@ -109,9 +109,9 @@ const uint VECTOR = 4;
 const uint UNROLL = 4;
 
 // A matrix stored in rows; strides without their lowest bits tell the compiler of loads of 16 bytes.
-#define STORED(name, rows, columns)                                \
-  Layout name = createTensorLayoutNV(2, CLAMP);                    \
-  name = setTensorLayoutDimensionNV(name, rows, columns);          \
+#define STORED(name, rows, columns)                       \
+  Layout name = createTensorLayoutNV(2, CLAMP);           \
+  name = setTensorLayoutDimensionNV(name, rows, columns); \
   name = setTensorLayoutStrideNV(name, ALIGNED ? (columns) & ~7u : columns, 1);
 
 float activated(const in uint row, const in uint column, const in float value) { return activate(ACTIVATION, value); }
@@ -123,20 +123,20 @@ void multiply(Block block, uint a_base, uint b_base, uint y_base) {
   HalfPacks packs_a = HalfPacks(args.a), packs_b = HalfPacks(args.b);
   const uint row = block.first_row, column = block.first_column;
   Sums c = Sums(0.0);
-#define ADD_SLICE(k)                                                                                              \
-  {                                                                                                               \
-    FactorA a;                                                                                                    \
-    FactorB b;                                                                                                    \
-    if (TRANSPOSE_A)                                                                                              \
+#define ADD_SLICE(k)                                                                                                  \
+  {                                                                                                                   \
+    FactorA a;                                                                                                        \
+    FactorB b;                                                                                                        \
+    if (TRANSPOSE_A)                                                                                                  \
       coopMatLoadTensorNV(a, packs_a.v, a_base / 8, sliceTensorLayoutNV(in_a, k, SLICE, row, TILE_ROWS), transposed); \
-    else                                                                                                          \
-      coopMatLoadTensorNV(a, packs_a.v, a_base / 8, sliceTensorLayoutNV(in_a, row, TILE_ROWS, k, SLICE));         \
-    if (TRANSPOSE_B)                                                                                              \
-      coopMatLoadTensorNV(b, packs_b.v, b_base / 8, sliceTensorLayoutNV(in_b, column, TILE_COLUMNS, k, SLICE),    \
-                          transposed);                                                                            \
-    else                                                                                                          \
-      coopMatLoadTensorNV(b, packs_b.v, b_base / 8, sliceTensorLayoutNV(in_b, k, SLICE, column, TILE_COLUMNS));   \
-    c = coopMatMulAdd(a, b, c);                                                                                   \
+    else                                                                                                              \
+      coopMatLoadTensorNV(a, packs_a.v, a_base / 8, sliceTensorLayoutNV(in_a, row, TILE_ROWS, k, SLICE));             \
+    if (TRANSPOSE_B)                                                                                                  \
+      coopMatLoadTensorNV(b, packs_b.v, b_base / 8, sliceTensorLayoutNV(in_b, column, TILE_COLUMNS, k, SLICE),        \
+                          transposed);                                                                                \
+    else                                                                                                              \
+      coopMatLoadTensorNV(b, packs_b.v, b_base / 8, sliceTensorLayoutNV(in_b, k, SLICE, column, TILE_COLUMNS));       \
+    c = coopMatMulAdd(a, b, c);                                                                                       \
   }
   uint k = 0;
   for (; k + UNROLL * SLICE <= args.k; k += UNROLL * SLICE) {
