@@ -144,6 +144,9 @@ struct BackendOptions {
   bool profile_details = false;
   /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
   double segment_seconds = 0.1;
+  /// Commands between two barriers run in the opposite order. They may run in any, side by side; software drivers run
+  /// them as they come, and only this shows there that a barrier is missing.
+  bool backwards = false;
   bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)
   /// Also kernels that only a measured choice takes, and whose matrix cores are therefore not tried otherwise: to
   /// measure them, or to prove them.

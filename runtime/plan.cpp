@@ -76,6 +76,13 @@ struct Planner {
     }
   }
 
+  /// `what`: a subject and its verb.
+  void check_allocation(std::string_view what, int64_t bytes) const {
+    const auto limit = static_cast<int64_t>(facts.max_allocation);
+    check(bytes <= limit, "{} {} MiB, more than one allocation of {} may have ({} MiB); use a smaller batch or context",
+          what, bytes >> 20, facts.name, limit >> 20);
+  }
+
   std::vector<PlannedItem*> place_items(std::vector<PlannedItem>& items) {
     std::vector<PlannedItem*> order;
     for (PlannedItem& item : items) order.push_back(&item);
@@ -85,10 +92,7 @@ struct Planner {
     std::vector<PlannedItem*> placed;
     for (PlannedItem* item : order) {
       const int64_t size = align(item->bytes + options.guard_bytes);
-      check(size <= limit,
-            "{} needs {} MiB, more than one allocation of {} may have ({} MiB); use a smaller batch or "
-            "context",
-            item->name, size >> 20, facts.name, limit >> 20);
+      check_allocation(item->name + " needs", size);
       // The lowest gap among the items alive at the same time, block by block.
       for (int block = 0;; ++block) {
         std::vector<const PlannedItem*> neighbours;
@@ -165,6 +169,8 @@ struct Planner {
       plan.readback.push_back({Place::Area::none, 0, plan.readback_bytes, graph.info(output).type.bytes()});
       plan.readback_bytes += align(graph.info(output).type.bytes());
     }
+    check_allocation("all inputs together need", plan.step_bytes);
+    check_allocation("all outputs together need", plan.readback_bytes);
 
     refuse_stale_reads();
 

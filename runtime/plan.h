@@ -60,8 +60,8 @@ void widen_blocks(std::vector<int64_t>& blocks, std::span<const int64_t> needed)
 /// The nodes that run, in order: those that lead to an output or change a persistent tensor in place.
 std::vector<int> live_nodes(const Graph& graph);
 
-/// Plans `graph` for a device. Throws Error when a tensor exceeds the device's largest allocation or an op is not
-/// supported there.
+/// Plans `graph` for a device. Throws Error when a tensor, or all inputs or outputs together, exceed the device's
+/// largest allocation, or an op is not supported there.
 MemoryPlan plan_memory(const Graph& graph, const DeviceFacts& facts, const StoreLayout& store,
                        const PlanOptions& options = {});
 

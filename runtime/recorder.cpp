@@ -72,12 +72,14 @@ void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t siz
 void Recorder::copy(Region source, Region target) {
   check(source.bytes == target.bytes && !overlaps(source, target), "[{}] a copy needs two separate ranges of one size",
         node_ ? node_->op->name : "output");
+  if (source.bytes == 0) return;  // an empty tensor
   const Cost cost{.bytes = 2 * static_cast<double>(source.bytes)};
   add({.kind = Command::Kind::copy, .kernel = "copy", .source = source, .target = target, .cost = cost},
       std::span(&source, 1), std::span(&target, 1));
 }
 
 void Recorder::fill(Region target, uint32_t pattern) {
+  if (target.bytes == 0) return;  // an empty tensor
   const Cost cost{.bytes = static_cast<double>(target.bytes)};
   filled_bytes_ += cost.bytes;
   add({.kind = Command::Kind::fill, .kernel = "fill", .target = target, .pattern = pattern, .cost = cost}, {},

@@ -118,8 +118,8 @@ class Recorder {
 constexpr uint32_t groups_for(int64_t items, int64_t per_group) {
   return static_cast<uint32_t>((items + per_group - 1) / per_group);
 }
-/// Long dispatches are split along their last axis that has more than one group, with vkCmdDispatchBase: kernels may
-/// use gl_NumWorkGroups.x only when they dispatch along y or z too, and gl_NumWorkGroups.y only along z.
+/// Long dispatches are split along z, then y, and along x where there is one row of groups, with vkCmdDispatchBase:
+/// kernels may use gl_NumWorkGroups.x only as a factor of gl_WorkGroupID.y, and gl_NumWorkGroups.y and .z not at all.
 
 /// A number of workgroups that may exceed the device's limit along one axis, spread over x and y. Kernels rebuild the
 /// linear index as gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x and return past the end.

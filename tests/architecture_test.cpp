@@ -1,4 +1,5 @@
-// docs/architecture.svg names the verbs, the families, the parts of models/ and the ops that the tree has.
+// docs/architecture.svg names the verbs, the families, the parts of models/ and the ops that the tree has; and a rule
+// of all kernels.
 
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
@@ -60,4 +61,21 @@ TEST_CASE("the picture of the levels shows every verb, family, part and op, and 
        first_groups(text_of_file(project_folder / "models/families/registry.cpp"), R"(\{\{(\"[^}]*\")\})"))
     families.merge(first_groups(types, R"(\"([a-z0-9_]+)\")"));
   CHECK(drawn_names("family") == families);
+}
+
+TEST_CASE("kernels number rows of workgroups and ask no more of a dispatch's size, so that it can be cut") {
+  const auto count = [](const std::string& text, std::string_view part) {
+    size_t times = 0;
+    for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++times;
+    return times;
+  };
+  size_t all = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(project_folder / "shaders")) {
+    if (entry.path().extension() != ".comp" && entry.path().extension() != ".glsl") continue;
+    CAPTURE(entry.path());
+    const std::string text = text_of_file(entry.path());
+    CHECK(count(text, "gl_NumWorkGroups") == count(text, "gl_WorkGroupID.y * gl_NumWorkGroups.x"));
+    all += count(text, "gl_NumWorkGroups");
+  }
+  CHECK(all > 20);
 }

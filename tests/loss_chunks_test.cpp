@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/training/train_settings.h"
+#include "models/training/training_batch.h"
 #include "runtime/files/facts_file.h"
 #include "runtime/plan.h"
 #include "tests/file_helpers.h"

@@ -2,10 +2,77 @@
 
 #include "runtime/vulkan/memory_types.h"
 
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
+#include "runtime/check.h"
+#include "runtime/vulkan/buffer.h"
+
 using namespace vkformer;
+
+namespace {
+
+/// What the calls below do to the driver's memory.
+struct {
+  uint32_t doubled = 0;    ///< so many types, which are all that there are, are there twice
+  int maps_that_fail = 0;  ///< of the next ones
+} disguise;
+
+template <class Function>
+Function behind_disguise(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// They stand before the loader's: the library's calls come here, and go on.
+extern "C" {
+
+VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceMemoryProperties(VkPhysicalDevice physical,
+                                                               VkPhysicalDeviceMemoryProperties* memory) {
+  behind_disguise<decltype(&vkGetPhysicalDeviceMemoryProperties)>("vkGetPhysicalDeviceMemoryProperties")(physical,
+                                                                                                         memory);
+  std::copy_n(memory->memoryTypes, disguise.doubled, memory->memoryTypes + disguise.doubled);
+  memory->memoryTypeCount += disguise.doubled;
+}
+
+VKAPI_ATTR void VKAPI_CALL vkGetBufferMemoryRequirements(VkDevice device, VkBuffer buffer,
+                                                         VkMemoryRequirements* needs) {
+  behind_disguise<decltype(&vkGetBufferMemoryRequirements)>("vkGetBufferMemoryRequirements")(device, buffer, needs);
+  needs->memoryTypeBits |= needs->memoryTypeBits << disguise.doubled;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkAllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
+                                                const VkAllocationCallbacks* own, VkDeviceMemory* memory) {
+  VkMemoryAllocateInfo allocation = *info;
+  if (disguise.doubled > 0) allocation.memoryTypeIndex %= disguise.doubled;
+  return behind_disguise<decltype(&vkAllocateMemory)>("vkAllocateMemory")(device, &allocation, own, memory);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkMapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+                                           VkDeviceSize size, VkMemoryMapFlags flags, void** data) {
+  if (disguise.maps_that_fail > 0) return --disguise.maps_that_fail, VK_ERROR_MEMORY_MAP_FAILED;
+  return behind_disguise<decltype(&vkMapMemory)>("vkMapMemory")(device, memory, offset, size, flags, data);
+}
+
+}  // extern "C"
+
+TEST_CASE("memory that can't be mapped is no end while there is another type", "[memory][device][one_driver]") {
+  Device device;
+  VkPhysicalDeviceMemoryProperties memory;
+  vkGetPhysicalDeviceMemoryProperties(device.physical(), &memory);
+  if (2 * memory.memoryTypeCount > VK_MAX_MEMORY_TYPES) SKIP("the device has too many types to double them");
+  disguise = {.doubled = memory.memoryTypeCount, .maps_that_fail = 1};
+  const Buffer buffer(device, 64, Buffer::Memory::upload, "test");
+  CHECK(disguise.maps_that_fail == 0);
+  REQUIRE(buffer.mapped().size() == 64);
+  disguise.maps_that_fail = 1000;
+  CHECK_THROWS_AS(Buffer(device, 64, Buffer::Memory::upload, "test"), Error);
+  disguise = {};
+}
 
 TEST_CASE("memory that a feature would have to be enabled for is never taken", "[memory]") {
   // RADV's types, of which the second half is AMD's device-coherent memory.

@@ -1,4 +1,5 @@
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
 
 #include "runtime/check.h"
@@ -8,8 +9,11 @@
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/join/join.h"
 #include "shaders/layer_norm/layer_norm.h"
+#include "tests/file_helpers.h"
 
+using Catch::Matchers::ContainsSubstring;
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
 
@@ -103,12 +107,25 @@ TEST_CASE("what a joined part overwrites is computed inside the block, too", "[p
 
 TEST_CASE("temporaries beyond the largest allocation go to another block", "[plan]") {
   Graph graph;
-  const Value x = graph.input("x", {kib});
-  graph.mark_output(scale(graph, x, 2), "y");
-  graph.mark_output(scale(graph, x, 3), "z");
+  const Value y = scale(graph, graph.input("x", {kib}), 2);
+  graph.mark_output(scale(graph, y, 3), "z");
   CHECK(plan_memory(graph, small_device(8 * kib), {}).arena_blocks.size() == 1);
   CHECK(plan_memory(graph, small_device(4 * kib), {}).arena_blocks.size() == 2);
-  CHECK_THROWS_AS(plan_memory(graph, small_device(2 * kib), {}), Error);
+  CHECK_THAT(error_of([&] { plan_memory(graph, small_device(2 * kib), {}); }), ContainsSubstring("scale [1024] needs"));
+}
+
+TEST_CASE("inputs and outputs beyond the largest allocation are refused", "[plan]") {
+  Graph many_inputs, many_outputs;
+  many_inputs.mark_output(add(many_inputs, many_inputs.input("a", {kib}), many_inputs.input("b", {kib})), "y");
+  const Value x = many_outputs.input("x", {kib});
+  for (const char* name : {"y", "z"}) many_outputs.mark_output(scale(many_outputs, x, 2), name);
+  const auto refusal = [](const Graph& graph, uint64_t largest) {
+    return error_of([&] { plan_memory(graph, small_device(largest), {}); });
+  };
+  CHECK(refusal(many_inputs, 8 * kib) == "");
+  CHECK_THAT(refusal(many_inputs, 4 * kib), ContainsSubstring("all inputs together need"));
+  CHECK(refusal(many_outputs, 8 * kib) == "");
+  CHECK_THAT(refusal(many_outputs, 4 * kib), ContainsSubstring("all outputs together need"));
 }
 
 TEST_CASE("tensors alive at the same time never overlap", "[plan]") {

@@ -2,14 +2,18 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "models/training/training_batch.h"
 #include "runtime/autodiff.h"
 #include "runtime/backend.h"
 #include "runtime/check.h"
+#include "runtime/conform/conform.h"
+#include "runtime/vulkan/segments.h"
 #include "shaders/attention/attention.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/slice/slice.h"
+#include "tests/gradient_helpers.h"
 #include "tests/program_helpers.h"
 
 using namespace vkformer;
@@ -61,6 +65,70 @@ TEST_CASE("cutting a program into many submissions changes no bit", "[device]") 
   auto cut = pieces->compile(diamond(), pieces->make_store({}));
   CHECK(run_diamond(*cut) == run_diamond(*program));
   CHECK(cut->counters().segments > program->counters().segments);
+}
+
+TEST_CASE("commands that no barrier separates may run in any order", "[device]") {
+  for (const bool as_gpu : {false, true}) {
+    const auto forwards = make_backend("", {.as_gpu = as_gpu});
+    const auto backwards = make_backend("", {.backwards = true, .as_gpu = as_gpu});
+    for (const nlohmann::json& config : {testing::small_gpt2, testing::small_llama, testing::small_bert}) {
+      const Model model = testing::model_of(config);
+      const BatchShape shape = usual_batch(model, 2, 8);
+      CHECK(testing::loss_and_gradients(*forwards, model, shape, {}) ==
+            testing::loss_and_gradients(*backwards, model, shape, {}));
+    }
+  }
+  // Those that launch several kernels tell what each reads and writes.
+  const auto backend = make_backend("", {.backwards = true});
+  for (const std::string op : {"attention", "attention_backward", "cache_reorder", "cross_entropy",
+                               "embedding_backward", "expert_matmul", "global_norm", "head_norm_backward",
+                               "layer_norm_backward", "matmul", "relative_bias_backward", "rms_norm_backward"})
+    conform(*backend, {.op = op}, [&](const ConformResult& result) {
+      if (result.verdict == ConformResult::Verdict::failed)
+        FAIL_CHECK(op << " " << result.what << ": " << result.detail);
+    });
+}
+
+TEST_CASE("a long dispatch is cut along z, then y, and along x only where there is one row") {
+  const auto size = [](const std::array<uint32_t, 3>& groups) { return groups[0] * groups[1] * groups[2]; };
+  for (const std::array<uint32_t, 3>& groups :
+       {std::array<uint32_t, 3>{1, 1, 1}, {7, 1, 1}, {5, 4, 1}, {3, 1, 4}, {2, 3, 2}, {6, 8, 2}})
+    for (const uint32_t count : {1u, 2u, 3u, 4u, 5u, 7u, 11u, 1'000'000u}) {
+      CAPTURE(groups, count);
+      std::vector<int> times(size(groups));
+      const std::vector<WorkgroupRange> pieces = cut_dispatch(groups, count);
+      for (const WorkgroupRange& piece : pieces) {
+        const auto& [first, part] = piece;
+        for (uint32_t z = first[2]; z < first[2] + part[2]; ++z)
+          for (uint32_t y = first[1]; y < first[1] + part[1]; ++y)
+            for (uint32_t x = first[0]; x < first[0] + part[0]; ++x) ++times.at((z * groups[1] + y) * groups[0] + x);
+        CHECK((groups[1] == 1 || part[0] == groups[0]));
+        // No more than asked for, or as little as there can be.
+        CHECK((size(part) * count <= size(groups) || size(part) == (groups[1] == 1 ? 1 : groups[0])));
+      }
+      CHECK(std::ranges::all_of(times, [](int n) { return n == 1; }));
+      CHECK(pieces.size() <= 4 * count);
+    }
+  CHECK(cut_dispatch({9, 12, 2}, 5).size() == 6);  // attention: blocks, heads, batches
+}
+
+TEST_CASE("what may not have been done tells of a slow device alone") {
+  CHECK(learned_factor(1, 2, 8, 0) == 0.25);
+  CHECK(learned_factor(1, 16, 8, 0) == 2);
+  CHECK(learned_factor(1, 2, 0, 8) == 1);
+  CHECK(learned_factor(1, 16, 0, 8) == 2);
+  CHECK(learned_factor(1, 2, 4, 4) == 0.5);
+  CHECK(learned_factor(1, 6, 4, 4) == 1);
+}
+
+TEST_CASE("copies and fills of nothing are not recorded") {
+  const Graph graph;
+  const DeviceFacts facts;
+  const Placement placement;
+  Recorder recorder(graph, facts, {}, placement);
+  recorder.copy({256, 0}, {512, 0});
+  recorder.fill({256, 0}, 7);
+  CHECK(recorder.take_commands().empty());
 }
 
 TEST_CASE("a short run tells nothing of the device's speed once a long one has", "[device][one_driver]") {
@@ -247,6 +315,25 @@ TEST_CASE("what a cache costs is a bound", "[device]") {
     program->run();
     CHECK(program->timings().front().cost.at_most == cached);
   }
+}
+
+TEST_CASE("a device is chosen by number or name, and rather one that can be used") {
+  const auto device = [](const char* name, DeviceKind kind, const char* unusable = "") {
+    InspectedDevice entry{.handle = nullptr, .facts = {}, .unusable = unusable};
+    entry.facts.name = name;
+    entry.facts.kind = kind;
+    return entry;
+  };
+  const std::vector<InspectedDevice> devices = {device("Card (old driver)", DeviceKind::discrete, "it is old"),
+                                                device("Software", DeviceKind::cpu),
+                                                device("Card (new driver)", DeviceKind::discrete)};
+  CHECK(choose_device(devices, "") == 2);
+  CHECK(choose_device(devices, "card") == 2);
+  CHECK(choose_device(devices, "soft") == 1);
+  CHECK(choose_device(devices, "1") == 1);
+  CHECK_THROWS_AS(choose_device(devices, "0"), Error);
+  CHECK_THROWS_AS(choose_device(devices, "old"), Error);
+  CHECK_THROWS_AS(choose_device({devices[0]}, ""), Error);
 }
 
 TEST_CASE("unknown devices are an error that lists the known ones", "[device]") {

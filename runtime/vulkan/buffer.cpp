@@ -1,5 +1,6 @@
 #include "runtime/vulkan/buffer.h"
 
+#include <utility>
 #include <vector>
 
 #include "runtime/check.h"
@@ -32,7 +33,8 @@ void Buffer::allocate(Memory memory) {
   const VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-  // The window onto a GPU's memory that the host sees may be full, while plain host memory is not.
+  // The window onto a GPU's memory that the host sees may be full, which some drivers tell only when memory is mapped,
+  // while plain host memory is not.
   VkPhysicalDeviceMemoryProperties types;
   vkGetPhysicalDeviceMemoryProperties(device_.physical(), &types);
   for (uint32_t type : fitting_types(types, needs.memoryTypeBits, wishes)) {
@@ -43,16 +45,19 @@ void Buffer::allocate(Memory memory) {
     VkDeviceMemory memory_of_type = nullptr;
     result = vkAllocateMemory(device_.handle(), &allocation, nullptr, &memory_of_type);
     if (result != VK_SUCCESS) continue;
-    memory_ = OwnedMemory(memory_of_type, {device_.handle()});
+    OwnedMemory attempt(memory_of_type, {device_.handle()});
+    if (memory != Memory::device) {
+      void* pointer = nullptr;
+      result = vkMapMemory(device_.handle(), attempt.get(), 0, VK_WHOLE_SIZE, 0, &pointer);
+      if (result != VK_SUCCESS) continue;
+      mapped_ = static_cast<std::byte*>(pointer);
+    }
+    memory_ = std::move(attempt);
     break;
   }
   check(result == VK_SUCCESS, "{} can't give {} MiB of memory ({}); use a smaller model, batch or context",
         device_.facts().name, (size_ >> 20) + 1, static_cast<int>(result));
   vk_check(vkBindBufferMemory(device_.handle(), handle(), memory_.get(), 0), "vkBindBufferMemory");
-  if (memory == Memory::device) return;
-  void* pointer = nullptr;
-  vk_check(vkMapMemory(device_.handle(), memory_.get(), 0, VK_WHOLE_SIZE, 0, &pointer), "vkMapMemory");
-  mapped_ = static_cast<std::byte*>(pointer);
 }
 
 }  // namespace vkformer

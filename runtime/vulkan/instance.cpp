@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "runtime/check.h"
 #include "runtime/vulkan/loader_lock.h"
@@ -26,6 +27,22 @@ int rank(DeviceKind kind) {
     case DeviceKind::cpu: return 3;
   }
   return 4;
+}
+
+/// A device whose driver fails here is listed as unusable: it does no harm to the others.
+InspectedDevice inspected(VkInstance instance, VkPhysicalDevice handle) {
+  try {
+    InspectedDevice device = inspect(instance, handle);
+    device.facts.memory_free = free_bytes(handle);
+    return device;
+  } catch (const Error& error) {
+    VkPhysicalDeviceProperties properties;
+    vkGetPhysicalDeviceProperties(handle, &properties);
+    InspectedDevice device{.handle = handle, .facts = {}, .unusable = error.what()};
+    device.facts.name = properties.deviceName;
+    device.facts.api_version = properties.apiVersion;
+    return device;
+  }
 }
 
 }  // namespace
@@ -63,32 +80,32 @@ Instance::Instance() {
   const auto handles = listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices", [made](auto... to) {
     return alone_in_loader([&] { return vkEnumeratePhysicalDevices(made, to...); });
   });
-  for (VkPhysicalDevice handle : handles) {
-    devices_.push_back(inspect(made, handle));
-    devices_.back().facts.memory_free = free_bytes(handle);
-  }
+  for (VkPhysicalDevice handle : handles) devices_.push_back(inspected(made, handle));
   if (devices_.empty()) throw Error(no_driver);
 }
 
-int Instance::choose(const std::string& choice) const {
+int choose_device(const std::vector<InspectedDevice>& devices, const std::string& choice) {
   std::string list;
-  for (size_t i = 0; i < devices_.size(); ++i)
-    list += fmt::format("{}{}: {}", i ? ", " : "", i, devices_[i].facts.name);
+  for (size_t i = 0; i < devices.size(); ++i) list += fmt::format("{}{}: {}", i ? ", " : "", i, devices[i].facts.name);
   int best = -1;
   int index = -1;
   const auto parsed = std::from_chars(choice.data(), choice.data() + choice.size(), index);
   const bool numeric = !choice.empty() && parsed.ptr == choice.data() + choice.size();
-  for (size_t i = 0; i < devices_.size(); ++i) {
-    const bool match = choice.empty() ? devices_[i].unusable.empty()
-                       : numeric      ? static_cast<int>(i) == index
-                                      : lower(devices_[i].facts.name).find(lower(choice)) != std::string::npos;
-    if (match && (best < 0 || rank(devices_[i].facts.kind) < rank(devices_[static_cast<size_t>(best)].facts.kind)))
-      best = static_cast<int>(i);
+  const auto badness = [&](int i) {
+    const InspectedDevice& device = devices[static_cast<size_t>(i)];
+    return std::pair(!device.unusable.empty(), rank(device.facts.kind));
+  };
+  for (int i = 0; i < static_cast<int>(devices.size()); ++i) {
+    const InspectedDevice& device = devices[static_cast<size_t>(i)];
+    const bool match = choice.empty() ? device.unusable.empty()
+                       : numeric      ? i == index
+                                      : lower(device.facts.name).find(lower(choice)) != std::string::npos;
+    if (match && (best < 0 || badness(i) < badness(best))) best = i;
   }
   check(best >= 0 || choice.empty(), "no device '{}'; choose one by number or part of its name: {}, or 'reference'",
         choice, list);
-  check(best >= 0, "none of the Vulkan devices can be used: {} ({})", list, devices_.front().unusable);
-  const InspectedDevice& entry = devices_[static_cast<size_t>(best)];
+  check(best >= 0, "none of the Vulkan devices can be used: {} ({})", list, devices.front().unusable);
+  const InspectedDevice& entry = devices[static_cast<size_t>(best)];
   check(entry.unusable.empty(), "device {} ({}) can't be used: {}", best, entry.facts.name, entry.unusable);
   return best;
 }

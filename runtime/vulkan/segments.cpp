@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
+#include <utility>
 
 #include "runtime/check.h"
 
@@ -36,9 +38,45 @@ void emit_barrier(VkCommandBuffer commands) {
                    VK_ACCESS_2_TRANSFER_WRITE_BIT);
 }
 
+/// The order in which commands are written; see BackendOptions::backwards.
+std::vector<size_t> order_of(std::span<const Command> commands, bool backwards) {
+  std::vector<size_t> order(commands.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t begin = 0, end = 0; backwards && begin < order.size(); begin = end) {
+    do ++end;
+    while (end < order.size() && !commands[end].barrier_before);
+    std::reverse(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  return order;
+}
+
 void end(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
 
 }  // namespace
+
+std::vector<WorkgroupRange> cut_dispatch(const std::array<uint32_t, 3>& groups, uint32_t count) {
+  std::vector<WorkgroupRange> pieces = {{.groups = groups}};
+  const size_t last = groups[1] > 1 ? 1 : 0;  // kernels number workgroups by rows, so several rows stay whole along x
+  for (size_t axis = 3; count > 1 && axis > last;) {
+    --axis;
+    const uint32_t step = std::max(1u, groups[axis] / count);
+    std::vector<WorkgroupRange> slices;
+    for (const WorkgroupRange& piece : pieces)
+      for (uint32_t first = 0; first < groups[axis]; first += slices.back().groups[axis]) {
+        WorkgroupRange& slice = slices.emplace_back(piece);
+        slice.first[axis] = first;
+        slice.groups[axis] = std::min(step, groups[axis] - first);
+      }
+    pieces = std::move(slices);
+    count = groups_for(count, groups[axis]);
+  }
+  return pieces;
+}
+
+double learned_factor(double guess, double seconds, double certain, double bounds) {
+  if (guess * certain > seconds) return seconds / certain;
+  return std::max(guess, seconds / (certain + bounds));
+}
 
 void Segments::clear() {
   if (!buffers_.empty())
@@ -78,7 +116,10 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
   if (queries) vkCmdResetQueryPool(current, queries, 0, static_cast<uint32_t>(commands.size() * 2));
   longest_ = 0;
   cut_factor_ = own_factor_ > 0 ? own_factor_ : context_.seconds_per_estimate;
-  for (size_t i = 0; i < commands.size(); ++i) {
+  submissions_.resize(commands.size());
+  const std::vector<size_t> order = order_of(commands, context_.options.backwards);
+  for (size_t at = 0; at < commands.size(); ++at) {
+    const size_t i = order[at];
     const Command& command = commands[i];
     const double cost = cut_factor_ * estimate(command, context_.device.facts().kind);
     if (time > 0 && time + cost > budget) {
@@ -86,13 +127,13 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
       current = begin();
       time = 0;
     }
-    submissions_.push_back(buffers_.size() - 1);
-    if (command.barrier_before) emit_barrier(current);
+    submissions_[i] = buffers_.size() - 1;
+    if (commands[at].barrier_before) emit_barrier(current);
     timestamp(current, 2 * i);
     if (command.kind == Command::Kind::dispatch && cost > budget)
       write_pieces(current, command, lookup, static_cast<uint32_t>(std::min(1e6, cost / budget)) + 1);
     else
-      write(current, command, lookup, command.groups, {0, 0, 0});
+      write(current, command, lookup, {.groups = command.groups});
     timestamp(current, 2 * i + 1);
     time += cost;
     longest_ = std::max(longest_, std::min(time, budget));
@@ -102,23 +143,18 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
 }
 
 void Segments::write_pieces(VkCommandBuffer& current, const Command& command, const Lookup& lookup, uint32_t pieces) {
-  const size_t axis = command.groups[2] > 1 ? 2 : command.groups[1] > 1 ? 1 : 0;
-  const uint32_t groups = command.groups[axis];
-  const uint32_t step = std::max(1u, (groups + pieces - 1) / pieces);
-  for (uint32_t first = 0; first < groups; first += step) {
-    if (first > 0) {
+  bool first = true;
+  for (const WorkgroupRange& piece : cut_dispatch(command.groups, pieces)) {
+    if (!std::exchange(first, false)) {
       end(current);
       current = begin();
     }
-    std::array<uint32_t, 3> size = command.groups, base = {0, 0, 0};
-    base[axis] = first;
-    size[axis] = std::min(step, groups - first);
-    write(current, command, lookup, size, base);
+    write(current, command, lookup, piece);
   }
 }
 
 void Segments::write(VkCommandBuffer target, const Command& command, const Lookup& lookup,
-                     const std::array<uint32_t, 3>& groups, const std::array<uint32_t, 3>& base) {
+                     const WorkgroupRange& range) {
   ++recorded_dispatches_;
   const DebugNames& names = context_.device.names();
   if (names) names.begin_label(target, lookup.label(command));
@@ -139,19 +175,21 @@ void Segments::write(VkCommandBuffer target, const Command& command, const Looku
       vkCmdBindPipeline(target, VK_PIPELINE_BIND_POINT_COMPUTE, command.pipeline->handle());
       vkCmdPushConstants(target, context_.pipelines.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, command.args_size,
                          command.args.data());
-      vkCmdDispatchBase(target, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
+      vkCmdDispatchBase(target, range.first[0], range.first[1], range.first[2], range.groups[0], range.groups[1],
+                        range.groups[2]);
   }
   if (names) names.end_label(target);
 }
 
 bool Segments::learn_speed(std::span<const Command> commands, double seconds) {
-  double estimated = 0;
-  for (const Command& command : commands) estimated += estimate(command, context_.device.facts().kind);
-  if (estimated <= 0) return false;
-  own_factor_ = seconds / estimated;
+  double certain = 0, bounds = 0;
+  for (const Command& command : commands)
+    (command.cost.at_most ? bounds : certain) += estimate(command, context_.device.facts().kind);
+  if (certain + bounds <= 0) return false;
+  own_factor_ = learned_factor(cut_factor_, seconds, certain, bounds);
   if (seconds >= context_.longest_run) {
     context_.longest_run = seconds;
-    context_.seconds_per_estimate = own_factor_;
+    context_.seconds_per_estimate = learned_factor(context_.seconds_per_estimate, seconds, certain, bounds);
   }
   const double longest = longest_ * own_factor_ / cut_factor_;
   const double budget = context_.options.segment_seconds;

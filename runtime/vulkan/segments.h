@@ -9,6 +9,18 @@
 
 namespace vkformer {
 
+/// Some of a dispatch's workgroups: along each axis so many from the first on.
+struct WorkgroupRange {
+  std::array<uint32_t, 3> first = {}, groups = {};
+};
+/// A dispatch in pieces, none with more than a `count`-th of its workgroups, as far as kernels may be cut
+/// (runtime/recorder.h tells how).
+std::vector<WorkgroupRange> cut_dispatch(const std::array<uint32_t, 3>& groups, uint32_t count);
+
+/// Seconds for a unit of estimated cost, guessed anew after a run: of its estimate `certain` was done, and of `bounds`
+/// (Cost::at_most) perhaps nothing, but more in later runs. So those can tell of a slow device and never of a fast one.
+double learned_factor(double guess, double seconds, double certain, double bounds);
+
 /// The command buffers of one program, submitted again and again.
 class Segments {
  public:
@@ -37,7 +49,7 @@ class Segments {
   double run();
   /// Whether `seconds`, which all commands took, show that segments are far from the budget; then they are to be cut
   /// again. What a run takes is also the guess for programs to come, unless a longer one has told: in a short one the
-  /// way to the device and back is most of it, or the estimate a bound far above what is done.
+  /// way to the device and back is most of it.
   bool learn_speed(std::span<const Command> commands, double seconds);
   /// Dispatches and command buffers written since it was made.
   uint64_t recorded_dispatches() const { return recorded_dispatches_; }
@@ -46,8 +58,7 @@ class Segments {
  private:
   void write_all(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries);
   VkCommandBuffer begin();
-  void write(VkCommandBuffer target, const Command& command, const Lookup& lookup,
-             const std::array<uint32_t, 3>& groups, const std::array<uint32_t, 3>& base);
+  void write(VkCommandBuffer target, const Command& command, const Lookup& lookup, const WorkgroupRange& range);
   void write_pieces(VkCommandBuffer& current, const Command& command, const Lookup& lookup, uint32_t pieces);
 
   VulkanContext& context_;
@@ -55,7 +66,7 @@ class Segments {
   std::vector<size_t> submissions_;
   double longest_ = 0;     ///< seconds of a segment, estimated when they were cut
   double cut_factor_ = 1;  ///< seconds for a unit of estimated cost, as guessed then
-  double own_factor_ = 0;  ///< as measured; 0: not yet
+  double own_factor_ = 0;  ///< as learned; 0: not yet
   uint64_t recorded_dispatches_ = 0, command_buffers_ = 0;
 };
 
