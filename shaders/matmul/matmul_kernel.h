@@ -45,10 +45,17 @@ struct MatmulWork {
 /// with blocks "f32_q8_0" and the like.
 std::string_view variant_of(const MatmulProblem& p);
 
-/// Outputs of a workgroup among which split_count() counts.
+/// Outputs of a workgroup of a kernel that sums ranges of K side by side; no rows: of one that doesn't.
 struct SplitTile {
   int64_t rows = 0, columns = 0;
 };
+/// The ranges of K, each of which has some of it. They start at multiples of 16, so that every kernel keeps its aligned
+/// loads.
+struct SplitRanges {
+  int64_t count, length;
+};
+/// So many that the device has enough workgroups: at least 2, where K is 64 or more; 1 for a kernel that cuts nothing.
+SplitRanges split_ranges(const MatmulProblem& p, const DeviceFacts& facts, const SplitTile& tile);
 
 struct MatmulKernel {
   std::string_view name;

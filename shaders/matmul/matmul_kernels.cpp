@@ -24,17 +24,6 @@ const MatmulKernel& kernel_named(std::string_view candidate) {
   fail("[matmul] there is no kernel '{}'", candidate);
 }
 
-/// Into how many ranges to cut K so that the device has enough workgroups: at least 2, or 1 for a kernel that doesn't.
-int64_t split_count(const MatmulProblem& p, const DeviceFacts& facts, const SplitTile& tile) {
-  if (tile.rows == 0) return 1;
-  const int64_t wanted =
-      (facts.is_cpu() ? 2 * int64_t{facts.cpu_threads} : 256) / tile_count(p, tile.rows, tile.columns);
-  return std::clamp<int64_t>(wanted, 2, std::max<int64_t>(p.k / 128, 2));
-}
-
-/// Ranges start at multiples of 16, so that every kernel keeps its aligned loads.
-int64_t range_length(const MatmulProblem& p, int64_t splits) { return ((p.k + splits - 1) / splits + 15) / 16 * 16; }
-
 bool aligned(uint64_t address, int64_t row, int64_t bytes) {
   return static_cast<int64_t>(address) % bytes == 0 && row % bytes == 0;
 }
@@ -74,7 +63,8 @@ MatmulWork whole_work(const Recorder& recorder, const Node& node, const MatmulPr
   return work;
 }
 
-void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWork& work, int64_t splits) {
+void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWork& work, SplitRanges ranges_of_k) {
+  const int64_t splits = ranges_of_k.count;
   const MatmulProblem& p = work.p;
   const DeviceFacts& facts = recorder.device();
   const int64_t elements = p.batch * p.m * p.n;
@@ -84,7 +74,7 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
   MatmulWork ranges{sums, work.args, static_cast<uint32_t>(Activation::none)};
   ranges.args.y = partial.address;
   ranges.args.splits = static_cast<uint>(splits);
-  ranges.args.k_per_split = static_cast<uint>(range_length(p, splits));
+  ranges.args.k_per_split = static_cast<uint>(ranges_of_k.length);
   ranges.args.scale = 1;
   ranges.args.flags = 0;
   Launch launch = kernel.launch(facts, ranges);
@@ -106,6 +96,15 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
 
 int64_t tile_count(const MatmulProblem& p, int64_t rows, int64_t columns) {
   return p.batch * groups_for(p.m, rows) * groups_for(p.n, columns);
+}
+
+SplitRanges split_ranges(const MatmulProblem& p, const DeviceFacts& facts, const SplitTile& tile) {
+  if (tile.rows == 0) return {.count = 1, .length = p.k};
+  const int64_t wanted =
+      (facts.is_cpu() ? 2 * int64_t{facts.cpu_threads} : 256) / tile_count(p, tile.rows, tile.columns);
+  const int64_t count = std::clamp<int64_t>(wanted, 2, std::max<int64_t>(p.k / 128, 2));
+  const int64_t length = (groups_for(p.k, count) + 15) / 16 * 16;
+  return {.count = groups_for(p.k, length), .length = length};
 }
 
 bool MatmulWork::a_aligned(int64_t elements) const {
@@ -149,7 +148,7 @@ int64_t matmul_scratch(const Node& node, const DeviceFacts& facts, std::string_v
   const MatmulProblem p = matmul_problem(node);
   const MatmulKernel& kernel = kernel_named(candidate);
   if (kernel.scratch) return kernel.scratch(p, facts);
-  const int64_t splits = split_count(p, facts, kernel.split);
+  const int64_t splits = split_ranges(p, facts, kernel.split).count;
   return splits > 1 ? splits * p.batch * p.m * p.n * float_bytes : 0;
 }
 
@@ -158,12 +157,12 @@ void record_matmul(Recorder& recorder, const Node& node) {
   const MatmulWork work = whole_work(recorder, node, p);
   if (work.args.y == 0) return;
   const MatmulKernel& kernel = kernel_named(recorder.candidate());
-  const int64_t splits = split_count(p, recorder.device(), kernel.split);
-  for (int64_t elements : {p.m * p.k, p.n * p.k, p.m * p.n * splits})
+  const SplitRanges ranges = split_ranges(p, recorder.device(), kernel.split);
+  for (int64_t elements : {p.m * p.k, p.n * p.k, p.m * p.n * ranges.count})
     check(p.batch * elements < int64_t{1} << 31,
           "[matmul] one operand has {} elements; kernels address at most 2^31 - 1", p.batch * elements);
   if (kernel.record) return kernel.record(recorder, work);
-  if (splits > 1) return record_split(recorder, kernel, work, splits);
+  if (ranges.count > 1) return record_split(recorder, kernel, work, ranges);
   recorder.dispatch(kernel.launch(recorder.device(), work), work.args);
 }
 
