@@ -29,6 +29,12 @@ class Error : public std::runtime_error {
   SourceLine where_;
 };
 
+/// The device is gone, and with it all that was on it.
+class DeviceLost : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A wrong command line or setting. The tools exit with status 2.
 class UsageError : public Error {
  public:

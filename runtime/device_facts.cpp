@@ -8,6 +8,7 @@ DeviceFacts DeviceFacts::within(const DeviceFacts& other) const {
   facts.cores = other.cores;
   const auto least = [&]<class T>(T DeviceFacts::*limit) { facts.*limit = std::min(facts.*limit, other.*limit); };
   least(&DeviceFacts::max_workgroup_size);
+  least(&DeviceFacts::max_workgroup_subgroups);
   least(&DeviceFacts::shared_memory);
   least(&DeviceFacts::max_allocation);
   least(&DeviceFacts::memory_total);
@@ -22,6 +23,9 @@ DeviceFacts DeviceFacts::within(const DeviceFacts& other) const {
   both(&DeviceFacts::float16);
   both(&DeviceFacts::bfloat16);
   both(&DeviceFacts::integer_dot);
+  both(&DeviceFacts::f16_sums);
+  std::erase_if(facts.matrix_shapes,
+                [&](const MatrixShape& shape) { return std::ranges::count(other.matrix_shapes, shape) == 0; });
   return facts;
 }
 

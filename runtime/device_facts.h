@@ -18,6 +18,7 @@ enum class DeviceKind : uint8_t { cpu, integrated, discrete, other };
 struct MatrixShape {
   uint32_t m = 0, n = 0, k = 0;
   DType type = DType::f16;  ///< of a and b
+  bool operator==(const MatrixShape&) const = default;
 };
 
 /// Products that a whole workgroup computes together (VK_NV_cooperative_matrix2).
@@ -30,8 +31,15 @@ struct WorkgroupMatrices {
   bool tensor_addressing = false, reductions = false, conversions = false, per_element = false;
   uint32_t max_dimension = 0;
   uint32_t reserved_shared = 0;  ///< bytes of a workgroup that the driver takes
+  bool f16_sums = false;         ///< matrices of sums may be of f16, too
   std::vector<DType> kernels;    ///< types of operands for which this build has kernels
   bool plain = false;            ///< not offered: the kernels' plain variants stand in, to be proved
+};
+
+/// What a device promises of 16-bit floats to shaders that ask for it.
+struct HalfModes {
+  bool nearest = false;     ///< they are rounded to nearest, ties to even; too large a value becomes infinite
+  bool subnormals = false;  ///< small ones are kept
 };
 
 struct DeviceFacts {
@@ -49,6 +57,7 @@ struct DeviceFacts {
   bool subgroup_shuffle = false;    ///< shuffle and broadcast, from any lane, in compute shaders
   bool full_subgroups = false;      ///< full subgroups can be had, of any size from the least to the largest
   uint32_t max_workgroup_size = 0;  ///< invocations
+  uint32_t max_workgroup_subgroups = UINT32_MAX;  ///< full ones, of a size that is asked for
   uint32_t max_workgroups[3] = {};
   uint32_t shared_memory = 0;   ///< bytes a workgroup
   uint64_t max_allocation = 0;  ///< bytes: the least of maxMemoryAllocationSize and maxBufferSize
@@ -57,14 +66,16 @@ struct DeviceFacts {
   bool int64 = false;
   bool float16 = false;  ///< 16-bit float arithmetic
   bool int16 = false;    ///< 16-bit integers, in storage buffers, too
+  HalfModes half_modes;
   bool bfloat16 = false;
   bool integer_dot = false;
   bool cooperative_matrix = false;
   std::vector<MatrixShape> matrix_shapes;  ///< what the device offers on matrix cores
+  bool f16_sums = false;                   ///< their matrices of sums may be of f16, too, where operands are
   WorkgroupMatrices workgroup_matrices;
   uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown
-  /// Whether a matmul kernel for matrix cores computes what it should with operands of a type: tried when first asked,
-  /// since some drivers offer what they get wrong. Not set: it does.
+  /// Whether a matmul kernel for matrix cores, or "attention", computes what it should with operands of a type: tried
+  /// when first asked, since some drivers offer what they get wrong. Not set: it does.
   std::function<bool(DType, std::string_view kernel)> matrix_check;
   float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
@@ -77,7 +88,7 @@ struct DeviceFacts {
   std::vector<DType> matrix_kernels;  ///< types of operands for which this build has those for matrix cores
 
   /// These facts where `other`, another device's, do not ask for less: its kind and cores, the lesser of both limits,
-  /// what both can. Subgroups and timestamps stay: code cannot give them up.
+  /// what both can, products on matrix cores that both offer. Subgroups and timestamps stay: code cannot give them up.
   DeviceFacts within(const DeviceFacts& other) const;
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
@@ -90,6 +101,15 @@ struct DeviceFacts {
     if (!full_subgroups) return 1;
     return lanes_share_registers() ? min_subgroup_size : subgroup_size;
   }
+  /// Invocations of a workgroup of full subgroups of so many lanes.
+  uint64_t most_invocations(uint32_t lanes) const { return uint64_t{lanes} * max_workgroup_subgroups; }
+  /// Invocations of a workgroup of roomy subgroups, a power of two: at most `wanted`, which is one, too.
+  uint32_t largest_group(uint32_t wanted) const {
+    const uint64_t most = full_subgroups ? std::min<uint64_t>(max_workgroup_size, most_invocations(roomy_subgroup()))
+                                         : max_workgroup_size;
+    while (wanted > most) wanted /= 2;
+    return wanted;
+  }
   /// Whether this build has kernels, and the device products, for operands of that type.
   bool runs_matrix_kernels(DType type) const {
     const auto offered = [type](const MatrixShape& shape) { return shape.type == type; };
@@ -98,6 +118,10 @@ struct DeviceFacts {
   /// The same, where they compute what they should.
   bool has_matrix_cores(DType type) const {
     return runs_matrix_kernels(type) && (!matrix_check || matrix_check(type, "matrix64"));
+  }
+  /// Whether attention can use them, and computes what it should there.
+  bool has_matrix_attention(DType type) const {
+    return has_matrix_cores(type) && (!matrix_check || matrix_check(type, "attention"));
   }
   /// Both for products of whole workgroups.
   bool runs_workgroup_kernels(DType type) const {

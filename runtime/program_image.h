@@ -1,7 +1,6 @@
 #pragma once
 // A program as data, for running it without this library: its commands with imagined addresses.
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ struct ImageCommand {
   std::string kernel, variant;
   std::vector<uint32_t> constants;
   uint32_t subgroup_size = 0;       ///< required, all full; 0: any
-  std::span<const uint32_t> words;  ///< SPIR-V
+  std::vector<uint32_t> words;      ///< SPIR-V
 };
 
 struct ProgramImage {

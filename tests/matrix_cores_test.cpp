@@ -14,6 +14,7 @@
 #include "shaders/attention/attention.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/matmul/matmul_kernel.h"
 #include "tests/model_helpers.h"
 #include "tests/program_helpers.h"
 
@@ -38,9 +39,9 @@ DeviceFacts device_with_matrix_cores(DeviceKind kind = DeviceKind::discrete) {
 }
 
 std::vector<std::string_view> candidates(const DeviceFacts& facts, int64_t m, int64_t n, int64_t k,
-                                         DType a = DType::f16, DType b = DType::f16) {
+                                         DType a = DType::f16, DType b = DType::f16, DType result = DType::f32) {
   Graph graph;
-  matmul(graph, graph.input("a", {m, k}, a), graph.input("b", {k, n}, b));
+  matmul(graph, graph.input("a", {m, k}, a), graph.input("b", {k, n}, b), {.result = result});
   const Node& node = graph.nodes().front();
   return node.op->candidates(node, facts);
 }
@@ -68,7 +69,9 @@ bool offered(const std::vector<std::string_view>& names) {
 /// The reference, except that products come out in another scale or not at all.
 class WrongBackend : public Backend {
  public:
-  explicit WrongBackend(double scale) : scale_(scale) {}
+  explicit WrongBackend(double scale) : facts_(device_with_matrix_cores()), scale_(scale) {
+    facts_.matrix_shapes.push_back({16, 16, 16, DType::bf16});
+  }
   const DeviceFacts& facts() const override { return facts_; }
   std::string describe() const override { return "wrong"; }
   uint64_t allocated_bytes() const override { return 0; }
@@ -208,6 +211,12 @@ TEST_CASE("products of whole workgroups are offered where the device has them in
   CHECK(without([](auto&, auto& matrices) { matrices.tensor_addressing = false; }) == 0);
   CHECK(without([](auto&, auto& matrices) { matrices.per_element = false; }) == 0);
   CHECK(without([](auto&, auto& matrices) { matrices.kernels.clear(); }) == 0);
+  const auto rounded = [&] {
+    return std::ranges::count(candidates(facts, 64, 64, 64, DType::f16, DType::f16, DType::f16), "matrix_workgroup128");
+  };
+  CHECK(rounded() == 0);
+  facts.workgroup_matrices.f16_sums = true;
+  CHECK(rounded() == 1);
   CHECK(without([](auto& other, auto& matrices) { matrices.reserved_shared = other.shared_memory + 1; }) == 0);
   CHECK(without([](auto& other, auto&) { other.max_workgroup_size = 128; }) == 0);
   CHECK(without([](auto& other, auto&) {
@@ -229,6 +238,44 @@ TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone
   CHECK(asked == 0);
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
   CHECK(asked > 0);
+}
+
+TEST_CASE("attention has a check of its own", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "attention"; };
+  CHECK(offered(candidates(facts, 1024, 1024, 1024)));
+  for (const bool backward : {false, true}) CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward)));
+}
+
+TEST_CASE("a device is held to the products on matrix cores that another one offers", "[matrix_cores]") {
+  DeviceFacts other = device_with_matrix_cores();
+  other.matrix_shapes = {{16, 16, 16}, {8, 8, 16}};
+  CHECK(device_with_matrix_cores().within(other).matrix_shapes == std::vector<MatrixShape>{{16, 16, 16}});
+  other.matrix_shapes.clear();
+  CHECK_FALSE(offered(candidates(device_with_matrix_cores().within(other), 1024, 1024, 1024)));
+}
+
+TEST_CASE("workgroups have no more subgroups than the device allows", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.max_workgroup_size = 1024;
+  CHECK(facts.largest_group(512) == 512);
+  facts.max_workgroup_subgroups = 14;
+  CHECK(facts.largest_group(512) == 256);
+  facts.max_workgroup_subgroups = 3;
+  CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
+  CHECK_FALSE(offered(attention_candidates_of(facts, 64)));
+}
+
+TEST_CASE("each of the ranges of K that are summed side by side has some of it", "[matrix_cores]") {
+  for (const DeviceKind kind : {DeviceKind::discrete, DeviceKind::cpu})
+    for (const int64_t tiles : {1, 2, 5, 16, 63})
+      for (int64_t k = 64; k < 9000; ++k) {
+        const MatmulProblem p{.m = 64, .n = 64 * tiles, .k = k};
+        const SplitRanges ranges = split_ranges(p, device_with_matrix_cores(kind), {.rows = 64, .columns = 64});
+        const bool all = ranges.count >= 2 && ranges.length % 16 == 0 && (ranges.count - 1) * ranges.length < k &&
+                         ranges.count * ranges.length >= k;
+        if (!all) FAIL(k << " in " << ranges.count << " ranges of " << ranges.length << ", " << tiles << " tiles");
+      }
 }
 
 TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") {
@@ -257,7 +304,7 @@ TEST_CASE("a device's matrix cores are tried on the device, for as long as it is
 
 namespace {
 
-Model small_llama(DType weights) {
+Model one_layer_llama(DType weights) {
   Model model = testing::model_of({{"model_type", "llama"},
                                    {"hidden_size", 64},
                                    {"num_attention_heads", 4},
@@ -291,7 +338,7 @@ TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens
   const DeviceFacts facts = device_with_matrix_cores();
   const auto reference = make_backend("reference");
   for (const DType weights : {DType::f16, DType::q8_0, DType::q4_0}) {
-    const Model model = small_llama(weights);
+    const Model model = one_layer_llama(weights);
     const double difference =
         largest_difference(logits_of_prompt(*reference, model, nullptr), logits_of_prompt(*reference, model, &facts));
     CHECK(difference > 0);
@@ -316,7 +363,7 @@ TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens
 TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {
   const auto backend = make_backend("", {.as_gpu = true, .note = [](const std::string&) {}});
   if (!backend->facts().has_matrix_cores(DType::f16)) return;
-  const Model model = small_llama(DType::q4_0);
+  const Model model = one_layer_llama(DType::q4_0);
   const auto right = logits_of_prompt(*make_backend("reference"), model, &backend->facts());
   CHECK(largest_difference(right, logits_of_prompt(*backend, model, &backend->facts())) < 1e-3);
 }

@@ -1,13 +1,15 @@
-// What a SPIR-V module asks of a workgroup, read from its declarations.
+// What a SPIR-V module asks of a workgroup, read from its declarations, and what it is made to ask of 16-bit floats.
 
 #include "runtime/vulkan/module_needs.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <initializer_list>
 #include <vector>
 
 #include "runtime/check.h"
 #include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/vulkan/half_modes.h"
 
 using namespace vkformer;
 
@@ -48,6 +50,28 @@ const std::vector<uint32_t> small_shader = module_of({
     {59, 7, 22, 4},
 });
 
+/// Instructions of a module from `at` on, {opcode, operands...}.
+std::vector<uint32_t> instruction_at(std::span<const uint32_t> words, size_t at) {
+  std::vector<uint32_t> instruction(words.begin() + static_cast<long>(at),
+                                    words.begin() + static_cast<long>(at + (words[at] >> 16)));
+  instruction[0] &= 0xffff;
+  return instruction;
+}
+
+bool has_instruction(std::span<const uint32_t> words, const std::vector<uint32_t>& wanted) {
+  for (size_t at = 5; at < words.size(); at += words[at] >> 16)
+    if (instruction_at(words, at) == wanted) return true;
+  return false;
+}
+
+std::span<const uint32_t> kernel(std::string_view name, std::string_view variant) {
+  const auto shaders = embedded_shaders();
+  const auto found = std::ranges::find_if(
+      shaders, [&](const EmbeddedShader& shader) { return shader.kernel == name && shader.variant == variant; });
+  REQUIRE(found != shaders.end());
+  return found->words;
+}
+
 }  // namespace
 
 TEST_CASE("a module tells what it asks of a workgroup", "[pipelines]") {
@@ -71,4 +95,30 @@ TEST_CASE("what every kernel asks of a workgroup is known", "[pipelines]") {
     CAPTURE(shader.kernel, shader.variant);
     CHECK(needs_of(shader.words, {}).invocations > 0);
   }
+}
+
+TEST_CASE("kernels with 16-bit floats ask for the modes that a device promises", "[pipelines]") {
+  const auto halves = kernel("cast", "f16_quads");
+  uint32_t entry_point = 0;
+  for (size_t at = 5; entry_point == 0; at += halves[at] >> 16)
+    if ((halves[at] & 0xffff) == 15) entry_point = halves[at + 2];
+  const std::vector<uint32_t> nearest_capability = {17, 4467}, subnormal_capability = {17, 4464};
+  const std::vector<uint32_t> nearest = {16, entry_point, 4462, 16}, subnormals = {16, entry_point, 4459, 16};
+
+  const auto both = with_half_modes(halves, {.nearest = true, .subnormals = true});
+  CHECK(both.size() == halves.size() + 2 * (2 + 4));
+  CHECK(instruction_at(both, 5) == nearest_capability);
+  for (const auto& wanted : {nearest_capability, subnormal_capability, nearest, subnormals})
+    CHECK(has_instruction(both, wanted));
+  const auto one = with_half_modes(halves, {.nearest = true});
+  CHECK(has_instruction(one, nearest));
+  CHECK_FALSE(has_instruction(one, subnormals));
+  CHECK(needs_of(one, {}).invocations == needs_of(halves, {}).invocations);
+  CHECK(std::ranges::equal(with_half_modes(halves, {}), halves));
+}
+
+TEST_CASE("kernels without 16-bit floats stay as they are", "[pipelines]") {
+  const auto words = kernel("adamw", "quads");
+  CHECK(std::ranges::equal(with_half_modes(words, {.nearest = true, .subnormals = true}), words));
+  CHECK_THROWS_AS(with_half_modes(words.first(6), {}), Error);
 }

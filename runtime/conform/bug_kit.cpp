@@ -26,7 +26,7 @@ Chosen choose(Backend& backend, const ConformOptions& options) {
   Chosen chosen;
   for_each_case(options, [&](const Op& op, const Case& c) {
     if (fails(chosen.result)) return;
-    for (std::string_view kernel : kernels_of(op, c, backend.facts(), options.all)) {
+    for (std::string_view kernel : kernels_of(op, c, backend.facts(), options)) {
       const ConformResult result = check_forward(backend, op, c, kernel);
       if (chosen.op && !fails(result)) continue;
       chosen = {&op, c, std::string(kernel), result};
@@ -165,7 +165,7 @@ std::string commands_text(const std::filesystem::path& folder, const ProgramImag
     if (command.kind == Command::Kind::dispatch) {
       const auto [known, added] = shaders.try_emplace(each.kernel + "/" + each.variant, shaders.size());
       shader = fmt::format("shader-{}.spv", known->second);
-      if (added) write_values(folder / shader, std::vector<uint32_t>(each.words.begin(), each.words.end()));
+      if (added) write_values(folder / shader, each.words);
     }
     constexpr const char* kinds[] = {"dispatch", "copy", "fill"};
     text += fmt::format(

@@ -10,8 +10,9 @@ namespace vkformer {
 /// Cases that fulfil the options' name and pattern: takes (op, case). Throws UsageError as conform() does.
 void for_each_case(const ConformOptions& options, const std::function<void(const Op&, const Case&)>& take);
 
-/// The kernels to be proved for a case; "" for an op that has no choice.
-std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const DeviceFacts& facts, bool all);
+/// The kernels to be proved for a case; "" for an op that has no choice. Throws UsageError as conform() does.
+std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const DeviceFacts& facts,
+                                         const ConformOptions& options);
 
 /// The case's graph with all its outputs.
 Graph forward_graph(const Op& op, const Case& c);

@@ -35,10 +35,21 @@ ConformResult result_of(const Op& op, const Case& c, const char* check, std::str
   return result;
 }
 
+std::regex regex_of(const std::string& text) {
+  try {
+    return std::regex(text);
+  } catch (const std::regex_error& error) {
+    throw UsageError(fmt::format("the pattern '{}' is not a regular expression: {}", text, error.what()));
+  }
+}
+
 /// Calls `action`; what it throws fails the check.
 void guarded(ConformResult& result, const std::function<void()>& action) {
   try {
     action();
+  } catch (const DeviceLost& error) {
+    result.device_lost = true;
+    fail_with(result, error.what());
   } catch (const Error& error) {
     fail_with(result, error.what());
   }
@@ -138,10 +149,16 @@ Check gradient_check(Backend& backend, const Op& op, const Case& c, const Report
 
 }  // namespace
 
-std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const DeviceFacts& facts, bool all) {
-  if (!op.candidates) return {""};
-  std::vector<std::string_view> names = op.candidates(build(op, c).graph.nodes().front(), facts);
-  if (all || !op.room || names.empty()) return names;
+std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const DeviceFacts& facts,
+                                         const ConformOptions& options) {
+  std::vector<std::string_view> names = {""};
+  if (op.candidates) names = op.candidates(build(op, c).graph.nodes().front(), facts);
+  if (!options.kernel.empty()) {
+    const std::regex wanted = regex_of(options.kernel);
+    std::erase_if(names, [&](std::string_view name) { return !std::regex_search(std::string(name), wanted); });
+    return names;
+  }
+  if (!op.candidates || options.all || !op.room || names.empty()) return names;
   // Kernels of no room are proved with those for CPUs.
   const auto elsewhere = [&](std::string_view name) {
     return (op.room(name) == KernelRoom::gpu) == facts.is_cpu() || std::ranges::count(c.spared, name) > 0;
@@ -153,12 +170,7 @@ std::vector<std::string_view> kernels_of(const Op& op, const Case& c, const Devi
 void for_each_case(const ConformOptions& options, const std::function<void(const Op&, const Case&)>& take) {
   if (!options.op.empty() && !find_op(options.op))
     throw UsageError(fmt::format("there is no op '{}'; `vkformer ops` lists them", options.op));
-  std::regex pattern;
-  try {
-    pattern = std::regex(options.pattern);
-  } catch (const std::regex_error& error) {
-    throw UsageError(fmt::format("the pattern '{}' is not a regular expression: {}", options.pattern, error.what()));
-  }
+  const std::regex pattern = regex_of(options.pattern);
   for (const Op* op : all_ops())
     if (op->cases && (options.op.empty() || op->name == options.op))
       for (const Case& c : op->cases())
@@ -187,8 +199,9 @@ void conform(Backend& backend, const ConformOptions& options, const Report& repo
     finish_until(window);
   };
   for_each_case(options, [&](const Op& op, const Case& c) {
-    const std::vector<std::string_view> kernels = kernels_of(op, c, backend.facts(), options.all);
+    const std::vector<std::string_view> kernels = kernels_of(op, c, backend.facts(), options);
     if (kernels.empty()) {
+      if (!options.kernel.empty()) return;  // the case has nothing to do with it
       ConformResult result = result_of(op, c, "forward");
       result.verdict = ConformResult::Verdict::not_supported;
       result.detail = "no kernel for this device";
@@ -206,7 +219,7 @@ void conform(Backend& backend, const ConformOptions& options, const Report& repo
 
 void make_case_pipelines(Backend& backend, const ConformOptions& options) {
   for_each_case(options, [&](const Op& op, const Case& c) {
-    for (std::string_view kernel : kernels_of(op, c, backend.facts(), options.all))
+    for (std::string_view kernel : kernels_of(op, c, backend.facts(), options))
       backend.make_pipelines(forward_graph(op, c), {}, {.candidate = std::string(kernel)});
     if (options.gradients && op.gradient) backend.make_pipelines(build_gradient(op, c).graph, {});
   });

@@ -29,18 +29,20 @@ struct ConformResult {
   double worst = 0;    ///< largest error as a share of its tolerance
   double seconds = 0;  ///< of the faster of the device's two runs
   std::string detail;  ///< why it failed
+  bool device_lost = false;  ///< that, and no further one can run
 };
 
 struct ConformOptions {
   std::string op;       ///< only this op; empty for all
   std::string pattern;  ///< regular expression on "op what"; empty for all
+  std::string kernel;   ///< regular expression on a kernel's name: only those, where they are legal; empty for all
   bool gradients = false;
   bool all = false;       ///< every kernel that is legal: those for other kinds of device and those a case spares, too
   bool distinct = false;  ///< skip what needs no pipeline that nothing before it needed
 };
 
 /// Runs the cases, calling `report` after each; pipelines of later cases are made meanwhile. Throws UsageError for an
-/// unknown op or a bad pattern.
+/// unknown op or a bad regular expression.
 void conform(Backend& backend, const ConformOptions& options, const std::function<void(const ConformResult&)>& report);
 
 /// Has the driver make the pipelines that those cases need, and runs nothing (Backend::make_pipelines). Throws

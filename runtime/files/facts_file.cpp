@@ -29,6 +29,7 @@ constexpr Number numbers[] = {{"subgroup_size", &DeviceFacts::subgroup_size, 1},
                               {"min_subgroup_size", &DeviceFacts::min_subgroup_size, 1},
                               {"max_subgroup_size", &DeviceFacts::max_subgroup_size, 1},
                               {"max_workgroup_size", &DeviceFacts::max_workgroup_size, 128},
+                              {"max_workgroup_subgroups", &DeviceFacts::max_workgroup_subgroups, 1},
                               {"shared_memory", &DeviceFacts::shared_memory, 16384},
                               {"cores", &DeviceFacts::cores, 0}};
 constexpr uint32_t least_workgroups = 65535;
@@ -42,7 +43,8 @@ constexpr std::pair<const char*, bool DeviceFacts::*> features[] = {
     {"int16", &DeviceFacts::int16},
     {"float16", &DeviceFacts::float16},
     {"bfloat16", &DeviceFacts::bfloat16},
-    {"integer_dot", &DeviceFacts::integer_dot}};
+    {"integer_dot", &DeviceFacts::integer_dot},
+    {"f16_sums", &DeviceFacts::f16_sums}};
 
 const char* name_of(DeviceKind kind) {
   return std::ranges::find(kinds, kind, &std::pair<DeviceKind, const char*>::first)->second;
@@ -50,6 +52,16 @@ const char* name_of(DeviceKind kind) {
 
 std::string text_of(const MatrixShape& shape) {
   return fmt::format("{} {}x{}x{}", name_of(shape.type), shape.m, shape.n, shape.k);
+}
+
+MatrixShape shape_of(const std::string& text, const std::string& file) {
+  for (const DType type : {DType::f16, DType::bf16}) {
+    MatrixShape shape{.type = type};
+    const std::string format = fmt::format("{} %ux%ux%u", name_of(type));
+    if (std::sscanf(text.c_str(), format.c_str(), &shape.m, &shape.n, &shape.k) == 3 && text_of(shape) == text)
+      return shape;
+  }
+  fail("{}: matrix_shapes has '{}', which is not like 'f16 16x16x16'", file, printable(text, 60));
 }
 
 nlohmann::json matrices_of(const DeviceFacts& facts) {
@@ -87,6 +99,10 @@ DeviceFacts facts_of(const JsonObject& json) {
                                 }),
         "{}: max_workgroups has to be three whole numbers from {} to 2^32 - 1", json.name(), least_workgroups);
   for (size_t axis = 0; axis < 3; ++axis) facts.max_workgroups[axis] = groups[axis];
+  const auto& shapes = json.value().value("matrix_shapes", nlohmann::json{});
+  check(shapes.is_array() && std::ranges::all_of(shapes, [](const nlohmann::json& shape) { return shape.is_string(); }),
+        "{}: matrix_shapes has to be a list of texts like 'f16 16x16x16'", json.name());
+  for (const nlohmann::json& shape : shapes) facts.matrix_shapes.push_back(shape_of(shape, json.name()));
   return facts;
 }
 
@@ -102,6 +118,8 @@ nlohmann::json facts_json(const DeviceFacts& f) {
       {"api", fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff)},
       {"max_workgroups", f.max_workgroups},
       {"timestamp_ns", f.timestamp_period},
+      {"f16_rounded_to_nearest", f.half_modes.nearest},
+      {"f16_subnormals", f.half_modes.subnormals},
       {"cooperative_matrix", f.cooperative_matrix},
       {"matrix_shapes", matrices_of(f)},
       {"workgroup_matrices", workgroup_matrices_of(f)}};

@@ -7,6 +7,7 @@
 #include "runtime/matrix_check.h"
 #include "runtime/recording.h"
 #include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/vulkan/half_modes.h"
 
 namespace vkformer {
 
@@ -70,7 +71,7 @@ class VulkanBackend : public Backend {
 
   void make_pipeline(const std::string& name, std::span<const uint32_t> words) override {
     const auto stay = context_->enter();
-    context_->pipelines.make({.kernel = name, .variant = "spirv"}, words).wait();
+    context_->pipelines.make({.kernel = name, .variant = "spirv"}, {words.begin(), words.end()}).wait();
   }
 
   ProgramImage image(const Graph& graph, const PlanOptions& options) override {
@@ -95,7 +96,8 @@ class VulkanBackend : public Backend {
       copy.constants = launch.constants;
       copy.subgroup_size = launch.subgroup_size;
       for (const EmbeddedShader& shader : embedded_shaders())
-        if (shader.kernel == launch.kernel && shader.variant == launch.variant) copy.words = shader.words;
+        if (shader.kernel == launch.kernel && shader.variant == launch.variant)
+          copy.words = with_half_modes(shader.words, facts().half_modes);
     }
     for (size_t block = 0; block < image.plan.arena_blocks.size(); ++block)
       image.arena.push_back(
@@ -116,14 +118,15 @@ class VulkanBackend : public Backend {
 };
 
 bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type, std::string_view kernel) {
-  if (kernel != "matrix64" && !context->options.all_kernels) return false;
+  if (kernel.starts_with("matrix_workgroup") && !context->options.all_kernels) return false;
   const auto [entry, is_new] = context->matrix_cores_right.try_emplace({type, std::string(kernel)}, true);
   if (is_new) {  // the check compiles a program, which asks again
     VulkanBackend backend(context);
     const std::string fault = matrix_cores_fault(backend, type, kernel);
     if (!fault.empty())
-      context->note(fmt::format("the matrix cores of {} are left alone with {} operands by kernels like {}: {}",
-                                backend.facts().name, name_of(type), kernel, fault));
+      context->note(fmt::format("the matrix cores of {} are left alone with {} operands by {}: {}",
+                                backend.facts().name, name_of(type),
+                                kernel == "attention" ? "attention" : fmt::format("kernels like {}", kernel), fault));
     entry->second = fault.empty();
   }
   return entry->second;

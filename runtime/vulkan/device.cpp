@@ -29,6 +29,7 @@ WorkgroupMatrices plain_workgroup_matrices() {
                              .tensor_addressing = true,
                              .per_element = true,
                              .max_dimension = 128,
+                             .f16_sums = true,
                              .kernels = {DType::f16, DType::bf16},
                              .plain = true};
   for (const DType type : matrices.kernels) matrices.granularities.push_back({{32, 32, 16, type}, 256});

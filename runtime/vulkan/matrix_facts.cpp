@@ -1,6 +1,8 @@
 #include "runtime/vulkan/matrix_facts.h"
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "runtime/vulkan/newer_vulkan.h"
 #include "runtime/vulkan/physical_device.h"
@@ -19,6 +21,18 @@ std::optional<DType> type_of(const Properties& p, bool bfloat16) {
   if (p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR) return DType::f16;
   if (p.AType == VK_COMPONENT_TYPE_BFLOAT16_KHR && bfloat16) return DType::bf16;
   return {};
+}
+
+/// Whether for every product of f16, summed in f32, there is one of its size with matrices of f16 for the sums: Vulkan
+/// allows no others. `size` gives {m, n} of an entry.
+template <class Properties, class Size>
+bool has_f16_sums(const std::vector<Properties>& list, Size size) {
+  const auto has_f16 = [&](const Properties& sums) {
+    return std::ranges::any_of(list, [&](const Properties& p) {
+      return p.ResultType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.scope == sums.scope && size(p) == size(sums);
+    });
+  };
+  return std::ranges::all_of(list, [&](const Properties& p) { return type_of(p, false) != DType::f16 || has_f16(p); });
 }
 
 template <class Features>
@@ -59,6 +73,7 @@ void add_subgroup_matrices(VkInstance instance, VkPhysicalDevice handle, bool bf
   for (const VkCooperativeMatrixPropertiesKHR& p : list)
     if (const auto type = type_of(p, bfloat16); type && p.scope == VK_SCOPE_SUBGROUP_KHR)
       facts.matrix_shapes.push_back({p.MSize, p.NSize, p.KSize, *type});
+  facts.f16_sums = has_f16_sums(list, [](const auto& p) { return std::pair(p.MSize, p.NSize); });
 }
 
 void add_workgroup_matrices(VkInstance instance, VkPhysicalDevice handle, bool bfloat16, DeviceFacts& facts) {
@@ -82,6 +97,8 @@ void add_workgroup_matrices(VkInstance instance, VkPhysicalDevice handle, bool b
     if (const auto type = type_of(p, bfloat16); type && p.scope == VK_SCOPE_WORKGROUP_KHR)
       matrices.granularities.push_back(
           {{p.MGranularity, p.NGranularity, p.KGranularity, *type}, p.workgroupInvocations});
+  matrices.f16_sums = has_f16_sums(
+      list, [](const auto& p) { return std::tuple(p.MGranularity, p.NGranularity, p.workgroupInvocations); });
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
       features.v13.subgroupSizeControl && features.v13.computeFullSubgroups &&
       (facts.one_subgroup_size() || (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0);
   facts.max_workgroup_size = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
+  facts.max_workgroup_subgroups = v13.maxComputeWorkgroupSubgroups;
   std::copy_n(limits.maxComputeWorkGroupCount, 3, facts.max_workgroups);
   facts.shared_memory = limits.maxComputeSharedMemorySize;
   // Shaders index buffers with 32-bit element numbers, hence never more than 4 GiB in one.
@@ -109,6 +110,10 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   facts.int64 = features.all.features.shaderInt64;
   facts.float16 = features.v12.shaderFloat16;
   facts.int16 = features.all.features.shaderInt16 && features.v11.storageBuffer16BitAccess;
+  // Of drivers that promise a mode for all widths alone, one would be asked for 32 bits, too.
+  constexpr auto none = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+  facts.half_modes = {.nearest = v12.shaderRoundingModeRTEFloat16 && v12.roundingModeIndependence != none,
+                      .subnormals = v12.shaderDenormPreserveFloat16 && v12.denormBehaviorIndependence != none};
   facts.integer_dot = features.v13.shaderIntegerDotProduct;
   facts.bfloat16 = has_extension(handle, "VK_KHR_shader_bfloat16");
   facts.cooperative_matrix = has_extension(handle, "VK_KHR_cooperative_matrix");

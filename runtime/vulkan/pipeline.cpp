@@ -10,6 +10,7 @@
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/user_cache.h"
 #include "runtime/vulkan/embedded_shaders.h"
+#include "runtime/vulkan/half_modes.h"
 #include "runtime/vulkan/module_needs.h"
 #include "runtime/vulkan/pipeline_statistics.h"
 
@@ -98,19 +99,23 @@ const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view var
         variant);
   check(subgroup_size == 0 || device_.facts().full_subgroups, "kernel {} needs full subgroups, which {} can't promise",
         kernel, device_.facts().name);
-  return make(std::move(record), shader->words);
+  return make(std::move(record), with_half_modes(shader->words, device_.facts().half_modes));
 }
 
-const Pipeline& PipelineCache::make(PipelineRecord record, std::span<const uint32_t> words) {
+const Pipeline& PipelineCache::make(PipelineRecord record, std::vector<uint32_t> words) {
   const std::string name = record.name();
   const DeviceFacts& facts = device_.facts();
   const ModuleNeeds needs = needs_of(words, record.constants);
   check(needs.invocations <= facts.max_workgroup_size, "kernel {} takes workgroups of {}; {} allows {}", name,
         needs.invocations, facts.name, facts.max_workgroup_size);
+  check(record.subgroup_size == 0 || needs.invocations <= facts.most_invocations(record.subgroup_size),
+        "kernel {} takes {} invocations in subgroups of {}; {} allows {} of these", name, needs.invocations,
+        record.subgroup_size, facts.name, facts.max_workgroup_subgroups);
   check(needs.shared_bytes <= facts.shared_memory, "kernel {} takes {} bytes of shared memory; {} has {}", name,
         needs.shared_bytes, facts.name, facts.shared_memory);
   log_pipeline(record);
-  std::packaged_task<VkPipeline()> task([this, record = std::move(record), words] { return compile(record, words); });
+  std::packaged_task<VkPipeline()> task(
+      [this, record = std::move(record), words = std::move(words)] { return compile(record, words); });
   Pipeline pipeline(task.get_future());
   enqueue(std::move(task));
   return pipelines_.emplace(name, std::move(pipeline)).first->second;

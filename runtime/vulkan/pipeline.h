@@ -43,9 +43,9 @@ class PipelineCache {
   /// built, or the device can't give full subgroups.
   const Pipeline& get(std::string_view kernel, std::string_view variant, std::span<const uint32_t> constants,
                       uint32_t subgroup_size);
-  /// The same of a module that is none of this build's; `words` live until it is made. Throws Error when its workgroups
-  /// are beyond the device's limits: drivers do not tell.
-  const Pipeline& make(PipelineRecord record, std::span<const uint32_t> words);
+  /// The same of a module that is none of this build's. Throws Error when its workgroups are beyond the device's
+  /// limits: drivers do not tell.
+  const Pipeline& make(PipelineRecord record, std::vector<uint32_t> words);
   /// Waits until the driver is done with all of them, made or not.
   void wait() const;
   /// The layout every pipeline shares: 128 bytes of push constants, no descriptor sets.

@@ -23,6 +23,7 @@ const char* name_of(VkResult result) {
 }  // namespace
 
 void vk_check(VkResult result, const char* call) {
+  if (result == VK_ERROR_DEVICE_LOST) throw DeviceLost(fmt::format("{} failed: {}", call, name_of(result)));
   check(result == VK_SUCCESS, "{} failed: {} ({})", call, name_of(result), static_cast<int>(result));
 }
 

@@ -13,6 +13,9 @@ float step_size;
 float root_correction;  // sqrt(1 - beta2^t)
 float gradient_factor;
 
+// By its bits: compilers may take comparisons for ones of numbers.
+bool is_not_finite(float x) { return (floatBitsToUint(x) & 0x7f800000u) == 0x7f800000u; }
+
 void process(uint i, bool whole) {
   vec4 p = load(args.parameters, i, whole);
   vec4 g = load(args.gradient, i, whole) * gradient_factor;
@@ -41,7 +44,7 @@ void main() {
   // The schedule has no fourth number otherwise, and CPU drivers may run the branch that is not taken.
   const float unscale = scaled ? args.schedule.v[scaled ? 3 : 0] : 1.0;
   // An overflow in 16-bit floats: the host will try again with a smaller scale.
-  if (scaled && !(args.norm.v[0] <= 3.4e38)) return;
+  if (scaled && is_not_finite(args.norm.v[0])) return;
   gradient_factor = unscale;
   if (args.clip_norm > 0.0) {
     float factor = args.clip_norm / (args.norm.v[0] * unscale + 1e-6);

@@ -90,14 +90,14 @@ Attributes attributes_of(const AdamWOptions& options) {
 // No, some and all elements decayed, the border inside a quad; decay of either kind; clipping off, active and idle.
 std::vector<Case> cases() {
   std::vector<Case> cases;
-  const auto add = [&](const Shape& shape, const AdamWOptions& options) {
+  const auto add = [&](const Shape& shape, const AdamWOptions& options, double least_norm = 2, double most_norm = 3) {
     const TensorType type{shape};
     cases.push_back({.inputs = {{type},
                                 {type},
                                 {{Shape{shape.elements()}}},
                                 {type, 0.01, 1},
                                 {{{options.scaled ? 4 : 3}}, 0.1, 1},
-                                {{{1}}, 2, 3, options.clip_norm == 0 && !options.scaled}},
+                                {{{1}}, least_norm, most_norm, options.clip_norm == 0 && !options.scaled}},
                      .attributes = attributes_of(options)});
   };
   add({1}, {.decayed_elements = 1});
@@ -110,6 +110,9 @@ std::vector<Case> cases() {
   add({3, 4271}, {.decayed_elements = 8191, .clip_norm = 1});
   add({7, 149}, {.decayed_elements = 1001, .clip_norm = 0.1, .scaled = true});
   add({7, 149}, {.decayed_elements = 1001, .scaled = true});
+  // Gradients that overflowed: infinite, and not a number.
+  add({7, 149}, {.decayed_elements = 1001, .scaled = true}, 1e39, 1e39);
+  add({7, 149}, {.decayed_elements = 1001, .scaled = true}, HUGE_VAL, HUGE_VAL);
   return cases;
 }
 

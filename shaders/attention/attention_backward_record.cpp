@@ -70,7 +70,7 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
   const AttentionBackwardKernel& kernel = attention_backward_kernel(recorder.candidate());
   const Targets targets{recorder, node, problem};
   const auto dispatch = [&](Launch launch, std::vector<Region> writes, const auto& args) {
-    launch.variant = variant_of(kernel, problem);
+    set_variant(launch, kernel, problem);
     launch.writes = std::move(writes);
     recorder.dispatch(launch, args);
   };

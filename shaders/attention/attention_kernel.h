@@ -38,10 +38,11 @@ struct AttentionBackwardKernel {
   std::string_view variant = "f32";
 };
 
-/// The variant of `kernel` for the problem's type.
+/// Gives a launch of `kernel` the variant for the problem's type, unless it has one of its own.
 template <class Kernel>
-std::string_view variant_of(const Kernel& kernel, const AttentionProblem& problem) {
-  return is_half(problem.type) ? name_of(problem.type) : kernel.variant;
+void set_variant(Launch& launch, const Kernel& kernel, const AttentionProblem& problem) {
+  if (launch.variant == Launch{}.variant)
+    launch.variant = is_half(problem.type) ? name_of(problem.type) : kernel.variant;
 }
 
 /// The tables of the rooms.

@@ -77,7 +77,7 @@ void attention_record(Recorder& recorder, const Node& node) {
   const uint32_t wanted = (args.result ? 1u : 0u) | (args.log_sum_exp ? 2u : 0u);
   if (kernel.record) return kernel.record(recorder, node, problem, args, wanted);
   Launch launch = kernel.launch(problem, recorder.device(), wanted);
-  launch.variant = variant_of(kernel, problem);
+  set_variant(launch, kernel, problem);
   recorder.dispatch(launch, args);
 }
 

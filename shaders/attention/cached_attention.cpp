@@ -76,11 +76,13 @@ Types infer(const Node& node) {
   return {{{B, 1, s.heads * s.value_width}}, node.input_types[in_cache]};
 }
 
+uint32_t threads_of(const DeviceFacts& facts) { return facts.largest_group(512); }
+
 bool is_legal(const Heads& s, const DeviceFacts& facts) {
   return s.head_width % 4 == 0 && s.value_width % 4 == 0 && s.head_width <= 256 && s.value_width <= 256 &&
          s.keys <= most_keys && s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
-         s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle &&
-         facts.max_workgroup_size >= 256 && facts.shared_memory >= 32768;
+         s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
+         facts.shared_memory >= 32768;
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
@@ -99,7 +101,7 @@ void record(Recorder& recorder, const Node& node) {
     return recorder.address(node.inputs[node.has_input(input) ? input : in_x]);
   };
   const int64_t window = std::min(s.window, int64_t{1} << 29);
-  const uint32_t threads = facts.max_workgroup_size >= 512 ? 512 : 256;
+  const uint32_t threads = threads_of(facts);
   const uint32_t subgroup = facts.roomy_subgroup();
   const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / 4)));
   const uint32_t capacity = std::max(std::bit_ceil(constant(s.keys)), 256u);

@@ -9,7 +9,12 @@
 
 #if HALF == HALF_F16
 vec2 unpack_halves(uint word) { return unpackHalf2x16(word); }
-uint pack_halves(vec2 pair) { return packHalf2x16(pair); }
+// What rounds to nearest beyond the largest is infinite, also on devices that round toward zero whatever is asked of
+// them: loss scales live on overflows that are seen.
+uint pack_halves(vec2 pair) {
+  const vec2 infinite = uintBitsToFloat(floatBitsToUint(pair) & 0x80000000u | 0x7f800000u);
+  return packHalf2x16(mix(pair, infinite, greaterThanEqual(abs(pair), vec2(65520))));
+}
 #else
 vec2 unpack_halves(uint word) { return uintBitsToFloat(uvec2(word << 16, word & 0xffff0000u)); }
 // The upper half of an f32, rounded to nearest, ties to even; NaN must not round up to infinity.

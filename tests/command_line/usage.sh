@@ -33,6 +33,8 @@ refuse 2 "--iterations" "${train[@]}" --out run --iterations many
 refuse 2 "--mask-share is for --masked, not for --data" "${train[@]}" --out run --mask-share 0.3
 refuse 2 "no op" "$vkformer" conform -o nonsense
 refuse 2 "regular expression" "$vkformer" conform -p '('
+refuse 2 "regular expression" "$vkformer" conform -o add --kernel '('
+refuse 1 "no case matches '' and has a kernel here that matches 'none'" "$vkformer" conform -o add --kernel none
 refuse 2 "neither a folder" "$vkformer" bench -m nonsense
 
 # Measured choices.

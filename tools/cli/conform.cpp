@@ -112,7 +112,9 @@ void conform(const ConformFlags& flags) {
                     {"seconds", result.seconds},
                     {"detail", result.detail}});
   });
-  check(all.ok + all.failed + all.not_supported > 0, "no case matches '{}'", flags.options.pattern);
+  check(all.ok + all.failed + all.not_supported > 0, "no case matches '{}'{}", flags.options.pattern,
+        flags.options.kernel.empty() ? ""
+                                     : fmt::format(" and has a kernel here that matches '{}'", flags.options.kernel));
   auto pipelines = nlohmann::json::array();
   for (const PipelineRecord& record : pipeline_log())
     pipelines.push_back({{"kernel", record.kernel},

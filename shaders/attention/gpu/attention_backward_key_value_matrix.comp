@@ -2,7 +2,8 @@
 // needs: cooperative_matrix
 // needs bf16: bfloat16
 // variant f16: -DHALF=1
-// variant bf16: -DHALF=2
+// variant f16_through_floats: -DHALF=1 -DTHROUGH_FLOATS
+// variant bf16: -DHALF=2 -DTHROUGH_FLOATS
 // Gradients of keys and values on matrix cores: a subgroup computes ROWS keys of one key head, the workgroup walks over
 // the queries of all heads that share it, in order. Scores lie transposed: a row is a key, a column a query.
 #extension GL_GOOGLE_include_directive : require
@@ -134,10 +135,9 @@ void main() {
 
   if ((wanted & 1u) != 0) {
     [[unroll]] for (int n = 0; n < head_tiles; n++) gradient_k[n] = gradient_k[n] * args.source.scale;
-    STORE_OWN(args.target, k_base, args.source.k_stride, first, args.source.keys, gradient_k, head_tiles, head_packs)
+    STORE_OWN(args.target, k_base, args.source.k_stride, first, args.source.keys, gradient_k, head_tiles)
   }
-  barrier();
-  if ((wanted & 2u) != 0)
-    STORE_OWN(args.target_v, v_base, args.source.v_stride, first, args.source.keys, gradient_v, value_tiles,
-              value_packs)
+  if ((wanted & 2u) != 0) {
+    STORE_OWN(args.target_v, v_base, args.source.v_stride, first, args.source.keys, gradient_v, value_tiles)
+  }
 }

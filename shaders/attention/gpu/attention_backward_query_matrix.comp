@@ -2,7 +2,8 @@
 // needs: cooperative_matrix
 // needs bf16: bfloat16
 // variant f16: -DHALF=1
-// variant bf16: -DHALF=2
+// variant f16_through_floats: -DHALF=1 -DTHROUGH_FLOATS
+// variant bf16: -DHALF=2 -DTHROUGH_FLOATS
 // Gradient of the queries on matrix cores: a subgroup computes ROWS queries of one head, the workgroup walks over the
 // keys; the weights are computed again from log_sum_exp. The scores' gradients are rounded to 16 bits.
 #extension GL_GOOGLE_include_directive : require
@@ -97,5 +98,5 @@ void main() {
   }
 
   [[unroll]] for (int n = 0; n < head_tiles; n++) gradient[n] = gradient[n] * args.source.scale;
-  STORE_OWN(args.target, q_base, args.source.q_stride, first, args.source.queries, gradient, head_tiles, head_packs)
+  STORE_OWN(args.target, q_base, args.source.q_stride, first, args.source.queries, gradient, head_tiles)
 }

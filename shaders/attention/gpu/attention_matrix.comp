@@ -2,7 +2,8 @@
 // needs: cooperative_matrix
 // needs bf16: bfloat16
 // variant f16: -DHALF=1
-// variant bf16: -DHALF=2
+// variant f16_through_floats: -DHALF=1 -DTHROUGH_FLOATS
+// variant bf16: -DHALF=2 -DTHROUGH_FLOATS
 // Attention forward on matrix cores: a subgroup computes ROWS queries of one head, the workgroup walks over the keys.
 // Weights are powers of 2 of scores less their row's origin, which follows the row's maximum only when a score is far
 // above it. They are rounded to 16 bits for the product with the values; sums are of those before.
@@ -137,8 +138,8 @@ void main() {
   Sums factor;
   LOAD_TILE(factor, strip(), 0);
   [[unroll]] for (int n = 0; n < value_tiles; n++) result[n] = result[n] * factor;
-  barrier();
+  subgroupBarrier();
   const int stride = args.source.heads * value_width;
   STORE_OWN(args.result, batch * args.source.queries * stride + head * value_width, stride, first, args.source.queries,
-            result, value_tiles, value_packs)
+            result, value_tiles)
 }

@@ -3,6 +3,9 @@
 // staged for all of its subgroups. Which lane holds which element of a matrix is not known: what depends on rows and
 // columns goes through the subgroup's strip of shared memory, ROWS x BLOCK floats, and weights become operands there.
 //
+// With -DTHROUGH_FLOATS no matrix of sums is of 16 bits, which not all devices have (NVIDIA not of bf16): lanes round
+// them in the strip.
+//
 // On the one driver that offers products of a depth under 16, a software driver, barriers of subgroups are those of the
 // workgroup: all subgroups must meet as many.
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
@@ -17,6 +20,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #include "shaders/attention/attention.glsl"
+#include "shaders/common/half.glsl"
 
 layout(constant_id = 0) const uint INVOCATIONS = 128;
 layout(constant_id = ATTENTION_EXTRA) const int SUBGROUP = 32;
@@ -30,7 +34,9 @@ const int threads = int(INVOCATIONS), subgroups = threads / SUBGROUP;
 const int group_rows = subgroups * ROWS;
 
 #define Sums coopmat<float, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
+#ifndef THROUGH_FLOATS
 #define Halved coopmat<ELEMENT, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
+#endif
 #define FactorA coopmat<ELEMENT, gl_ScopeSubgroup, ROWS, DEPTH, gl_MatrixUseA>
 #define FactorB coopmat<ELEMENT, gl_ScopeSubgroup, DEPTH, COLUMNS, gl_MatrixUseB>
 const int by_rows = gl_CooperativeMatrixLayoutRowMajor, by_columns = gl_CooperativeMatrixLayoutColumnMajor;
@@ -44,14 +50,14 @@ const int block_steps = BLOCK / DEPTH, head_steps = head_width / DEPTH, value_st
 const int head_packs = head_width / 8, value_packs = value_width / 8;
 const int head_stride = head_packs + 1, value_stride = value_packs + 1;
 const int values_at = BLOCK * head_stride, stage_packs = values_at + BLOCK * value_stride;
-const int strip_quads = BLOCK / 4, strip_stride = strip_quads + 1, weight_stride = BLOCK / 8 + 1;
+const int strip_quads = BLOCK / 4, strip_stride = strip_quads + 1, strip_packs = BLOCK / 8;
 #ifndef VECTOR_TILES
 #define VECTOR_TILES 0 /* tiles of a strip's size beside each stage */
 #endif
 const int vectors_at = STAGES * stage_packs, vectors_packs = VECTOR_TILES * ROWS * strip_stride;
 const int strips_at = vectors_at + STAGES * vectors_packs;
 const int walk_packs = strips_at + group_rows * strip_stride;
-// Before and after the walk: the workgroup's own rows.
+// Before the walk: the workgroup's own rows.
 const int own_packs = group_rows * (head_stride > value_stride ? head_stride : value_stride);
 shared uvec4 staged[walk_packs > own_packs ? walk_packs : own_packs];
 
@@ -103,19 +109,38 @@ void stage_own(Reals from, int base, int stride, int first, int end, const int p
   [[unroll]] for (int d = 0; d < steps; d++) \
     coopMatLoad(own[d], staged, subgroup() * ROWS * (packs + 1) + d * DEPTH / 8, packs + 1, by_rows);
 
-// Rows of results, each subgroup's own, back to memory. Nobody else may need what lies there.
-#define STORE_OWN(to, base, stride, first, end, results, tiles, packs)                                             \
-  {                                                                                                                \
-    const int own = subgroup() * ROWS * (packs + 1);                                                               \
-    [[unroll]] for (int n = 0; n < tiles; n++)                                                                     \
-      coopMatStore(Halved(results[n]), staged, own + n * COLUMNS / 8, packs + 1, by_rows);                         \
+// Tiles of sums to the strip, from its beginning on.
+#define STORE_TILES(sums, first_tile, count)                                                                       \
+  [[unroll]] for (int j = 0; j < count; j++)                                                                       \
+    coopMatStore(sums[first_tile + j], staged, strip() + j * COLUMNS / 4, strip_stride, by_rows);
+
+uvec4 rounded(vec4 low, vec4 high) {
+  return uvec4(pack_halves(low.xy), pack_halves(low.zw), pack_halves(high.xy), pack_halves(high.zw));
+}
+// Eight columns of a row of the strip, rounded to 16 bits.
+uvec4 rounded_pack(int row, int pack) {
+  const int at = strip() + row * strip_stride + 2 * pack;
+  return rounded(uintBitsToFloat(staged[at]), uintBitsToFloat(staged[at + 1]));
+}
+
+// Rows of results, each subgroup's own, back to memory: four strips hold the widest. Not a loop over strips: compilers
+// that do not unroll loops around loops would put all sums into memory.
+#define STORE_OWN(to, base, stride, first, end, results, tiles)                                                    \
+  STORE_STRIP(0, to, base, stride, first, end, results, tiles)                                                     \
+  STORE_STRIP(block_tiles, to, base, stride, first, end, results, tiles)                                           \
+  STORE_STRIP(2 * block_tiles, to, base, stride, first, end, results, tiles)                                       \
+  STORE_STRIP(3 * block_tiles, to, base, stride, first, end, results, tiles)
+#define STORE_STRIP(tile, to, base, stride, first, end, results, tiles)                                            \
+  if (tile < tiles) {                                                                                              \
+    const int count = min(block_tiles, tiles - tile), width = count * COLUMNS / 8;                                 \
+    STORE_TILES(results, tile, count)                                                                              \
     subgroupBarrier();                                                                                             \
-    for (int e = lane(); e < ROWS * packs; e += SUBGROUP) {                                                        \
-      const int row = first + subgroup() * ROWS + e / packs;                                                       \
+    for (int e = lane(); e < ROWS * width; e += SUBGROUP) {                                                        \
+      const int own = e / width, pack = e % width, row = first + subgroup() * ROWS + own;                          \
       if (row < end)                                                                                               \
-        HalfPacks(to).v[(base + row * stride) / 8 + e % packs] =                                                   \
-            staged[own + e / packs * (packs + 1) + e % packs];                                                     \
+        HalfPacks(to).v[(base + row * stride) / 8 + tile * COLUMNS / 8 + pack] = rounded_pack(own, pack);          \
     }                                                                                                              \
+    subgroupBarrier();                                                                                             \
   }
 
 // sums = own rows * transpose(a staged block's)
@@ -129,10 +154,32 @@ void stage_own(Reals from, int base, int stride, int first, int end, const int p
     }                                                                                                   \
   }
 
+// Weights to the strip, as 16-bit values in rows of `weight_stride` packs.
+#ifdef THROUGH_FLOATS
+const int weight_stride = strip_stride;
+#define STORE_WEIGHTS(weights)                                                                          \
+  STORE_TILES(weights, 0, block_tiles)                                                                  \
+  subgroupBarrier();                                                                                    \
+  round_strip();
+// In place: all lanes that share a row have read it before one writes.
+void round_strip() {
+  for (int first = 0; first < ROWS * strip_packs; first += SUBGROUP) {
+    const int e = first + lane(), row = min(e / strip_packs, ROWS - 1), pack = e % strip_packs;
+    const uvec4 bits = rounded_pack(row, pack);
+    subgroupBarrier();
+    if (e < ROWS * strip_packs) staged[strip() + row * strip_stride + pack] = bits;
+  }
+}
+#else
+const int weight_stride = strip_packs + 1;
+#define STORE_WEIGHTS(weights)                                                                          \
+  [[unroll]] for (int j = 0; j < block_tiles; j++)                                                      \
+    coopMatStore(Halved(weights[j]), staged, strip() + j * COLUMNS / 8, weight_stride, by_rows);
+#endif
+
 // sums += weights, which are written to the strip as 16-bit values, * a staged block
 #define ADD_WEIGHTED(sums, tiles, weights, place, stride)                                               \
-  [[unroll]] for (int j = 0; j < block_tiles; j++)                                                      \
-    coopMatStore(Halved(weights[j]), staged, strip() + j * COLUMNS / 8, weight_stride, by_rows);        \
+  STORE_WEIGHTS(weights)                                                                                \
   subgroupBarrier();                                                                                    \
   [[unroll]] for (int d = 0; d < block_steps; d++) {                                                    \
     FactorA a;                                                                                          \

@@ -7,7 +7,7 @@ namespace vkformer {
 namespace {
 
 /// As attention_matrix.glsl counts them: stages of 16-bit rows and of tiles, strips, all rows padded by 16 bytes;
-/// before and after them, in the same place, the workgroup's own rows.
+/// before them, in the same place, the workgroup's own rows.
 int64_t shared_bytes(const AttentionMatrixLayout& layout, const AttentionMatrixNeeds& needs,
                      const AttentionProblem& problem) {
   const auto row = [](int64_t width) { return 2 * width + 16; };
@@ -27,7 +27,8 @@ std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const A
   AttentionMatrixLayout layout{.subgroup_size = facts.subgroup_size, .shape = shape, .block = needs.block, .stages = 2};
   const auto divides = [&](int64_t width) { return width % 8 == 0 && width % shape.n == 0 && width % shape.k == 0; };
   if (layout.subgroup_size < 8 || layout.subgroup_size > 64 || layout.invocations() > facts.max_workgroup_size ||
-      shape.m % 8 || shape.n % 8 || shape.k % 8 || !divides(problem.head_width) || !divides(problem.value_width))
+      layout.invocations() > facts.most_invocations(layout.subgroup_size) || shape.m % 8 || shape.n % 8 ||
+      shape.k % 8 || !divides(problem.head_width) || !divides(problem.value_width))
     return {};
   const uint32_t least_block = needs.block / 2;
   // The small products are those of a software driver, which would compile whole blocks in straight code for seconds.
@@ -42,8 +43,9 @@ std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const A
       return {};
     }
   }
-  // The sums of rows and their origins lie beside each other in a strip.
-  if (!divides(layout.block) || layout.block < 2 * shape.n) return {};
+  // The sums of rows and their origins lie beside each other in a strip; results are stored in four.
+  const int64_t widest = std::max(problem.head_width, problem.value_width);
+  if (!divides(layout.block) || layout.block < 2 * shape.n || widest > 4 * int64_t{layout.block}) return {};
   return layout;
 }
 

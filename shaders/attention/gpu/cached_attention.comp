@@ -15,10 +15,12 @@ layout(constant_id = CACHED_CAPACITY) const uint capacity = 256;
 layout(constant_id = CACHED_HALF) const int turned_half = 0;
 layout(constant_id = CACHED_INTERLEAVED) const bool interleaved = false;
 
-const uint unroll = 4;
 const uint teams = threads / lanes;
 const uint key_quads = head_width / 4, value_quads = value_width / 4;  // whole ones
 const uint lane_quads = (key_quads + lanes - 1) / lanes;
+// Loads under way for an invocation: one workgroup reads all of a head's rows, and waits longer for a long cache the
+// fewer there are. For a short one more would be loads of nothing.
+const uint unroll = capacity > 512 && lane_quads == 1 ? 8 : 4;
 
 shared vec4 q[key_quads];
 shared vec4 own_key[key_quads];

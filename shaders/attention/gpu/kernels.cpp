@@ -188,12 +188,12 @@ constexpr AttentionMatrixNeeds forward_needs{.block = 64}, query_needs{.block = 
 
 bool matrix_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
   return widest_head(problem) <= widest_on_matrix_cores && attention_matrix_layout(forward_needs, problem, facts) &&
-         facts.has_matrix_cores(problem.type);
+         facts.has_matrix_attention(problem.type);
 }
 
 bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
   return widest_head(problem) <= widest_backward && attention_matrix_layout(query_needs, problem, facts) &&
-         attention_matrix_layout(key_value_needs, problem, facts) && facts.has_matrix_cores(problem.type);
+         attention_matrix_layout(key_value_needs, problem, facts) && facts.has_matrix_attention(problem.type);
 }
 
 /// Where they are not emulated. That is what these kernels are made for, not what was measured: no GPU has run them
@@ -201,29 +201,30 @@ bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& f
 bool matrix_first(const AttentionProblem&, const DeviceFacts& facts) { return !facts.is_cpu(); }
 
 Launch matrix_launch(std::string_view kernel, const AttentionMatrixLayout& layout, const AttentionProblem& problem,
-                     uint32_t wanted, int64_t items, int64_t heads) {
+                     const DeviceFacts& facts, uint32_t wanted, int64_t items, int64_t heads) {
   Launch launch = block_launch(
       kernel,
       constants(problem, layout.invocations(), wanted,
                 {layout.subgroup_size, layout.shape.m, layout.shape.n, layout.shape.k, layout.block, layout.stages}),
       groups_for(items, layout.rows()), heads, problem.batches);
   launch.subgroup_size = layout.subgroup_size;
+  if (problem.type == DType::f16 && !facts.f16_sums) launch.variant = "f16_through_floats";
   return launch;
 }
 
 Launch matrix_forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return matrix_launch("attention_matrix", *attention_matrix_layout(forward_needs, problem, facts), problem, wanted,
-                       problem.queries, problem.heads);
+  return matrix_launch("attention_matrix", *attention_matrix_layout(forward_needs, problem, facts), problem, facts,
+                       wanted, problem.queries, problem.heads);
 }
 
 Launch matrix_query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
   return matrix_launch("attention_backward_query_matrix", *attention_matrix_layout(query_needs, problem, facts),
-                       problem, 1, problem.queries, problem.heads);
+                       problem, facts, 1, problem.queries, problem.heads);
 }
 
 Launch matrix_key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
   return matrix_launch("attention_backward_key_value_matrix", *attention_matrix_layout(key_value_needs, problem, facts),
-                       problem, wanted, problem.keys, problem.kv_heads);
+                       problem, facts, wanted, problem.keys, problem.kv_heads);
 }
 
 constexpr AttentionKernel kernels[] = {

@@ -64,7 +64,7 @@ Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
   const int64_t count = tile_count(p, tile.rows, tile.columns) * work.args.splits;
   return {
       .kernel = "matmul_matrix",
-      .variant = variant_of(p),
+      .variant = p.y_type == DType::f16 && !facts.f16_sums ? "f16_y_through_floats" : variant_of(p),
       .constants = {work.activation, layout.invocations(), layout.subgroup_size, tile.rows, tile.columns, layout.down,
                     layout.across, layout.shape.m, layout.shape.n, layout.shape.k, layout.slice, layout.stages,
                     p.transpose_a, p.transpose_b, whole([&](int64_t elements) { return work.a_aligned(elements); }),

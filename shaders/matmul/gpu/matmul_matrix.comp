@@ -5,11 +5,13 @@
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
 // variant f16_y: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF
-// variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF
+// variant f16_y_through_floats: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF -DTHROUGH_FLOATS
+// variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF -DTHROUGH_FLOATS
 // Product of 16-bit operands on matrix cores, summed in f32. A workgroup owns TILE_ROWS x TILE_COLUMNS outputs and walks
 // K in slices staged through shared memory as they lie in memory, with zeros past the edges. Each subgroup owns a share
 // of the block, in tiles of ROWS x COLUMNS, the size that the device multiplies at once; the larger the share, the fewer
-// bytes of shared memory a product needs. While a slice is multiplied the next one is on its way into registers.
+// bytes of shared memory a product needs. While a slice is multiplied the next one is on its way into registers. With
+// -DTHROUGH_FLOATS no matrix of sums is of 16 bits, which not all devices have (NVIDIA not of bf16).
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #if HALF == 2
@@ -58,7 +60,8 @@ const uint STRAIGHT = DEPTH < 16 ? DEPTH : SLICE;
 const uint TILES_DOWN = TILE_ROWS / DOWN / ROWS, TILES_ACROSS = TILE_COLUMNS / ACROSS / COLUMNS;
 
 #define Sums coopmat<float, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
-#ifdef Y_HALF
+#ifdef THROUGH_FLOATS
+#elif defined(Y_HALF)
 #define Results coopmat<ELEMENT, gl_ScopeSubgroup, ROWS, COLUMNS, gl_MatrixUseAccumulator>
 #define ResultVectors HalfPacks
 const uint VECTOR = 8;  // results in 16 bytes
@@ -199,6 +202,7 @@ void main() {
   // subgroups of a workgroup meet as many barriers: there are drivers on which those of subgroups are its own.
   const uint base = product * args.m * args.n, own = gl_SubgroupID * ROWS * STRIP_STRIDE;
   const uvec2 first = uvec2(first_column + across, first_row + down);
+#ifndef THROUGH_FLOATS
   const bool inside = first_row + TILE_ROWS <= args.m && first_column + TILE_COLUMNS <= args.n;
   if (WHOLE_Y % VECTOR == 0 && ACTIVATION == activation_none && inside) {
     const bool has_bias = (args.flags & MATMUL_BIAS) != 0;
@@ -225,6 +229,7 @@ void main() {
     }
     return;
   }
+#endif
   // Not a loop over strips: compilers that do not unroll loops around loops would put all sums into memory.
 #define FINISH_STRIP(i)                                                                                        \
   if (i < TILES_DOWN) {                                                                                        \

@@ -2,17 +2,13 @@
 // needs f16: cooperative_matrix2
 // needs bf16: cooperative_matrix2
 // needs f16_y: cooperative_matrix2
-// needs bf16_y: cooperative_matrix2
 // needs bf16: bfloat16
-// needs bf16_y: bfloat16
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
 // variant f16_y: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF
-// variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF
 // variant f16_plain: -DPLAIN -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16_plain: -DPLAIN -DHALF=2 -DA_HALF -DB_HALF
 // variant f16_y_plain: -DPLAIN -DHALF=1 -DA_HALF -DB_HALF -DY_HALF
-// variant bf16_y_plain: -DPLAIN -DHALF=2 -DA_HALF -DB_HALF -DY_HALF
 // Product of 16-bit operands on matrix cores, summed in f32, whose blocks of TILE_ROWS x TILE_COLUMNS outputs belong to
 // a whole workgroup: the driver stages the operands and spreads the work over subgroups. The plain variants walk the
 // same blocks and slices without matrix cores: they prove that walk on devices that have none.

@@ -13,6 +13,8 @@ constexpr int64_t most_rows = 8;
 constexpr uint32_t most_threads = 512;
 /// Bytes of a workgroup's shared memory that sums may take, and all of it: several workgroups share a core.
 constexpr int64_t most_sum_bytes = 16384, most_shared_bytes = 32768;
+/// What the kernel's normed rows take where none are normed.
+constexpr int64_t least_normed_bytes = 16;
 
 /// How a workgroup's invocations share its part of the product out.
 struct Teams {
@@ -64,7 +66,7 @@ Teams share(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
   if (p.transpose_b)
     share_transposed(shared, p, wanted, gated);
   else
-    share_plain(shared, p, wanted, std::min(facts.max_workgroup_size, most_threads));
+    share_plain(shared, p, wanted, facts.largest_group(most_threads));
   while (shared.sum_bytes(p) > most_sum_bytes) shared.threads /= 2, shared.team /= 2;
   return shared;
 }
@@ -76,7 +78,7 @@ int64_t normed_columns(const MatmulProblem& p) { return (p.k + 7) / 8 * 8; }
 
 bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
   return !p.transpose_a && p.m <= most_rows && (p.transpose_b || !is_blocks(p.b_type)) && facts.subgroup_shuffle &&
-         facts.max_workgroup_size >= 256 && facts.shared_memory >= most_sum_bytes;
+         facts.largest_group(256) == 256 && facts.shared_memory >= most_sum_bytes + least_normed_bytes;
 }
 
 bool normed_vector_legal(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {

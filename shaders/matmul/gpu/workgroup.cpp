@@ -20,7 +20,7 @@ bool offered(const WorkgroupTile& tile, const WorkgroupMatrices& matrices, DType
 }
 
 std::string_view variant_without_cores(const MatmulProblem& p) {
-  if (is_half(p.y_type)) return p.y_type == DType::f16 ? "f16_y_plain" : "bf16_y_plain";
+  if (is_half(p.y_type)) return "f16_y_plain";
   return p.a_type == DType::f16 ? "f16_plain" : "bf16_plain";
 }
 
@@ -28,7 +28,8 @@ std::string_view variant_without_cores(const MatmulProblem& p) {
 
 bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
   const bool whole_vectors = p.batch == 1 || (p.m * p.k % 8 == 0 && p.k * p.n % 8 == 0 && p.m * p.n % 8 == 0);
-  return is_half(p.a_type) && whole_vectors && invocations <= facts.max_workgroup_size &&
+  const bool has_results = !is_half(p.y_type) || (p.y_type == DType::f16 && facts.workgroup_matrices.f16_sums);
+  return is_half(p.a_type) && has_results && whole_vectors && invocations <= facts.max_workgroup_size &&
          facts.workgroup_matrices.reserved_shared <= facts.shared_memory &&
          offered(tile, facts.workgroup_matrices, p.a_type) && facts.has_workgroup_matrices(p.a_type);
 }

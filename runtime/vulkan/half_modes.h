@@ -1,0 +1,18 @@
+#pragma once
+// How shaders treat 16-bit floats. Vulkan leaves it to the driver, unless a module asks (SPIR-V's float controls): AMD's
+// round toward zero then, so that stored values shrink and one that is too large becomes 65504, which no loss scale
+// takes for an overflow; and where subnormals are flushed, weights with small block scales vanish.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/device_facts.h"
+
+namespace vkformer {
+
+/// The module, of SPIR-V 1.4 or later, which asks for these modes if it has 16-bit floats. Throws Error when it breaks
+/// off.
+std::vector<uint32_t> with_half_modes(std::span<const uint32_t> words, const HalfModes& modes);
+
+}  // namespace vkformer
