@@ -6,7 +6,6 @@
 #include "runtime/autodiff.h"
 #include "runtime/backend.h"
 #include "runtime/check.h"
-#include "runtime/conform/conform.h"
 #include "runtime/vulkan/segments.h"
 #include "shaders/attention/attention.h"
 #include "shaders/elementwise/elementwise.h"
@@ -78,15 +77,6 @@ TEST_CASE("commands that no barrier separates may run in any order", "[device]")
             testing::loss_and_gradients(*backwards, model, shape, {}));
     }
   }
-  // Those that launch several kernels tell what each reads and writes.
-  const auto backend = make_backend("", {.backwards = true});
-  for (const std::string op : {"attention", "attention_backward", "cache_reorder", "cross_entropy",
-                               "embedding_backward", "expert_matmul", "global_norm", "head_norm_backward",
-                               "layer_norm_backward", "matmul", "relative_bias_backward", "rms_norm_backward"})
-    conform(*backend, {.op = op}, [&](const ConformResult& result) {
-      if (result.verdict == ConformResult::Verdict::failed)
-        FAIL_CHECK(op << " " << result.what << ": " << result.detail);
-    });
 }
 
 TEST_CASE("a long dispatch is cut along z, then y, and along x only where there is one row") {

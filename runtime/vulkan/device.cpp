@@ -69,6 +69,7 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   features.v11.storageBuffer16BitAccess = facts_.int16;
   features.v12.bufferDeviceAddress = VK_TRUE;
   features.v12.scalarBlockLayout = VK_TRUE;
+  features.v12.shaderFloat16 = facts_.half_modes.nearest;
   features.v12.subgroupBroadcastDynamicId = facts_.subgroup_shuffle;
   features.v13.maintenance4 = VK_TRUE;
   features.v13.synchronization2 = VK_TRUE;

@@ -11,8 +11,8 @@
 
 namespace vkformer {
 
-/// The module, of SPIR-V 1.4 or later, which asks for these modes if it has 16-bit floats. Throws Error when it breaks
-/// off.
+/// The module, of SPIR-V 1.4 or later, which asks for these modes if it has 16-bit floats. What GLSL packs is converted,
+/// to be rounded as asked: packHalf2x16 stays the driver's choice. Throws Error when it breaks off.
 std::vector<uint32_t> with_half_modes(std::span<const uint32_t> words, const HalfModes& modes);
 
 }  // namespace vkformer

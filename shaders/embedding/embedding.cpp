@@ -156,6 +156,11 @@ std::vector<Case> cases() {
     add(17, 512, {3, 5}, type == DType::q8_0 ? 11 : 0, type == DType::q8_0, 0, 8);
     list.back().inputs[0].type.dtype = type;
   }
+  // Small values: of f16 themselves and of a block's scale, below 2^-14, they must not be flushed.
+  for (const auto& [type, largest] : {std::pair(DType::f16, 5e-5), std::pair(DType::q6_k, 1e-3)}) {
+    add(17, 512, {3, 5}, 0, 0, 0, 64);
+    list.back().inputs[0] = {.type = {{17, 512}, type}, .low = -largest, .high = largest};
+  }
   return list;
 }
 
