@@ -26,6 +26,7 @@ DeviceFacts DeviceFacts::within(const DeviceFacts& other) const {
   both(&DeviceFacts::f16_sums);
   std::erase_if(facts.matrix_shapes,
                 [&](const MatrixShape& shape) { return std::ranges::count(other.matrix_shapes, shape) == 0; });
+  if (other.workgroup_matrices.granularities.empty()) facts.workgroup_matrices = {};
   return facts;
 }
 

@@ -11,6 +11,7 @@
 
 #include "models/weights.h"
 #include "runtime/random.h"
+#include "shaders/slice/slice.h"
 #include "shaders/top_k/top_k.h"
 #include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
@@ -105,7 +106,7 @@ TEST_CASE("the likeliest tokens are all that a search without rules needs", "[ge
       for (uint32_t i = 0; i < 2 * vocabulary; ++i)
         logits.push_back(std::floor(static_cast<float>(uniform(7, step, i)) * 12) / 4);
       if (chosen) {
-        const TopK choices = top_k(graph, x, search->choices());
+        const TopK choices = top_k(graph, slice(graph, x, 0, search->usable()), search->choices());
         graph.mark_output(choices.values, "values");
         graph.mark_output(choices.indices, "indices");
         const auto program = make_reference_backend()->compile(graph, nullptr);
@@ -120,6 +121,9 @@ TEST_CASE("the likeliest tokens are all that a search without rules needs", "[ge
   };
   GenerationConfig config{.max_new_tokens = 9};
   CHECK(run(config, true) == run(config, false));
+  const GenerationConfig padded{.max_new_tokens = 9, .suppress_tokens = {66, 64, 65, 62, 63, 62, 61}};
+  CHECK(run(padded, true) == run(padded, false));
+  CHECK(run(padded, true) != run(config, true));
   config.do_sample = true;
   config.top_k = 13;
   for (const double top_p : {1.0, 0.6})
@@ -141,6 +145,8 @@ TEST_CASE("the likeliest tokens are all that a search without rules needs", "[ge
   CHECK(choices({.max_new_tokens = 9, .logit_bias = {{3, 1}}}) == 0);
   CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 13, .min_p = 0.1}) == 13);
   CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3}}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3, 66}}) == 0);
+  CHECK(choices(padded) == 1);
 }
 
 TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][other_driver]") {

@@ -93,7 +93,7 @@ PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector
 int64_t PlainSearch::choices() const {
   if (!rules_.none()) return 0;
   const int64_t wanted = config_.do_sample && config_.temperature != 0 ? config_.top_k : 1;
-  return std::min(wanted, static_cast<int64_t>(vocabulary_));
+  return std::min(wanted, usable());
 }
 
 void PlainSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {

@@ -40,8 +40,10 @@ class Search {
   int64_t rows() const { return static_cast<int64_t>(ids_.size()); }
   /// The ids of a row so far, prompt included.
   std::span<const int32_t> ids(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
-  /// How many of each row's tokens, the likeliest first, advance() needs to see; 0: all.
+  /// How many of each row's tokens below usable(), the likeliest first, advance() needs to see; 0: all tokens.
   virtual int64_t choices() const { return 0; }
+  /// See LogitsRules::usable().
+  int64_t usable() const { return rules_.usable(); }
   /// Takes the logits [rows, V] that follow each row's last token, or, with their `ids` beside, those of the choices()
   /// likeliest ones, of equal ones the lower id first: [rows, choices()]. Throws Error when they have another size or
   /// are not numbers, or when the search is done.

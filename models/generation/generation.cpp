@@ -13,6 +13,7 @@
 #include "shaders/cache_reorder/cache_reorder.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/slice/slice.h"
 #include "shaders/top_k/top_k.h"
 
 namespace vkformer {
@@ -64,7 +65,8 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {R}, DType::i32));
   const Value logits = model.head(graph, pass, hidden);
   if (shape.choices > 0) {
-    const TopK choices = top_k(graph, logits, shape.choices);
+    const bool padded = shape.usable > 0 && shape.usable < graph.shape(logits).columns();
+    const TopK choices = top_k(graph, padded ? slice(graph, logits, 0, shape.usable) : logits, shape.choices);
     graph.mark_output(choices.values, "logits");
     graph.mark_output(choices.indices, "choices");
   } else {

@@ -15,6 +15,7 @@ struct GeneratorShape {
   /// How many of the likeliest tokens the host wants of each row; 0: the logits of all. A CPU device gives all anyway,
   /// which are near, and so does any device where it is more than most_top_k.
   int64_t choices = 0;
+  int64_t usable = 0;  ///< of the tokens below this one; 0: of all
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
   int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context

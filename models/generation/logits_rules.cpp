@@ -41,9 +41,14 @@ LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, 
     : config_(config),
       prompt_length_(prompt_length),
       most_(config.most_new_tokens(prompt_length)),
-      least_(config.least_new_tokens(prompt_length)) {
+      least_(config.least_new_tokens(prompt_length)),
+      usable_(vocabulary) {
   for (auto* ids : {&config_.eos_token_ids, &config_.suppress_tokens, &config_.begin_suppress_tokens})
     std::erase_if(*ids, [&](int32_t id) { return id < 0 || id >= vocabulary; });
+  std::vector<int32_t>& suppressed = config_.suppress_tokens;
+  std::ranges::sort(suppressed);
+  suppressed.erase(std::unique(suppressed.begin(), suppressed.end()), suppressed.end());
+  for (auto last = suppressed.rbegin(); last != suppressed.rend() && *last == usable_ - 1; ++last) --usable_;
   std::erase_if(config_.bad_words_ids,
                 [&](const std::vector<int32_t>& word) { return word.size() == 1 && config.ends(word[0]); });
   for (const auto& word : config_.bad_words_ids) {
@@ -57,10 +62,11 @@ LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, 
 
 bool LogitsRules::none() const {
   const GenerationConfig& c = config_;
-  return c.logit_bias.empty() && c.recent_penalties.none() && c.repetition_penalty == 1 &&
+  const bool suppresses = std::ranges::any_of(c.suppress_tokens, [&](int32_t id) { return id < usable_; });
+  return usable_ > 0 && c.logit_bias.empty() && c.recent_penalties.none() && c.repetition_penalty == 1 &&
          c.no_repeat_ngram_size <= 0 && c.bad_words_ids.empty() && (least_ <= 0 || c.eos_token_ids.empty()) &&
-         !c.forced_bos_token_id && c.forced_eos_token_ids.empty() && c.suppress_tokens.empty() &&
-         c.begin_suppress_tokens.empty() && !c.renormalize_logits;
+         !c.forced_bos_token_id && c.forced_eos_token_ids.empty() && !suppresses && c.begin_suppress_tokens.empty() &&
+         !c.renormalize_logits;
 }
 
 void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const {

@@ -33,8 +33,10 @@ class LogitsRules {
   /// - with renormalize_logits: log-softmax.
   /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities.
   void apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const;
-  /// Whether apply() never changes anything.
+  /// Whether apply() never changes anything but that ids from usable() on never come.
   bool none() const;
+  /// The ids from this one on are suppressed, all of them: a vocabulary is often padded beyond its tokenizer.
+  int64_t usable() const { return usable_; }
 
  private:
   void penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const;
@@ -46,6 +48,7 @@ class LogitsRules {
   int64_t prompt_length_;
   int64_t most_;
   int64_t least_;
+  int64_t usable_;
 };
 
 }  // namespace vkformer

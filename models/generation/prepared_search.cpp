@@ -58,6 +58,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
   shape.capacity = static_cast<int64_t>(longest) + *config.max_new_tokens;
   prepared.search = make_search(config, std::move(given), model.vocabulary);
   shape.choices = prepared.search->choices();
+  shape.usable = prepared.search->usable();
   return prepared;
 }
 

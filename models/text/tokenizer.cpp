@@ -173,7 +173,7 @@ std::string TokenStream::push(int32_t id) {
   std::string shown = end > shown_ ? text.substr(shown_, end - shown_) : std::string();
   shown_ = std::max(shown_, end);
   // Decoding everything again and again would take quadratic time; the last ids tell how the next ones continue.
-  constexpr size_t most = 256, kept = 32;
+  constexpr size_t most = 24, kept = 8;
   if (ids_.size() > most && shown_ == text.size()) {
     ids_.erase(ids_.begin(), ids_.end() - kept);
     shown_ = tokenizer_.decode(ids_).size();

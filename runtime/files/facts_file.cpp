@@ -99,10 +99,16 @@ DeviceFacts facts_of(const JsonObject& json) {
                                 }),
         "{}: max_workgroups has to be three whole numbers from {} to 2^32 - 1", json.name(), least_workgroups);
   for (size_t axis = 0; axis < 3; ++axis) facts.max_workgroups[axis] = groups[axis];
-  const auto& shapes = json.value().value("matrix_shapes", nlohmann::json{});
-  check(shapes.is_array() && std::ranges::all_of(shapes, [](const nlohmann::json& shape) { return shape.is_string(); }),
-        "{}: matrix_shapes has to be a list of texts like 'f16 16x16x16'", json.name());
-  for (const nlohmann::json& shape : shapes) facts.matrix_shapes.push_back(shape_of(shape, json.name()));
+  const auto texts = [&](const char* key) {
+    auto list = json.value().value(key, nlohmann::json{});
+    check(list.is_array() && std::ranges::all_of(list, [](const nlohmann::json& text) { return text.is_string(); }),
+          "{}: {} has to be a list of texts", json.name(), key);
+    return list;
+  };
+  for (const nlohmann::json& shape : texts("matrix_shapes"))
+    facts.matrix_shapes.push_back(shape_of(shape, json.name()));
+  // Whether there are any: only that counts.
+  facts.workgroup_matrices.granularities.resize(texts("workgroup_matrices").size());
   return facts;
 }
 

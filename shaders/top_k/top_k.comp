@@ -32,6 +32,13 @@ void main() {
     if (id < n && before(largest[id + n], largest[id])) largest[id] = largest[id + n];
     barrier();
   }
+  if (GROUPS == 1) {  // one is wanted, and known
+    if (id == 0) {
+      args.values.v[row] = args.x.v[start + largest[0].y];
+      if ((args.outputs & 2) != 0) args.indices.v[row] = int(largest[0].y);
+    }
+    return;
+  }
   if (id < GROUPS) {
     uint rank = 0;
     for (uint g = 0; g < GROUPS; g++) rank += uint(before(largest[g], largest[id]));

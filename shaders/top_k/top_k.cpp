@@ -14,14 +14,16 @@ namespace {
 
 uint32_t threads_of(const DeviceFacts& facts) { return std::bit_floor(std::min(facts.max_workgroup_size, 1024u)); }
 
-/// Four times as many groups as are wanted leave about a sixth more candidates.
+/// Four times as many groups as are wanted leave about a sixth more candidates. One where one is wanted, its largest.
 uint32_t groups_of(const Node& node, const DeviceFacts& facts) {
+  if (node.integer("count") == 1) return 1;
   return std::min(std::bit_ceil(static_cast<uint32_t>(4 * node.integer("count"))), threads_of(facts));
 }
 
 /// Most elements of a row that may be candidates: all of as many groups as are wanted.
 int64_t room_of(const Node& node, const DeviceFacts& facts) {
   const int64_t columns = node.in(0).columns();
+  if (node.integer("count") == 1) return 1;
   return std::min(columns, node.integer("count") * groups_for(columns, groups_of(node, facts)));
 }
 

@@ -48,7 +48,9 @@ std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary) {
 
 void bench_generation(const BenchFlags& flags, Backend& backend, const Model& model,
                       const std::function<void(const Row&)>& report, ProfileReport& profile) {
-  Generator generator(backend, model);
+  const auto nothing = [](int64_t length) { return length == 0; };
+  if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing)) return;
+  Generator generator(backend, model, {.choices = 1});  // as `generate` decodes: the likeliest token alone comes back
   initialize(generator.store(), model.parameters, 1);
   for (int64_t length : flags.prompts) {
     if (length == 0) continue;

@@ -154,6 +154,7 @@ void bench_op(const BenchFlags& flags) {
     if (!cost.at_most)
       print(" {:>10.2f} {:>10.2f}", cost.flops / seconds.front() * 1e-9, cost.bytes / seconds.front() * 1e-9);
     print("\n");
+    flush_output();  // the next kernel may take long, or never end
   }
 }
 

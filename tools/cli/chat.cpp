@@ -97,12 +97,13 @@ void chat(const ChatFlags& flags) {
   add_end_of_turn(config, behind, tokenizer);
   config.max_new_tokens = flags.given.contains("--tokens") ? std::optional(flags.tokens) : std::nullopt;
   // Throws for what the settings can't be, and says how many tokens a choice needs.
-  const int64_t choices = make_search(config, {{0}}, model.vocabulary)->choices();
+  const auto search = make_search(config, {{0}}, model.vocabulary);
   const Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
-  Generator generator(*backend, model, {.capacity = flags.context, .choices = choices});
+  Generator generator(*backend, model,
+                      {.capacity = flags.context, .choices = search->choices(), .usable = search->usable()});
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(

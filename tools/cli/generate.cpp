@@ -41,6 +41,7 @@ void generate(GenerateFlags flags) {
     tune_generation(*backend, model, shape, std::span(&length, 1), tuning, observer);
   });
   shape.choices = search->choices();
+  shape.usable = search->usable();
   Generator generator(*backend, model, shape);
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
 

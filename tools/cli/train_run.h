@@ -57,6 +57,7 @@ class TrainRun {
   Metrics metrics_;
   Progress progress_;
   double started_ = 0;
+  double next_save_ = 0;  ///< no checkpoint is due before this time
   int64_t tokens_ = 0;  ///< trained on since then
   double spent_ = 0;    ///< seconds of that, without evaluations and checkpoints
 };

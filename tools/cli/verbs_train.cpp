@@ -158,7 +158,9 @@ void add_train_verb(CLI::App& app) {
           "one, and those that decide which model is best: all); 0: none")
       ->check(not_negative())
       ->capture_default_str();
-  command->add_option("--checkpoint-every", flags->checkpoint_every, "iterations")
+  command
+      ->add_option("--checkpoint-every", flags->checkpoint_every,
+                   "iterations; fewer checkpoints, unless given, where they would take a twentieth of the time")
       ->check(some)
       ->capture_default_str();
   command
