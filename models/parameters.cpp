@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/all_cores.h"
 #include "runtime/check.h"
 #include "runtime/random.h"
 
@@ -125,12 +126,16 @@ std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
     return parameter.start == ParameterSpec::Start::ones ? 1 : 0;
   };
   std::vector<float> values(static_cast<size_t>(parameter.shape.elements()), static_cast<float>(start()));
-  if (parameter.start == ParameterSpec::Start::normal)
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>(parameter.deviation * normal(seed, stream, i));
-  if (parameter.start == ParameterSpec::Start::uniform)
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>(parameter.deviation * (2 * uniform(seed, stream, i) - 1));
+  const bool is_normal = parameter.start == ParameterSpec::Start::normal;
+  if (!is_normal && parameter.start != ParameterSpec::Start::uniform) return values;
+  constexpr size_t piece = 1 << 16;
+  on_all_cores(static_cast<int64_t>((values.size() + piece - 1) / piece), [&](int64_t n) {
+    const size_t begin = static_cast<size_t>(n) * piece, end = std::min(begin + piece, values.size());
+    for (size_t i = begin; i < end; ++i) {
+      const double drawn = is_normal ? normal(seed, stream, i) : 2 * uniform(seed, stream, i) - 1;
+      values[i] = static_cast<float>(parameter.deviation * drawn);
+    }
+  });
   return values;
 }
 

@@ -8,7 +8,6 @@ DeviceFacts DeviceFacts::within(const DeviceFacts& other) const {
   facts.cores = other.cores;
   const auto least = [&]<class T>(T DeviceFacts::*limit) { facts.*limit = std::min(facts.*limit, other.*limit); };
   least(&DeviceFacts::max_workgroup_size);
-  least(&DeviceFacts::max_workgroup_subgroups);
   least(&DeviceFacts::shared_memory);
   least(&DeviceFacts::max_allocation);
   least(&DeviceFacts::memory_total);
@@ -24,6 +23,7 @@ DeviceFacts DeviceFacts::within(const DeviceFacts& other) const {
   both(&DeviceFacts::bfloat16);
   both(&DeviceFacts::integer_dot);
   both(&DeviceFacts::f16_sums);
+  facts.half_modes.nearest = facts.half_modes.nearest && facts.float16;  // by conversions in shaders
   std::erase_if(facts.matrix_shapes,
                 [&](const MatrixShape& shape) { return std::ranges::count(other.matrix_shapes, shape) == 0; });
   if (other.workgroup_matrices.granularities.empty()) facts.workgroup_matrices = {};

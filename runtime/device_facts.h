@@ -101,12 +101,14 @@ struct DeviceFacts {
     if (!full_subgroups) return 1;
     return lanes_share_registers() ? min_subgroup_size : subgroup_size;
   }
-  /// Invocations of a workgroup of full subgroups of so many lanes.
-  uint64_t most_invocations(uint32_t lanes) const { return uint64_t{lanes} * max_workgroup_subgroups; }
+  /// Invocations of a workgroup of full subgroups of so many lanes: their number counts where their size is asked for.
+  uint64_t most_invocations(uint32_t lanes) const {
+    if (one_subgroup_size()) return max_workgroup_size;
+    return std::min<uint64_t>(max_workgroup_size, uint64_t{lanes} * max_workgroup_subgroups);
+  }
   /// Invocations of a workgroup of roomy subgroups, a power of two: at most `wanted`, which is one, too.
   uint32_t largest_group(uint32_t wanted) const {
-    const uint64_t most = full_subgroups ? std::min<uint64_t>(max_workgroup_size, most_invocations(roomy_subgroup()))
-                                         : max_workgroup_size;
+    const uint64_t most = full_subgroups ? most_invocations(roomy_subgroup()) : max_workgroup_size;
     while (wanted > most) wanted /= 2;
     return wanted;
   }

@@ -152,16 +152,19 @@ TEST_CASE("the likeliest tokens are all that a search without rules needs", "[ge
 TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][other_driver]") {
   const auto backend = make_backend("", {.as_gpu = true});
   const Model model = fixture_model("gpt2");
-  GenerationConfig config{.max_new_tokens = 7};
-  for (const bool draws : {false, true}) {
-    config.do_sample = draws;
-    config.top_k = 5;
+  GenerationConfig config{.max_new_tokens = 7}, padded = config;
+  for (auto id = static_cast<int32_t>(model.vocabulary / 4); id < model.vocabulary; ++id)
+    padded.suppress_tokens.push_back(id);
+  GenerationConfig drawn = config;
+  drawn.do_sample = true;
+  drawn.top_k = 5;
+  for (const GenerationConfig& each : {config, padded, drawn}) {
     std::vector<std::vector<Ids>> found(2);
     for (const bool on_device : {false, true}) {
-      PreparedSearch prepared = prepare_search(model, config, unlike);
+      PreparedSearch prepared = prepare_search(model, each, unlike);
       if (!on_device) prepared.shape.choices = 0;
       Generator generator(*backend, model, prepared.shape);
-      CHECK(generator.shape().choices == (!on_device ? 0 : draws ? 5 : 1));
+      CHECK(generator.shape().choices == (!on_device ? 0 : each.do_sample ? 5 : 1));
       load_parameters(generator.store(), model.parameters, fixtures / "gpt2");
       run_search(generator, prepared);
       for (const auto& hypotheses : prepared.search->results()) found[on_device].push_back(hypotheses[0].ids);

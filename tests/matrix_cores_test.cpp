@@ -260,6 +260,8 @@ TEST_CASE("workgroups have no more subgroups than the device allows", "[matrix_c
   facts.max_workgroup_size = 1024;
   CHECK(facts.largest_group(512) == 512);
   facts.max_workgroup_subgroups = 14;
+  CHECK(facts.largest_group(512) == 512);  // no size is asked for
+  facts.max_subgroup_size = 64;
   CHECK(facts.largest_group(512) == 256);
   facts.max_workgroup_subgroups = 3;
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));

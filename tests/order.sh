@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../tools/setup.sh"
 cd "$project"
 
 tree=build/order
-rm -rf "$tree/shaders"
+rm -rf "$tree"/{cmake,models,runtime,shaders,tools}
 mkdir -p "$tree"
 cp -a CMakeLists.txt CMakePresets.json cmake models runtime shaders tools "$tree/"
 # Each name once: what replaces one has others that are replaced later.

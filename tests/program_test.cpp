@@ -66,6 +66,13 @@ TEST_CASE("cutting a program into many submissions changes no bit", "[device]") 
   CHECK(cut->counters().segments > program->counters().segments);
 }
 
+TEST_CASE("backwards, barriers keep their places") {
+  std::vector<Command> commands(6);
+  commands[0].barrier_before = commands[2].barrier_before = commands[5].barrier_before = true;
+  CHECK(order_of(commands, false) == std::vector<size_t>{0, 1, 2, 3, 4, 5});
+  CHECK(order_of(commands, true) == std::vector<size_t>{1, 0, 4, 3, 2, 5});
+}
+
 TEST_CASE("commands that no barrier separates may run in any order", "[device]") {
   for (const bool as_gpu : {false, true}) {
     const auto forwards = make_backend("", {.as_gpu = as_gpu});

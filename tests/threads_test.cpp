@@ -2,8 +2,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <numeric>
 #include <thread>
 
+#include "runtime/all_cores.h"
 #include "runtime/backend.h"
 #include "runtime/one_thread.h"
 #include "runtime/recorder.h"
@@ -134,4 +136,14 @@ TEST_CASE("devices may be listed while another thread opens one", "[threads][dev
   const auto backend = make_backend("");
   thread.join();
   CHECK(listed.size() == list_devices().size());
+}
+
+TEST_CASE("work in pieces is done once each, and an error among them is thrown", "[threads]") {
+  for (const int64_t count : {0, 1, 2, 1000}) {
+    std::vector<int> done(static_cast<size_t>(count));
+    on_all_cores(count, [&](int64_t piece) { ++done[static_cast<size_t>(piece)]; });
+    CHECK(std::accumulate(done.begin(), done.end(), int64_t{0}) == count);
+    CHECK(std::count(done.begin(), done.end(), 1) == count);
+  }
+  CHECK_THROWS_WITH(on_all_cores(100, [](int64_t piece) { check(piece != 37, "piece {}", piece); }), EndsWith("37"));
 }

@@ -21,9 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Of blocks' values that are encoded at a time.
-constexpr int64_t piece_elements = int64_t{1} << 20;
-
 /// A tensor to be written and what it is made of.
 struct Target {
   Mixture::Tensor tensor;
@@ -111,14 +108,7 @@ std::vector<float> arranged(const Target& target, int64_t heads, std::vector<flo
 std::vector<std::byte> encoded(const std::string& name, DType type, const std::vector<float>& values) {
   const BlockFormat& format = format_of(type);
   std::vector<std::byte> bytes(values.size() / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes));
-  const auto step = static_cast<size_t>(piece_elements);
-  for (size_t at = 0; at < values.size(); at += step) {
-    const size_t count = std::min(step, values.size() - at);
-    const size_t first = at / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes);
-    const size_t length = count / static_cast<size_t>(format.values) * static_cast<size_t>(format.bytes);
-    naming_tensor(name,
-                  [&] { encode(type, std::span(values).subspan(at, count), std::span(bytes).subspan(first, length)); });
-  }
+  naming_tensor(name, [&] { encode(type, values, bytes); });
   return bytes;
 }
 

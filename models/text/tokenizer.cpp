@@ -175,8 +175,12 @@ std::string TokenStream::push(int32_t id) {
   // Decoding everything again and again would take quadratic time; the last ids tell how the next ones continue.
   constexpr size_t most = 24, kept = 8;
   if (ids_.size() > most && shown_ == text.size()) {
-    ids_.erase(ids_.begin(), ids_.end() - kept);
-    shown_ = tokenizer_.decode(ids_).size();
+    const std::span<const int32_t> last = std::span(ids_).last(kept);
+    const size_t length = tokenizer_.decode(last).size();
+    if (length > 0) {  // otherwise the next would be taken for the first of a text
+      ids_.assign(last.begin(), last.end());
+      shown_ = length;
+    }
   }
   return shown;
 }

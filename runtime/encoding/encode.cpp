@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/all_cores.h"
 #include "runtime/check.h"
 #include "runtime/encoding/block_bits.h"
 #include "runtime/encoding/encode_block.h"
@@ -127,9 +128,12 @@ void encode(DType dtype, std::span<const float> values, std::span<std::byte> blo
   if (is_blocks(dtype))
     for (float value : values)
       check(std::isfinite(value), "a weight is {}; {} holds finite numbers", value, format.name);
-  auto* block = reinterpret_cast<uint8_t*>(blocks.data());
-  for (const float* at = values.data(); at != values.data() + values.size(); at += format.values, block += format.bytes)
-    encode_block(at, block);
+  constexpr int64_t piece = 1 << 16;  // values, whole blocks of any type
+  const auto count = static_cast<int64_t>(values.size());
+  on_all_cores((count + piece - 1) / piece, [&](int64_t n) {
+    for (int64_t at = n * piece; at < std::min((n + 1) * piece, count); at += format.values)
+      encode_block(values.data() + at, reinterpret_cast<uint8_t*>(blocks.data()) + at / format.values * format.bytes);
+  });
 }
 
 }  // namespace vkformer

@@ -29,7 +29,6 @@ constexpr Number numbers[] = {{"subgroup_size", &DeviceFacts::subgroup_size, 1},
                               {"min_subgroup_size", &DeviceFacts::min_subgroup_size, 1},
                               {"max_subgroup_size", &DeviceFacts::max_subgroup_size, 1},
                               {"max_workgroup_size", &DeviceFacts::max_workgroup_size, 128},
-                              {"max_workgroup_subgroups", &DeviceFacts::max_workgroup_subgroups, 1},
                               {"shared_memory", &DeviceFacts::shared_memory, 16384},
                               {"cores", &DeviceFacts::cores, 0}};
 constexpr uint32_t least_workgroups = 65535;
@@ -122,6 +121,7 @@ nlohmann::json facts_json(const DeviceFacts& f) {
       {"vendor_id", f.vendor_id},
       {"device_id", f.device_id},
       {"api", fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff)},
+      {"max_workgroup_subgroups", f.max_workgroup_subgroups},
       {"max_workgroups", f.max_workgroups},
       {"timestamp_ns", f.timestamp_period},
       {"f16_rounded_to_nearest", f.half_modes.nearest},

@@ -38,18 +38,6 @@ void emit_barrier(VkCommandBuffer commands) {
                    VK_ACCESS_2_TRANSFER_WRITE_BIT);
 }
 
-/// The order in which commands are written; see BackendOptions::backwards.
-std::vector<size_t> order_of(std::span<const Command> commands, bool backwards) {
-  std::vector<size_t> order(commands.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  for (size_t begin = 0, end = 0; backwards && begin < order.size(); begin = end) {
-    do ++end;
-    while (end < order.size() && !commands[end].barrier_before);
-    std::reverse(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end));
-  }
-  return order;
-}
-
 void end(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
 
 }  // namespace
@@ -71,6 +59,17 @@ std::vector<WorkgroupRange> cut_dispatch(const std::array<uint32_t, 3>& groups, 
     count = groups_for(count, groups[axis]);
   }
   return pieces;
+}
+
+std::vector<size_t> order_of(std::span<const Command> commands, bool backwards) {
+  std::vector<size_t> order(commands.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t begin = 0, end = 0; backwards && begin < order.size(); begin = end) {
+    do ++end;
+    while (end < order.size() && !commands[end].barrier_before);
+    std::reverse(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  return order;
 }
 
 double learned_factor(double guess, double seconds, double certain, double bounds) {

@@ -21,6 +21,9 @@ std::vector<WorkgroupRange> cut_dispatch(const std::array<uint32_t, 3>& groups, 
 /// (Cost::at_most) perhaps nothing, but more in later runs. So those can tell of a slow device and never of a fast one.
 double learned_factor(double guess, double seconds, double certain, double bounds);
 
+/// The order in which commands are written; see BackendOptions::backwards.
+std::vector<size_t> order_of(std::span<const Command> commands, bool backwards);
+
 /// The command buffers of one program, submitted again and again.
 class Segments {
  public:

@@ -236,7 +236,8 @@ Case make_case(const CaseParts& p) {
           .reduction = p.keys + p.head_width};
 }
 
-// Sizes and strides are push constants; rules, widths and the class of the capacity are pipelines.
+// Sizes and strides are push constants; rules, widths and the class of the capacity are pipelines. One of a narrow head
+// over a long cache has more loads under way.
 std::vector<Case> cases() {
   return {
       make_case({.keys = 1}),
@@ -252,6 +253,7 @@ std::vector<Case> cases() {
                  .high = 1499,
                  .rotary_width = 64,
                  .offsets = 3}),
+      make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
       make_case({.batches = 3,
                  .keys = 131,

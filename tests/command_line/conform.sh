@@ -25,7 +25,7 @@ for limit in subgroup_size max_workgroup_size shared_memory; do
 done
 sed '/"max_workgroups"/,/]/s/[0-9][0-9]*/0/' here.json >none.json
 refuse 1 "max_workgroups has to be three whole numbers from 65535" "$vkformer" conform -o add --facts none.json
-sed 's/"matrix_shapes": \[\]/"matrix_shapes": ["f16 16x"]/' here.json >none.json
+sed 's/"matrix_shapes": \[\]/"matrix_shapes": ["f16 16x"]/' "$fixtures/../facts/vulkan-least.json" >none.json
 refuse 1 "none.json: matrix_shapes has 'f16 16x', which is not like" "$vkformer" conform -o add --facts none.json
 sed 's/"kind": "cpu"/"kind": "abacus"/' here.json >other.json
 refuse 1 "other.json: kind is 'abacus'" "$vkformer" conform -o add --facts other.json

@@ -143,6 +143,13 @@ VKAPI_ATTR VkResult VKAPI_CALL vkWaitForFences(VkDevice device, uint32_t count, 
   return fault != VK_SUCCESS ? fault : next(device, count, fences, all, timeout);
 }
 
+// Who only looks hears of it when waiting.
+VKAPI_ATTR VkResult VKAPI_CALL vkGetFenceStatus(VkDevice device, VkFence fence) {
+  NEXT(vkGetFenceStatus);
+  const VkResult fault = CALLED_BY_US ? fault_of_work("vkGetFenceStatus") : VK_SUCCESS;
+  return fault != VK_SUCCESS ? fault : next(device, fence);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL vkGetQueryPoolResults(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count,
                                                      size_t size, void* data, VkDeviceSize stride,
                                                      VkQueryResultFlags flags) {

@@ -50,7 +50,7 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
                       const std::function<void(const Row&)>& report, ProfileReport& profile) {
   const auto nothing = [](int64_t length) { return length == 0; };
   if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing)) return;
-  Generator generator(backend, model, {.choices = 1});  // as `generate` decodes: the likeliest token alone comes back
+  Generator generator(backend, model, {.choices = 1});  // as greedy search has it
   initialize(generator.store(), model.parameters, 1);
   for (int64_t length : flags.prompts) {
     if (length == 0) continue;

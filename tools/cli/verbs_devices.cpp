@@ -42,7 +42,8 @@ void add_conform(CLI::App& app) {
   command->add_option("-o,--op", flags->options.op, "only this op");
   command->add_option("-p,--pattern", flags->options.pattern,
                       "only cases whose description matches this regular expression");
-  command->add_option("--kernel", flags->options.kernel, "only kernels whose name matches this regular expression");
+  command->add_option("--kernel", flags->options.kernel,
+                      "only kernels whose name matches this regular expression; gradients run on those chosen first");
   command->add_flag("--grad", flags->options.gradients, "also check gradients: finite differences, and the device's");
   command->add_flag(
       "--all", flags->options.all,

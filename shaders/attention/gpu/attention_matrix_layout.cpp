@@ -26,7 +26,7 @@ std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const A
                                                const AttentionProblem& problem, const DeviceFacts& facts) {
   AttentionMatrixLayout layout{.subgroup_size = facts.subgroup_size, .shape = shape, .block = needs.block, .stages = 2};
   const auto divides = [&](int64_t width) { return width % 8 == 0 && width % shape.n == 0 && width % shape.k == 0; };
-  if (layout.subgroup_size < 8 || layout.subgroup_size > 64 || layout.invocations() > facts.max_workgroup_size ||
+  if (layout.subgroup_size < 8 || layout.subgroup_size > 64 ||
       layout.invocations() > facts.most_invocations(layout.subgroup_size) || shape.m % 8 || shape.n % 8 ||
       shape.k % 8 || !divides(problem.head_width) || !divides(problem.value_width))
     return {};

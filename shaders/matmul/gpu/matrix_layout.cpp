@@ -25,7 +25,7 @@ std::optional<MatrixLayout> layout_of(const MatrixTile& tile, const MatrixShape&
   if (shape.m % 8 || shape.n % 8 || shape.k % 8 || rows % shape.m || columns % shape.n) return {};
   if (rows / shape.m > most_tiles_down) return {};
   MatrixLayout layout{lanes, tile.rows / rows, tile.columns / columns, shape, tile.slice, tile.stages};
-  if (layout.invocations() > std::min<uint64_t>(facts.max_workgroup_size, facts.most_invocations(lanes))) return {};
+  if (layout.invocations() > facts.most_invocations(lanes)) return {};
   while (shared_bytes(tile, layout) > facts.shared_memory) {
     if (layout.stages == 1 && layout.slice == 8) return {};
     (layout.stages > 1 ? layout.stages : layout.slice) /= 2;
