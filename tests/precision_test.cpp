@@ -270,5 +270,13 @@ TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale"
         return losses;
       };
       CHECK(largest_difference(train(0x1p40), train(0x1p12)) < 1e-3);
+      // Not the first iteration: an outlier.
+      Trainer trainer(*backend, model,
+                      {.accumulate = accumulate, .warmup = 0, .products = DType::f16, .loss_scale = 0x1p40},
+                      {.rows = accumulate == 1 ? 2 : 1, .positions = 4});
+      initialize(trainer.store(), model.parameters, 7);
+      trainer.step(2, ids, ids);
+      CHECK(std::isfinite(trainer.gradient_norm()));
+      CHECK(trainer.loss_scale() == 0x1p39);
     }
 }

@@ -73,7 +73,7 @@ TEST_CASE("backwards, barriers keep their places") {
   CHECK(order_of(commands, true) == std::vector<size_t>{1, 0, 4, 3, 2, 5});
 }
 
-TEST_CASE("commands that no barrier separates may run in any order", "[device]") {
+TEST_CASE("commands that no barrier separates may run in any order", "[device][one_driver]") {
   for (const bool as_gpu : {false, true}) {
     const auto forwards = make_backend("", {.as_gpu = as_gpu});
     const auto backwards = make_backend("", {.backwards = true, .as_gpu = as_gpu});

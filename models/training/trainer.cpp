@@ -66,10 +66,13 @@ double Trainer::step(int64_t iteration, std::span<const TrainingBatch> batches) 
 
 double Trainer::step(int64_t iteration, const BatchSource& batches) {
   const bool scaled = settings().scales_loss();
+  const double before = scale_;
   for (;;) {
     const double loss = run_batches(iteration, batches);
     // Overflows of 16-bit floats change nothing, and the iteration begins again. Below a scale of 1 it is no overflow.
     if (!scaled || std::isfinite(norm_) || !std::isfinite(loss) || scale_ < 1) {
+      // The first iteration finds the scale. Later a batch that needs far less is an outlier, and costs one halving.
+      if (scaled && iteration > 1) scale_ = std::max(scale_, before / 2);
       if (scaled && iteration % 2000 == 0) scale_ *= 2;
       return loss;
     }
