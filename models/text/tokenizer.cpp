@@ -175,10 +175,9 @@ std::string TokenStream::push(int32_t id) {
   // Decoding everything again and again would take quadratic time; the last ids tell how the next ones continue.
   constexpr size_t most = 24, kept = 8;
   if (ids_.size() > most && shown_ == text.size()) {
-    const std::span<const int32_t> last = std::span(ids_).last(kept);
-    const size_t length = tokenizer_.decode(last).size();
+    const size_t length = tokenizer_.decode(std::span(ids_).last(kept)).size();
     if (length > 0) {  // otherwise the next would be taken for the first of a text
-      ids_.assign(last.begin(), last.end());
+      ids_.erase(ids_.begin(), ids_.end() - kept);
       shown_ = length;
     }
   }
