@@ -18,6 +18,7 @@ struct Product {
   int64_t m, n, k;
   bool rounded = false;  ///< results are of the operands' type
   Activation activation = Activation::none;
+  DType result(DType operands) const { return rounded ? operands : DType::f32; }
   Shape a() const { return transpose_a ? Shape{k, m} : Shape{m, k}; }
   Shape b() const { return transpose_b ? Shape{n, k} : Shape{k, n}; }
 };
@@ -42,7 +43,7 @@ std::vector<std::vector<float>> results(Backend& backend, DType type, std::strin
   Graph graph;
   for (const Product& product : products) {
     const std::string name = product.name;
-    const DType result = product.rounded ? type : DType::f32;
+    const DType result = product.result(type);
     const Value a = graph.input(name + ".a", product.a(), type), b = graph.input(name + ".b", product.b(), type);
     const Value bias = graph.input(name + ".bias", {product.n});
     const Value residual = graph.input(name + ".residual", {product.m, product.n}, result);
@@ -58,11 +59,10 @@ std::vector<std::vector<float>> results(Backend& backend, DType type, std::strin
   const auto program = backend.compile(graph, backend.make_store({}), {.candidate = std::string(kernel)});
   for (const Product& product : products) {
     const std::string name = product.name;
-    const DType result = product.rounded ? type : DType::f32;
     program->write(name + ".a", floats(product.a(), type, 1));
     program->write(name + ".b", floats(product.b(), type, 2));
     program->write(name + ".bias", floats({product.n}, DType::f32, 3));
-    program->write(name + ".residual", floats({product.m, product.n}, result, 4));
+    program->write(name + ".residual", floats({product.m, product.n}, product.result(type), 4));
   }
   program->run();
   std::vector<std::vector<float>> read;
