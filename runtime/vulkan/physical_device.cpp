@@ -112,8 +112,9 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   facts.int16 = features.all.features.shaderInt16 && features.v11.storageBuffer16BitAccess;
   // Of drivers that promise a mode for all widths alone, one would be asked for 32 bits, too.
   constexpr auto none = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
-  facts.half_modes = {.nearest = facts.float16 && v12.shaderRoundingModeRTEFloat16 && v12.roundingModeIndependence != none,
-                      .subnormals = v12.shaderDenormPreserveFloat16 && v12.denormBehaviorIndependence != none};
+  facts.half_modes = {
+      .nearest = facts.float16 && v12.shaderRoundingModeRTEFloat16 && v12.roundingModeIndependence != none,
+      .subnormals = v12.shaderDenormPreserveFloat16 && v12.denormBehaviorIndependence != none};
   facts.integer_dot = features.v13.shaderIntegerDotProduct;
   facts.bfloat16 = has_extension(handle, "VK_KHR_shader_bfloat16");
   facts.cooperative_matrix = has_extension(handle, "VK_KHR_cooperative_matrix");
