@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -114,6 +115,29 @@ TEST_CASE("the ranking is that of a sort by logit and id", "[sampling]") {
       const double place = uniform(9, 0x73616d70, i) * static_cast<double>(most);
       CHECK(sample(logits, {.temperature = hot, .top_k = top_k, .seed = 9}, i) == ids[static_cast<size_t>(place)]);
     }
+}
+
+TEST_CASE("a draw from a large vocabulary is that from all of it sorted", "[sampling]") {
+  // The tail beyond what is ranked at first has nearly all, half or nearly none of the weight.
+  for (const double spread : {0.1, 2.0, 8.0}) {
+    std::vector<float> logits(5000);
+    for (size_t i = 0; i < logits.size(); ++i)
+      logits[i] = static_cast<float>(spread * (uniform(5, 1, i) + uniform(5, 2, i) - uniform(5, 3, i)));
+    std::vector<float> sorted = logits;
+    std::ranges::sort(sorted, std::greater{});
+    const auto place_of = [&](const SamplingSettings& settings, uint64_t i) {
+      const float logit = logits[static_cast<size_t>(sample(logits, settings, i))];
+      return std::ranges::find(sorted, logit) - sorted.begin();
+    };
+    for (const double top_p : {1.0, 0.9, 0.4})
+      for (const double min_p : {0.0, 0.5, 0.01})
+        for (const bool last : {false, true}) {
+          const SamplingSettings settings{.temperature = 0.7, .top_p = top_p, .min_p = min_p, .temperature_last = last};
+          SamplingSettings all = settings;
+          all.top_k = static_cast<int64_t>(logits.size());
+          for (uint64_t i = 0; i < 20; ++i) REQUIRE(place_of(settings, i) == place_of(all, i));
+        }
+  }
 }
 
 TEST_CASE("draws depend on seed and position only", "[sampling]") {

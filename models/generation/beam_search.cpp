@@ -97,14 +97,21 @@ int64_t PlainSearch::choices() const {
 }
 
 void PlainSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {
-  std::vector<double> scores(logits.begin(), logits.end());
-  check(std::all_of(scores.begin(), scores.end(), [](double score) { return score < -impossible; }),
+  check(std::all_of(logits.begin(), logits.end(), [](float logit) { return logit < -impossible; }),
         "the logits of row {} are not finite numbers; the weights may be damaged", source);
-  if (ids.empty()) rules_.apply(ids_[source], generated_ - 1, scores);
-  const auto best = std::max_element(scores.begin(), scores.end());
+  std::vector<float> ruled;
+  if (ids.empty() && rules_.none()) {
+    logits = logits.first(static_cast<size_t>(usable()));
+  } else if (ids.empty()) {
+    std::vector<double> scores(logits.begin(), logits.end());
+    rules_.apply(ids_[source], generated_ - 1, scores);
+    ruled.assign(scores.begin(), scores.end());
+    logits = ruled;
+  }
+  const auto best = std::max_element(logits.begin(), logits.end());
   finished_[source] = true;
   if (*best == impossible) return;
-  auto token = static_cast<int32_t>(best - scores.begin());
+  auto token = static_cast<int32_t>(best - logits.begin());
   if (config_.do_sample) {
     const SamplingSettings settings{.temperature = config_.temperature,
                                     .top_k = config_.top_k,
@@ -113,7 +120,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
                                     .temperature_last = config_.temperature_last,
                                     .seed = config_.seed};
     const uint64_t draw = static_cast<uint64_t>(source) << 32 | static_cast<uint64_t>(generated_ - 1);
-    token = sample(std::vector<float>(scores.begin(), scores.end()), settings, draw);
+    token = sample(logits, settings, draw);
   }
   if (!ids.empty()) token = ids[static_cast<size_t>(token)];
   ids_[source].push_back(token);

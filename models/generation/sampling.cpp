@@ -4,7 +4,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "runtime/check.h"
@@ -37,72 +39,102 @@ void sort_by_logit(std::vector<uint64_t>& ranks) {
   }
 }
 
-/// The tokens that can be drawn, the likeliest first; no more than top_k of them, unless that is 0.
-std::vector<uint64_t> ranked(std::span<const float> logits, int64_t top_k) {
+/// The likeliest `count` of the tokens that can be drawn, the likeliest first.
+std::vector<uint64_t> likeliest(std::span<const float> logits, size_t count) {
   std::vector<uint64_t> ranks;
-  ranks.reserve(logits.size());
-  for (size_t id = 0; id < logits.size(); ++id)
-    if (!std::isinf(logits[id])) ranks.push_back(rank_of(logits[id], id));
-  if (top_k > 0 && static_cast<uint64_t>(top_k) < ranks.size()) {
-    const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(top_k);
-    std::nth_element(ranks.begin(), end, ranks.end());
-    ranks.erase(end, ranks.end());
-    std::sort(ranks.begin(), ranks.end());
-  } else {
+  if (2 * count >= logits.size()) {
+    ranks.reserve(logits.size());
+    for (size_t id = 0; id < logits.size(); ++id)
+      if (!std::isinf(logits[id])) ranks.push_back(rank_of(logits[id], id));
     sort_by_logit(ranks);
+    if (count < ranks.size()) ranks.resize(count);
+    return ranks;
   }
+  // In one pass: nearly all of a vocabulary is below the least of those found so far.
+  const auto last = static_cast<std::ptrdiff_t>(count) - 1;
+  ranks.reserve(2 * count);
+  float least = std::numeric_limits<float>::lowest();
+  for (size_t id = 0; id < logits.size(); ++id) {
+    if (logits[id] < least) continue;
+    ranks.push_back(rank_of(logits[id], id));
+    if (ranks.size() < 2 * count) continue;
+    std::nth_element(ranks.begin(), ranks.begin() + last, ranks.end());
+    ranks.resize(count);
+    least = logits[id_of(ranks.back())];
+  }
+  std::sort(ranks.begin(), ranks.end());
+  if (count < ranks.size()) ranks.resize(count);
   return ranks;
+}
+
+/// The weight of a token, of which the likeliest has 1.
+double weight_of(float logit, float highest, double temperature) {
+  return std::exp((static_cast<double>(logit) - static_cast<double>(highest)) / temperature);
+}
+
+/// Draws from `tokens`, the likeliest first. Nothing where the token may be one beyond them: not where they are `whole`,
+/// all that may be drawn.
+std::optional<int32_t> drawn(std::span<const float> logits, std::vector<uint64_t> tokens, bool whole,
+                             const SamplingSettings& settings, uint64_t draw) {
+  const float highest = logits[id_of(tokens.front())];
+  std::vector<double> weights;
+  double total = 0;
+  const auto sum = [&] { total = std::accumulate(weights.begin(), weights.end(), 0.0); };
+  const auto weigh = [&](double temperature) {
+    weights.clear();
+    for (const uint64_t token : tokens) weights.push_back(weight_of(logits[id_of(token)], highest, temperature));
+    sum();
+    if (whole) return;
+    total = 0;
+    for (const float logit : logits) total += weight_of(logit, highest, temperature);
+  };
+  const auto keep = [&](size_t kept) {
+    tokens.resize(std::max<size_t>(kept, 1));
+    weights.resize(tokens.size());
+    sum();
+    whole = true;
+  };
+  weigh(settings.temperature_last ? 1 : settings.temperature);
+  if (settings.top_p < 1) {
+    // The smallest set of tokens whose probabilities reach top_p.
+    double reached = 0;
+    size_t kept = 0;
+    while (kept < weights.size() && reached < settings.top_p * total) reached += weights[kept++];
+    if (!whole && reached < settings.top_p * total) return std::nullopt;
+    keep(kept);
+  }
+  if (settings.min_p > 0) {
+    const auto unlikely = std::ranges::find_if(weights, [&](double weight) { return weight < settings.min_p; });
+    if (!whole && unlikely == weights.end()) return std::nullopt;
+    keep(static_cast<size_t>(unlikely - weights.begin()));
+  }
+  if (settings.temperature_last) weigh(settings.temperature);
+  constexpr uint32_t sampling_stream = 0x73616d70;  // apart from the streams of dropout and initialisation
+  double target = uniform(settings.seed, sampling_stream, draw) * total;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    if ((target -= weights[i]) < 0) return static_cast<int32_t>(id_of(tokens[i]));
+  if (!whole) return std::nullopt;
+  return static_cast<int32_t>(id_of(tokens.back()));
 }
 
 }  // namespace
 
 int32_t sample(std::span<const float> logits, const SamplingSettings& settings, uint64_t draw) {
-  size_t likeliest = 0;
+  size_t first = 0;
   for (size_t id = 0; id < logits.size(); ++id) {
     check(logits[id] < INFINITY, "the logits hold {} at token {}; the weights may be damaged",
           std::isnan(logits[id]) ? "NaN" : "infinity", id);
-    if (logits[id] > logits[likeliest]) likeliest = id;
+    if (logits[id] > logits[first]) first = id;
   }
-  check(!logits.empty() && !std::isinf(logits[likeliest]), "no token of {} is possible: all logits are minus infinity",
+  check(!logits.empty() && !std::isinf(logits[first]), "no token of {} is possible: all logits are minus infinity",
         logits.size());
-  if (settings.temperature == 0) return static_cast<int32_t>(likeliest);
-  std::vector<uint64_t> tokens = ranked(logits, settings.top_k);
-  // The weights of the tokens, of which the likeliest has 1.
-  const auto weights_at = [&](double temperature) {
-    const auto highest = static_cast<double>(logits[likeliest]);
-    std::vector<double> weights;
-    weights.reserve(tokens.size());
-    for (const uint64_t token : tokens)
-      weights.push_back(std::exp((static_cast<double>(logits[id_of(token)]) - highest) / temperature));
-    return weights;
-  };
-  std::vector<double> weights = weights_at(settings.temperature_last ? 1 : settings.temperature);
-  double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  const auto keep = [&](size_t kept) {
-    tokens.resize(std::max<size_t>(kept, 1));
-    weights.resize(tokens.size());
-    total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  };
-  if (settings.top_p < 1) {
-    // The smallest set of tokens whose probabilities reach top_p.
-    double sum = 0;
-    size_t kept = 0;
-    while (kept < weights.size() && sum < settings.top_p * total) sum += weights[kept++];
-    keep(kept);
-  }
-  if (settings.min_p > 0) {
-    const auto unlikely = std::ranges::find_if(weights, [&](double weight) { return weight < settings.min_p; });
-    keep(static_cast<size_t>(unlikely - weights.begin()));
-  }
-  if (settings.temperature_last) {
-    weights = weights_at(settings.temperature);
-    total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  }
-  constexpr uint32_t sampling_stream = 0x73616d70;  // apart from the streams of dropout and initialisation
-  double target = uniform(settings.seed, sampling_stream, draw) * total;
-  for (size_t i = 0; i < tokens.size(); ++i)
-    if ((target -= weights[i]) < 0) return static_cast<int32_t>(id_of(tokens[i]));
-  return static_cast<int32_t>(id_of(tokens.back()));
+  if (settings.temperature == 0) return static_cast<int32_t>(first);
+  // A whole vocabulary is sorted only where these don't settle it.
+  constexpr int64_t usually_enough = 1024;
+  const bool whole = settings.top_k > 0;
+  const auto count = static_cast<size_t>(whole ? settings.top_k : usually_enough);
+  if (const auto token = drawn(logits, likeliest(logits, count), whole, settings, draw)) return *token;
+  return *drawn(logits, likeliest(logits, logits.size()), true, settings, draw);
 }
 
 }  // namespace vkformer
