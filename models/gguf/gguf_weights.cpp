@@ -66,7 +66,7 @@ class GgufWeight : public WeightTensor {
       const int64_t byte = at % row_bytes_, count = std::min(row_bytes_ - byte, size - done);
       const auto bytes =
           place_.tensor->bytes.subspan(static_cast<size_t>(row * row_bytes_ + byte), static_cast<size_t>(count));
-      std::ranges::copy(bytes, out.begin() + done);
+      std::memcpy(out.data() + done, bytes.data(), bytes.size());  // std::copy goes byte by byte
       at += count;
       done += count;
     }

@@ -1,6 +1,7 @@
 #include "runtime/files/weight_files.h"
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -35,7 +36,7 @@ class SafetensorsTensor : public WeightTensor {
   }
   void read_stored(int64_t first, std::span<std::byte> out) const override {
     const auto begin = static_cast<size_t>(first * size_of(entry_.dtype));
-    std::ranges::copy(entry_.bytes.subspan(begin, out.size()), out.begin());
+    std::memcpy(out.data(), entry_.bytes.subspan(begin, out.size()).data(), out.size());  // std::copy goes byte by byte
   }
   void release(int64_t first, int64_t count) const override { file_.release(entry_, first, count); }
   const SafetensorsFile& file() const { return file_; }
