@@ -127,7 +127,8 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
       time = 0;
     }
     submissions_[i] = buffers_.size() - 1;
-    if (commands[at].barrier_before) emit_barrier(current);
+    // A timestamp holds nothing back: without a barrier the next command would run within what is measured of this one.
+    if (queries || commands[at].barrier_before) emit_barrier(current);
     timestamp(current, 2 * i);
     if (command.kind == Command::Kind::dispatch && cost > budget)
       write_pieces(current, command, lookup, static_cast<uint32_t>(std::min(1e6, cost / budget)) + 1);

@@ -50,7 +50,8 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
                       const std::function<void(const Row&)>& report, ProfileReport& profile) {
   const auto nothing = [](int64_t length) { return length == 0; };
   if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing)) return;
-  Generator generator(backend, model, {.choices = 1});  // as greedy search has it
+  const int64_t positions = std::max(std::ranges::max(flags.prompts), std::ranges::max(flags.tokens) + 1);
+  Generator generator(backend, model, {.capacity = positions, .choices = 1});  // as greedy search has it
   initialize(generator.store(), model.parameters, 1);
   for (int64_t length : flags.prompts) {
     if (length == 0) continue;

@@ -36,7 +36,7 @@ void generate(GenerateFlags flags) {
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   const auto length = static_cast<int64_t>(prompt.size());
   // A context may be far longer than any text that is asked for.
-  GeneratorShape shape{.capacity = config.max_new_tokens ? length + *config.max_new_tokens : 0};
+  GeneratorShape shape{.capacity = length + config.most_new_tokens(length)};
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     tune_generation(*backend, model, shape, std::span(&length, 1), tuning, observer);
   });
