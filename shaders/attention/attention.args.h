@@ -40,7 +40,6 @@ struct AttentionDecodeArgs {
   AttentionSource source;
   Floats result;       ///< [B, T, H * Dv]; with several parts [B, H, T, parts, Dv], not yet divided by their sums
   Floats log_sum_exp;  ///< [B, H, T]; with several parts {maximum, sum} of each: [B, H, T, parts, 2]
-  int part_keys;       ///< keys of a part, a multiple of the workgroup
   int part_count;      ///< more than one: results for attention_decode_merge
 };
 

@@ -26,8 +26,12 @@ void main() {
   const int shift = visible_shift();
   const int row_end = key_end(shift, t);
   const bool split = args.part_count > 1;
-  const int begin = max(part * args.part_keys, key_begin(shift, t));
-  const int end = split ? min((part + 1) * args.part_keys, row_end) : row_end;
+  // Parts of what this query sees: at the begin of a large cache, or in a window, all of them have keys, too.
+  const int first = key_begin(shift, t);
+  const int most_keys = args.part_count * threads;  // of a pass of all parts
+  const int part_keys = (max(row_end - first, 0) + most_keys - 1) / most_keys * threads;
+  const int begin = first + part * part_keys;
+  const int end = min(begin + part_keys, row_end);
   const int column = id % column_threads;
   const int slice = id / column_threads;
 

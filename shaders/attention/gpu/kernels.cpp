@@ -20,37 +20,31 @@ bool decode_legal(const AttentionProblem& problem, const DeviceFacts&) { return 
 // --- decode ---
 
 /// Parts of the keys, a workgroup each, so that a few queries fill the device.
-struct DecodeSplit {
-  int64_t parts, part_keys;
-};
-DecodeSplit decode_split(const AttentionProblem& problem) {
-  constexpr int64_t wanted_groups = 256, step = decode_threads;
-  const int64_t most = (problem.keys + step - 1) / step;
-  const int64_t parts = std::clamp<int64_t>(wanted_groups / problem.rows(), 1, most);
-  const int64_t part_keys = (most + parts - 1) / parts * step;
-  return {(problem.keys + part_keys - 1) / part_keys, part_keys};
+int64_t decode_parts(const AttentionProblem& problem) {
+  constexpr int64_t wanted_groups = 256;
+  const int64_t most = (problem.keys + decode_threads - 1) / decode_threads;
+  return std::clamp<int64_t>(wanted_groups / problem.rows(), 1, most);
 }
 
 int64_t decode_scratch(const AttentionProblem& problem) {
-  const DecodeSplit split = decode_split(problem);
-  return split.parts == 1 ? 0 : problem.rows() * split.parts * (2 + problem.value_width) * 4;
+  const int64_t parts = decode_parts(problem);
+  return parts == 1 ? 0 : problem.rows() * parts * (2 + problem.value_width) * 4;
 }
 
 void record_decode(Recorder& recorder, const Node& node, const AttentionProblem& problem, const AttentionArgs& whole,
                    uint32_t wanted) {
-  const DecodeSplit split = decode_split(problem);
+  const int64_t parts = decode_parts(problem);
   int64_t column_threads = 1;
   while (column_threads < problem.value_width && column_threads < decode_threads) column_threads *= 2;
-  Launch launch = block_launch("attention_decode", constants(problem, decode_threads, wanted, {column_threads}),
-                               split.parts, problem.heads * problem.queries, problem.batches);
+  Launch launch = block_launch("attention_decode", constants(problem, decode_threads, wanted, {column_threads}), parts,
+                               problem.heads * problem.queries, problem.batches);
   AttentionDecodeArgs args{.source = whole.source,
                            .result = whole.result,
                            .log_sum_exp = whole.log_sum_exp,
-                           .part_keys = static_cast<int>(split.part_keys),
-                           .part_count = static_cast<int>(split.parts)};
-  if (split.parts == 1) return recorder.dispatch(launch, args);
+                           .part_count = static_cast<int>(parts)};
+  if (parts == 1) return recorder.dispatch(launch, args);
 
-  const auto sum_bytes = static_cast<uint64_t>(problem.rows() * split.parts * 8);
+  const auto sum_bytes = static_cast<uint64_t>(problem.rows() * parts * 8);
   const AttentionMergeArgs merge{.parts = recorder.scratch() + sum_bytes,
                                  .sums = recorder.scratch(),
                                  .result = whole.result,
