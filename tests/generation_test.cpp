@@ -173,6 +173,28 @@ TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][oth
   }
 }
 
+TEST_CASE("prompts in several runs give what they give in one", "[generation][device][one_driver]") {
+  const auto backend = make_backend("");
+  const std::vector<Ids> given{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8},
+                               {2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4}};
+  for (const std::string name : {"gpt2", "llama_yarn", "mistral", "gpt_neox", "gemma3", "phi3_long", "qwen3_moe"}) {
+    INFO(name);
+    const Model model = fixture_model(name);
+    std::vector<std::vector<float>> found;
+    for (const int64_t run_positions : {2048, 16}) {
+      PreparedSearch prepared = prepare_search(model, {.max_new_tokens = 3}, given);
+      prepared.shape.run_positions = run_positions;
+      Generator generator(*backend, model, prepared.shape);
+      load_parameters(generator.store(), model.parameters, fixtures / name);
+      std::vector<float>& logits = found.emplace_back();
+      run_search(generator, prepared,
+                 [&](std::span<const float> row) { logits.insert(logits.end(), row.begin(), row.end()); });
+    }
+    REQUIRE(found[0].size() == found[1].size());
+    for (size_t i = 0; i < found[0].size(); ++i) REQUIRE(std::abs(found[0][i] - found[1][i]) < 1e-4f);
+  }
+}
+
 TEST_CASE("what is no number goes before the likeliest token, so that it is seen", "[generation][device]") {
   for (const auto& backend : {make_backend(""), make_reference_backend()}) {
     Graph graph;

@@ -76,9 +76,15 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   return device ? with_matrix_operands(fused(graph, *device), *device) : graph;
 }
 
-int64_t padded_prompt(int64_t length, int64_t capacity) {
+// What pads a program's positions must have a place behind the present one, too.
+int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t position) {
+  const int64_t most = std::max<int64_t>(8, shape.run_positions / shape.rows), room = shape.capacity - position;
+  length = std::min(length, most);
   if (length <= 1) return length;
-  return std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(length, 8)))), capacity);
+  const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(length, 8))));
+  if (padded <= room) return padded;
+  if (position == 0) return room;
+  return room < 8 ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(room)));
 }
 
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
@@ -119,7 +125,12 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
   std::vector<GenerationProgram> programs;
   if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape, &device)});
   std::set<int64_t> lengths;
-  for (int64_t length : prompts) lengths.insert(padded_prompt(std::min(length, shape.capacity), shape.capacity));
+  for (int64_t length : prompts)
+    for (int64_t position = 0, end = std::min(length, shape.capacity); position < end;) {
+      const int64_t positions = prompt_positions(shape, end - position, position);
+      lengths.insert(positions);
+      position += positions;
+    }
   for (int64_t length : lengths)
     if (length > 1)
       programs.push_back({fmt::format("prefill of {}", length), build_generation(model, shape, length, &device)});
@@ -215,7 +226,7 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::spa
     if (shape_.left_padded) std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
   }
   position_ = 0;
-  return run(prefill_of(padded_prompt(static_cast<int64_t>(length), shape_.capacity)), prompts);
+  return run_prompts(prompts);
 }
 
 Program& Generator::prefill_of(int64_t padded) {
@@ -230,15 +241,23 @@ std::vector<float> Generator::append(std::span<const int32_t> tokens) {
   check(!tokens.empty(), "there is no token to append");
   check(position_ + std::ssize(tokens) <= shape_.capacity,
         "{} positions are taken, {} more don't fit into the context of {}", position_, tokens.size(), shape_.capacity);
+  return run_prompts(tokens);
+}
+
+std::vector<float> Generator::run_prompts(std::span<const int32_t> tokens) {
+  const auto rows = static_cast<size_t>(shape_.rows);
+  const size_t length = tokens.size() / rows;
   std::vector<float> logits;
-  while (!tokens.empty()) {
-    // What pads a program's positions must have a place behind the present one, too.
-    const int64_t room = shape_.capacity - position_;
-    int64_t padded = padded_prompt(std::ssize(tokens), shape_.capacity);
-    if (padded > room) padded = room < 8 ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(room)));
-    const auto part = tokens.first(std::min(tokens.size(), static_cast<size_t>(padded)));
-    logits = run(prefill_of(padded), part);
-    tokens = tokens.subspan(part.size());
+  for (size_t done = 0; done < length;) {
+    const int64_t positions = prompt_positions(shape_, static_cast<int64_t>(length - done), position_);
+    const size_t count = std::min(length - done, static_cast<size_t>(positions));
+    std::vector<int32_t> part;
+    for (size_t r = 0; r < rows; ++r) {
+      const auto row = tokens.subspan(r * length + done, count);
+      part.insert(part.end(), row.begin(), row.end());
+    }
+    logits = run(prefill_of(positions), part);
+    done += count;
   }
   return logits;
 }

@@ -16,6 +16,8 @@ struct GeneratorShape {
   /// which are near, and so does any device where it is more than most_top_k.
   int64_t choices = 0;
   int64_t usable = 0;  ///< of the tokens below this one; 0: of all
+  /// Most positions of all rows in one run: longer prompts take several, so that their temporaries stay small.
+  int64_t run_positions = 2048;
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
   int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context
@@ -37,8 +39,9 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
                        const DeviceFacts* device = nullptr);
 /// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
 Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device = nullptr);
-/// Positions of the program that runs a prompt of this length: powers of two keep the number of programs small.
-int64_t padded_prompt(int64_t length, int64_t capacity);
+/// Positions of the program that runs the first `length` tokens of prompts, or as many of them as one run takes, behind
+/// `position`: powers of two keep the number of programs small.
+int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t position = 0);
 
 /// A program that generating runs, and a position at which it typically does.
 struct GenerationProgram {
@@ -89,6 +92,7 @@ class Generator {
   Program& prefill_of(int64_t padded);
   void check_tokens(std::span<const int32_t> tokens) const;
   std::vector<float> run(Program& program, std::span<const int32_t> tokens);
+  std::vector<float> run_prompts(std::span<const int32_t> tokens);
 
   Backend& backend_;
   const Model& model_;

@@ -129,8 +129,9 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   };
   if (model.has_encoder())
     add_program(fmt::format("a source of {} positions", plan.shape.source_positions), build_encoder(model, plan.shape));
-  add_program(fmt::format("a prompt of {} positions", plan.shape.capacity),
-              build_generation(model, plan.shape, plan.shape.capacity, &backend->facts()));
+  const int64_t prompt = prompt_positions(plan.shape, plan.shape.capacity);
+  add_program(fmt::format("a prompt of {} positions", prompt),
+              build_generation(model, plan.shape, prompt, &backend->facts()));
   add_program("a token", build_generation(model, plan.shape, 1, &backend->facts()));
   rows["temporaries"] = std::accumulate(workspace.begin(), workspace.end(), int64_t{0});
   return rows;
