@@ -165,6 +165,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
     return a.tensor && b.tensor ? a.tensor->index() < b.tensor->index() : !a.tensor && b.tensor;
   });
+  for (const Place& place : places_) by_name_.emplace(place.parameter.name, &place);
   for (const auto& tensor : files_->tensors())
     if (!finder.used(tensor.get())) extra_.push_back(tensor->name());
 }
@@ -212,9 +213,9 @@ std::vector<float> Weights::read(const Place& place) {
 }
 
 const Weights::Place& Weights::place_of(std::string_view parameter) const {
-  const auto place = std::ranges::find(places_, parameter, [](const Place& p) { return p.parameter.name; });
-  check(place != places_.end(), "{}: the model has no parameter {}", files_->name(), in_quotes(parameter, 120));
-  return *place;
+  const auto place = by_name_.find(parameter);
+  check(place != by_name_.end(), "{}: the model has no parameter {}", files_->name(), in_quotes(parameter, 120));
+  return *place->second;
 }
 
 std::vector<float> Weights::read(std::string_view parameter) const { return read(place_of(parameter)); }

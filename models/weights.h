@@ -1,6 +1,9 @@
 #pragma once
 // Parameters from and to a model folder's files.
 
+#include <string_view>
+#include <unordered_map>
+
 #include "models/parameters.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/files/weight_source.h"
@@ -50,6 +53,7 @@ class Weights {
 
   std::unique_ptr<const WeightSource> files_;
   std::vector<Place> places_;  ///< in the order of the files
+  std::unordered_map<std::string_view, const Place*> by_name_;
   std::vector<std::string> extra_, absent_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Work of the host that falls into pieces: drawing and encoding weights.
+// Work of the host that falls into pieces: drawing and encoding weights, searching for the next tokens.
 
 #include <cstdint>
 #include <functional>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/all_cores.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -45,7 +46,7 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
       vocabulary_(static_cast<size_t>(vocabulary)),
       limit_(config.most_new_tokens(longest_of(prompts))),
       rules_(config, longest_of(prompts), vocabulary),
-      finished_(prompts.size(), false) {
+      finished_(prompts.size(), 0) {
   check_prompts(prompts, vocabulary);
   check(limit_ > 0, "max_new_tokens is {}; it must be at least 1", limit_);
   check(config_.num_return_sequences >= 1 && config_.num_return_sequences <= beams,
@@ -67,14 +68,21 @@ const SearchStep& Search::advance(std::span<const float> logits, std::span<const
     step_.tokens[row] = 0;
   }
   const size_t size = beams_ * width;
-  for (size_t source = 0; source < finished_.size(); ++source)
+  const auto advance_one = [&](int64_t index) {
+    const auto source = static_cast<size_t>(index);
     if (!finished_[source])
       advance_source(source, logits.subspan(source * size, size), ids.empty() ? ids : ids.subspan(source * size, size));
+  };
+  constexpr size_t many = 100'000;  // fewer logits take less time than to start threads
+  if (logits.size() >= many)
+    on_all_cores(std::ssize(finished_), advance_one);
+  else
+    for (int64_t source = 0; source < std::ssize(finished_); ++source) advance_one(source);
   return step_;
 }
 
 bool Search::done() const {
-  return std::all_of(finished_.begin(), finished_.end(), [](bool finished) { return finished; });
+  return std::all_of(finished_.begin(), finished_.end(), [](char finished) { return finished != 0; });
 }
 
 std::vector<std::vector<Hypothesis>> Search::results() const {
@@ -109,7 +117,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
     logits = ruled;
   }
   const auto best = std::max_element(logits.begin(), logits.end());
-  finished_[source] = true;
+  finished_[source] = 1;
   if (*best == impossible) return;
   auto token = static_cast<int32_t>(best - logits.begin());
   if (config_.do_sample) {
@@ -125,7 +133,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
   if (!ids.empty()) token = ids[static_cast<size_t>(token)];
   ids_[source].push_back(token);
   step_.tokens[source] = token;
-  finished_[source] = config_.ends(token) || generated_ == limit_;
+  finished_[source] = static_cast<char>(config_.ends(token) || generated_ == limit_);
 }
 
 std::vector<Hypothesis> PlainSearch::best_of(size_t source) const { return {{.ids = ids_[source]}}; }
@@ -133,8 +141,7 @@ std::vector<Hypothesis> PlainSearch::best_of(size_t source) const { return {{.id
 BeamSearch::BeamSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), config.num_beams, vocabulary),
       sums_(ids_.size(), impossible),
-      kept_(finished_.size()),
-      scores_(vocabulary_) {
+      kept_(finished_.size()) {
   // Equal beams would all give the same continuations.
   for (size_t source = 0; source < finished_.size(); ++source) sums_[source * beams_] = 0;
 }
@@ -152,16 +159,17 @@ void BeamSearch::keep(size_t source, Hypothesis hypothesis) {
 }
 
 /// The best continuations, best first.
-std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::span<const float> logits) {
+std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::span<const float> logits) const {
   const size_t count = std::max<size_t>(2, 1 + config_.eos_token_ids.size()) * beams_;
   std::vector<Candidate> best;
+  std::vector<double> scores(vocabulary_);
   for (size_t beam = 0; beam < beams_; ++beam) {
     const size_t row = source * beams_ + beam;
     if (sums_[row] == impossible) continue;
-    log_softmax(logits.subspan(beam * vocabulary_, vocabulary_), scores_, row);
-    rules_.apply(ids_[row], generated_ - 1, scores_);
+    log_softmax(logits.subspan(beam * vocabulary_, vocabulary_), scores, row);
+    rules_.apply(ids_[row], generated_ - 1, scores);
     for (size_t token = 0; token < vocabulary_; ++token) {
-      const double sum = sums_[row] + scores_[token];
+      const double sum = sums_[row] + scores[token];
       if (sum == impossible || (best.size() == count && sum <= best.back().sum)) continue;
       if (best.size() == count) best.pop_back();
       const auto place = std::upper_bound(best.begin(), best.end(), sum,
@@ -204,11 +212,12 @@ void BeamSearch::advance_source(size_t source, std::span<const float> logits, st
   std::fill(sums_.begin() + static_cast<std::ptrdiff_t>(first + running),
             sums_.begin() + static_cast<std::ptrdiff_t>(first + beams_), impossible);
 
-  finished_[source] = running == 0;
+  finished_[source] = static_cast<char>(running == 0);
   if (running > 0 && kept_[source].size() == beams_) {
     const bool any_length = config_.early_stopping == EarlyStopping::never && config_.length_penalty > 0;
     const double reachable = score_of(sums_[first], any_length ? limit_ : generated_);
-    finished_[source] = config_.early_stopping == EarlyStopping::yes || reachable <= kept_[source].back().score;
+    finished_[source] =
+        static_cast<char>(config_.early_stopping == EarlyStopping::yes || reachable <= kept_[source].back().score);
   }
 }
 

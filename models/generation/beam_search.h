@@ -55,7 +55,7 @@ class Search {
 
  protected:
   Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams, int64_t vocabulary);
-  /// `ids`: the tokens of these logits; empty: each is its own number.
+  /// `ids`: the tokens of these logits; empty: each is its own number. Threads may take a source each.
   virtual void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) = 0;
   /// The hypotheses of a source, best first.
   virtual std::vector<Hypothesis> best_of(size_t source) const = 0;
@@ -67,7 +67,7 @@ class Search {
   int64_t generated_ = 0;  ///< steps taken, the present one included
   LogitsRules rules_;
   std::vector<std::vector<int32_t>> ids_;  ///< by row
-  std::vector<bool> finished_;             ///< by source
+  std::vector<char> finished_;             ///< by source; bytes, which threads may write side by side
   SearchStep step_;
 };
 
@@ -101,7 +101,7 @@ class BeamSearch final : public Search {
     size_t beam;
     int32_t token;
   };
-  std::vector<Candidate> candidates(size_t source, std::span<const float> logits);
+  std::vector<Candidate> candidates(size_t source, std::span<const float> logits) const;
   void keep(size_t source, Hypothesis hypothesis);
   double score_of(double sum, int64_t length) const;
   void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;
@@ -109,7 +109,6 @@ class BeamSearch final : public Search {
 
   std::vector<double> sums_;                   ///< log-probability by row; minus infinity: the row holds no beam
   std::vector<std::vector<Hypothesis>> kept_;  ///< by source, best first
-  std::vector<double> scores_;                 ///< of one row
 };
 
 /// Throws Error when there is no prompt, one is empty or has an id outside the vocabulary.
