@@ -78,13 +78,16 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
 
 // What pads a program's positions must have a place behind the present one, too.
 int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t position) {
-  const int64_t most = std::max<int64_t>(8, shape.run_positions / shape.rows), room = shape.capacity - position;
-  length = std::min(length, most);
+  constexpr int64_t fewest = 8;
+  const auto floor = [](int64_t count) {
+    return count < fewest ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count)));
+  };
+  const int64_t room = shape.capacity - position;
+  length = std::min(length, std::max(fewest, floor(shape.run_positions / shape.rows)));
   if (length <= 1) return length;
-  const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(length, 8))));
+  const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(length, fewest))));
   if (padded <= room) return padded;
-  if (position == 0) return room;
-  return room < 8 ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(room)));
+  return position == 0 ? room : floor(room);  // the capacity is one more length, the room behind a position any
 }
 
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,

@@ -16,7 +16,8 @@ struct GeneratorShape {
   /// which are near, and so does any device where it is more than most_top_k.
   int64_t choices = 0;
   int64_t usable = 0;  ///< of the tokens below this one; 0: of all
-  /// Most positions of all rows in one run: longer prompts take several, so that their temporaries stay small.
+  /// Most positions of all rows in one run, but for 8 of each: longer prompts take several, so that their temporaries
+  /// stay small.
   int64_t run_positions = 2048;
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side

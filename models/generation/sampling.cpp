@@ -83,8 +83,7 @@ std::optional<int32_t> drawn(std::span<const float> logits, std::vector<uint64_t
   const auto weigh = [&](double temperature) {
     weights.clear();
     for (const uint64_t token : tokens) weights.push_back(weight_of(logits[id_of(token)], highest, temperature));
-    sum();
-    if (whole) return;
+    if (whole) return sum();
     total = 0;
     for (const float logit : logits) total += weight_of(logit, highest, temperature);
   };
