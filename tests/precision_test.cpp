@@ -280,3 +280,35 @@ TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale"
       CHECK(trainer.loss_scale() == 0x1p39);
     }
 }
+
+TEST_CASE("a batch beyond the range of f16 trains nothing, those after it do", "[precision][device][one_driver]") {
+  const Model model = model_of(gpt2);
+  const std::vector<int32_t> beyond(ids.size(), 3), within(ids.size(), 1);
+  for (const char* device : {"reference", ""})
+    for (int64_t accumulate : {1, 2}) {
+      auto backend = make_backend(device);
+      Trainer trainer(*backend, model,
+                      {.accumulate = accumulate, .warmup = 0, .products = DType::f16, .loss_scale = 0x1p12},
+                      {.rows = accumulate == 1 ? 2 : 1, .positions = 4});
+      initialize(trainer.store(), model.parameters, 7);
+      // Layer norms keep but the direction of a token: token 3's is the first axis, which the first layer makes large.
+      std::vector<float> tokens = trainer.store().read("transformer.wte.weight"),
+                         first_layer = trainer.store().read("transformer.h.0.mlp.c_fc.weight");
+      tokens[3 * 24] = 1000;
+      tokens[24] = 0;
+      std::fill_n(first_layer.begin(), 4 * 24, 15000.0F);
+      trainer.store().write("transformer.wte.weight", tokens);
+      trainer.store().write("transformer.h.0.mlp.c_fc.weight", first_layer);
+      CHECK(std::isfinite(trainer.step(1, within, within)));
+      CHECK_FALSE(trainer.overflowed());
+      const auto before = trainer.store().read("transformer.wte.weight");
+      const double scale = trainer.loss_scale();
+      CHECK_FALSE(std::isfinite(trainer.step(2, beyond, within)));
+      CHECK(trainer.overflowed());
+      CHECK(trainer.store().read("transformer.wte.weight") == before);
+      CHECK(trainer.loss_scale() == scale);
+      CHECK(std::isfinite(trainer.step(3, within, within)));
+      CHECK_FALSE(trainer.overflowed());
+      CHECK(trainer.store().read("transformer.wte.weight") != before);
+    }
+}

@@ -74,6 +74,7 @@ double Trainer::step(int64_t iteration, const BatchSource& batches) {
       // The first iteration finds the scale. Later a batch that needs far less is an outlier, and costs one halving.
       if (scaled && iteration > 1) scale_ = std::max(scale_, before / 2);
       if (scaled && iteration % 2000 == 0) scale_ *= 2;
+      overflowed_ = scaled && !(std::isfinite(loss) && std::isfinite(norm_));
       return loss;
     }
     scale_ /= 2;

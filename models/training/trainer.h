@@ -33,6 +33,9 @@ class Trainer {
   }
   /// Norm of the last step's gradient before clipping (0 without clipping).
   double gradient_norm() const { return norm_; }
+  /// Whether values of the last step left the range of f16 whatever the loss scale, as a batch's own may: where its
+  /// gradient's norm is not finite either, nothing was trained. False unless products are f16.
+  bool overflowed() const { return overflowed_; }
   /// What the loss of the next iteration is scaled by: 1 unless products are f16.
   double loss_scale() const { return scale_; }
 
@@ -73,6 +76,7 @@ class Trainer {
   std::vector<std::unique_ptr<Program>> programs_;  ///< those of the plan, in its order
   double norm_ = 0;
   double scale_ = 1;
+  bool overflowed_ = false;
 };
 
 }  // namespace vkformer

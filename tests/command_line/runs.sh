@@ -72,6 +72,27 @@ unharmed "with a finite loss and no finite gradient"
 refuse 1 "no checkpoint is from before; begin anew" "${train[@]}" --out ruined --learning-rate 3e38 --quiet
 grep -q -- "--resume" err && fail "a run without a checkpoint advised to resume"
 [[ -e ruined/latest ]] && fail "a diverged run left a checkpoint: $(ls ruined)"
+# Batches beyond the range of f16 are left out, a run of nothing else ends. After a layer norm a token keeps but its
+# direction: that of "z" becomes the first axis, which the feed-forward layer makes large.
+poke() { # FILE TENSOR ELEMENT BYTES
+  local header begin
+  header=$(od -An -t u8 -N 8 "$1")
+  begin=$(head -c $((8 + header)) "$1" | grep -ao "\"$2\":{[^}]*\"data_offsets\":\[[0-9]*" | grep -o '[0-9]*$')
+  printf '%b' "$4" | dd of="$1" bs=1 seek=$((8 + header + begin + 4 * $3)) conv=notrunc status=none
+}
+accept "${train[@]}" --precision f16 --out ranged
+cp -r ranged outside
+poke ranged/checkpoint-000004/model.safetensors transformer.wte.weight $((27 * 24)) '\x00\x00\x7a\x44'
+poke ranged/checkpoint-000004/model.safetensors transformer.h.0.mlp.c_fc.weight 0 "$(printf '\\x00\\x60\\x6a\\x46%.0s' {1..96})"
+accept "$vkformer" train --resume --out ranged --iterations 12
+grep -q "loss is .* that batch is beyond the range of f16 and left out; more than 10 in a row" err || fail "batches left out are not told: $(cat err)"
+grep -q "iterations\? left out, beyond the range of f16" err || fail "batches left out are not counted: $(cat err)"
+grep -q '"iteration":[0-9]*,.*"loss":null' ranged/metrics.jsonl || fail "metrics do not tell what was left out: $(cat ranged/metrics.jsonl)"
+[[ $(cat ranged/latest) == checkpoint-000012 ]] || fail "a batch beyond f16 ended the run: $(ls ranged)"
+poke outside/checkpoint-000004/model.safetensors transformer.h.0.mlp.c_fc.weight 0 "$(printf '\\xca\\xf2\\x49\\x71%.0s' {1..96})"
+"$vkformer" train --resume --out outside --iterations 20 >out 2>err && fail "a run of nothing but overflows did not end"
+grep -q "after iteration 14: the training has diverged.*--precision bf16" err || fail "no advice for the range of f16: $(cat err)"
+[[ $(echo outside/checkpoint-*) == outside/checkpoint-000004 ]] || fail "overflows made checkpoints: $(ls outside)"
 accept "$vkformer" train --resume --out run --iterations 8
 checkpoint=run/$(cat run/latest)
 damage() {

@@ -90,9 +90,9 @@ void TrainRun::train() {
   } else {
     const bool more = state_.iteration > first_ || (data_.validation_batches() > 0 && !evaluated());
     if (more && !flags_.no_last_evaluation) {
-      report(metrics_.last_training_loss(), true);
+      const bool finite = report(metrics_.last_training_loss(), true);
       flush();
-      prove();
+      if (finite) prove();
     } else if (!more && !out_of_time()) {
       say("complete at iteration {}; give --iterations to go on", state_.iteration);
     }
@@ -124,16 +124,34 @@ void TrainRun::iterate() {
   const double seconds = now() - begin, speed = static_cast<double>(tokens) / seconds;
   tokens_ += tokens;
   spent_ += seconds;
-  if (!std::isfinite(loss) || !std::isfinite(trainer_.gradient_norm()))
-    diverge(fmt::format("the loss is {}, its gradient's norm {}", std::abs(loss), trainer_.gradient_norm()));
-  prove();
+  const bool finite = std::isfinite(loss) && std::isfinite(trainer_.gradient_norm());
+  if (finite) {
+    overflows_in_row_ = 0;
+    prove();
+  } else {
+    const auto what = fmt::format("the loss is {}, its gradient's norm {}", std::abs(loss), trainer_.gradient_norm());
+    if (!forgives_overflow(what)) diverge(what);
+  }
   state_.iteration = i;
   metrics_.training(i, loss, learning_rate_at(s, i), trainer_.gradient_norm(), speed);
   progress_.show(i, fmt::format("loss {:.4f}  lr {:.2e}  {:.0f} tokens/s", loss, learning_rate_at(s, i),
                                 static_cast<double>(tokens_) / (now() - started_)));
   if (i == s.iterations) return;
-  if (i % flags_.evaluate_every == 0) report(loss, false);
-  if (i % flags_.checkpoint_every == 0 && now() >= next_save_) save();
+  if (i % flags_.evaluate_every == 0) report(metrics_.last_training_loss(), false);
+  // What follows overflows are the weights from before them: not saved until a finite iteration has proven them.
+  if (i % flags_.checkpoint_every == 0 && now() >= next_save_ && overflows_in_row_ == 0) save();
+}
+
+/// A batch's own values may leave the range; weights that do fail for every batch.
+bool TrainRun::forgives_overflow(const std::string& what) {
+  constexpr int64_t most_in_row = 10;
+  if (!trainer_.overflowed() || state_.iteration == 0 || ++overflows_in_row_ > most_in_row) return false;
+  if (++overflows_ == 1) {
+    progress_.clear();
+    say("{} after iteration {}: that batch is beyond the range of f16 and left out; more than {} in a row end the run",
+        what, state_.iteration, most_in_row);
+  }
+  return true;
 }
 
 /// The next batch stands for all: weights that are no numbers give no loss for any.
@@ -174,14 +192,15 @@ void TrainRun::prove() {
 }
 
 void TrainRun::check_loss(const char* what, double loss) {
-  if (!std::isfinite(loss)) diverge(fmt::format("the {} is {}", what, std::abs(loss)));
+  if (!std::isfinite(loss) && !flags_.settings.scales_loss())
+    diverge(fmt::format("the {} is {}", what, std::abs(loss)));
 }
 
 void TrainRun::diverge(const std::string& what) {
   progress_.clear();
   flush();
   // Whatever the learning rate: loss and gradient are those of the checkpoint's own weights.
-  if (saved_ == state_.iteration && !proven_) saved_ = writer_.withdraw();
+  if (saved_ && !proven_) saved_ = writer_.withdraw();
   const std::string range =
       flags_.settings.scales_loss() ? ", or with --precision bf16, which has the range of f32" : std::string();
   check(
@@ -215,6 +234,7 @@ void TrainRun::report_speed() const {
   for (const auto& [name, program] : trainer_.programs()) on_device += program->counters().seconds;
   const std::string outside =
       on_device == 0 ? "" : fmt::format("; {:.1f} % of that time outside the device", 100 * (1 - on_device / spent_));
+  if (overflows_ > 0) say("{} left out, beyond the range of f16", counted(overflows_, "iteration"));
   print("{} tokens in {}: {:.0f} tokens/s{}\n", tokens_, clock_text(spent_), static_cast<double>(tokens_) / spent_,
         outside);
 }
@@ -262,15 +282,22 @@ void TrainRun::average() {
   show({{"average", what}}, fmt::format("the {}, {}", what, folder.string()), evaluation, true);
 }
 
-void TrainRun::report(double loss, bool whole_split) {
+bool TrainRun::report(double loss, bool whole_split) {
   // What is best is told by the same lines each time.
   const Evaluation evaluation =
       evaluate(job_, backend_, trainer_, whole_split || best_, flags_.evaluation_batches, flags_.common.quiet);
   check_loss("validation loss", evaluation.loss);
+  if (!std::isfinite(evaluation.loss)) {
+    progress_.clear();
+    say("iteration {}: the validation loss is {}, some of it leaves the range of f16", state_.iteration,
+        std::abs(evaluation.loss));
+    return false;
+  }
   if (best_) in_place([&] { keep_if_best(evaluation.row); });  // before the line that says the evaluation is done
   if (!evaluation.row.is_null()) metrics_.evaluation(state_.iteration, evaluation.row);
   show({{"iteration", state_.iteration}, {"loss", loss}},
        fmt::format("iteration {:>6}  loss {:.4f}", state_.iteration, loss), evaluation, whole_split);
+  return true;
 }
 
 void TrainRun::show(nlohmann::json row, const std::string& head, const Evaluation& evaluation, bool even_if_quiet) {

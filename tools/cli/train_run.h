@@ -27,7 +27,10 @@ class TrainRun {
   void prove();
   void in_place(const std::function<void()>& write);
   void flush();
-  void report(double loss, bool whole_split);
+  /// Whether the run goes on after a batch that left the range of f16.
+  bool forgives_overflow(const std::string& what);
+  /// Evaluates. False when the loss there is beyond f16.
+  bool report(double loss, bool whole_split);
   void show(nlohmann::json row, const std::string& head, const Evaluation& evaluation, bool even_if_quiet);
   bool evaluated() const;
   /// Whether --early-stopping ends the run here.
@@ -39,7 +42,7 @@ class TrainRun {
   /// RUN/average and its evaluation.
   void average();
   [[noreturn]] void diverge(const std::string& what);
-  /// Loss of the weights as they are now.
+  /// Loss of the weights as they are now; f16's says nothing of weights: see forgives_overflow().
   void check_loss(const char* what, double loss);
 
   TrainFlags& flags_;
@@ -56,6 +59,8 @@ class TrainRun {
   std::unique_ptr<BestCheckpoints> good_;  ///< with --average-best
   Metrics metrics_;
   Progress progress_;
+  int64_t overflows_ = 0;         ///< iterations that left the range of f16
+  int64_t overflows_in_row_ = 0;  ///< the last of them
   double started_ = 0;
   double next_save_ = 0;  ///< no checkpoint is due before this time
   int64_t tokens_ = 0;  ///< trained on since then
