@@ -59,12 +59,19 @@ grep -q "computing activations again saves" out || fail "the plan does not say w
 grep -q '"checkpoint_activations": true' run/checkpoint-000006/state.json || fail "the run forgot --checkpoint-activations"
 [[ $(cat run/latest) == checkpoint-000006 ]] || fail "--iterations did not extend the resumed run"
 before=$(sha256sum <"run/$(cat run/latest)/model.safetensors")
+refuse 2 "--min-learning-rate 0.0001 is above --learning-rate 5e-05" "$vkformer" train --resume --out small --iterations 8 --learning-rate 5e-5 --min-learning-rate 1e-4
+cp -r small least
+accept "$vkformer" train --resume --out small --iterations 5 --learning-rate 5e-5
+grep -q '"min_learning_rate": 5e-06' small/checkpoint-000005/state.json || fail "a tenth does not follow the rate: $(cat small/checkpoint-000005/state.json)"
+sed -i 's/"min_learning_rate": [-0-9.e]*/"min_learning_rate": 2e-06/' "least/$(cat least/latest)/state.json"
+accept "$vkformer" train --resume --out least --iterations 5 --learning-rate 5e-5
+grep -q '"min_learning_rate": 2e-06' least/checkpoint-000005/state.json || fail "a least rate is not kept: $(cat least/checkpoint-000005/state.json)"
 refuse 1 "diverged" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e38 --quiet
 unharmed() {
   [[ $(sha256sum <"run/$(cat run/latest)/model.safetensors") == "$before" ]] || fail "a diverged run replaced its checkpoint: $1"
 }
 unharmed "after an iteration"
-refuse 1 "validation loss\|the loss is.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 7 --min-learning-rate 3e38 --quiet
+refuse 1 "validation loss\|the loss is.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 7 --learning-rate 3e38 --schedule constant --quiet
 unharmed "in the last update"
 refuse 1 "gradient's norm.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e5 --min-learning-rate 1e5 --checkpoint-every 1 --quiet
 unharmed "with a finite loss and no finite gradient"

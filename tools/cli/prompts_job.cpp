@@ -196,7 +196,7 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   job.summary += cuts.text(flags.context);
   job.summary += fmt::format("\nthe first, what is learned in brackets:{}", shown(training.front(), tokenizer));
   const int64_t positions = std::min(flags.context, std::max(all_positions(training), all_positions(validation)));
-  if (!flags.resume && !flags.given.contains("--batch"))
+  if ((!flags.resume || flags.given.contains("--batch-tokens")) && !flags.given.contains("--batch"))
     flags.batch = std::max<int64_t>(1, std::min(flags.batch_tokens, all_positions(training)) / positions);
   auto data = std::make_unique<PackedTexts>(
       std::move(training), std::move(validation),

@@ -213,14 +213,9 @@ void initialize_others(Store& store, const Model& model, bool loaded, uint32_t s
     if (!loaded || parameter.adapter) store.write(parameter.name, start_values(parameter, seed));
 }
 
-void check_flags(const TrainFlags& flags) {
-  if (flags.out.empty() && (!flags.plan || flags.resume))
-    throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
-  const JobKind* kind = kind_of_flags(flags);
-  if (kind != nullptr) check_options(*kind, flags.given);
-  if (flags.resume) return;
+void check_rates(const TrainFlags& flags) {
   const TrainSettings& s = flags.settings;
-  if (const double taken = s.learning_rate * s.weight_decay; 
+  if (const double taken = s.learning_rate * s.weight_decay;
       taken >= 1 && flags.given.contains("--weight-decay") && s.schedule != Schedule::noam)
     throw UsageError(fmt::format("--weight-decay {:g} with --learning-rate {:g}: a step takes {:g} times each weight "
                                  "away; take a --weight-decay below {:g}",
@@ -228,6 +223,15 @@ void check_flags(const TrainFlags& flags) {
   if (s.min_learning_rate > s.learning_rate)
     throw UsageError(fmt::format("--min-learning-rate {:g} is above --learning-rate {:g}, where the schedule begins",
                                  s.min_learning_rate, s.learning_rate));
+}
+
+void check_flags(const TrainFlags& flags) {
+  if (flags.out.empty() && (!flags.plan || flags.resume))
+    throw UsageError("train needs --out RUN, the folder for checkpoints and metrics");
+  const JobKind* kind = kind_of_flags(flags);
+  if (kind != nullptr) check_options(*kind, flags.given);
+  if (flags.resume) return;  // the settings are the run's, but for some
+  check_rates(flags);
   if (flags.given.contains("--lora") && flags.lora.empty())
     throw UsageError("--lora is empty; write r=8 or more of it");
   if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
@@ -258,6 +262,7 @@ void train(TrainFlags flags) {
   RunState state;
   if (flags.resume) {
     state = load_state(checkpoint, flags);
+    check_rates(flags);
     flags.settings.products = float_type(flags.dtype);
     flags.settings.schedule = schedule_named(flags.schedule);
   }

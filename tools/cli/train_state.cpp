@@ -126,6 +126,11 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
       value = static_cast<T>(integer_or(settings, name, int64_t{value}, static_cast<int64_t>(bounds.least),
                                         static_cast<int64_t>(bounds.most)));
   });
+  // A tenth of the run's rate stays a tenth of another one.
+  TrainSettings& s = flags.settings;
+  if (flags.given.contains("--learning-rate") && !flags.given.contains("--min-learning-rate"))
+    if (const double begun = require_number(settings, "learning_rate", 0, 1e300); s.min_learning_rate == begun / 10)
+      s.min_learning_rate = s.learning_rate / 10;
   RunState state{require_integer(json, "iteration", 0, most_counted), {}, {}};
   check(state.iteration == named_step(checkpoint), "{}: \"iteration\" is {}, which its folder is not named after",
         json.name(), state.iteration);

@@ -6,6 +6,13 @@
 
 namespace vkformer {
 
+namespace {
+
+// Peak learning rates where nothing is said: those of transformers' Trainer and of PEFT's examples.
+constexpr double fine_tuning_rate = 5e-5, lora_rate = 1e-4;
+
+}  // namespace
+
 void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
@@ -96,9 +103,11 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--accumulate,--gradient-accumulation-steps", s.accumulate, "micro-batches of an iteration")
       ->check(some)
       ->capture_default_str();
-  command->add_option("--learning-rate,--lr", s.learning_rate, "peak learning rate")
-      ->check(positive())
-      ->capture_default_str();
+  command
+      ->add_option("--learning-rate,--lr", s.learning_rate,
+                   fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g})", s.learning_rate,
+                               fine_tuning_rate, lora_rate))
+      ->check(positive());
   command->add_option("--schedule", flags->schedule, "of the learning rate")
       ->check(CLI::IsMember({"cosine", "linear", "inverse-sqrt", "noam", "constant"}))
       ->capture_default_str();
@@ -203,8 +212,13 @@ void add_train_verb(CLI::App& app) {
     if (flags->given.contains("--min-learning-rate") && flags->schedule != "cosine" && flags->schedule != "linear")
       throw UsageError(fmt::format("--min-learning-rate is where cosine and linear end; --schedule {} has no such end",
                                    flags->schedule));
-    if (flags->given.contains("--learning-rate") && flags->given.insert("--min-learning-rate").second)
-      flags->settings.min_learning_rate = flags->settings.learning_rate / 10;
+    TrainSettings& settings = flags->settings;
+    if (!flags->resume && !flags->from.empty() && !flags->given.contains("--learning-rate") &&
+        flags->schedule != "noam")
+      settings.learning_rate = flags->lora.empty() ? fine_tuning_rate : lora_rate;
+    // A resumed run has a rate of its own to begin with.
+    if (!flags->resume && !flags->given.contains("--min-learning-rate"))
+      settings.min_learning_rate = settings.learning_rate / 10;
     train(*flags);
   });
 }
