@@ -50,6 +50,13 @@ evaluation=$(tail -n 1 run/metrics.jsonl)
 sed -i '$d' run/metrics.jsonl
 accept "$vkformer" train --resume --out run
 [[ $(tail -n 1 run/metrics.jsonl) == "$evaluation" ]] || fail "the last evaluation was not made up for"
+accept "${train[@]}" --evaluate-every 2 --average 2 --out evaluated
+cp -r evaluated missed
+rm -r missed/checkpoint-000004 missed/average
+echo checkpoint-000002 >missed/latest
+sed -i '/"iteration":2,.*validation_loss/d' missed/metrics.jsonl
+accept "$vkformer" train --resume --out missed
+cmp -s <(grep validation_loss evaluated/metrics.jsonl) <(grep validation_loss missed/metrics.jsonl) || fail "an evaluation after a checkpoint was not made up for: $(cat missed/metrics.jsonl)"
 refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
 refuse 1 "prompt" "$vkformer" generate run -p ""
 refuse 1 "there is no 'nowhere'" "$vkformer" generate nowhere -p "the"

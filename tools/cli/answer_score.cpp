@@ -4,6 +4,7 @@
 
 #include "models/score/answers.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/end_signals.h"
 
 namespace vkformer {
 
@@ -13,7 +14,8 @@ JobScores AnswerScorer::score(Backend& backend, Trainer& trainer, bool whole_spl
   AskedQuestions asked;
   for (size_t i = 0; i < used; ++i) asked.add(windows_[i * all / used]);
   Answerer answerer(backend, model_, trainer.shared_store(), trainer.workspace());
-  const auto answers = answerer.answer(asked, settings_.inputs, settings_.positions, [](size_t) {});
+  const auto answers =
+      answerer.answer(asked, settings_.inputs, settings_.positions, [](size_t) { interrupt_if_asked(); });
   AnswerScores scores;
   std::vector<std::string> found;
   for (size_t i = 0; i < used; ++i)

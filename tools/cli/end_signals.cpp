@@ -25,6 +25,10 @@ void catch_end_signals() {
 
 bool end_was_asked() { return came != 0; }
 
+void interrupt_if_asked() {
+  if (end_was_asked()) throw Interrupted();
+}
+
 void check_no_end_asked(const char* consequence) {
   check(came == 0, "ended by signal {}; {}", static_cast<int>(came), consequence);
 }

@@ -8,6 +8,9 @@ namespace vkformer {
 void catch_end_signals();
 /// Whether one has come.
 bool end_was_asked();
+/// Throws it when one has come, out of work that begins again when it is asked for again.
+struct Interrupted {};
+void interrupt_if_asked();
 /// Throws Error when one has come, with what that means for the work: "nothing was written".
 void check_no_end_asked(const char* consequence);
 

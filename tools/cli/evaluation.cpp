@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tools/cli/busy_watch.h"
+#include "tools/cli/end_signals.h"
 #include "tools/cli/progress.h"
 
 namespace vkformer {
@@ -17,6 +18,7 @@ Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, boo
     MeanLoss loss;
     Progress bar(used, quiet, 1);
     for (int64_t i = 0; i < used; ++i) {
+      interrupt_if_asked();
       loss.add(trainer.evaluate(job.data->validation_batch(i, used).view()));
       bar.show(i + 1, "batches of validation");
     }

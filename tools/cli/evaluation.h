@@ -15,7 +15,7 @@ struct Evaluation {
 };
 
 /// Of the trainer's parameters as they are now; on the whole validation split or on `batches` batches of it, with
-/// progress unless `quiet`.
+/// progress unless `quiet`. Throws Interrupted once the end was asked for.
 Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, bool whole_split, int64_t batches,
                     bool quiet);
 

@@ -4,6 +4,7 @@
 
 #include "models/classification/classifier.h"
 #include "models/score/labels.h"
+#include "tools/cli/end_signals.h"
 
 namespace vkformer {
 
@@ -12,6 +13,7 @@ JobScores LabelScorer::score(Backend& backend, Trainer& trainer, bool whole_spli
   const int64_t all = data_.validation_batches(), used = whole_split ? all : std::min(all, batches_);
   std::vector<std::string> references, hypotheses;
   for (int64_t i = 0; i < used; ++i) {
+    interrupt_if_asked();
     const DataBatch batch = data_.validation_batch(i, used);
     const std::vector<int32_t>& targets = batch.values("targets");
     const auto rows = classifier.probabilities(batch);

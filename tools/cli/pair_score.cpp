@@ -7,6 +7,7 @@
 #include "models/score/chrf.h"
 #include "models/score/labels.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/end_signals.h"
 
 namespace vkformer {
 
@@ -40,6 +41,7 @@ JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split
       own.write(parameter.name, trainer.store().read(parameter.name));
   };
   search.run(backend, model_, copy, ids, [&](size_t source, std::vector<Hypothesis> best) {
+    interrupt_if_asked();
     hypotheses[source] = target_.decode(best.front().ids);
   });
   const BleuScore bleu = score_bleu(references, hypotheses);

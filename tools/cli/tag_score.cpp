@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/classification/tagger.h"
+#include "tools/cli/end_signals.h"
 
 namespace vkformer {
 
@@ -32,7 +33,7 @@ JobScores TagScorer::score(Backend& backend, Trainer& trainer, bool whole_split)
   for (size_t i = 0; i < used; ++i) chosen.texts.push_back(texts_.texts[i * all / used]);
   Tagger tagger(backend, model_, trainer.shared_store(), trainer.workspace());
   const auto tagged = tag_words(tagger, windows_of_texts(chosen, tokenizer_, settings_.context), settings_.inputs,
-                                settings_.positions, [](size_t) {});
+                                settings_.positions, [](size_t) { interrupt_if_asked(); });
   TagScores scores;
   for (size_t i = 0; i < used; ++i) {
     std::vector<std::string> hypotheses;

@@ -16,9 +16,6 @@ namespace vkformer {
 
 namespace {
 
-/// A signal came within an iteration.
-struct Interrupted {};
-
 /// For the run's page.
 nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& backend, const RunState& state) {
   auto files = nlohmann::json::object();
@@ -74,12 +71,30 @@ void TrainRun::train() {
   catch_end_signals();
   started_ = now();
   if (flags_.resume && state_.iteration < flags_.settings.iterations) metrics_.resumed(state_.iteration);
-  while (state_.iteration < flags_.settings.iterations && !end_was_asked() && !stops_early() && !out_of_time())
-    iterate();
+  try {
+    // A run that was killed between this checkpoint and its evaluation makes up for it.
+    const bool within = first_ > 0 && first_ < flags_.settings.iterations;
+    if (within && first_ % flags_.evaluate_every == 0 && data_.validation_batches() > 0 && !evaluated())
+      report(metrics_.last_training_loss(), false);
+    while (state_.iteration < flags_.settings.iterations && !end_was_asked() && !stops_early() && !out_of_time())
+      iterate();
+  } catch (const Interrupted&) {
+    // What was under way begins again when the run is resumed.
+  }
   progress_.clear();
   report_speed();
   if (out_of_time()) say("ended at iteration {}: {:g} minutes are over", state_.iteration, flags_.minutes);
   if (saved_ != state_.iteration) save();  // before the evaluation: nobody has to wait for that
+  try {
+    finish();
+  } catch (const Interrupted&) {
+    progress_.clear();
+    say("stopped at iteration {} before its evaluation; vkformer train --resume --out {} makes up for it",
+        state_.iteration, flags_.out);
+  }
+}
+
+void TrainRun::finish() {
   if (stops_early()) {
     say("ended early: {} without a better {} than {:.4f} of iteration {}, which is in {}",
         counted(flags_.early_stopping, "evaluation"), best_->metric(), best_->value(), best_->iteration(),
@@ -107,7 +122,7 @@ void TrainRun::iterate() {
   DataBatch batch;
   int64_t tokens = 0, seen = 0;
   const auto micro_batch = [&](int64_t micro) {
-    if (end_was_asked()) throw Interrupted();
+    interrupt_if_asked();
     batch = data_.training_batch((i - 1) * s.accumulate + micro);
     if (micro == seen) {  // for the first time
       tokens += batch.tokens;
@@ -115,12 +130,7 @@ void TrainRun::iterate() {
     }
     return batch.view();
   };
-  double loss = 0;
-  try {
-    loss = trainer_.step(i, micro_batch);
-  } catch (const Interrupted&) {
-    return;  // the iteration begins again when the run is resumed
-  }
+  const double loss = trainer_.step(i, micro_batch);
   const double seconds = now() - begin, speed = static_cast<double>(tokens) / seconds;
   tokens_ += tokens;
   spent_ += seconds;
@@ -137,9 +147,10 @@ void TrainRun::iterate() {
   progress_.show(i, fmt::format("loss {:.4f}  lr {:.2e}  {:.0f} tokens/s", loss, learning_rate_at(s, i),
                                 static_cast<double>(tokens_) / (now() - started_)));
   if (i == s.iterations) return;
-  if (i % flags_.evaluate_every == 0) report(metrics_.last_training_loss(), false);
-  // What follows overflows are the weights from before them: not saved until a finite iteration has proven them.
+  // The checkpoint first: an evaluation may take long and end badly, and a resumed run makes up for it. What
+  // follows overflows are the weights from before them: not saved until a finite iteration has proven them.
   if (i % flags_.checkpoint_every == 0 && now() >= next_save_ && overflows_in_row_ == 0) save();
+  if (i % flags_.evaluate_every == 0) report(metrics_.last_training_loss(), false);
 }
 
 /// A batch's own values may leave the range; weights that do fail for every batch.

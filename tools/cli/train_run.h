@@ -23,6 +23,8 @@ class TrainRun {
 
  private:
   void iterate();
+  /// After the last iteration and its checkpoint.
+  void finish();
   void save();
   void prove();
   void in_place(const std::function<void()>& write);

@@ -6,6 +6,7 @@
 #include "models/families/registry.h"
 #include "models/filling/masked_words.h"
 #include "models/score/word_accuracy.h"
+#include "tools/cli/end_signals.h"
 
 namespace vkformer {
 
@@ -42,6 +43,7 @@ JobScores WordScorer::score(Backend& backend, Trainer& trainer, bool whole_split
   const int64_t all = data_.validation_batches(), used = whole_split ? all : std::min(all, batches_);
   WordCount count;
   for (int64_t i = 0; i < used; ++i) {
+    interrupt_if_asked();
     const WordCount more = words(data_.validation_batch(i, used));
     count.right += more.right;
     count.targets += more.targets;
