@@ -94,36 +94,57 @@ TEST_CASE("a batch on the device gives what each gives alone", "[generation][dev
   for (const char* name : {"gpt2", "t5"}) check_batch(*backend, name, unlike);
 }
 
-TEST_CASE("the likeliest tokens are all that a search without rules needs", "[generation]") {
-  constexpr int64_t vocabulary = 67;
-  const std::vector<Ids> prompts{{5}, {9, 4}};
-  const auto run = [&](const GenerationConfig& config, bool chosen) {
-    const auto search = make_search(config, prompts, vocabulary);
-    for (uint32_t step = 0; !search->done(); ++step) {
-      Graph graph;  // logits in steps of a quarter: many are equal
-      const Value x = graph.input("x", {2, vocabulary});
-      std::vector<float> logits;
-      for (uint32_t i = 0; i < 2 * vocabulary; ++i)
-        logits.push_back(std::floor(static_cast<float>(uniform(7, step, i)) * 12) / 4);
-      if (chosen) {
-        const TopK choices = top_k(graph, slice(graph, x, 0, search->usable()), search->choices());
-        graph.mark_output(choices.values, "values");
-        graph.mark_output(choices.indices, "indices");
-        const auto program = make_reference_backend()->compile(graph, nullptr);
-        program->write("x", logits);
-        program->run();
-        search->advance(program->read("values"), program->read_ints("indices"));
-      } else {
-        search->advance(logits);
-      }
+namespace {
+
+constexpr int64_t vocabulary = 67;
+const std::vector<Ids> starts{{5}, {9, 4}};
+
+/// What a search on the same random logits writes, from all of them or from choices() of them.
+std::vector<Ids> searched(const GenerationConfig& config, bool chosen, uint32_t seed = 7) {
+  const auto search = make_search(config, starts, vocabulary);
+  const bool beams = config.num_beams > 1;
+  for (uint32_t step = 0; !search->done(); ++step) {
+    Graph graph;
+    const Value x = graph.input("x", {search->rows(), vocabulary});
+    std::vector<float> logits;
+    for (uint32_t i = 0; i < search->rows() * vocabulary; ++i) {
+      const auto logit = static_cast<float>(uniform(seed, step, i)) * 3;
+      logits.push_back(beams ? logit : std::floor(4 * logit) / 4);  // steps of a quarter: many are equal
     }
-    return std::vector<Ids>{search->results()[0][0].ids, search->results()[1][0].ids};
-  };
+    if (!chosen) {
+      search->advance(logits);
+      continue;
+    }
+    const TopK choices = top_k(graph, slice(graph, x, 0, search->usable()), search->choices());
+    graph.mark_output(choices.values, "values");
+    graph.mark_output(choices.indices, "indices");
+    const auto program = make_reference_backend()->compile(graph, nullptr);
+    program->write("x", logits);
+    program->run();
+    std::vector<float> values = program->read("values");
+    if (beams)
+      for (size_t row = 0; row < static_cast<size_t>(search->rows()); ++row) {
+        std::vector<double> all(vocabulary);
+        log_softmax(std::span(logits).subspan(row * vocabulary, vocabulary), all);
+        for (size_t i = row * search->choices(), end = i + search->choices(); i < end; ++i)
+          values[i] = static_cast<float>(all[static_cast<size_t>(program->read_ints("indices")[i])]);
+      }
+    search->advance(values, program->read_ints("indices"));
+  }
+  std::vector<Ids> found;
+  for (const auto& source : search->results())
+    for (const Hypothesis& hypothesis : source) found.push_back(hypothesis.ids);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the likeliest tokens are all that a search needs whose rules only ban some", "[generation]") {
   GenerationConfig config{.max_new_tokens = 9};
-  CHECK(run(config, true) == run(config, false));
+  CHECK(searched(config, true) == searched(config, false));
   const GenerationConfig padded{.max_new_tokens = 9, .suppress_tokens = {66, 64, 65, 62, 63, 62, 61}};
-  CHECK(run(padded, true) == run(padded, false));
-  CHECK(run(padded, true) != run(config, true));
+  CHECK(searched(padded, true) == searched(padded, false));
+  CHECK(searched(padded, true) != searched(config, true));
   config.do_sample = true;
   config.top_k = 13;
   for (const double top_p : {1.0, 0.6})
@@ -132,21 +153,42 @@ TEST_CASE("the likeliest tokens are all that a search without rules needs", "[ge
       config.min_p = seed % 3 == 0 ? 0.2 : 0;
       config.temperature_last = seed % 2 == 0;
       config.seed = seed;
-      CHECK(run(config, true) == run(config, false));
+      CHECK(searched(config, true) == searched(config, false));
     }
-  const auto choices = [&](const GenerationConfig& of) { return make_search(of, prompts, vocabulary)->choices(); };
-  CHECK(choices(config) == 13);
+  const GenerationConfig ruled[] = {
+      {.max_new_tokens = 9, .bad_words_ids = {{0}, {3, 11}, {66}}},
+      {.max_new_tokens = 9, .eos_token_ids = {0, 31, 32, 33, 34}},
+      {.max_new_tokens = 9, .min_new_tokens = 6, .eos_token_ids = {0, 31, 32, 33, 34}},
+      {.max_new_tokens = 9, .no_repeat_ngram_size = 1},
+      {.max_new_tokens = 9, .forced_eos_token_ids = {8, 2, 8}},
+      {.max_new_tokens = 9, .suppress_tokens = {11, 12, 66}, .begin_suppress_tokens = {0, 40}},
+  };
+  for (GenerationConfig each : ruled)
+    for (const int64_t beams : {1, 4}) {
+      each.num_beams = each.num_return_sequences = beams;
+      for (uint32_t seed = 0; seed < 20; ++seed) CHECK(searched(each, true, seed) == searched(each, false, seed));
+    }
+}
+
+TEST_CASE("searches say how many of the likeliest tokens they need", "[generation]") {
+  const auto choices = [&](const GenerationConfig& of) { return make_search(of, starts, vocabulary)->choices(); };
   CHECK(choices({.max_new_tokens = 9}) == 1);
   CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 0}) == 0);
   CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 100}) == vocabulary);
-  CHECK(choices({.max_new_tokens = 9, .num_beams = 2}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 13, .min_p = 0.1}) == 13);
+  CHECK(choices({.max_new_tokens = 9, .num_beams = 2}) == 4);
+  CHECK(choices({.max_new_tokens = 9, .num_beams = 2, .eos_token_ids = {3, 4}}) == 6);
   CHECK(choices({.max_new_tokens = 9, .repetition_penalty = 1.1}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .num_beams = 2, .repetition_penalty = 1.1}) == 0);
   CHECK(choices({.max_new_tokens = 9, .recent_penalties = {.presence = 0.5}}) == 0);
   CHECK(choices({.max_new_tokens = 9, .logit_bias = {{3, 1}}}) == 0);
-  CHECK(choices({.max_new_tokens = 9, .do_sample = true, .top_k = 13, .min_p = 0.1}) == 13);
-  CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3}}) == 0);
-  CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3, 66}}) == 0);
-  CHECK(choices(padded) == 1);
+  CHECK(choices({.max_new_tokens = 9, .num_beams = 2, .renormalize_logits = true}) == 0);
+  CHECK(choices({.max_new_tokens = 9, .no_repeat_ngram_size = 2}) == 1 + 2 + 9);
+  CHECK(choices({.max_new_tokens = 9, .bad_words_ids = {{3}, {4, 5}}}) == 3);
+  CHECK(choices({.max_new_tokens = 9, .min_new_tokens = 2, .eos_token_ids = {3}}) == 2);
+  CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3}}) == 2);
+  CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {3, 66}}) == 2);
+  CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {66, 64, 65}}) == 1);
 }
 
 TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][other_driver]") {
@@ -158,18 +200,24 @@ TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][oth
   GenerationConfig drawn = config;
   drawn.do_sample = true;
   drawn.top_k = 5;
-  for (const GenerationConfig& each : {config, padded, drawn}) {
-    std::vector<std::vector<Ids>> found(2);
+  GenerationConfig beams = padded;
+  beams.num_beams = 2;
+  beams.bad_words_ids = {{3}};
+  for (const GenerationConfig& each : {config, padded, drawn, beams}) {
+    std::vector<std::vector<Hypothesis>> found(2);
     for (const bool on_device : {false, true}) {
       PreparedSearch prepared = prepare_search(model, each, unlike);
       if (!on_device) prepared.shape.choices = 0;
       Generator generator(*backend, model, prepared.shape);
-      CHECK(generator.shape().choices == (!on_device ? 0 : each.do_sample ? 5 : 1));
+      CHECK(generator.shape().choices == (!on_device ? 0 : prepared.search->choices()));
       load_parameters(generator.store(), model.parameters, fixtures / "gpt2");
       run_search(generator, prepared);
-      for (const auto& hypotheses : prepared.search->results()) found[on_device].push_back(hypotheses[0].ids);
+      for (const auto& hypotheses : prepared.search->results()) found[on_device].push_back(hypotheses[0]);
     }
-    CHECK(found[0] == found[1]);
+    for (size_t i = 0; i < found[0].size(); ++i) {
+      CHECK(found[0][i].ids == found[1][i].ids);
+      CHECK(std::abs(found[0][i].score - found[1][i].score) < 1e-5);
+    }
   }
 }
 

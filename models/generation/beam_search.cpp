@@ -12,6 +12,10 @@ namespace {
 
 constexpr double impossible = -std::numeric_limits<double>::infinity();
 
+void check_row(bool finite, size_t row) {
+  check(finite, "the logits of row {} are not finite numbers; the weights may be damaged", row);
+}
+
 int64_t longest_of(const std::vector<std::vector<int32_t>>& prompts) {
   size_t longest = 0;
   for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
@@ -34,8 +38,7 @@ void log_softmax(std::span<const float> logits, std::span<double> result, size_t
   double sum = 0;
   for (float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
   const double log_sum = std::log(sum);
-  check(std::isfinite(largest) && std::isfinite(log_sum),
-        "the logits of row {} are not finite numbers; the weights may be damaged", row);
+  check_row(std::isfinite(largest) && std::isfinite(log_sum), row);
   for (size_t i = 0; i < logits.size(); ++i) result[i] = static_cast<double>(logits[i]) - largest - log_sum;
 }
 
@@ -59,9 +62,11 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
 
 const SearchStep& Search::advance(std::span<const float> logits, std::span<const int32_t> ids) {
   check(!done(), "the search is done; it takes no further logits");
-  const size_t width = ids.empty() ? vocabulary_ : static_cast<size_t>(choices());
+  const size_t width = ids.empty() ? vocabulary_ : ids.size() / ids_.size();
   check(logits.size() == ids_.size() * width && (ids.empty() || ids.size() == logits.size()),
         "{} logits were given for {} rows of {}", logits.size(), ids_.size(), width);
+  check(ids.empty() || static_cast<int64_t>(width) >= std::max<int64_t>(choices(), 1),
+        "{} tokens of a row were given, the search needs {}", width, choices());
   ++generated_;
   for (size_t row = 0; row < ids_.size(); ++row) {
     step_.parents[row] = static_cast<int32_t>(row);
@@ -98,16 +103,19 @@ std::vector<std::vector<Hypothesis>> Search::results() const {
 PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), 1, vocabulary) {}
 
+int64_t Search::choices_of(int64_t wanted) const {
+  const auto banned = rules_.most_banned();
+  return banned && wanted > 0 ? std::min(wanted + *banned, usable()) : 0;
+}
+
 int64_t PlainSearch::choices() const {
-  if (!rules_.none()) return 0;
-  const int64_t wanted = config_.do_sample && config_.temperature != 0 ? config_.top_k : 1;
-  return std::min(wanted, usable());
+  return choices_of(config_.do_sample && config_.temperature != 0 ? config_.top_k : 1);
 }
 
 void PlainSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {
-  check(std::all_of(logits.begin(), logits.end(), [](float logit) { return logit < -impossible; }),
-        "the logits of row {} are not finite numbers; the weights may be damaged", source);
+  check_row(std::ranges::all_of(logits, [](float logit) { return logit < -impossible; }), source);
   std::vector<float> ruled;
+  ScoredTokens likeliest;
   if (ids.empty() && rules_.none()) {
     logits = logits.first(static_cast<size_t>(usable()));
   } else if (ids.empty()) {
@@ -115,10 +123,16 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
     rules_.apply(ids_[source], generated_ - 1, scores);
     ruled.assign(scores.begin(), scores.end());
     logits = ruled;
+  } else if (!rules_.none()) {
+    likeliest = {{ids.begin(), ids.end()}, {logits.begin(), logits.end()}};
+    rules_.apply(ids_[source], generated_ - 1, likeliest);
+    ruled.assign(likeliest.scores.begin(), likeliest.scores.end());
+    logits = ruled;
+    ids = likeliest.tokens;
   }
   const auto best = std::max_element(logits.begin(), logits.end());
   finished_[source] = 1;
-  if (*best == impossible) return;
+  if (best == logits.end() || *best == impossible) return;
   auto token = static_cast<int32_t>(best - logits.begin());
   if (config_.do_sample) {
     const SamplingSettings settings{.temperature = config_.temperature,
@@ -158,30 +172,44 @@ void BeamSearch::keep(size_t source, Hypothesis hypothesis) {
   if (kept.size() > beams_) kept.pop_back();
 }
 
+void BeamSearch::score(size_t row, std::span<const float> logits, std::span<const int32_t> ids,
+                       ScoredTokens& scored) const {
+  scored.tokens.assign(ids.begin(), ids.end());
+  scored.scores.resize(logits.size());
+  if (ids.empty()) {
+    log_softmax(logits, scored.scores, row);
+    rules_.apply(ids_[row], generated_ - 1, std::span(scored.scores));
+    return;
+  }
+  std::ranges::copy(logits, scored.scores.begin());
+  check_row(std::isfinite(logits.front()), row);
+  rules_.apply(ids_[row], generated_ - 1, scored);
+}
+
 /// The best continuations, best first.
-std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::span<const float> logits) const {
-  const size_t count = std::max<size_t>(2, 1 + config_.eos_token_ids.size()) * beams_;
+std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::span<const float> logits,
+                                                          std::span<const int32_t> ids) const {
+  const size_t count = ranked(), width = logits.size() / beams_;
   std::vector<Candidate> best;
-  std::vector<double> scores(vocabulary_);
+  ScoredTokens scored;
   for (size_t beam = 0; beam < beams_; ++beam) {
     const size_t row = source * beams_ + beam;
     if (sums_[row] == impossible) continue;
-    log_softmax(logits.subspan(beam * vocabulary_, vocabulary_), scores, row);
-    rules_.apply(ids_[row], generated_ - 1, scores);
-    for (size_t token = 0; token < vocabulary_; ++token) {
-      const double sum = sums_[row] + scores[token];
+    score(row, logits.subspan(beam * width, width), ids.empty() ? ids : ids.subspan(beam * width, width), scored);
+    for (size_t i = 0; i < scored.scores.size(); ++i) {
+      const double sum = sums_[row] + scored.scores[i];
       if (sum == impossible || (best.size() == count && sum <= best.back().sum)) continue;
       if (best.size() == count) best.pop_back();
       const auto place = std::upper_bound(best.begin(), best.end(), sum,
                                           [](double value, const Candidate& other) { return value > other.sum; });
-      best.insert(place, {sum, beam, static_cast<int32_t>(token)});
+      best.insert(place, {sum, beam, ids.empty() ? static_cast<int32_t>(i) : scored.tokens[i]});
     }
   }
   return best;
 }
 
-void BeamSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t>) {
-  const std::vector<Candidate> best = candidates(source, logits);
+void BeamSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {
+  const std::vector<Candidate> best = candidates(source, logits, ids);
   const size_t first = source * beams_;
   const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(first);
   const std::vector<std::vector<int32_t>> before(begin, begin + static_cast<std::ptrdiff_t>(beams_));
@@ -197,16 +225,16 @@ void BeamSearch::advance_source(size_t source, std::span<const float> logits, st
     const auto& [sum, beam, token] = best[rank];
     const bool ends = config_.ends(token) || generated_ == limit_;
     if ((ends && rank >= beams_) || (!ends && running == beams_)) continue;
-    std::vector<int32_t> ids = before[beam];
-    ids.push_back(token);
+    std::vector<int32_t> longer = before[beam];
+    longer.push_back(token);
     if (ends) {
-      keep(source, {std::move(ids), score_of(sum, generated_)});
+      keep(source, {std::move(longer), score_of(sum, generated_)});
       continue;
     }
     const size_t row = first + running++;
     step_.parents[row] = static_cast<int32_t>(first + beam);
     step_.tokens[row] = token;
-    ids_[row] = std::move(ids);
+    ids_[row] = std::move(longer);
     sums_[row] = sum;
   }
   std::fill(sums_.begin() + static_cast<std::ptrdiff_t>(first + running),

@@ -45,8 +45,9 @@ class Search {
   /// See LogitsRules::usable().
   int64_t usable() const { return rules_.usable(); }
   /// Takes the logits [rows, V] that follow each row's last token, or, with their `ids` beside, those of the choices()
-  /// likeliest ones, of equal ones the lower id first: [rows, choices()]. Throws Error when they have another size or
-  /// are not numbers, or when the search is done.
+  /// likeliest ones or more, of equal ones the lower id first: [rows, choices()]; of several beams their
+  /// log-probabilities instead. Throws Error when they have another size or are not numbers, or when the search is
+  /// done.
   const SearchStep& advance(std::span<const float> logits, std::span<const int32_t> ids = {});
   bool done() const;
   /// For each source its best hypotheses, best first: num_return_sequences of them, or fewer where the rules leave no
@@ -56,6 +57,8 @@ class Search {
  protected:
   Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams, int64_t vocabulary);
   /// `ids`: the tokens of these logits; empty: each is its own number. Threads may take a source each.
+  /// `wanted` and as many as the rules may ban, if they change no scores; else 0.
+  int64_t choices_of(int64_t wanted) const;
   virtual void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) = 0;
   /// The hypotheses of a source, best first.
   virtual std::vector<Hypothesis> best_of(size_t source) const = 0;
@@ -76,7 +79,7 @@ class Search {
 class PlainSearch final : public Search {
  public:
   PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
-  /// One for the likeliest token, top_k for a draw from so many, where no rule changes scores before.
+  /// One for the likeliest token, top_k for a draw from so many, and what rules may ban, where none changes scores.
   int64_t choices() const override;
 
  private:
@@ -94,6 +97,8 @@ class PlainSearch final : public Search {
 class BeamSearch final : public Search {
  public:
   BeamSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
+  /// As many as a step ranks for a source, for all may come from one beam, and what rules may ban.
+  int64_t choices() const override { return choices_of(static_cast<int64_t>(ranked())); }
 
  private:
   struct Candidate {
@@ -101,7 +106,11 @@ class BeamSearch final : public Search {
     size_t beam;
     int32_t token;
   };
-  std::vector<Candidate> candidates(size_t source, std::span<const float> logits) const;
+  /// Continuations that a step ranks.
+  size_t ranked() const { return std::max<size_t>(2, 1 + config_.eos_token_ids.size()) * beams_; }
+  /// Log-probabilities of what may continue a row: of `ids`, or of all tokens in their order, which are not named then.
+  void score(size_t row, std::span<const float> logits, std::span<const int32_t> ids, ScoredTokens& scored) const;
+  std::vector<Candidate> candidates(size_t source, std::span<const float> logits, std::span<const int32_t> ids) const;
   void keep(size_t source, Hypothesis hypothesis);
   double score_of(double sum, int64_t length) const;
   void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <set>
 
 #include "models/adapters/lora.h"
@@ -14,6 +15,7 @@
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/slice/slice.h"
+#include "shaders/softmax/softmax.h"
 #include "shaders/top_k/top_k.h"
 
 namespace vkformer {
@@ -66,9 +68,13 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   const Value logits = model.head(graph, pass, hidden);
   if (shape.choices > 0) {
     const bool padded = shape.usable > 0 && shape.usable < graph.shape(logits).columns();
-    const TopK choices = top_k(graph, padded ? slice(graph, logits, 0, shape.usable) : logits, shape.choices);
+    const auto usable = [&](Value all) { return padded ? slice(graph, all, 0, shape.usable) : all; };
+    const TopK choices = top_k(graph, usable(logits), shape.choices);
     graph.mark_output(choices.values, "logits");
     graph.mark_output(choices.indices, "choices");
+    // The host takes the others' from this one's, which is large enough for a logarithm.
+    if (shape.log_probabilities)
+      graph.mark_output(top_k(graph, usable(softmax(graph, logits)), 1).values, "largest_probability");
   } else {
     graph.mark_output(logits, "logits");
   }
@@ -208,8 +214,18 @@ std::vector<float> Generator::run(Program& program, std::span<const int32_t> tok
   }
   program.run();
   position_ += length;
-  if (shape_.choices > 0) choices_ = program.read_ints("choices");
-  return program.read("logits");
+  std::vector<float> logits = program.read("logits");
+  if (shape_.choices == 0) return logits;
+  choices_ = program.read_ints("choices");
+  if (!shape_.log_probabilities) return logits;
+  const std::vector<float> largest = program.read("largest_probability");
+  const auto count = static_cast<size_t>(shape_.choices);
+  for (size_t r = 0; r < rows; ++r) {
+    const double log_sum = static_cast<double>(logits[r * count]) - std::log(static_cast<double>(largest[r]));
+    for (float& logit : std::span(logits).subspan(r * count, count))
+      logit = static_cast<float>(static_cast<double>(logit) - log_sum);
+  }
+  return logits;
 }
 
 std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads) {

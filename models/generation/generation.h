@@ -16,6 +16,8 @@ struct GeneratorShape {
   /// which are near, and so does any device where it is more than most_top_k.
   int64_t choices = 0;
   int64_t usable = 0;  ///< of the tokens below this one; 0: of all
+  /// The `choices` come with their log-probabilities, of a softmax over the whole vocabulary, instead of their logits.
+  bool log_probabilities = false;
   /// Most positions of all rows in one run, but for 8 of each: longer prompts take several, so that their temporaries
   /// stay small.
   int64_t run_positions = 2048;
@@ -71,8 +73,9 @@ class Generator {
   /// empty: there is none.
   void encode(std::span<const int32_t> source, std::span<const int32_t> mask = {});
   /// Runs the prompts (for a decoder behind an encoder: the start ids) from position 0 and gives the logits after their
-  /// last tokens, [rows, V] or [rows, shape().choices]. `pads`: how many of each row's first ids are padding (with
-  /// left_padded). Throws Error when they are empty, longer than the capacity, or have an id outside the vocabulary.
+  /// last tokens, [rows, V], or what the shape says of choices, [rows, shape().choices]. `pads`: how many of each row's
+  /// first ids are padding (with left_padded). Throws Error when they are empty, longer than the capacity, or have an
+  /// id outside the vocabulary.
   std::vector<float> prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads = {});
   /// Runs further tokens of the one row there is, and gives the logits after the last. Throws Error like prefill().
   std::vector<float> append(std::span<const int32_t> tokens);

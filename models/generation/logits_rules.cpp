@@ -10,16 +10,7 @@
 namespace vkformer {
 namespace {
 
-constexpr double banned = -std::numeric_limits<double>::infinity();
-
-void force(std::span<const int32_t> ids, std::span<double> scores) {
-  std::fill(scores.begin(), scores.end(), banned);
-  for (int32_t id : ids) scores[static_cast<size_t>(id)] = 0;
-}
-
-void ban(std::span<const int32_t> ids, std::span<double> scores) {
-  for (int32_t id : ids) scores[static_cast<size_t>(id)] = banned;
-}
+constexpr double never = -std::numeric_limits<double>::infinity();
 
 /// Leaves scores alone where everything is banned.
 void renormalize(std::span<double> scores) {
@@ -60,28 +51,66 @@ LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, 
   check_ids("forced_eos_token_id", config_.forced_eos_token_ids, vocabulary);
 }
 
-bool LogitsRules::none() const {
+std::optional<int64_t> LogitsRules::most_banned() const {
   const GenerationConfig& c = config_;
-  const bool suppresses = std::ranges::any_of(c.suppress_tokens, [&](int32_t id) { return id < usable_; });
-  return usable_ > 0 && c.logit_bias.empty() && c.recent_penalties.none() && c.repetition_penalty == 1 &&
-         c.no_repeat_ngram_size <= 0 && c.bad_words_ids.empty() && (least_ <= 0 || c.eos_token_ids.empty()) &&
-         !c.forced_bos_token_id && c.forced_eos_token_ids.empty() && !suppresses && c.begin_suppress_tokens.empty() &&
-         !c.renormalize_logits;
+  if (usable_ == 0 || !c.logit_bias.empty() || !c.recent_penalties.none() || c.repetition_penalty != 1 ||
+      c.renormalize_logits)
+    return std::nullopt;
+  const auto suppressed = std::ranges::count_if(c.suppress_tokens, [&](int32_t id) { return id < usable_; });
+  return suppressed + std::ssize(c.begin_suppress_tokens) + std::ssize(c.bad_words_ids) +
+         (least_ > 0 ? std::ssize(c.eos_token_ids) : 0) + (c.no_repeat_ngram_size > 0 ? prompt_length_ + most_ : 0);
+}
+
+bool LogitsRules::none() const {
+  return most_banned() == 0 && !config_.forced_bos_token_id && config_.forced_eos_token_ids.empty();
+}
+
+std::span<const int32_t> LogitsRules::forced(int64_t generated) const {
+  if (!config_.forced_eos_token_ids.empty() && generated == most_ - 1) return config_.forced_eos_token_ids;
+  if (forces_first() && generated == 0) return {&*config_.forced_bos_token_id, 1};
+  return {};
+}
+
+std::vector<int32_t> LogitsRules::banned(std::span<const int32_t> ids, int64_t generated) const {
+  std::vector<int32_t> list = config_.suppress_tokens;
+  const auto add = [&](const std::vector<int32_t>& more) { list.insert(list.end(), more.begin(), more.end()); };
+  if (generated == (forces_first() ? 1 : 0)) add(config_.begin_suppress_tokens);
+  if (!forced(generated).empty()) return list;
+  if (config_.no_repeat_ngram_size > 0) add_repeated_ngrams(ids, list);
+  add_bad_words(ids, list);
+  if (generated < least_) add(config_.eos_token_ids);
+  return list;
 }
 
 void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const {
   for (const auto& [id, bias] : config_.logit_bias) scores[static_cast<size_t>(id)] += bias;
   if (!config_.recent_penalties.none()) penalize_recent(ids, scores);
   if (config_.repetition_penalty != 1) penalize_repetition(ids, scores);
-  if (config_.no_repeat_ngram_size > 0) ban_repeated_ngrams(ids, scores);
-  ban_bad_words(ids, scores);
-  if (generated < least_) ban(config_.eos_token_ids, scores);
-  const bool first_forced = config_.forced_bos_token_id && prompt_length_ == 1;
-  if (first_forced && generated == 0) force({&*config_.forced_bos_token_id, 1}, scores);
-  if (!config_.forced_eos_token_ids.empty() && generated == most_ - 1) force(config_.forced_eos_token_ids, scores);
-  ban(config_.suppress_tokens, scores);
-  if (generated == (first_forced ? 1 : 0)) ban(config_.begin_suppress_tokens, scores);
+  if (const auto only = forced(generated); !only.empty()) {
+    std::ranges::fill(scores, never);
+    for (const int32_t id : only) scores[static_cast<size_t>(id)] = 0;
+  }
+  for (const int32_t id : banned(ids, generated)) scores[static_cast<size_t>(id)] = never;
   if (config_.renormalize_logits) renormalize(scores);
+}
+
+void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, ScoredTokens& likeliest) const {
+  if (const auto only = forced(generated); !only.empty()) {
+    likeliest.tokens.assign(only.begin(), only.end());
+    std::ranges::sort(likeliest.tokens);  // scores are equal, where the lower id goes first
+    likeliest.tokens.erase(std::unique(likeliest.tokens.begin(), likeliest.tokens.end()), likeliest.tokens.end());
+    likeliest.scores.assign(likeliest.tokens.size(), 0);
+  }
+  std::vector<int32_t> out = banned(ids, generated);
+  std::ranges::sort(out);
+  size_t kept = 0;
+  for (size_t i = 0; i < likeliest.tokens.size(); ++i) {
+    if (std::ranges::binary_search(out, likeliest.tokens[i])) continue;
+    likeliest.tokens[kept] = likeliest.tokens[i];
+    likeliest.scores[kept++] = likeliest.scores[i];
+  }
+  likeliest.tokens.resize(kept);
+  likeliest.scores.resize(kept);
 }
 
 void LogitsRules::penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const {
@@ -106,20 +135,20 @@ void LogitsRules::penalize_repetition(std::span<const int32_t> ids, std::span<do
   }
 }
 
-void LogitsRules::ban_repeated_ngrams(std::span<const int32_t> ids, std::span<double> scores) const {
+void LogitsRules::add_repeated_ngrams(std::span<const int32_t> ids, std::vector<int32_t>& banned) const {
   const auto n = static_cast<size_t>(config_.no_repeat_ngram_size);
   if (ids.size() < n) return;
   const auto prefix = ids.last(n - 1);
   for (size_t start = 0; start + n <= ids.size(); ++start)
     if (std::equal(prefix.begin(), prefix.end(), ids.begin() + static_cast<std::ptrdiff_t>(start)))
-      scores[static_cast<size_t>(ids[start + n - 1])] = banned;
+      banned.push_back(ids[start + n - 1]);
 }
 
-void LogitsRules::ban_bad_words(std::span<const int32_t> ids, std::span<double> scores) const {
+void LogitsRules::add_bad_words(std::span<const int32_t> ids, std::vector<int32_t>& banned) const {
   for (const auto& word : config_.bad_words_ids) {
     if (word.size() > 1 && word.size() > ids.size()) continue;
     const auto before = ids.last(word.size() - 1);
-    if (std::equal(before.begin(), before.end(), word.begin())) scores[static_cast<size_t>(word.back())] = banned;
+    if (std::equal(before.begin(), before.end(), word.begin())) banned.push_back(word.back());
   }
 }
 

@@ -3,12 +3,19 @@
 // order and the corner cases of Hugging Face's logits processors.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "models/generation/generation_config.h"
 
 namespace vkformer {
+
+/// Some tokens and their scores, the best first.
+struct ScoredTokens {
+  std::vector<int32_t> tokens;
+  std::vector<double> scores;
+};
 
 class LogitsRules {
  public:
@@ -33,6 +40,11 @@ class LogitsRules {
   /// - with renormalize_logits: log-softmax.
   /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities.
   void apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const;
+  /// The same for the scores of some tokens: those that are forced take their places, those that are banned are left
+  /// out. Where most_banned() has a number, that many more than are wanted are enough.
+  void apply(std::span<const int32_t> ids, int64_t generated, ScoredTokens& likeliest) const;
+  /// Of how many ids below usable() a row's apply() may take the score at most; nothing where it may change scores.
+  std::optional<int64_t> most_banned() const;
   /// Whether apply() never changes anything but that ids from usable() on never come.
   bool none() const;
   /// The ids from this one on are suppressed, all of them: a vocabulary is often padded beyond its tokenizer.
@@ -41,8 +53,14 @@ class LogitsRules {
  private:
   void penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const;
   void penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const;
-  void ban_repeated_ngrams(std::span<const int32_t> ids, std::span<double> scores) const;
-  void ban_bad_words(std::span<const int32_t> ids, std::span<double> scores) const;
+  /// The only tokens that may come; empty: any.
+  std::span<const int32_t> forced(int64_t generated) const;
+  /// Those that may not, forced or not; a token may be there more than once.
+  std::vector<int32_t> banned(std::span<const int32_t> ids, int64_t generated) const;
+  void add_repeated_ngrams(std::span<const int32_t> ids, std::vector<int32_t>& banned) const;
+  void add_bad_words(std::span<const int32_t> ids, std::vector<int32_t>& banned) const;
+  /// The first token is forced: after a prompt of one id.
+  bool forces_first() const { return config_.forced_bos_token_id && prompt_length_ == 1; }
 
   GenerationConfig config_;
   int64_t prompt_length_;

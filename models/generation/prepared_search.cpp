@@ -59,6 +59,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
   prepared.search = make_search(config, std::move(given), model.vocabulary);
   shape.choices = prepared.search->choices();
   shape.usable = prepared.search->usable();
+  shape.log_probabilities = config.num_beams > 1;
   return prepared;
 }
 

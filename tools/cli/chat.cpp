@@ -96,8 +96,10 @@ void chat(const ChatFlags& flags) {
   take_usual_sampling(config, flags, folder);
   add_end_of_turn(config, behind, tokenizer);
   config.max_new_tokens = flags.given.contains("--tokens") ? std::optional(flags.tokens) : std::nullopt;
-  // Throws for what the settings can't be, and says how many tokens a choice needs.
-  const auto search = make_search(config, {{0}}, model.vocabulary);
+  // Throws for what the settings can't be, and says how many tokens a choice needs in a talk of any length.
+  GenerationConfig longest = config;
+  longest.max_new_tokens = INT32_MAX;
+  const auto search = make_search(longest, {{0}}, model.vocabulary);
   const Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);
