@@ -73,8 +73,9 @@ struct Tuner {
   /// Every kind with its candidate number `round`, counted round and round.
   static size_t turn(const Kind& kind, int round) { return static_cast<size_t>(round) % kind.candidates.size(); }
 
-  std::unique_ptr<Program> compile(const Tuning& tuning, bool profile) const {
-    auto program = backend.compile(graph, store, {.tuning = &tuning, .profile = profile});
+  std::unique_ptr<Program> compile(const Tuning& tuning, bool profile,
+                                   const std::shared_ptr<Workspace>& workspace = nullptr) const {
+    auto program = backend.compile(graph, store, {.tuning = &tuning, .profile = profile}, workspace);
     fill(*program);
     return program;
   }
@@ -163,7 +164,9 @@ TunedProgram tune_program(Backend& backend, const Graph& graph, const std::share
   if (!changed) return result;
   // The proof: single nodes may have been lucky, or the new kernels disturb their neighbours.
   double least[2] = {Tuner::unseen, Tuner::unseen};
-  const auto old_program = tuner.compile(before, false), new_program = tuner.compile(tuning, false);
+  const auto workspace = backend.make_workspace();  // one after the other runs, and nobody reads what they leave
+  const auto old_program = tuner.compile(before, false, workspace),
+             new_program = tuner.compile(tuning, false, workspace);
   for (int warm_up = 0; warm_up < 3; ++warm_up) {  // after the second run segments may be cut anew
     old_program->run();
     new_program->run();

@@ -55,6 +55,56 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
   return node.op->candidates(node, facts);
 }
 
+/// Its programs run nothing, and each node takes as long as is said of its kernel: a second where nothing is.
+struct TimedBackend : public Backend {
+  std::map<std::string_view, double> seconds;          ///< by kernel
+  std::vector<std::shared_ptr<Workspace>> workspaces;  ///< of the programs made so far
+
+  TimedBackend() { device.timestamp_period = 1; }
+  const DeviceFacts& facts() const override { return device; }
+  std::string describe() const override { return "timed"; }
+  uint64_t allocated_bytes() const override { return 0; }
+  std::shared_ptr<Store> make_store(const StoreLayout& layout) override { return reference->make_store(layout); }
+  std::shared_ptr<Workspace> make_workspace() override { return reference->make_workspace(); }
+  MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
+    return plan_memory(graph, device, layout);
+  }
+  std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store>, const PlanOptions& options,
+                                   std::shared_ptr<Workspace> workspace) override {
+    workspaces.push_back(std::move(workspace));
+    MemoryPlan plan = plan_memory(graph, device, {}, options);
+    return std::make_unique<TimedProgram>(std::move(graph), std::move(plan), seconds);
+  }
+
+ private:
+  class TimedProgram : public Program {
+   public:
+    TimedProgram(Graph graph, MemoryPlan plan, std::map<std::string_view, double> seconds)
+        : Program(std::move(graph)), plan_(std::move(plan)), seconds_(std::move(seconds)) {}
+    void run() override {}
+    const MemoryPlan& plan() const override { return plan_; }
+    std::vector<Timing> timings() const override {
+      std::vector<Timing> timings;
+      for (int node : plan_.live_nodes) {
+        const auto known = seconds_.find(plan_.candidate[static_cast<size_t>(node)]);
+        timings.push_back({.node = node, .seconds = known == seconds_.end() ? 1 : known->second});
+      }
+      return timings;
+    }
+
+   protected:
+    void write_bytes(Value, std::span<const std::byte>) override {}
+    void read_bytes(Value, std::span<std::byte>) const override {}
+
+   private:
+    MemoryPlan plan_;
+    std::map<std::string_view, double> seconds_;
+  };
+
+  DeviceFacts device = some_device();
+  std::unique_ptr<Backend> reference = make_reference_backend();
+};
+
 Tuning example() {
   Tuning tuning;
   tuning.set("matmul f32[8, 64] f32[64, 16] -> f32[8, 16]", {"lanes", 1.5e-3});
@@ -256,6 +306,18 @@ TEST_CASE("the tuner covers training and generation of a model", "[tuning][devic
       const Node& node = program.graph.nodes()[static_cast<size_t>(n)];
       if (node.op->candidates && candidates(node, backend->facts()).size() > 1) CHECK(tuning->find(node) != nullptr);
     }
+}
+
+TEST_CASE("the programs that the proof compares share their temporaries", "[tuning]") {
+  TimedBackend backend;
+  const Graph graph = small_graph();
+  backend.seconds[candidates(graph.nodes()[1], backend.facts())[1]] = 0.5;
+  Tuning tuning;
+  CHECK(tune_program(backend, graph, nullptr, fill, tuning).seconds_after > 0);
+  const auto& used = backend.workspaces;
+  REQUIRE(used.size() > 2);
+  CHECK(used.back() != nullptr);
+  CHECK(used[used.size() - 2] == used.back());
 }
 
 TEST_CASE("the reference has no kernels to tune", "[tuning]") {
