@@ -280,6 +280,18 @@ TEST_CASE("each of the ranges of K that are summed side by side has some of it",
       }
 }
 
+TEST_CASE("K is cut into ranges only where workgroups are missing", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  const auto splits = [&](int64_t m, int64_t n, DType type) {
+    return std::ranges::count_if(candidates(facts, m, n, 4096, type, type),
+                                 [](std::string_view name) { return name.ends_with("64_split"); });
+  };
+  CHECK(splits(8 * 64, 16 * 64, DType::f16) == 2);
+  CHECK(splits(8 * 64, 16 * 64, DType::f32) == 1);
+  CHECK(splits(8 * 64, 16 * 64 + 1, DType::f16) == 0);
+  CHECK(splits(4096, 151936, DType::f32) == 0);
+}
+
 TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") {
   WrongBackend right(1), wrong(1.01), failing(0);
   CHECK(matrix_cores_fault(right, DType::f16, "matrix64").empty());

@@ -54,6 +54,8 @@ struct SplitTile {
 struct SplitRanges {
   int64_t count, length;
 };
+/// Workgroups that fill a GPU.
+inline constexpr int64_t split_workgroups = 256;
 /// So many that the device has enough workgroups: at least 2, where K is 64 or more; 1 for a kernel that cuts nothing.
 SplitRanges split_ranges(const MatmulProblem& p, const DeviceFacts& facts, const SplitTile& tile);
 

@@ -101,7 +101,7 @@ int64_t tile_count(const MatmulProblem& p, int64_t rows, int64_t columns) {
 SplitRanges split_ranges(const MatmulProblem& p, const DeviceFacts& facts, const SplitTile& tile) {
   if (tile.rows == 0) return {.count = 1, .length = p.k};
   const int64_t wanted =
-      (facts.is_cpu() ? 2 * int64_t{facts.cpu_threads} : 256) / tile_count(p, tile.rows, tile.columns);
+      (facts.is_cpu() ? 2 * int64_t{facts.cpu_threads} : split_workgroups) / tile_count(p, tile.rows, tile.columns);
   const int64_t count = std::clamp<int64_t>(wanted, 2, std::max<int64_t>(p.k / 128, 2));
   const int64_t length = (groups_for(p.k, count) + 15) / 16 * 16;
   return {.count = groups_for(p.k, length), .length = length};

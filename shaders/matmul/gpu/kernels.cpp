@@ -17,6 +17,12 @@ bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
 
 constexpr int64_t split_side = 64;
 
+/// With more tiles than half of what split_ranges() fills a GPU with, two ranges of K add no workgroup that is missing,
+/// only their sums, which are written, kept and added: gigabytes for the head of a large vocabulary.
+bool split_legal(const MatmulProblem& p) {
+  return can_split(p) && tile_count(p, split_side, split_side) <= split_workgroups / 2;
+}
+
 bool split_pays(const MatmulProblem& p) { return p.k >= 512 && tile_count(p, split_side, split_side) < 64; }
 
 // --- matrix cores ---
@@ -155,7 +161,7 @@ constexpr MatmulKernel kernels[] = {
     {.name = "matrix64_split",
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,
-                 const DeviceFacts& facts) { return can_split(p) && matrix_legal<matrix64>(p, facts); },
+                 const DeviceFacts& facts) { return split_legal(p) && matrix_legal<matrix64>(p, facts); },
      .first = [](const MatmulProblem& p,
                  const DeviceFacts& facts) { return matrix_cores_pay(p, facts) && split_pays(p); },
      .half_results = true,
@@ -194,7 +200,7 @@ constexpr MatmulKernel kernels[] = {
     {.name = "tile64_split",
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,
-                 const DeviceFacts& facts) { return can_split(p) && tile_fits<tile64>(p, facts); },
+                 const DeviceFacts& facts) { return split_legal(p) && tile_fits<tile64>(p, facts); },
      .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return !facts.is_cpu() && split_pays(p); },
      .half_results = true,
      .blocks = true,
