@@ -19,22 +19,26 @@ constexpr double proof_seconds = 0.2;     ///< of these, at least
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+constexpr double unseen = std::numeric_limits<double>::infinity();
+
+struct Candidate {
+  std::string_view name;
+  double seconds = unseen;  ///< the least seen
+  bool failed = false;
+};
+
 struct Kind {
   std::string signature;
   int64_t count = 0;
-  std::vector<std::string_view> candidates;  ///< still in the race; the heuristic's is the first
-  std::vector<double> seconds;               ///< the least seen of each
+  std::vector<Candidate> candidates;  ///< still in the race; the heuristic's is the first
 
-  size_t best() const {
-    return static_cast<size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
-  }
+  const Candidate& best() const { return *std::ranges::min_element(candidates, {}, &Candidate::seconds); }
   void drop_losers() {
-    const double limit = drop_above * seconds[best()];
-    for (size_t i = candidates.size(); i-- > 1;)  // the heuristic's time is reported
-      if (seconds[i] > limit) {
-        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
-        seconds.erase(seconds.begin() + static_cast<std::ptrdiff_t>(i));
-      }
+    const double limit = drop_above * best().seconds;
+    const auto others = candidates.begin() + 1;  // the heuristic's time is reported
+    candidates.erase(
+        std::remove_if(others, candidates.end(), [&](const Candidate& one) { return one.seconds > limit; }),
+        candidates.end());
   }
 };
 
@@ -46,6 +50,7 @@ struct Tuner {
   const Tuning& known;
   std::vector<Kind> kinds = {};
   std::vector<int> kind_of_node = {};
+  std::vector<TunedProgram::Failure> failures = {};
 
   void find_kinds() {
     kind_of_node.assign(graph.nodes().size(), -1);
@@ -58,7 +63,10 @@ struct Tuner {
       const std::string text = signature(node);
       if (known.find(text)) continue;
       const auto [entry, is_new] = by_signature.emplace(text, static_cast<int>(kinds.size()));
-      if (is_new) kinds.push_back({text, 0, candidates, std::vector<double>(candidates.size(), unseen)});
+      if (is_new) {
+        kinds.push_back({.signature = text});
+        for (std::string_view name : candidates) kinds.back().candidates.push_back({.name = name});
+      }
       ++kinds[static_cast<size_t>(entry->second)].count;
       kind_of_node[static_cast<size_t>(n)] = entry->second;
     }
@@ -70,9 +78,6 @@ struct Tuner {
     return static_cast<int>(most);
   }
 
-  /// Every kind with its candidate number `round`, counted round and round.
-  static size_t turn(const Kind& kind, int round) { return static_cast<size_t>(round) % kind.candidates.size(); }
-
   std::unique_ptr<Program> compile(const Tuning& tuning, bool profile,
                                    const std::shared_ptr<Workspace>& workspace = nullptr) const {
     auto program = backend.compile(graph, store, {.tuning = &tuning, .profile = profile}, workspace);
@@ -80,8 +85,9 @@ struct Tuner {
     return program;
   }
 
-  /// Seconds of each kind's fastest node: from the start of its first dispatch to the end of its last.
-  void measure(Program& program, int round) {
+  /// Seconds of each kind's fastest node: from the start of its first dispatch to the end of its last. `turns`: the
+  /// number of each kind's candidate.
+  void measure(Program& program, std::span<const size_t> turns) {
     program.run();
     std::map<int, std::pair<double, double>> span;
     for (const Timing& timing : program.timings()) {
@@ -91,23 +97,57 @@ struct Tuner {
     for (const auto& [node, times] : span) {
       const int k = node < 0 ? -1 : kind_of_node[static_cast<size_t>(node)];
       if (k < 0) continue;
-      Kind& kind = kinds[static_cast<size_t>(k)];
-      double& least = kind.seconds[turn(kind, round)];
+      const auto kind = static_cast<size_t>(k);
+      double& least = kinds[kind].candidates[turns[kind]].seconds;
       least = std::min(least, times.second - times.first);
     }
   }
 
   /// The first run compiles what the driver has not compiled yet; it counts for kinds with several nodes.
-  void play(int round, int runs, double seconds) {
+  void play_turns(std::span<const size_t> turns, int runs, double seconds) {
     Tuning tuning = known;
-    for (const Kind& kind : kinds) tuning.set(kind.signature, {std::string(kind.candidates[turn(kind, round)]), 0});
+    for (size_t k = 0; k < kinds.size(); ++k)
+      tuning.set(kinds[k].signature, {std::string(kinds[k].candidates[turns[k]].name), 0});
     const auto program = compile(tuning, true);
-    measure(*program, round);
+    measure(*program, turns);
     const double start = now();
-    for (int run = 0; run < runs || now() - start < seconds; ++run) measure(*program, round);
+    for (int run = 0; run < runs || now() - start < seconds; ++run) measure(*program, turns);
   }
 
-  static constexpr double unseen = std::numeric_limits<double>::infinity();
+  /// Every kind with its candidate number `round`, counted round and round; in place of one that failed the
+  /// heuristic's.
+  void play(int round, int runs, double seconds) {
+    std::vector<size_t> turns;
+    for (const Kind& kind : kinds) {
+      const size_t turn = static_cast<size_t>(round) % kind.candidates.size();
+      turns.push_back(kind.candidates[turn].failed ? 0 : turn);
+    }
+    try {
+      return play_turns(turns, runs, seconds);
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error&) {
+      if (std::ranges::count(turns, size_t{0}) == std::ssize(turns)) throw;  // the program fails as it is
+    }
+    for (size_t k = 0; k < kinds.size(); ++k)
+      if (turns[k] > 0) play_alone(k, turns[k], runs, seconds);
+  }
+
+  /// One candidate beside the heuristic's of all other kinds: if it fails now, it is to blame.
+  void play_alone(size_t k, size_t turn, int runs, double seconds) {
+    std::vector<size_t> turns(kinds.size(), 0);
+    turns[k] = turn;
+    try {
+      play_turns(turns, runs, seconds);
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error& error) {
+      Candidate& candidate = kinds[k].candidates[turn];
+      candidate.seconds = unseen;
+      candidate.failed = true;
+      failures.push_back({kinds[k].signature, std::string(candidate.name), error.what()});
+    }
+  }
 };
 
 double least_time(Program& program, double least) {
@@ -145,15 +185,18 @@ TunedProgram tune_program(Backend& backend, const Graph& graph, const std::share
     for (int round = 0, end = tuner.rounds(); round < end; ++round, advance())
       tuner.play(round, pass_runs, pass_seconds);
 
+  result.failures = std::move(tuner.failures);
   const Tuning before = tuning;
   bool changed = false;
   for (const Kind& kind : tuner.kinds) {
-    if (!std::isfinite(kind.seconds[0])) continue;  // it dispatches nothing
-    const size_t best = kind.seconds[kind.best()] < (1 - heuristic_keeps) * kind.seconds[0] ? kind.best() : 0;
-    changed |= best > 0;
-    tuning.set(kind.signature, {std::string(kind.candidates[best]), kind.seconds[best]});
-    result.kinds.push_back({kind.signature, kind.count, std::string(kind.candidates[0]),
-                            std::string(kind.candidates[best]), kind.seconds[0], kind.seconds[best]});
+    const Candidate& first = kind.candidates.front();
+    if (!std::isfinite(first.seconds)) continue;  // it dispatches nothing
+    const bool beaten = kind.best().seconds < (1 - heuristic_keeps) * first.seconds;
+    const Candidate& best = beaten ? kind.best() : first;
+    changed |= beaten;
+    tuning.set(kind.signature, {std::string(best.name), best.seconds});
+    result.kinds.push_back(
+        {kind.signature, kind.count, std::string(first.name), std::string(best.name), first.seconds, best.seconds});
   }
   std::stable_sort(result.kinds.begin(), result.kinds.end(), [](const TunedKind& a, const TunedKind& b) {
     const auto gain = [](const TunedKind& k) {
@@ -163,7 +206,7 @@ TunedProgram tune_program(Backend& backend, const Graph& graph, const std::share
   });
   if (!changed) return result;
   // The proof: single nodes may have been lucky, or the new kernels disturb their neighbours.
-  double least[2] = {Tuner::unseen, Tuner::unseen};
+  double least[2] = {unseen, unseen};
   const auto workspace = backend.make_workspace();  // one after the other runs, and nobody reads what they leave
   const auto old_program = tuner.compile(before, false, workspace),
              new_program = tuner.compile(tuning, false, workspace);

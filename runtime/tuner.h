@@ -19,6 +19,11 @@ struct TunedKind {
 };
 
 struct TunedProgram {
+  /// A candidate with which the program could not be made or run.
+  struct Failure {
+    std::string signature, candidate, message;
+  };
+  std::vector<Failure> failures;
   std::vector<TunedKind> kinds;  ///< with more than one candidate and no choice yet; those that gain most first
   /// The whole program with what was known before and with the new choices, alternately, the least of each; 0 when
   /// nothing new was chosen.
@@ -32,8 +37,9 @@ struct TunedProgram {
 /// choices to it: one warm-up and one sample a candidate, those slower than 1.5 times the best are dropped, the others
 /// sampled again; the least time wins, the heuristic's choice within 3 % of it. When the program as a whole is no
 /// faster with them, the heuristics' kernels become the choices. `fill` writes the program's inputs; runs change what
-/// the program changes in `store`. `progress` (optional) hears how many of how many rounds are done. Throws Error on a
-/// device without timestamps.
+/// the program changes in `store`. A candidate that fails is left out; nothing else is lost by it. `progress`
+/// (optional) hears how many of how many rounds are done. Throws Error on a device without timestamps, where the
+/// heuristics' kernels fail, and when the device is lost.
 TunedProgram tune_program(Backend& backend, const Graph& graph, const std::shared_ptr<Store>& store,
                           const std::function<void(Program&)>& fill, Tuning& tuning,
                           const std::function<void(int, int)>& progress = {});

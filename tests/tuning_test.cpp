@@ -58,6 +58,7 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
 /// Its programs run nothing, and each node takes as long as is said of its kernel: a second where nothing is.
 struct TimedBackend : public Backend {
   std::map<std::string_view, double> seconds;          ///< by kernel
+  std::string_view failing, losing;                    ///< kernels that no program is made with, or loses the device
   std::vector<std::shared_ptr<Workspace>> workspaces;  ///< of the programs made so far
 
   TimedBackend() { device.timestamp_period = 1; }
@@ -73,6 +74,10 @@ struct TimedBackend : public Backend {
                                    std::shared_ptr<Workspace> workspace) override {
     workspaces.push_back(std::move(workspace));
     MemoryPlan plan = plan_memory(graph, device, {}, options);
+    for (const std::string_view kernel : plan.candidate) {
+      check(kernel.empty() || kernel != failing, "{} does not fit", failing);
+      if (!kernel.empty() && kernel == losing) throw DeviceLost("the device is lost");
+    }
     return std::make_unique<TimedProgram>(std::move(graph), std::move(plan), seconds);
   }
 
@@ -306,6 +311,32 @@ TEST_CASE("the tuner covers training and generation of a model", "[tuning][devic
       const Node& node = program.graph.nodes()[static_cast<size_t>(n)];
       if (node.op->candidates && candidates(node, backend->facts()).size() > 1) CHECK(tuning->find(node) != nullptr);
     }
+}
+
+TEST_CASE("a kernel that fails is left out of the tuning, a lost device ends it", "[tuning]") {
+  TimedBackend backend;
+  const Graph graph = small_graph();
+  const auto legal = candidates(graph.nodes()[1], backend.facts());
+  REQUIRE(legal.size() > 2);
+  for (const std::string_view kernel : legal) backend.seconds[kernel] = kernel == legal[0] ? 1 : 2;
+  backend.failing = legal[1];
+  Tuning tuning;
+  const TunedProgram tuned = tune_program(backend, graph, nullptr, fill, tuning);
+  REQUIRE(tuned.failures.size() == 1);
+  CHECK(tuned.failures[0].signature == signature(graph.nodes()[1]));
+  CHECK(tuned.failures[0].candidate == legal[1]);
+  CHECK(tuned.failures[0].message == fmt::format("{} does not fit", legal[1]));
+  CHECK(tuned.kinds.size() == 2);
+  REQUIRE(tuning.find(graph.nodes()[1]));
+  CHECK(tuning.find(graph.nodes()[1])->candidate == legal[0]);
+
+  backend.failing = legal[0];  // and so does the program without tuning
+  tuning = {};
+  CHECK_THROWS_AS(tune_program(backend, graph, nullptr, fill, tuning), Error);
+  backend.failing = {};
+  backend.losing = legal[1];
+  tuning = {};
+  CHECK_THROWS_AS(tune_program(backend, graph, nullptr, fill, tuning), DeviceLost);
 }
 
 TEST_CASE("the programs that the proof compares share their temporaries", "[tuning]") {

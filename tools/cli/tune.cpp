@@ -54,6 +54,11 @@ std::string short_name(const std::string& signature) {
   return printable(signature.substr(0, signature.find(' ')) + signature.substr(signature.rfind(' ', bracket)), 90);
 }
 
+std::string failure_text(const TunedProgram::Failure& failure) {
+  return fmt::format("{} failed and was left out of {}: {}", failure.candidate, short_name(failure.signature),
+                     failure.message);
+}
+
 void print_program(const std::string& name, const TunedProgram& tuned) {
   if (tuned.kinds.empty()) {
     print("{}: nothing left to measure\n", name);
@@ -66,6 +71,7 @@ void print_program(const std::string& name, const TunedProgram& tuned) {
           kind.chosen_seconds * 1e3, kind.heuristic_seconds / kind.chosen_seconds,
           kind.chosen == kind.heuristic ? kind.chosen : kind.heuristic + " -> " + kind.chosen,
           short_name(kind.signature));
+  for (const auto& failure : tuned.failures) print("{}\n", failure_text(failure));
   if (tuned.seconds_after > 0)
     print("{}: {:.3f} ms before, {:.3f} ms tuned ({:+.1f} %); the single nodes predict {:.3f} ms less{}\n", name,
           tuned.seconds_before * 1e3, tuned.seconds_after * 1e3, 100 * (tuned.seconds_after / tuned.seconds_before - 1),
@@ -111,6 +117,8 @@ void tune_missing(Backend& backend, const CommonFlags& flags,
   measure(tuning, watch.observer([&](const std::string&, const TunedProgram& tuned) {
     kinds += static_cast<int64_t>(tuned.kinds.size());
     if (tuned.kept) gain += tuned.predicted_gain();
+    for (const auto& failure : tuned.failures)
+      if (!flags.quiet) say("{}", failure_text(failure));
   }));
   if (kinds == 0) return;
   keep_tuning(backend, flags, tuning);
