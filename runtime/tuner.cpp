@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/measure.h"
+
 namespace vkformer {
 
 namespace {
@@ -103,13 +105,12 @@ struct Tuner {
     }
   }
 
-  /// The first run compiles what the driver has not compiled yet; it counts for kinds with several nodes.
   void play_turns(std::span<const size_t> turns, int runs, double seconds) {
     Tuning tuning = known;
     for (size_t k = 0; k < kinds.size(); ++k)
       tuning.set(kinds[k].signature, {std::string(kinds[k].candidates[turns[k]].name), 0});
     const auto program = compile(tuning, true);
-    measure(*program, turns);
+    warm_up(*program);
     const double start = now();
     for (int run = 0; run < runs || now() - start < seconds; ++run) measure(*program, turns);
   }
@@ -210,10 +211,8 @@ TunedProgram tune_program(Backend& backend, const Graph& graph, const std::share
   const auto workspace = backend.make_workspace();  // one after the other runs, and nobody reads what they leave
   const auto old_program = tuner.compile(before, false, workspace),
              new_program = tuner.compile(tuning, false, workspace);
-  for (int warm_up = 0; warm_up < 3; ++warm_up) {  // after the second run segments may be cut anew
-    old_program->run();
-    new_program->run();
-  }
+  for (Program* program : {old_program.get(), new_program.get()})
+    warm_up(*program, 3);  // after the second run segments may be cut anew
   const double start = now();
   for (int pair = 0; pair < proof_runs || now() - start < proof_seconds; ++pair) {
     least[0] = least_time(*old_program, least[0]);

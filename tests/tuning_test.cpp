@@ -8,6 +8,7 @@
 #include "models/families/registry.h"
 #include "models/tuning/model_tuner.h"
 #include "runtime/check.h"
+#include "runtime/measure.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
@@ -60,6 +61,7 @@ struct TimedBackend : public Backend {
   std::map<std::string_view, double> seconds;          ///< by kernel
   std::string_view failing, losing;                    ///< kernels that no program is made with, or loses the device
   std::vector<std::shared_ptr<Workspace>> workspaces;  ///< of the programs made so far
+  double run_seconds = 1;                              ///< what a run is busy for
 
   TimedBackend() { device.timestamp_period = 1; }
   const DeviceFacts& facts() const override { return device; }
@@ -78,16 +80,17 @@ struct TimedBackend : public Backend {
       check(kernel.empty() || kernel != failing, "{} does not fit", failing);
       if (!kernel.empty() && kernel == losing) throw DeviceLost("the device is lost");
     }
-    return std::make_unique<TimedProgram>(std::move(graph), std::move(plan), seconds);
+    return std::make_unique<TimedProgram>(std::move(graph), std::move(plan), seconds, run_seconds);
   }
 
  private:
   class TimedProgram : public Program {
    public:
-    TimedProgram(Graph graph, MemoryPlan plan, std::map<std::string_view, double> seconds)
-        : Program(std::move(graph)), plan_(std::move(plan)), seconds_(std::move(seconds)) {}
-    void run() override {}
+    TimedProgram(Graph graph, MemoryPlan plan, std::map<std::string_view, double> seconds, double run_seconds)
+        : Program(std::move(graph)), plan_(std::move(plan)), seconds_(std::move(seconds)), run_seconds_(run_seconds) {}
+    void run() override { ++runs_; }
     const MemoryPlan& plan() const override { return plan_; }
+    Counters counters() const override { return {.runs = runs_, .seconds = static_cast<double>(runs_) * run_seconds_}; }
     std::vector<Timing> timings() const override {
       std::vector<Timing> timings;
       for (int node : plan_.live_nodes) {
@@ -104,6 +107,8 @@ struct TimedBackend : public Backend {
    private:
     MemoryPlan plan_;
     std::map<std::string_view, double> seconds_;
+    double run_seconds_;
+    uint64_t runs_ = 0;
   };
 
   DeviceFacts device = some_device();
@@ -337,6 +342,20 @@ TEST_CASE("a kernel that fails is left out of the tuning, a lost device ends it"
   backend.losing = legal[1];
   tuning = {};
   CHECK_THROWS_AS(tune_program(backend, graph, nullptr, fill, tuning), DeviceLost);
+}
+
+TEST_CASE("a warm-up lasts so long and so many runs, whichever is more", "[tuning]") {
+  TimedBackend backend;
+  const auto runs = [&](double seconds, int least) {
+    backend.run_seconds = seconds;
+    const auto program = backend.compile(small_graph(), nullptr, {}, nullptr);
+    warm_up(*program, least);
+    return program->counters().runs;
+  };
+  CHECK(runs(1, 1) == 1);
+  CHECK(runs(1, 3) == 3);
+  CHECK(runs(0x1p-9, 3) == 11);  // of 2 ms
+  CHECK(runs(0, 1) > 11);        // and has an end
 }
 
 TEST_CASE("the programs that the proof compares share their temporaries", "[tuning]") {

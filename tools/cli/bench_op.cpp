@@ -10,6 +10,7 @@
 
 #include "runtime/check.h"
 #include "runtime/conform/conform.h"
+#include "runtime/measure.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
 
@@ -140,12 +141,13 @@ void bench_op(const BenchFlags& flags) {
         program->write(graph.info(inputs[i]).name, std::vector<int32_t>(tensor.data.begin(), tensor.data.end()));
       }
     std::vector<double> seconds;
-    for (int r = 0; r <= flags.repetitions; ++r) {
+    warm_up(*program);
+    for (int r = 0; r < flags.repetitions; ++r) {
       program->run();
       double total = 0;
       for (const Timing& timing : program->timings())
         if (timing.op == op->name) total += timing.seconds;
-      if (r > 0) seconds.push_back(total);
+      seconds.push_back(total);
     }
     std::sort(seconds.begin(), seconds.end());
     const Cost cost = op->cost ? op->cost(node) : Cost{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/measure.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/roof/roof.h"
 #include "tools/cli/output.h"
@@ -12,9 +13,9 @@ namespace vkformer {
 
 namespace {
 
-/// The least seconds of the program's only node, after a warm-up; up to segments that are cut anew.
+/// The least seconds of the program's only node.
 double least_seconds(Program& program, int repetitions) {
-  program.run();
+  warm_up(program);
   double least = 1e30;
   for (int r = 0; r < std::max(repetitions, 3); ++r) {
     program.run();
