@@ -49,10 +49,11 @@ class Store {
   StoreLayout layout_;
 };
 
-/// One row of a profile: one dispatch of the last profiled run.
+/// One row of a profile, of the last profiled run: one dispatch with BackendOptions::profile_details, otherwise all
+/// those of one node.
 struct Timing {
   std::string scope;  ///< "h.0.attn"
-  std::string_view op, kernel, candidate;
+  std::string_view op, kernel, candidate;  ///< of several kernels the first
   int node = -1;     ///< index into the graph's nodes; -1: a copy to the host
   double start = 0;  ///< seconds since the run began
   double seconds = 0;
@@ -138,9 +139,10 @@ class Program {
 };
 
 struct BackendOptions {
-  bool profile = false;  ///< timestamps around every dispatch
-  /// With `profile`: every other run of a program goes without timestamps, so that their cost is known; the device's
-  /// clock is compared with the host's; pipelines are made anew, with what the driver says of them in pipeline_log().
+  bool profile = false;  ///< timestamps around every node
+  /// With `profile`: timestamps around every dispatch; every other run of a program goes without any, so that their
+  /// cost is known; the device's clock is compared with the host's; pipelines are made anew, with what the driver says
+  /// of them in pipeline_log().
   bool profile_details = false;
   /// Seconds of device time a submission may take before the next one is begun. Drivers reset after about 2 s.
   double segment_seconds = 0.1;

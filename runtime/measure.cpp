@@ -15,4 +15,14 @@ void warm_up(Program& program, int runs) {
     program.run();
 }
 
+std::map<int, double> node_seconds(const Program& program) {
+  std::map<int, double> begins, seconds;
+  for (const Timing& timing : program.timings()) {
+    if (timing.node < 0) continue;
+    const double begin = begins.try_emplace(timing.node, timing.start).first->second;
+    seconds[timing.node] = timing.start + timing.seconds - begin;
+  }
+  return seconds;
+}
+
 }  // namespace vkformer

@@ -11,4 +11,8 @@ namespace vkformer {
 /// only after some tens of milliseconds, and drivers may compile in the first run.
 void warm_up(Program& program, int runs = 1);
 
+/// Seconds that each node took in the last run, by its index: from the beginning of its first dispatch to the end of
+/// its last.
+std::map<int, double> node_seconds(const Program& program);
+
 }  // namespace vkformer

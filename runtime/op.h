@@ -24,6 +24,13 @@ struct Cost {
   double flops = 0;  ///< floating-point operations, a fused multiply-add counts two
   /// How much of that is needed depends on an input's value, as on how full a cache is: good for time budgets, no rate.
   bool at_most = false;
+
+  Cost& operator+=(const Cost& other) {
+    bytes += other.bytes;
+    flops += other.flops;
+    at_most |= other.at_most;
+    return *this;
+  }
 };
 
 /// One input of a conformance case: values are uniform in [low, high] (integers inclusive for i32).

@@ -18,7 +18,7 @@ struct PlanOptions {
   /// Measured choices: a legal one goes before the heuristic's. nullptr: those of the backend, if it has any and no
   /// `candidate` is forced.
   const Tuning* tuning = nullptr;
-  bool profile = false;  ///< timestamps around every dispatch of this program, as BackendOptions::profile for all
+  bool profile = false;  ///< timestamps around the nodes of this program, as BackendOptions::profile for all
 };
 
 /// A place inside one of the program's areas.

@@ -87,21 +87,15 @@ struct Tuner {
     return program;
   }
 
-  /// Seconds of each kind's fastest node: from the start of its first dispatch to the end of its last. `turns`: the
-  /// number of each kind's candidate.
+  /// Seconds of each kind's fastest node. `turns`: the number of each kind's candidate.
   void measure(Program& program, std::span<const size_t> turns) {
     program.run();
-    std::map<int, std::pair<double, double>> span;
-    for (const Timing& timing : program.timings()) {
-      const auto [entry, is_new] = span.emplace(timing.node, std::pair(timing.start, 0.0));
-      entry->second.second = timing.start + timing.seconds;
-    }
-    for (const auto& [node, times] : span) {
-      const int k = node < 0 ? -1 : kind_of_node[static_cast<size_t>(node)];
+    for (const auto& [node, seconds] : node_seconds(program)) {
+      const int k = kind_of_node[static_cast<size_t>(node)];
       if (k < 0) continue;
       const auto kind = static_cast<size_t>(k);
       double& least = kinds[kind].candidates[turns[kind]].seconds;
-      least = std::min(least, times.second - times.first);
+      least = std::min(least, seconds);
     }
   }
 

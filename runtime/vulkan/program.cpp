@@ -78,11 +78,15 @@ class VulkanProgram : public Program {
     std::vector<Timing> timings;
     for (size_t i = 0; i < commands_.size(); ++i) {
       const Command& command = commands_[i];
+      if (timestamps_->span(i) < timings.size()) {
+        timings.back().cost += command.cost;
+        continue;
+      }
       Timing timing{.kernel = command.kernel,
                     .barrier = command.barrier_before,
                     .submission = segments_.submissions()[i],
                     .cost = command.cost};
-      timestamps_->fill(i, timing);
+      timestamps_->fill(timings.size(), timing);
       if (command.node >= 0) {
         const Node& node = graph_.nodes()[static_cast<size_t>(command.node)];
         timing.scope = node.scope;
@@ -175,18 +179,29 @@ class VulkanProgram : public Program {
                              readback_->address());
     counters_.commands = count_commands(commands_);
     const bool timed = profile_ && context_->device.facts().timestamp_period > 0 && !commands_.empty();
-    if (timed && !timestamps_) timestamps_ = std::make_unique<Timestamps>(*context_, commands_.size());
+    if (timed && !timestamps_) timestamps_ = std::make_unique<Timestamps>(*context_, spans());
     segments_.clear();
     plain_segments_.clear();
     counters_.recording_seconds += steady_seconds() - begin;
     recorded_version_ = workspace_->version();
   }
 
+  /// Which commands are timed together.
+  std::vector<size_t> spans() const {
+    std::vector<size_t> spans = {0};
+    for (size_t i = 1; i < commands_.size(); ++i) {
+      const int node = commands_[i].node;
+      const bool same = !context_->options.profile_details && node >= 0 && node == commands_[i - 1].node;
+      spans.push_back(spans.back() + (same ? 0 : 1));
+    }
+    return spans;
+  }
+
   void cut() {
     const double begin = steady_seconds();
     const Segments::Lookup lookup{.locate = [this](const Region& region) { return locate(region); },
                                   .label = [this](const Command& command) { return label(command); }};
-    segments_.cut(commands_, lookup, timestamps_ ? timestamps_->queries() : nullptr);
+    segments_.cut(commands_, lookup, timestamps_.get());
     if (timestamps_ && context_->options.profile_details) plain_segments_.cut(commands_, lookup, nullptr);
     counters_.recording_seconds += steady_seconds() - begin;
   }

@@ -92,31 +92,34 @@ double Segments::run() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void Segments::cut(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries) {
+void Segments::cut(std::span<const Command> commands, const Lookup& lookup, const Timestamps* timestamps) {
   clear();
   for (const Command& command : commands)
     if (command.pipeline) command.pipeline->handle();  // throws before anything is written
   try {
-    write_all(commands, lookup, queries);
+    write_all(commands, lookup, timestamps);
   } catch (...) {
     clear();  // no part of a program runs
     throw;
   }
 }
 
-void Segments::write_all(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries) {
+void Segments::write_all(std::span<const Command> commands, const Lookup& lookup, const Timestamps* timestamps) {
   const auto timestamp = [&](VkCommandBuffer target, size_t query) {
-    if (queries)
-      vkCmdWriteTimestamp2(target, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries, static_cast<uint32_t>(query));
+    vkCmdWriteTimestamp2(target, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, timestamps->queries(),
+                         static_cast<uint32_t>(query));
   };
   const double budget = context_.options.segment_seconds;
   double time = 0;
   VkCommandBuffer current = begin();
-  if (queries) vkCmdResetQueryPool(current, queries, 0, static_cast<uint32_t>(commands.size() * 2));
+  if (timestamps) vkCmdResetQueryPool(current, timestamps->queries(), 0, timestamps->count());
   longest_ = 0;
   cut_factor_ = own_factor_ > 0 ? own_factor_ : context_.seconds_per_estimate;
   submissions_.resize(commands.size());
   const std::vector<size_t> order = order_of(commands, context_.options.backwards);
+  std::map<size_t, std::pair<size_t, size_t>> ends;  // by span: where it begins and ends in this order
+  for (size_t at = 0; timestamps && at < order.size(); ++at)
+    ends.try_emplace(timestamps->span(order[at]), at, at).first->second.second = at;
   for (size_t at = 0; at < commands.size(); ++at) {
     const size_t i = order[at];
     const Command& command = commands[i];
@@ -127,14 +130,16 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
       time = 0;
     }
     submissions_[i] = buffers_.size() - 1;
+    const size_t span = timestamps ? timestamps->span(i) : 0;
+    const bool begins = timestamps && ends[span].first == at, finishes = timestamps && ends[span].second == at;
     // A timestamp holds nothing back: without a barrier the next command would run within what is measured of this one.
-    if (queries || commands[at].barrier_before) emit_barrier(current);
-    timestamp(current, 2 * i);
+    if (begins || commands[at].barrier_before) emit_barrier(current);
+    if (begins) timestamp(current, 2 * span);
     if (command.kind == Command::Kind::dispatch && cost > budget)
       write_pieces(current, command, lookup, static_cast<uint32_t>(std::min(1e6, cost / budget)) + 1);
     else
       write(current, command, lookup, {.groups = command.groups});
-    timestamp(current, 2 * i + 1);
+    if (finishes) timestamp(current, 2 * span + 1);
     time += cost;
     longest_ = std::max(longest_, std::min(time, budget));
   }

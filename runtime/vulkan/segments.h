@@ -6,6 +6,7 @@
 
 #include "runtime/recorder.h"
 #include "runtime/vulkan/backend.h"
+#include "runtime/vulkan/timestamps.h"
 
 namespace vkformer {
 
@@ -42,8 +43,8 @@ class Segments {
 
   /// Writes the command buffers: a new one whenever the estimated time of the current one exceeds the budget, and a
   /// dispatch that exceeds it alone in several pieces. Waits for the pipelines; throws Error when one can't be made.
-  /// `queries`: two timestamps for each command, or null.
-  void cut(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries);
+  /// `timestamps`: null for none.
+  void cut(std::span<const Command> commands, const Lookup& lookup, const Timestamps* timestamps);
   void clear();
   size_t size() const { return buffers_.size(); }
   /// By command: the number of the submission that it begins in.
@@ -59,7 +60,7 @@ class Segments {
   uint64_t command_buffers() const { return command_buffers_; }
 
  private:
-  void write_all(std::span<const Command> commands, const Lookup& lookup, VkQueryPool queries);
+  void write_all(std::span<const Command> commands, const Lookup& lookup, const Timestamps* timestamps);
   VkCommandBuffer begin();
   void write(VkCommandBuffer target, const Command& command, const Lookup& lookup, const WorkgroupRange& range);
   void write_pieces(VkCommandBuffer& current, const Command& command, const Lookup& lookup, uint32_t pieces);

@@ -2,10 +2,10 @@
 
 namespace vkformer {
 
-Timestamps::Timestamps(VulkanContext& context, size_t commands) : context_(context), ticks_(commands * 2) {
-  const VkQueryPoolCreateInfo queries{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                      .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                      .queryCount = static_cast<uint32_t>(ticks_.size())};
+Timestamps::Timestamps(VulkanContext& context, std::vector<size_t> spans)
+    : context_(context), spans_(std::move(spans)), ticks_((spans_.back() + 1) * 2) {
+  const VkQueryPoolCreateInfo queries{
+      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = count()};
   queries_ = make_owned<OwnedQueryPool>(context_.device.handle(), vkCreateQueryPool, queries, "vkCreateQueryPool");
   context_.device.names().name(VK_OBJECT_TYPE_QUERY_POOL, queries_.get(), "timestamps");
 }
@@ -17,10 +17,9 @@ double Timestamps::between(uint64_t from, uint64_t to) const {
 }
 
 void Timestamps::keep(RunTimes times) {
-  vk_check(
-      vkGetQueryPoolResults(context_.device.handle(), queries_.get(), 0, static_cast<uint32_t>(ticks_.size()),
-                            ticks_.size() * 8, ticks_.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-      "vkGetQueryPoolResults");
+  vk_check(vkGetQueryPoolResults(context_.device.handle(), queries_.get(), 0, count(), ticks_.size() * 8, ticks_.data(),
+                                 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+           "vkGetQueryPoolResults");
   Run run{.times = times, .seconds = {}};
   for (size_t i = 0; i < ticks_.size(); i += 2)
     run.seconds.push_back(static_cast<float>(between(ticks_[i], ticks_[i + 1])));
@@ -40,10 +39,10 @@ void Timestamps::keep_plain(RunTimes times) {
   plain_.push_back(times);
 }
 
-void Timestamps::fill(size_t command, Timing& timing) const {
-  timing.start = between(ticks_.front(), ticks_[2 * command]);
-  timing.seconds = between(ticks_[2 * command], ticks_[2 * command + 1]);
-  for (const Run& run : runs_) timing.recent.push_back(run.seconds[command]);
+void Timestamps::fill(size_t span, Timing& timing) const {
+  timing.start = between(ticks_.front(), ticks_[2 * span]);
+  timing.seconds = between(ticks_[2 * span], ticks_[2 * span + 1]);
+  for (const Run& run : runs_) timing.recent.push_back(run.seconds[span]);
 }
 
 std::vector<RunTimes> Timestamps::run_times() const {

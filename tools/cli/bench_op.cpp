@@ -144,10 +144,7 @@ void bench_op(const BenchFlags& flags) {
     warm_up(*program);
     for (int r = 0; r < flags.repetitions; ++r) {
       program->run();
-      double total = 0;
-      for (const Timing& timing : program->timings())
-        if (timing.op == op->name) total += timing.seconds;
-      seconds.push_back(total);
+      seconds.push_back(node_seconds(*program)[0]);
     }
     std::sort(seconds.begin(), seconds.end());
     const Cost cost = op->cost ? op->cost(node) : Cost{};

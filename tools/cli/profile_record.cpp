@@ -69,9 +69,7 @@ void add_to(KernelSums& sums, const Timing& timing) {
   sums.least += std::min(first, second);
   sums.first_half += first;
   sums.second_half += second;
-  sums.cost.flops += timing.cost.flops;
-  sums.cost.bytes += timing.cost.bytes;
-  sums.cost.at_most |= timing.cost.at_most;
+  sums.cost += timing.cost;
 }
 
 void add_dispatches(json& program, const std::vector<Timing>& timings) {
