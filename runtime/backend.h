@@ -55,6 +55,7 @@ struct Timing {
   std::string scope;  ///< "h.0.attn"
   std::string_view op, kernel, candidate;  ///< of several kernels the first
   int node = -1;     ///< index into the graph's nodes; -1: a copy to the host
+  std::optional<DType> matrix;  ///< of the operands, where the kernel multiplies on matrix cores
   double start = 0;  ///< seconds since the run began
   double seconds = 0;
   std::vector<float> recent;  ///< seconds in the last profiled runs, this one included; the oldest first

@@ -42,6 +42,11 @@ Tuning parse(const JsonObject& file, const DeviceFacts& facts) {
     const JsonObject roof = require_object(file, "roof");
     tuning.roof =
         Roof{require_number(roof, "bytes_per_second", 1, most), require_number(roof, "flops_per_second", 1, most)};
+    if (roof.has("matrix_flops_per_second")) {  // not in older files
+      const JsonObject matrix = require_object(roof, "matrix_flops_per_second");
+      for (const auto& item : matrix.value().items())
+        tuning.roof->matrix_flops_per_second[float_type(item.key())] = require_number(matrix, item.key(), 1, most);
+    }
   }
   const JsonObject choices = require_object(file, "choices");
   for (const auto& item : choices.value().items()) {
@@ -53,8 +58,18 @@ Tuning parse(const JsonObject& file, const DeviceFacts& facts) {
 
 }  // namespace
 
-double share_of_roof(const Roof& roof, const Cost& cost, double seconds) {
-  return std::max(cost.bytes / roof.bytes_per_second, cost.flops / roof.flops_per_second) / seconds;
+nlohmann::json roof_json(const Roof& roof) {
+  auto matrix = nlohmann::json::object();
+  for (const auto& [type, rate] : roof.matrix_flops_per_second) matrix[std::string(name_of(type))] = rate;
+  return {{"bytes_per_second", roof.bytes_per_second},
+          {"flops_per_second", roof.flops_per_second},
+          {"matrix_flops_per_second", std::move(matrix)}};
+}
+
+std::optional<RoofTimes> times_at_roof(const Roof& roof, const Cost& cost, std::optional<DType> matrix) {
+  if (matrix && !roof.matrix_flops_per_second.contains(*matrix)) return {};
+  const double rate = matrix ? roof.matrix_flops_per_second.at(*matrix) : roof.flops_per_second;
+  return RoofTimes{.copy = cost.bytes / roof.bytes_per_second, .arithmetic = cost.flops / rate};
 }
 
 std::string signature(const Node& node) {
@@ -102,7 +117,7 @@ void Tuning::save(const std::filesystem::path& file, const DeviceFacts& facts) c
   nlohmann::json json = identity(facts);
   json["format"] = format;
   json["kernels"] = facts.kernels;
-  if (roof) json["roof"] = {{"bytes_per_second", roof->bytes_per_second}, {"flops_per_second", roof->flops_per_second}};
+  if (roof) json["roof"] = roof_json(*roof);
   json["choices"] = nlohmann::json::object();
   for (const auto& [key, choice] : choices_)
     json["choices"][key] = {{"kernel", choice.candidate}, {"seconds", choice.seconds}};

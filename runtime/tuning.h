@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "runtime/op.h"
@@ -14,11 +15,18 @@ namespace vkformer {
 struct Roof {
   double bytes_per_second = 0;  ///< of a large copy, read and written bytes together
   double flops_per_second = 0;  ///< f32 multiply-adds in registers, each counts two
+  std::map<DType, double> matrix_flops_per_second = {};  ///< the same on matrix cores, by type of operands, where known
   bool operator==(const Roof&) const = default;
 };
+/// {"bytes_per_second", "flops_per_second", "matrix_flops_per_second": {"f16", ..}}
+nlohmann::json roof_json(const Roof& roof);
 
-/// The larger of the two shares of the roof that `cost` in `seconds` is. Above 1: the data came from a cache.
-double share_of_roof(const Roof& roof, const Cost& cost, double seconds);
+/// The least seconds that a cost takes.
+struct RoofTimes {
+  double copy = 0, arithmetic = 0;
+};
+/// `matrix`: the operands' type of work on matrix cores. None: what these do was not measured.
+std::optional<RoofTimes> times_at_roof(const Roof& roof, const Cost& cost, std::optional<DType> matrix);
 
 /// What decides which kernels are legal and how long they take: op, attributes, types of inputs and outputs.
 /// "matmul transpose_a=0 transpose_b=1 f32[8, 64] f32[16, 64] - -> f32[8, 16]"

@@ -82,6 +82,18 @@ TEST_CASE("a module tells what it asks of a workgroup", "[pipelines]") {
   CHECK(needs_of(small_shader, constants).shared_bytes == 16 * (64 + 1) * 3 + 4);
 }
 
+TEST_CASE("a module tells whether it multiplies on matrix cores", "[pipelines]") {
+  CHECK_FALSE(needs_of(module_of({{17, 1}}), {}).matrix_cores);        // OpCapability Shader
+  CHECK(needs_of(module_of({{17, 1}, {17, 6022}}), {}).matrix_cores);  // CooperativeMatrixKHR
+  for (const EmbeddedShader& shader : embedded_shaders()) {
+    if (shader.words.empty()) continue;
+    CAPTURE(shader.kernel, shader.variant);
+    const bool plain = shader.variant.find("plain") != std::string_view::npos;
+    const bool named = shader.kernel.ends_with("_matrix") || (shader.kernel == "matmul_workgroup" && !plain);
+    CHECK(needs_of(shader.words, {}).matrix_cores == named);
+  }
+}
+
 TEST_CASE("a module that breaks off, or has sizes that nobody knows, is refused", "[pipelines]") {
   const std::span<const uint32_t> whole = small_shader;
   CHECK_THROWS_AS(needs_of(whole.first(7), {}), Error);

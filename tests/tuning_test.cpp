@@ -155,7 +155,7 @@ TEST_CASE("measured choices come back from their file", "[tuning]") {
   const TemporaryFolder folder;
   const auto file = folder / "new/tuning.json";
   Tuning tuning = example();
-  tuning.roof = Roof{1.25e10, 8e10};
+  tuning.roof = Roof{1.25e10, 8e10, {{DType::f16, 6e14}, {DType::bf16, 5e14}}};
   tuning.save(file, some_device());
   std::string ignored;
   const Tuning loaded = Tuning::load(file, some_device(), ignored);
@@ -166,6 +166,24 @@ TEST_CASE("measured choices come back from their file", "[tuning]") {
   CHECK(*choice == Tuning::Choice{"lanes", 1.5e-3});
   CHECK(loaded.roof == tuning.roof);
   CHECK(loaded.find("sub f32[8] f32[8] -> f32[8]") == nullptr);
+}
+
+TEST_CASE("an older file's roof has no matrix cores", "[tuning]") {
+  const TemporaryFolder folder;
+  const auto file = folder / "tuning.json";
+  Tuning tuning = example();
+  tuning.roof = Roof{1.25e10, 8e10};
+  tuning.save(file, some_device());
+  nlohmann::json json = nlohmann::json::parse(testing::get(file));
+  json["roof"].erase("matrix_flops_per_second");
+  testing::put(file, json.dump());
+  std::string ignored;
+  CHECK(Tuning::load(file, some_device(), ignored).roof == tuning.roof);
+  CHECK(ignored.empty());
+  json["roof"]["matrix_flops_per_second"] = {{"i32", 1e14}};
+  testing::put(file, json.dump());
+  CHECK_FALSE(Tuning::load(file, some_device(), ignored).roof);
+  CHECK_FALSE(ignored.empty());
 }
 
 TEST_CASE("a file that is not there is no fault", "[tuning]") {
@@ -380,8 +398,14 @@ TEST_CASE("the reference has no kernels to tune", "[tuning]") {
   CHECK_THROWS_AS(tune_program(*backend, small_graph(), backend->make_store({}), fill, tuning), Error);
 }
 
-TEST_CASE("a share of the roof is the larger of two ratios", "[tuning]") {
-  const Roof roof{.bytes_per_second = 10, .flops_per_second = 100};
-  CHECK(share_of_roof(roof, {.bytes = 5, .flops = 10}, 1) == 0.5);
-  CHECK(share_of_roof(roof, {.bytes = 5, .flops = 100}, 2) == 0.5);
+TEST_CASE("work on matrix cores has a roof of its own, or none", "[tuning]") {
+  const Roof roof{.bytes_per_second = 10, .flops_per_second = 100, .matrix_flops_per_second = {{DType::f16, 800}}};
+  const Cost cost{.bytes = 5, .flops = 200};
+  REQUIRE(times_at_roof(roof, cost, {}));
+  CHECK(times_at_roof(roof, cost, {})->copy == 0.5);
+  CHECK(times_at_roof(roof, cost, {})->arithmetic == 2);
+  REQUIRE(times_at_roof(roof, cost, DType::f16));
+  CHECK(times_at_roof(roof, cost, DType::f16)->copy == 0.5);
+  CHECK(times_at_roof(roof, cost, DType::f16)->arithmetic == 0.25);
+  CHECK_FALSE(times_at_roof(roof, cost, DType::bf16));
 }

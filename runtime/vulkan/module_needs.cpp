@@ -14,6 +14,7 @@ namespace {
 // Numbers of the SPIR-V specification, chapter 3. Tests compile without its headers.
 enum OpCode : uint32_t {
   op_execution_mode = 16,
+  op_capability = 17,
   op_type_bool = 20,
   op_type_int = 21,
   op_type_float = 22,
@@ -36,6 +37,7 @@ enum OpCode : uint32_t {
   op_execution_mode_id = 331,
 };
 constexpr uint32_t decoration_spec_id = 1, decoration_built_in = 11, built_in_workgroup_size = 25;
+constexpr uint32_t capability_cooperative_matrix = 6022;
 constexpr uint32_t mode_local_size = 17, mode_local_size_id = 38, storage_workgroup = 4;
 
 using Number = std::optional<uint64_t>;  ///< nothing: what is not computed here
@@ -93,6 +95,7 @@ class Reader {
       return w[i];
     };
     switch (opcode) {
+      case op_capability: matrix_cores_ |= word(0) == capability_cooperative_matrix; break;
       case op_decorate:
         if (word(1) == decoration_spec_id) spec_ids_[word(0)] = word(2);
         if (word(1) == decoration_built_in && word(2) == built_in_workgroup_size) workgroup_size_ = word(0);
@@ -137,7 +140,7 @@ class Reader {
     if (!axes.empty()) invocations = 1;
     for (const uint32_t axis : axes) invocations = times(invocations, values_[axis]);
     check(invocations && shared_, "the module's workgroup or its memory has a size that is no whole constant");
-    return {*invocations, *shared_};
+    return {*invocations, *shared_, matrix_cores_};
   }
 
  private:
@@ -166,6 +169,7 @@ class Reader {
   uint32_t workgroup_size_ = 0;                      ///< the constant that the built-in decorates
   std::vector<uint32_t> size_ids_;
   Number literal_size_ = 1, shared_ = 0;
+  bool matrix_cores_ = false;
 };
 
 }  // namespace

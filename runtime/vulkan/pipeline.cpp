@@ -116,7 +116,7 @@ const Pipeline& PipelineCache::make(PipelineRecord record, std::vector<uint32_t>
   log_pipeline(record);
   std::packaged_task<VkPipeline()> task(
       [this, record = std::move(record), words = std::move(words)] { return compile(record, words); });
-  Pipeline pipeline(task.get_future());
+  Pipeline pipeline(task.get_future(), needs.matrix_cores);
   enqueue(std::move(task));
   return pipelines_.emplace(name, std::move(pipeline)).first->second;
 }

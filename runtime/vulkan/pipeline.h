@@ -20,13 +20,15 @@ namespace vkformer {
 /// A pipeline that may still be being made.
 class Pipeline {
  public:
-  explicit Pipeline(std::future<VkPipeline> made) : made_(made.share()) {}
+  Pipeline(std::future<VkPipeline> made, bool matrix_cores) : made_(made.share()), matrix_cores_(matrix_cores) {}
   /// Waits for it. Throws Error when the driver could not make it.
   VkPipeline handle() const { return made_.get(); }
   void wait() const { made_.wait(); }
+  bool matrix_cores() const { return matrix_cores_; }  ///< its kernel multiplies on them
 
  private:
   std::shared_future<VkPipeline> made_;
+  bool matrix_cores_;
 };
 
 class PipelineCache {

@@ -92,6 +92,7 @@ class VulkanProgram : public Program {
         timing.scope = node.scope;
         timing.op = node.op->name;
         timing.node = command.node;
+        if (command.pipeline && command.pipeline->matrix_cores()) timing.matrix = node.input_types[0].dtype;
         timing.candidate = plan_.candidate[static_cast<size_t>(command.node)];
       }
       timings.push_back(std::move(timing));

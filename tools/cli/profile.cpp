@@ -13,14 +13,20 @@ namespace vkformer {
 
 namespace {
 
-/// Columns GFLOP/s and GB/s, with a roof the larger share of it; blank when the cost is only a bound.
-std::string rates(const Cost& cost, double seconds, const std::optional<Roof>& roof) {
-  std::string text = fmt::format("{:>9.2f} {:>8.2f}", cost.flops / seconds * 1e-9, cost.bytes / seconds * 1e-9);
-  if (roof) text += fmt::format(" {:>7.1f}%", 100 * share_of_roof(*roof, cost, seconds));
-  return cost.at_most ? std::string(text.size(), ' ') : text;
+/// Columns GFLOP/s and GB/s of a row, with a roof the larger share of it; blank where there is none.
+std::string rates(const nlohmann::json& row, bool roof) {
+  const double us = row["us"], flops = row["flops"], bytes = row["bytes"];
+  std::string text = row["at_most"].get<bool>()
+                         ? std::string(18, ' ')
+                         : fmt::format("{:>9.2f} {:>8.2f}", flops / us * 1e-3, bytes / us * 1e-3);
+  if (!roof) return text;
+  const nlohmann::json& shares = row["of_roof"];
+  if (shares.is_null()) return text + std::string(9, ' ');
+  const double copied = shares["copy"], computed = shares["arithmetic"];
+  return text + fmt::format(" {:>7.1f}%", 100 * std::max(copied, computed));
 }
 
-std::string text_of(const nlohmann::json& program, const Program& made, const std::optional<Roof>& roof) {
+std::string text_of(const nlohmann::json& program, const Program& made, bool roof) {
   const std::string title = program["name"];
   const Counters c = made.counters();
   if (!program.contains("kernels"))
@@ -35,7 +41,7 @@ std::string text_of(const nlohmann::json& program, const Program& made, const st
     const double us = row["us"];
     text += fmt::format("{:<52} {:>6} {:>10.1f} {:>10.3f} {} {:>5.1f}%\n", row["name"].get<std::string>(),
                         row["dispatches"].get<int64_t>(), us / row["dispatches"].get<double>(), us * 1e-3,
-                        rates({row["bytes"], row["flops"], row["at_most"]}, us * 1e-6, roof), 100 * us / total);
+                        rates(row, roof), 100 * us / total);
   }
   text += fmt::format("{:<52} {:>6} {:>10} {:>10.3f}\n", "all", program["dispatches"]["us"].size(), "", total * 1e-3);
   text += fmt::format(
@@ -99,9 +105,9 @@ ProfileReport::ProfileReport(const Backend& backend, const CommonFlags& flags)
 
 void ProfileReport::add(const std::string& title, const Program& program) {
   if (flags_.profile.empty()) return;
-  nlohmann::json record = program_record(title, program);
+  nlohmann::json record = program_record(title, program, roof_);
   record["advice"] = profile_advice(profile_record(backend_, roof_), record);
-  text_ += text_of(record, program, roof_);
+  text_ += text_of(record, program, roof_.has_value());
   add_events(events_, programs_.size(), title, program.timings());
   programs_.push_back(std::move(record));
 }

@@ -69,14 +69,23 @@ void judge_kernels(const json& record, const json& program, double busy, std::ve
   for (const json& kernel : program["kernels"]) {
     const double time = kernel["us"];
     if (time < 0.1 * busy || roof.is_null() || kernel["at_most"].get<bool>()) continue;
-    const double bytes = kernel["bytes"], flops = kernel["flops"];
-    const double copied = 1e6 * bytes / time / roof["bytes_per_second"].get<double>();
-    const double computed = 1e6 * flops / time / roof["flops_per_second"].get<double>();
+    const std::string name = kernel["name"];
+    const bool matrix = !kernel["matrix"].empty();
+    if (kernel["of_roof"].is_null()) {
+      if (matrix)
+        lines.push_back(
+            fmt::format("{} takes {:.0f} % of the time on matrix cores, whose roof was not measured: "
+                        "`vkformer bench --roof`, once",
+                        name, 100 * time / busy));
+      continue;
+    }
+    const double copied = kernel["of_roof"]["copy"], computed = kernel["of_roof"]["arithmetic"];
     const bool by_bytes = copied >= computed;
     const double share = std::max(copied, computed);
-    const std::string name = kernel["name"];
-    const std::string does = by_bytes ? fmt::format("moves {} at {:.0f} % of copy", bytes_text(bytes), 100 * share)
-                                      : fmt::format("computes at {:.0f} % of the multiply-add roof", 100 * share);
+    const std::string does = by_bytes
+                                 ? fmt::format("moves {} at {:.0f} % of copy", bytes_text(kernel["bytes"]), 100 * share)
+                                 : fmt::format("computes at {:.0f} % of the {} roof", 100 * share,
+                                               matrix ? "matrix cores'" : "multiply-add");
     if (share > 0.8)
       lines.push_back(fmt::format("{} {}: little to gain", name, does));
     else if (share < 0.4)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 #include "tools/cli/pipeline_json.h"
 
@@ -56,9 +57,11 @@ struct KernelSums {
   int64_t dispatches = 0;
   double median = 0, least = 0, first_half = 0, second_half = 0;
   Cost cost;
+  std::set<std::string> matrix;                    ///< types of operands
+  std::optional<RoofTimes> at_roof = RoofTimes{};  ///< none: of some of it, or there is no roof
 };
 
-void add_to(KernelSums& sums, const Timing& timing) {
+void add_to(KernelSums& sums, const Timing& timing, const std::optional<Roof>& roof) {
   const auto& recent = timing.recent;
   const auto half = recent.begin() + static_cast<std::ptrdiff_t>((recent.size() + 1) / 2);
   const double first = *std::min_element(recent.begin(), half);
@@ -70,11 +73,23 @@ void add_to(KernelSums& sums, const Timing& timing) {
   sums.first_half += first;
   sums.second_half += second;
   sums.cost += timing.cost;
+  if (timing.matrix) sums.matrix.emplace(name_of(*timing.matrix));
+  const auto at_roof = roof ? times_at_roof(*roof, timing.cost, timing.matrix) : std::nullopt;
+  sums.at_roof =
+      at_roof && sums.at_roof
+          ? std::optional(RoofTimes{sums.at_roof->copy + at_roof->copy, sums.at_roof->arithmetic + at_roof->arithmetic})
+          : std::nullopt;
 }
 
-void add_dispatches(json& program, const std::vector<Timing>& timings) {
+/// Of the times at the roof in the medians.
+json shares_of(const KernelSums& row) {
+  if (!row.at_roof || row.cost.at_most || row.cost.bytes + row.cost.flops == 0) return nullptr;
+  return {{"copy", row.at_roof->copy / row.median}, {"arithmetic", row.at_roof->arithmetic / row.median}};
+}
+
+void add_dispatches(json& program, const std::vector<Timing>& timings, const std::optional<Roof>& roof) {
   std::map<std::string, KernelSums> sums;
-  for (const Timing& timing : timings) add_to(sums[kernel_title(timing)], timing);
+  for (const Timing& timing : timings) add_to(sums[kernel_title(timing)], timing, roof);
   std::map<std::string, size_t> number;
   auto kernels = json::array();
   for (const auto& [title, row] : sums) {
@@ -88,7 +103,9 @@ void add_dispatches(json& program, const std::vector<Timing>& timings) {
                        {"second_half", rounded(us * row.second_half)},
                        {"flops", row.cost.flops},
                        {"bytes", row.cost.bytes},
-                       {"at_most", row.cost.at_most}});
+                       {"at_most", row.cost.at_most},
+                       {"matrix", row.matrix},
+                       {"of_roof", shares_of(row)}});
   }
   std::map<std::string, size_t> scopes;
   json columns = {{"kernel", json::array()},    {"scope", json::array()}, {"start", json::array()},
@@ -161,12 +178,11 @@ nlohmann::json profile_record(const Backend& backend, const std::optional<Roof>&
                  {"roof", nullptr},
                  {"programs", json::array()},
                  {"pipelines", pipeline_rows()}};
-  if (roof)
-    record["roof"] = {{"bytes_per_second", roof->bytes_per_second}, {"flops_per_second", roof->flops_per_second}};
+  if (roof) record["roof"] = roof_json(*roof);
   return record;
 }
 
-nlohmann::json program_record(const std::string& title, const Program& program) {
+nlohmann::json program_record(const std::string& title, const Program& program, const std::optional<Roof>& roof) {
   json record = {{"name", title}};
   const std::vector<Timing> timings = program.timings();
   if (timings.empty()) return record;
@@ -176,7 +192,7 @@ nlohmann::json program_record(const std::string& title, const Program& program) 
                  {"barriers", counters.commands.barriers},
                  {"recording", rounded(us * counters.recording_seconds)}});
   add_runs(record, program.run_times());
-  add_dispatches(record, timings);
+  add_dispatches(record, timings, roof);
   record["memory"] = memory_of(program, timings);
   return record;
 }

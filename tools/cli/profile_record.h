@@ -18,12 +18,13 @@ nlohmann::json profile_record(const Backend& backend, const std::optional<Roof>&
 ///    where there is nothing;
 ///  - "kernels": by kernel_title() the number of dispatches, the sums over them of the medians ("us"), of the least
 ///    times, and of those of the first and of the second half of the runs; flops, bytes, whether these are only a
-///    bound;
+///    bound; the operands' types of work on "matrix" cores; with a roof "of_roof": {"copy", "arithmetic"}, the shares
+///    of it that the medians are (above 1: the data came from a cache), null where there is none to compare with;
 ///  - "dispatches": columns, one value a dispatch: "kernel" and "scope" are indices, "start" and "last" are of the last
 ///    run, "us" are medians;
 ///  - "memory": bytes, "alive" by dispatch, and "peak", what is alive where most is.
 /// Without timings there is only its "name".
-nlohmann::json program_record(const std::string& title, const Program& program);
+nlohmann::json program_record(const std::string& title, const Program& program, const std::optional<Roof>& roof);
 
 /// "matmul_tile (matmul)": one row of a profile.
 std::string kernel_title(const Timing& timing);
