@@ -74,8 +74,8 @@ struct DeviceFacts {
   bool f16_sums = false;                   ///< their matrices of sums may be of f16, too, where operands are
   WorkgroupMatrices workgroup_matrices;
   uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown
-  /// Whether a matmul kernel for matrix cores, or "attention", computes what it should with operands of a type: tried
-  /// when first asked, since some drivers offer what they get wrong. Not set: it does.
+  /// Whether a candidate of matmul for matrix cores, or "attention", computes what it should with operands of a type:
+  /// tried when first asked, since some drivers offer what they get wrong. Not set: it does.
   std::function<bool(DType, std::string_view kernel)> matrix_check;
   float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
@@ -117,14 +117,11 @@ struct DeviceFacts {
     const auto offered = [type](const MatrixShape& shape) { return shape.type == type; };
     return std::ranges::count(matrix_kernels, type) > 0 && std::ranges::any_of(matrix_shapes, offered);
   }
-  /// The same, where they compute what they should.
-  bool has_matrix_cores(DType type) const {
-    return runs_matrix_kernels(type) && (!matrix_check || matrix_check(type, "matrix64"));
-  }
+  bool computes_right(DType type, std::string_view kernel) const { return !matrix_check || matrix_check(type, kernel); }
+  /// The same, where the smallest of them computes what it should.
+  bool has_matrix_cores(DType type) const { return runs_matrix_kernels(type) && computes_right(type, "matrix64"); }
   /// Whether attention can use them, and computes what it should there.
-  bool has_matrix_attention(DType type) const {
-    return has_matrix_cores(type) && (!matrix_check || matrix_check(type, "attention"));
-  }
+  bool has_matrix_attention(DType type) const { return has_matrix_cores(type) && computes_right(type, "attention"); }
   /// Both for products of whole workgroups.
   bool runs_workgroup_kernels(DType type) const {
     const WorkgroupMatrices& matrices = workgroup_matrices;
@@ -133,8 +130,7 @@ struct DeviceFacts {
            std::ranges::count(matrices.kernels, type) > 0 && std::ranges::any_of(matrices.granularities, offered);
   }
   bool has_workgroup_matrices(DType type) const {
-    return runs_workgroup_kernels(type) &&
-           (workgroup_matrices.plain || !matrix_check || matrix_check(type, "matrix_workgroup128"));
+    return runs_workgroup_kernels(type) && (workgroup_matrices.plain || computes_right(type, "matrix_workgroup128"));
   }
 };
 

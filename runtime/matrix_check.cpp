@@ -13,7 +13,7 @@ namespace {
 struct Product {
   const char* name;
   bool transpose_a, transpose_b;
-  /// More than one block of the kernel's; odd, or all rows in whole vectors, finished where they were summed; or the
+  /// More than one of the smallest blocks, odd, or all rows in whole vectors, finished where they were summed; or the
   /// largest blocks, all of them inside.
   int64_t m, n, k;
   bool rounded = false;  ///< results are of the operands' type
@@ -22,14 +22,21 @@ struct Product {
   Shape a() const { return transpose_a ? Shape{k, m} : Shape{m, k}; }
   Shape b() const { return transpose_b ? Shape{n, k} : Shape{k, n}; }
 };
-constexpr Product products[] = {{"a b", false, false, 67, 65, 35},
-                                {"a b^T", false, true, 67, 65, 35},
-                                {"a^T b", true, false, 67, 65, 35},
-                                {"a b, whole", false, false, 96, 80, 72},
-                                {"a b^T, whole", false, true, 96, 80, 72},
-                                {"a^T b, whole", true, false, 96, 80, 72},
-                                {"a b^T, rounded", false, true, 256, 256, 64, true},
-                                {"a b, activated", false, false, 96, 80, 72, true, Activation::relu}};
+/// In blocks of every size: each layout, vectors and none, edges and insides, f32 and 16 bits. Each is a pipeline.
+constexpr Product in_all_blocks[] = {{"a b", false, false, 67, 65, 35},
+                                     {"a b^T, inside", false, true, 256, 256, 64},
+                                     {"a^T b, rounded", true, false, 256, 256, 64, true}};
+/// In blocks of one size, for all.
+constexpr Product in_one_block[] = {
+    {"a b^T", false, true, 67, 65, 35},        {"a^T b", true, false, 67, 65, 35},
+    {"a b, whole", false, false, 96, 80, 72},  {"a b^T, whole", false, true, 96, 80, 72},
+    {"a^T b, whole", true, false, 96, 80, 72}, {"a b, activated", false, false, 96, 80, 72, true, Activation::relu}};
+
+std::vector<Product> products_for(std::string_view kernel) {
+  std::vector<Product> products(std::begin(in_all_blocks), std::end(in_all_blocks));
+  if (stands_for_all(kernel)) products.insert(products.end(), std::begin(in_one_block), std::end(in_one_block));
+  return products;
+}
 
 std::vector<float> floats(const Shape& shape, DType type, uint64_t seed) {
   const HostTensor tensor = random_tensor({.type = {shape, type}}, seed);
@@ -39,7 +46,7 @@ std::vector<float> floats(const Shape& shape, DType type, uint64_t seed) {
 /// activation(a b + bias) + residual of each product. What is rounded comes from another kernel where no matrix of the
 /// device of `facts` can hold it.
 std::vector<std::vector<float>> results(Backend& backend, DType type, std::string_view kernel,
-                                        const DeviceFacts& facts) {
+                                        std::span<const Product> products, const DeviceFacts& facts) {
   Graph graph;
   for (const Product& product : products) {
     const std::string name = product.name;
@@ -72,8 +79,9 @@ std::vector<std::vector<float>> results(Backend& backend, DType type, std::strin
 
 void check_products(Backend& backend, DType type, std::string_view kernel) {
   const DeviceFacts& facts = backend.facts();
-  const auto expected = results(*make_reference_backend(), type, kernel, facts);
-  const auto got = results(backend, type, kernel, facts);
+  const std::vector<Product> products = products_for(kernel);
+  const auto expected = results(*make_reference_backend(), type, kernel, products, facts);
+  const auto got = results(backend, type, kernel, products, facts);
   for (size_t i = 0; i < got.size(); ++i)
     for (size_t at = 0; at < got[i].size(); ++at) {
       // Sums of up to 74 terms, each at most 1: what is summed in f32 is off by less in any order, in 16 bits by more.

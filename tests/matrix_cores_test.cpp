@@ -240,6 +240,16 @@ TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone
   CHECK(asked > 0);
 }
 
+TEST_CASE("blocks that come out wrong are left alone, and the next best go first", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "matrix128x256"; };
+  const auto names = candidates(facts, 4096, 4096, 1024);
+  CHECK(names.front() == "matrix256x128");
+  CHECK(std::ranges::count(names, "matrix128x256") == 0);
+  facts.matrix_check = [](DType, std::string_view kernel) { return kernel == "matrix64"; };
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
+}
+
 TEST_CASE("attention has a check of its own", "[matrix_cores]") {
   DeviceFacts facts = device_with_matrix_cores();
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "attention"; };
@@ -297,6 +307,8 @@ TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") 
   CHECK(matrix_cores_fault(right, DType::f16, "matrix64").empty());
   CHECK(matrix_cores_fault(wrong, DType::bf16, "matrix64").starts_with("element 0 of a product a b is "));
   CHECK(matrix_cores_fault(failing, DType::f16, "matrix64") == "vkCreateComputePipelines failed");
+  CHECK(matrix_cores_fault(right, DType::f16, "matrix128x256").empty());
+  CHECK(matrix_cores_fault(wrong, DType::f16, "matrix128x256").starts_with("element 0 of a product a b is "));
 }
 
 TEST_CASE("a device's matrix cores are tried on the device, for as long as it is open", "[matrix_cores][device]") {

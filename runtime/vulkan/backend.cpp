@@ -119,17 +119,19 @@ class VulkanBackend : public Backend {
 
 bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type, std::string_view kernel) {
   if (kernel.starts_with("matrix_workgroup") && !context->options.all_kernels) return false;
-  const auto [entry, is_new] = context->matrix_cores_right.try_emplace({type, std::string(kernel)}, true);
-  if (is_new) {  // the check compiles a program, which asks again
-    VulkanBackend backend(context);
-    const std::string fault = matrix_cores_fault(backend, type, kernel);
-    if (!fault.empty())
-      context->note(fmt::format("the matrix cores of {} are left alone with {} operands by {}: {}",
-                                backend.facts().name, name_of(type),
-                                kernel == "attention" ? "attention" : fmt::format("kernels like {}", kernel), fault));
-    entry->second = fault.empty();
-  }
-  return entry->second;
+  auto& known = context->matrix_cores_right;
+  const std::pair key(type, std::string(kernel));
+  if (const auto entry = known.find(key); entry != known.end()) return entry->second;
+  if (context->trying_matrix_cores) return false;  // what a check compiles asks for every kernel
+  context->trying_matrix_cores = known[key] = true;
+  VulkanBackend backend(context);
+  const std::string fault = matrix_cores_fault(backend, type, kernel);
+  if (!fault.empty())
+    context->note(fmt::format("the matrix cores of {} are left alone with {} operands by {}{}: {}",
+                              backend.facts().name, name_of(type), stands_for_all(kernel) ? "kernels like " : "",
+                              kernel, fault));
+  context->trying_matrix_cores = false;
+  return known[key] = fault.empty();
 }
 
 }  // namespace

@@ -27,10 +27,9 @@ bool split_pays(const MatmulProblem& p) { return p.k >= 512 && tile_count(p, spl
 
 // --- matrix cores ---
 
-template <const MatrixTile& tile>
-bool matrix_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+bool matrix_legal(const MatrixTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
   return is_half(p.a_type) && matrix_layout(matrix64, facts, p.a_type) && matrix_layout(tile, facts, p.a_type) &&
-         facts.has_matrix_cores(p.a_type);
+         facts.has_matrix_cores(p.a_type) && facts.computes_right(p.a_type, tile.name);
 }
 
 /// Time of a product in blocks of this tile, in clocks of a core that multiplies 1 x 1 x 1: blocks run in waves of one
@@ -43,8 +42,7 @@ double matrix_time(const MatmulProblem& p, const DeviceFacts& facts, const Matri
 }
 
 /// Whether no other tile promises to be faster.
-template <const MatrixTile& tile>
-bool matrix_first(const MatmulProblem& p, const DeviceFacts& facts) {
+bool matrix_first(const MatrixTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
   if (!matrix_cores_pay(p, facts)) return false;
   const std::pair<const MatrixTile*, double> rates[] = {
       {&matrix128x256, 612}, {&matrix256x128, 612}, {&matrix128, 518}, {&matrix128x64, 346}, {&matrix64, 259}};
@@ -52,7 +50,7 @@ bool matrix_first(const MatmulProblem& p, const DeviceFacts& facts) {
   double least = 0;
   for (const auto& [other, rate] : rates) {
     const double time = matrix_time(p, facts, *other, rate);
-    if (matrix_layout(*other, facts, p.a_type) && (!best || time < least)) best = other, least = time;
+    if ((!best || time < least) && matrix_legal(*other, p, facts)) best = other, least = time;
   }
   return best == &tile;
 }
@@ -80,13 +78,23 @@ Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
       .subgroup_size = layout.subgroup_size};
 }
 
+template <const MatrixTile& tile>
+constexpr MatmulKernel matrix_kernel() {
+  return {.name = tile.name,
+          .room = KernelRoom::gpu,
+          .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_legal(tile, p, facts); },
+          .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_first(tile, p, facts); },
+          .half_results = true,
+          .launch = matrix_launch<tile>};
+}
+
 // --- the same, a whole workgroup together ---
 
 /// Measured on no GPU yet: `vkformer tune` may choose them, nothing else does.
 template <const WorkgroupTile& tile>
-constexpr MatmulKernel workgroup_kernel(std::string_view name) {
+constexpr MatmulKernel workgroup_kernel() {
   return {
-      .name = name,
+      .name = tile.name,
       .room = KernelRoom::gpu,
       .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return workgroup_legal(tile, p, facts); },
       .first = never,
@@ -148,9 +156,9 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
 }
 
 constexpr MatmulKernel kernels[] = {
-    workgroup_kernel<workgroup256x128>("matrix_workgroup256x128"),
-    workgroup_kernel<workgroup128x256>("matrix_workgroup128x256"),
-    workgroup_kernel<workgroup128>("matrix_workgroup128"),
+    workgroup_kernel<workgroup256x128>(),
+    workgroup_kernel<workgroup128x256>(),
+    workgroup_kernel<workgroup128>(),
     {.name = "vector",
      .room = KernelRoom::gpu,
      .legal = vector_legal,
@@ -161,42 +169,17 @@ constexpr MatmulKernel kernels[] = {
     {.name = "matrix64_split",
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,
-                 const DeviceFacts& facts) { return split_legal(p) && matrix_legal<matrix64>(p, facts); },
+                 const DeviceFacts& facts) { return split_legal(p) && matrix_legal(matrix64, p, facts); },
      .first = [](const MatmulProblem& p,
                  const DeviceFacts& facts) { return matrix_cores_pay(p, facts) && split_pays(p); },
      .half_results = true,
      .launch = matrix_launch<matrix64>,
      .split = {split_side, split_side}},
-    {.name = "matrix128x256",
-     .room = KernelRoom::gpu,
-     .legal = matrix_legal<matrix128x256>,
-     .first = matrix_first<matrix128x256>,
-     .half_results = true,
-     .launch = matrix_launch<matrix128x256>},
-    {.name = "matrix256x128",
-     .room = KernelRoom::gpu,
-     .legal = matrix_legal<matrix256x128>,
-     .first = matrix_first<matrix256x128>,
-     .half_results = true,
-     .launch = matrix_launch<matrix256x128>},
-    {.name = "matrix128",
-     .room = KernelRoom::gpu,
-     .legal = matrix_legal<matrix128>,
-     .first = matrix_first<matrix128>,
-     .half_results = true,
-     .launch = matrix_launch<matrix128>},
-    {.name = "matrix128x64",
-     .room = KernelRoom::gpu,
-     .legal = matrix_legal<matrix128x64>,
-     .first = matrix_first<matrix128x64>,
-     .half_results = true,
-     .launch = matrix_launch<matrix128x64>},
-    {.name = "matrix64",
-     .room = KernelRoom::gpu,
-     .legal = matrix_legal<matrix64>,
-     .first = matrix_first<matrix64>,
-     .half_results = true,
-     .launch = matrix_launch<matrix64>},
+    matrix_kernel<matrix128x256>(),
+    matrix_kernel<matrix256x128>(),
+    matrix_kernel<matrix128>(),
+    matrix_kernel<matrix128x64>(),
+    matrix_kernel<matrix64>(),
     {.name = "tile64_split",
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,

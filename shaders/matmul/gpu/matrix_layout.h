@@ -9,6 +9,7 @@ namespace vkformer {
 
 /// A workgroup's block of outputs and a subgroup's share of it, as they are where nothing keeps them from it.
 struct MatrixTile {
+  std::string_view name;  ///< of the candidate
   uint32_t rows, columns;
   uint32_t share_rows, share_columns;
   uint32_t slice;   ///< values of k staged at a time
@@ -16,8 +17,9 @@ struct MatrixTile {
 };
 /// Shares of 64 x 64 read 3 bytes of shared memory for 64 operations, those of 32 x 32 twice as many: on an NVIDIA H200
 /// at most 690 TFLOP/s then come out of shared memory, or 316. The L2 cache asks for large blocks in the same way.
-inline constexpr MatrixTile matrix128x256{128, 256, 64, 64, 16, 2}, matrix256x128{256, 128, 64, 64, 16, 2},
-    matrix128{128, 128, 64, 64, 32, 2}, matrix128x64{128, 64, 64, 32, 32, 2}, matrix64{64, 64, 32, 32, 32, 2};
+inline constexpr MatrixTile matrix128x256{"matrix128x256", 128, 256, 64, 64, 16, 2},
+    matrix256x128{"matrix256x128", 256, 128, 64, 64, 16, 2}, matrix128{"matrix128", 128, 128, 64, 64, 32, 2},
+    matrix128x64{"matrix128x64", 128, 64, 64, 32, 32, 2}, matrix64{"matrix64", 64, 64, 32, 32, 32, 2};
 
 /// How a workgroup's subgroups share a block, and the products they compute at once.
 struct MatrixLayout {

@@ -31,7 +31,8 @@ bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const De
   const bool has_results = !is_half(p.y_type) || (p.y_type == DType::f16 && facts.workgroup_matrices.f16_sums);
   return is_half(p.a_type) && has_results && whole_vectors && invocations <= facts.max_workgroup_size &&
          facts.workgroup_matrices.reserved_shared <= facts.shared_memory &&
-         offered(tile, facts.workgroup_matrices, p.a_type) && facts.has_workgroup_matrices(p.a_type);
+         offered(tile, facts.workgroup_matrices, p.a_type) && facts.has_workgroup_matrices(p.a_type) &&
+         (facts.workgroup_matrices.plain || facts.computes_right(p.a_type, tile.name));
 }
 
 Launch workgroup_launch(const WorkgroupTile& tile, const DeviceFacts& facts, const MatmulWork& work) {
