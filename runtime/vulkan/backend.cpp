@@ -6,6 +6,7 @@
 
 #include "runtime/matrix_check.h"
 #include "runtime/recording.h"
+#include "runtime/tuning.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/half_modes.h"
 
