@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/check.h"
+#include "shaders/same_text/same_text.h"
 
 namespace vkformer {
 
@@ -74,7 +75,7 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
     pass.predicted = integers("predicted", {B, shape.predictions});
   } else if (shape.packed) {
     check(model.task == Task::causal, "{} does not take rows of several texts", model.family);
-    pass.mask = integers("mask", {B, T, T});
+    pass.mask = same_text(graph, integers("texts", {B, T}));
   } else if (shape.mask) {
     (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
   }

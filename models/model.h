@@ -138,7 +138,7 @@ struct BatchShape {
   int64_t source_positions = 0;  ///< S of the encoder
   bool mask = false;             ///< padding: input "mask" [B, T], or "source_mask" [B, S] where there is an encoder
   bool segments = false;         ///< input "segments" [B, T]
-  bool packed = false;           ///< rows hold several texts: inputs "mask" [B, T, T] and "positions" [B, T]
+  bool packed = false;           ///< rows hold several texts: inputs "texts" (from 1; 0: none) and "positions" [B, T]
   bool numbered = false;         ///< input "positions" [B, T]: what each token's position counts as, of causal models
   int64_t predictions = 0;       ///< P > 0: two-stream attention with "mask" and "query_mask" [B, T, T], "predicted"
 
@@ -156,8 +156,8 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed);
 /// Throws Error where a model's results, rows of `columns`, are no finite numbers.
 void check_results(std::span<const float> results, size_t columns);
 
-/// Adds the inputs of a batch: "ids", and "source", "mask", "source_mask", "segments", "query_mask", "predicted" as the
-/// shape asks for them. Throws Error for sizes the model can't take.
+/// Adds the inputs of a batch: "ids", and "source", "mask", "source_mask", "segments", "texts", "positions",
+/// "query_mask", "predicted" as the shape asks for them. Throws Error for sizes the model can't take.
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape);
 /// Encoder (if any), decoder, head: the logits of a batch.
 Value add_logits(Graph& graph, const Model& model, Pass pass);

@@ -155,7 +155,7 @@ void write_adapter(const Training& training, const LoraConfig& config, const std
 }
 
 /// It follows from the positions.
-bool is_mask_of_packed(const DataBatch& batch, std::string_view input) { return batch.shape.packed && input == "mask"; }
+bool is_text_number(const DataBatch& batch, std::string_view input) { return batch.shape.packed && input == "texts"; }
 
 /// "7.1.ids": of iteration 7's second micro-batch.
 std::string tensor_name(int64_t number, int64_t accumulate, std::string_view input) {
@@ -179,7 +179,7 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
     for (int64_t i = 1; i <= steps; ++i) rates.push_back(learning_rate_at(training.settings, i));
     for (size_t i = 0; i < batches.size(); ++i)
       for (const auto& [name, values] : batches[i].inputs) {
-        if (is_mask_of_packed(batches[i], name)) continue;
+        if (is_text_number(batches[i], name)) continue;
         std::vector<int64_t> shape{batches[i].shape.rows};
         if (std::ssize(values) > shape[0]) shape.push_back(std::ssize(values) / shape[0]);
         tensors.push_back(
@@ -221,7 +221,7 @@ TEST_CASE("steps on batches by length and on packed rows have PyTorch's losses",
         batches.push_back(training.data->training_batch(number));
         lengths.insert(batches.back().shape.positions);
         for (const auto& [name, values] : batches.back().inputs) {
-          if (is_mask_of_packed(batches.back(), name)) continue;
+          if (is_text_number(batches.back(), name)) continue;
           std::vector<int32_t> same(values.size());
           recorded.read_ints(recorded.require(tensor_name(number, training.settings.accumulate, name)), same);
           REQUIRE(values == same);

@@ -88,26 +88,28 @@ DataBatch PackedTexts::validation_batch(int64_t index, int64_t count) const {
 
 DataBatch PackedTexts::assemble(const std::vector<LearnedText>& texts, std::span<const Row> rows, int64_t batch) const {
   const auto B = static_cast<size_t>(shape_.rows), T = static_cast<size_t>(shape_.positions);
-  std::vector<int32_t> ids(B * T, 0), positions(B * T, 0), targets(B * T, ignored_target), mask(B * T * T, 0);
+  std::vector<int32_t> ids(B * T, 0), positions(B * T, 0), targets(B * T, ignored_target), numbers(B * T, 0);
   DataBatch made{.shape = shape_, .inputs = {}};
   const size_t first_row = static_cast<size_t>(batch) * B;
   for (size_t b = 0; b < B && first_row + b < rows.size(); ++b) {
     size_t begin = b * T;  // of the text
+    int32_t number = 0;
     for (const uint32_t place : rows[first_row + b]) {
       const LearnedText& text = texts[place];
       const size_t length = text.ids.size() - 1;
+      ++number;
       for (size_t t = 0; t < length; ++t) {
         ids[begin + t] = text.ids[t];
         positions[begin + t] = static_cast<int32_t>(t);
         if (text.learned[t + 1]) targets[begin + t] = text.ids[t + 1];
-        std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>((begin + t) * T + begin - b * T), length, 1);
+        numbers[begin + t] = number;
       }
       begin += length;
     }
     made.tokens += static_cast<int64_t>(begin - b * T);
   }
   made.inputs.emplace_back("ids", std::move(ids));
-  made.inputs.emplace_back("mask", std::move(mask));
+  made.inputs.emplace_back("texts", std::move(numbers));
   made.inputs.emplace_back("positions", std::move(positions));
   made.inputs.emplace_back("targets", std::move(targets));
   return made;
