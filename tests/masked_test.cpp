@@ -221,6 +221,16 @@ TEST_CASE("masks are filled with what the recorded logits say, whatever the batc
     }
   });
   CHECK(given == texts.ids.size());
+  for_batches_by_length(texts, inputs, positions, [&](const DataBatch& batch, std::span<const uint32_t>) {
+    std::vector<int32_t> places, largest;
+    const std::vector<int32_t>& all = batch.values("ids");
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i] == mask) places.push_back(static_cast<int32_t>(i));
+    const std::vector<float> rows = words.logits(batch, places);
+    for (size_t i = 0; i < places.size(); ++i)
+      largest.push_back(likeliest_words(std::span(rows).subspan(i * vocabulary, vocabulary), 1)[0].id);
+    CHECK(words.likeliest(batch, places) == largest);
+  });
 }
 
 TEST_CASE("models that predict no masked words are refused", "[masked]") {

@@ -190,7 +190,7 @@ TEST_CASE("words whose logit is the largest are counted", "[permuted]") {
   const PermutedText data({ids, {}}, {.context = 20, .rows = 4});
   BatchLogits logits(*backend, model, store, backend->make_workspace());
   const DataBatch batch = data.training_batch(0);
-  const WordCount count = count_right_words(logits.of(batch), batch.values("targets"));
+  const WordCount count = count_right_words(logits.likeliest(batch), batch.values("targets"));
   CHECK(count.right == std::ranges::count(batch.values("targets"), 5));
   CHECK(count.right > 0);
   CHECK(count.targets == count_targets(batch.view(), 40));

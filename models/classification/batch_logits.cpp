@@ -5,32 +5,55 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shaders/top_k/top_k.h"
+
 namespace vkformer {
 
-Program& BatchLogits::program(const BatchShape& shape) {
-  for (const auto& [known, program] : programs_)
-    if (known == shape) return *program;
-  Graph graph;
-  graph.mark_output(add_logits(graph, model_, add_inputs(graph, model_, shape)), "logits");
-  programs_.emplace_back(shape, backend_.compile(std::move(graph), store_, {}, workspace_));
-  return *programs_.back().second;
+void mark_likeliest(Graph& graph, Value logits) {
+  const TopK best = top_k(graph, logits, 1);
+  graph.mark_output(best.values, "largest");
+  graph.mark_output(best.indices, "likeliest");
 }
 
-std::vector<float> BatchLogits::of(const DataBatch& batch) {
+std::vector<int32_t> read_likeliest(const Program& program) {
+  check_results(program.read("largest"), 1);
+  return program.read_ints("likeliest");
+}
+
+Program& BatchLogits::program(const BatchShape& shape, bool likeliest) {
+  for (const Recorded& known : programs_)
+    if (known.shape == shape && known.likeliest == likeliest) return *known.program;
+  Graph graph;
+  const Value logits = add_logits(graph, model_, add_inputs(graph, model_, shape));
+  if (likeliest)
+    mark_likeliest(graph, logits);
+  else
+    graph.mark_output(logits, "logits");
+  programs_.push_back({shape, likeliest, backend_.compile(std::move(graph), store_, {}, workspace_)});
+  return *programs_.back().program;
+}
+
+Program& BatchLogits::run(const DataBatch& batch, bool likeliest) {
   Feed feed = batch.view().feed;
   std::erase_if(feed, [](const auto& input) { return input.first == "targets"; });
   check_feed(model_, batch.shape, feed);
-  Program& run = program(batch.shape);
-  write_feed(run, feed);
-  run.run();
-  std::vector<float> logits = run.read("logits");
+  Program& chosen = program(batch.shape, likeliest);
+  write_feed(chosen, feed);
+  chosen.run();
+  return chosen;
+}
+
+std::vector<float> BatchLogits::of(const DataBatch& batch) {
+  std::vector<float> logits = run(batch, false).read("logits");
   check_results(logits, logits.size() / static_cast<size_t>(batch.shape.rows));
   return logits;
 }
 
+std::vector<int32_t> BatchLogits::likeliest(const DataBatch& batch) { return read_likeliest(run(batch, true)); }
+
 std::vector<std::pair<std::string, const Program*>> BatchLogits::programs() const {
   std::vector<std::pair<std::string, const Program*>> named;
-  for (const auto& [shape, program] : programs_) named.emplace_back(batch_text(shape), program.get());
+  for (const Recorded& recorded : programs_) named.emplace_back(batch_text(recorded.shape), recorded.program.get());
   return named;
 }
 

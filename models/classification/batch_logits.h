@@ -23,19 +23,33 @@ class BatchLogits {
   /// Those of a batch, rows that are padding included: [B, classes] of a classifier, [B, P, V] of predictions. A
   /// program is recorded for each shape. "targets" are not read. Throws Error for ids the model has not.
   std::vector<float> of(const DataBatch& batch);
+  /// The likeliest class of each row, or id of each prediction: of a large vocabulary far less to read back. On a tie
+  /// the lower one.
+  std::vector<int32_t> likeliest(const DataBatch& batch);
 
   /// What was recorded so far, by the batches that it takes.
   std::vector<std::pair<std::string, const Program*>> programs() const;
 
  private:
-  Program& program(const BatchShape& shape);
+  struct Recorded {
+    BatchShape shape;
+    bool likeliest = false;  ///< instead of logits
+    std::unique_ptr<Program> program;
+  };
+  Program& program(const BatchShape& shape, bool likeliest);
+  Program& run(const DataBatch& batch, bool likeliest);
 
   Backend& backend_;
   const Model& model_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;
-  std::vector<std::pair<BatchShape, std::unique_ptr<Program>>> programs_;
+  std::vector<Recorded> programs_;
 };
+
+/// Marks the largest of each row of logits as an output, which is read by read_likeliest().
+void mark_likeliest(Graph& graph, Value logits);
+/// The place of the largest of each row. Throws Error where it is no finite number.
+std::vector<int32_t> read_likeliest(const Program& program);
 
 /// exp(logits) as shares of their sum.
 std::vector<double> softmax_of(std::span<const float> logits);

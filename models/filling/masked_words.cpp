@@ -20,35 +20,50 @@ MaskedWords::MaskedWords(Backend& backend, const Model& model, std::shared_ptr<S
   check(predicts_masked_words(model), "this {} model predicts no masked words; train one with --masked", model.family);
 }
 
-Program& MaskedWords::program(const BatchShape& shape, int64_t places) {
+Program& MaskedWords::program(const BatchShape& shape, int64_t places, bool likeliest) {
   for (const Recorded& known : programs_)
-    if (known.shape == shape && known.places == places) return *known.program;
+    if (known.shape == shape && known.places == places && known.likeliest == likeliest) return *known.program;
   Graph graph;
   const Pass pass = add_inputs(graph, model_, shape);
   const Value hidden = model_.hidden(graph, pass);
   const Shape rows{shape.rows * shape.positions, graph.shape(hidden).columns()};
   // The head, which is as wide as the vocabulary, only for what is asked for.
   const Value chosen = embedding(graph, reshape(graph, hidden, rows), graph.input("places", {places}, DType::i32));
-  graph.mark_output(model_.head(graph, pass, chosen), "logits");
-  programs_.push_back({shape, places, backend_.compile(std::move(graph), store_, {}, workspace_)});
+  const Value logits = model_.head(graph, pass, chosen);
+  if (likeliest)
+    mark_likeliest(graph, logits);
+  else
+    graph.mark_output(logits, "logits");
+  programs_.push_back({shape, places, likeliest, backend_.compile(std::move(graph), store_, {}, workspace_)});
   return *programs_.back().program;
 }
 
-std::vector<float> MaskedWords::logits(const DataBatch& batch, std::span<const int32_t> places) {
-  if (places.empty()) return {};
+Program& MaskedWords::run(const DataBatch& batch, std::span<const int32_t> places, bool likeliest) {
   Feed feed = batch.view().feed;
   std::erase_if(feed, [](const auto& input) { return input.first == "targets"; });
   check_feed(model_, batch.shape, feed);
   std::vector<int32_t> filled(places.begin(), places.end());
   filled.resize(std::bit_ceil(places.size()), 0);
   feed.emplace_back("places", filled);
-  Program& run = program(batch.shape, std::ssize(filled));
-  write_feed(run, feed);
-  run.run();
-  std::vector<float> logits = run.read("logits");
-  logits.resize(logits.size() / filled.size() * places.size());
+  Program& chosen = program(batch.shape, std::ssize(filled), likeliest);
+  write_feed(chosen, feed);
+  chosen.run();
+  return chosen;
+}
+
+std::vector<float> MaskedWords::logits(const DataBatch& batch, std::span<const int32_t> places) {
+  if (places.empty()) return {};
+  std::vector<float> logits = run(batch, places, false).read("logits");
+  logits.resize(logits.size() / std::bit_ceil(places.size()) * places.size());
   check_results(logits, logits.size() / places.size());
   return logits;
+}
+
+std::vector<int32_t> MaskedWords::likeliest(const DataBatch& batch, std::span<const int32_t> places) {
+  if (places.empty()) return {};
+  std::vector<int32_t> ids = read_likeliest(run(batch, places, true));
+  ids.resize(places.size());
+  return ids;
 }
 
 std::vector<std::pair<std::string, const Program*>> MaskedWords::programs() const {

@@ -17,6 +17,8 @@ class MaskedWords {
   /// recorded for each shape and each power of two of places. "targets" of the batch are ignored. Throws Error for ids
   /// the model has not.
   std::vector<float> logits(const DataBatch& batch, std::span<const int32_t> places);
+  /// The same places' likeliest ids: of a large vocabulary far less to read back. On a tie the lower one.
+  std::vector<int32_t> likeliest(const DataBatch& batch, std::span<const int32_t> places);
 
   /// What was recorded so far, by the batches that it takes.
   std::vector<std::pair<std::string, const Program*>> programs() const;
@@ -25,9 +27,11 @@ class MaskedWords {
   struct Recorded {
     BatchShape shape;
     int64_t places = 0;
+    bool likeliest = false;  ///< instead of logits
     std::unique_ptr<Program> program;
   };
-  Program& program(const BatchShape& shape, int64_t places);
+  Program& program(const BatchShape& shape, int64_t places, bool likeliest);
+  Program& run(const DataBatch& batch, std::span<const int32_t> places, bool likeliest);
 
   Backend& backend_;
   const Model& model_;

@@ -10,7 +10,7 @@ struct WordCount {
   int64_t right = 0, targets = 0;
 };
 
-/// Of the N targets those that are not negative, and of these those whose logit of [N, V] is its row's largest.
-WordCount count_right_words(std::span<const float> logits, std::span<const int32_t> targets);
+/// Of the targets those that are not negative, and of these those that the guess beside them equals.
+WordCount count_right_words(std::span<const int32_t> guesses, std::span<const int32_t> targets);
 
 }  // namespace vkformer

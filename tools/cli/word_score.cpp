@@ -26,13 +26,14 @@ CountWords count_masked(Backend& backend, const Model& model, Trainer& trainer) 
       places.push_back(static_cast<int32_t>(at));
       targets.push_back(all[at]);
     }
-    return count_right_words(words->logits(batch, places), targets);
+    return count_right_words(words->likeliest(batch, places), targets);
   };
 }
 
 CountWords count_predicted(Backend& backend, const Model& model, Trainer& trainer) {
   const auto logits = std::make_shared<BatchLogits>(backend, model, trainer.shared_store(), trainer.workspace());
-  return [logits](const DataBatch& batch) { return count_right_words(logits->of(batch), batch.values("targets")); };
+  return
+      [logits](const DataBatch& batch) { return count_right_words(logits->likeliest(batch), batch.values("targets")); };
 }
 
 }  // namespace
