@@ -101,11 +101,10 @@ void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, ScoredT
     likeliest.tokens.erase(std::unique(likeliest.tokens.begin(), likeliest.tokens.end()), likeliest.tokens.end());
     likeliest.scores.assign(likeliest.tokens.size(), 0);
   }
-  std::vector<int32_t> out = banned(ids, generated);
-  std::ranges::sort(out);
+  const std::vector<int32_t> out = banned(ids, generated);
   size_t kept = 0;
   for (size_t i = 0; i < likeliest.tokens.size(); ++i) {
-    if (std::ranges::binary_search(out, likeliest.tokens[i])) continue;
+    if (std::ranges::find(out, likeliest.tokens[i]) != out.end()) continue;
     likeliest.tokens[kept] = likeliest.tokens[i];
     likeliest.scores[kept++] = likeliest.scores[i];
   }
