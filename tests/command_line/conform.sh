@@ -46,3 +46,27 @@ if cmake -S kit -B kit/build -G Ninja >log 2>&1 && cmake --build kit/build >>log
 else
   fail "the kit does not build: $(cat log)"
 fi
+
+# The report of a GPU keeps what was measured by the same build, on the same device and driver.
+cat >measured <<'SH'
+#!/bin/sh
+[ "$1" = devices ] && exec cat listed.json
+echo >>runs
+printf 'kernel best median rate\ntile 0.5 0.5 1\n'
+SH
+chmod +x measured
+sed 's/"memory_free": [0-9]*/"memory_free": 1/' here.json >listed.json
+report() {
+  accept python3 "$fixtures/../../tools/gpu-report" --tiny --vkformer ./measured --out report --only "matmul f32 64x64x64 NN"
+  [[ $(wc -l <runs) == "$1" ]] || fail "not measured $1 times for a report: $(cat err)"
+}
+if command -v python3 >/dev/null; then
+  report 1
+  cp here.json listed.json  # other memory is free
+  report 1
+  sed 's/"driver": "/&new /' here.json >listed.json
+  report 2
+  grep -q "measured anew" err || fail "nothing says that a driver is another: $(cat err)"
+  echo "# another build" >>measured
+  report 3
+fi
