@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/files/facts_file.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/user_cache.h"
 #include "runtime/files/utf8.h"
@@ -16,24 +17,25 @@ constexpr int64_t format = 1;
 constexpr size_t size_limit = size_t{16} << 20;
 
 /// What a file must have been measured on, but for the kernels. Of a CPU the number of cores and registers is a part.
+/// Kernels are chosen by the facts, which --facts narrows; by no size of memory, which may be another after each start.
 nlohmann::json identity(const DeviceFacts& facts) {
-  return {{"device", printable(facts.name)},
-          {"driver", printable(facts.driver)},
-          {"driver_version", facts.driver_version},
-          {"vendor_id", facts.vendor_id},
-          {"device_id", facts.device_id},
-          {"subgroup_size", facts.subgroup_size},
-          {"kind", static_cast<int>(facts.kind)},
-          {"threads", facts.is_cpu() ? facts.cpu_threads : 0},
-          {"registers", facts.is_cpu() ? facts.cpu_registers : 0}};
+  nlohmann::json json = facts_json(facts);
+  for (const char* other : {"name", "max_allocation", "memory_total", "memory_free"}) json.erase(other);
+  json.update({{"device", printable(facts.name)},
+               {"driver", printable(facts.driver)},
+               {"driver_version", facts.driver_version},
+               {"kind", static_cast<int>(facts.kind)},
+               {"threads", facts.is_cpu() ? facts.cpu_threads : 0},
+               {"registers", facts.is_cpu() ? facts.cpu_registers : 0}});
+  return json;
 }
 
 Tuning parse(const JsonObject& file, const DeviceFacts& facts) {
   check(require_integer(file, "format", 0, 1 << 20) == format, "{} has another format", file.name());
   const nlohmann::json expected = identity(facts);
   for (const auto& [key, value] : expected.items())
-    check(file.has(key) && file.value()[key] == value, "{} was measured on another device or driver ({})", file.name(),
-          key);
+    check(file.has(key) && file.value()[key] == value,
+          "{} was measured on another device or driver, or with other --facts ({})", file.name(), key);
   check(require_string(file, "kernels") == facts.kernels,
         "{} was measured with the kernels of another build; `vkformer tune` measures again", file.name());
   Tuning tuning;

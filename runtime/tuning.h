@@ -49,10 +49,11 @@ class Tuning {
   bool chooses(std::string_view prefix) const;
   std::optional<Roof> roof;
 
-  /// The device's file in the user's cache directory; empty when there is no such directory.
+  /// The device's file in the user's cache directory, within other limits another; empty when there is no such
+  /// directory.
   static std::filesystem::path usual_file(const DeviceFacts& facts);
-  /// Reads a file. One that is damaged, or of another device, driver or build, gives an empty Tuning, and `ignored`
-  /// says why in one line; so does one that is not there, in silence.
+  /// Reads a file. One that is damaged, or of another device, driver or build, or within other limits, gives an empty
+  /// Tuning, and `ignored` says why in one line; so does one that is not there, in silence.
   static Tuning load(const std::filesystem::path& file, const DeviceFacts& facts, std::string& ignored);
   /// Writes the file in one step, and its folder where that is missing. Throws Error.
   void save(const std::filesystem::path& file, const DeviceFacts& facts) const;

@@ -202,6 +202,8 @@ TEST_CASE("choices of another device, driver or build are ignored", "[tuning]") 
                                                                                       {"driver_version", 13},
                                                                                       {"threads", 3},
                                                                                       {"kind", 2},
+                                                                                      {"cores", 7},
+                                                                                      {"int64", false},
                                                                                       {"kernels", "0123456789abcdef"},
                                                                                       {"format", 2}}) {
     const nlohmann::json json = changed_file(file, key, value);
@@ -211,6 +213,30 @@ TEST_CASE("choices of another device, driver or build are ignored", "[tuning]") 
     CHECK(Tuning::load(file, some_device(), ignored).size() == 0);
     CHECK(ignored.find("tuning.json") != std::string::npos);
     CHECK(ignored.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("choices within other limits are kept apart", "[tuning]") {
+  const TemporaryFolder folder;
+  const auto file = folder / "tuning.json";
+  DeviceFacts device = some_device();
+  device.matrix_shapes = {{16, 16, 16, DType::f16}};
+  DeviceFacts less_memory = device, small = device, without_matrix_cores = device;
+  less_memory.max_allocation = less_memory.memory_free = 1;
+  small.shared_memory = 16384;
+  without_matrix_cores.matrix_shapes.clear();
+  example().save(file, device);
+  std::string ignored;
+  CHECK(Tuning::load(file, device.within(device), ignored).size() == 2);
+  CHECK(Tuning::load(file, device.within(less_memory), ignored).size() == 2);
+  CHECK(ignored.empty());
+  for (const DeviceFacts& other : {small, without_matrix_cores}) {
+    CHECK(Tuning::load(file, device.within(other), ignored).size() == 0);
+    CHECK(ignored.find("--facts") != std::string::npos);
+    example().save(file, device.within(other));
+    CHECK(Tuning::load(file, device, ignored).size() == 0);
+    CHECK(Tuning::load(file, device.within(other), ignored).size() == 2);
+    example().save(file, device);
   }
 }
 

@@ -48,6 +48,7 @@ cp text.txt kept.txt
 refuse 1 "kept.txt: not valid JSON" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning kept.txt
 cmp -s text.txt kept.txt || fail "tune wrote over a text"
 accept "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning mine.json --quiet
+refuse 1 "with other --facts (" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning mine.json --facts "$fixtures/../facts/vulkan-least.json"
 sed -i 's/"driver_version": /&7/' mine.json
 cp mine.json theirs.json
 refuse 1 "name another file to write" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning theirs.json

@@ -180,6 +180,7 @@ void add_tune(CLI::App& app) {
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   add_tuning_flag(*command, flags->common);
+  add_facts_flag(*command, flags->common);
   command
       ->add_option("model", flags->model,
                    "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
