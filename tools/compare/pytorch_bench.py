@@ -5,8 +5,10 @@
     pytorch_bench.py [--device cpu|cuda|xpu] [--type f32|bf16|f16] attention BATCHxHEADSxPOSITIONSxWIDTH ...
     pytorch_bench.py [--device cpu|cuda|xpu] [--type f32|bf16] [--batch B] gpt LAYERSxWIDTHxHEADS:VOCABULARY:CONTEXT
 
-Prints one JSON object a line: the test, the best and the median seconds, GFLOP/s or tokens/s. f32 means f32: TF32 stays
-off. A bf16 step keeps f32 weights and computes under autocast, as nanoGPT does; AdamW is the fused one on a GPU.
+Prints one JSON object a line: the test, the best and the median seconds and what clock they are of, GFLOP/s or tokens/s.
+With CUDA that is the device's, of a replayed graph ("CUDA graph") or, where none can be captured, of single launches
+("CUDA events"); elsewhere it is the host's ("wall"). f32 means f32: TF32 stays off. A bf16 step keeps f32 weights and
+computes under autocast, as nanoGPT does; AdamW is the fused one on a GPU.
 """
 import argparse
 import json
@@ -20,8 +22,31 @@ import torch.nn.functional as F
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
-def seconds(work, device, repetitions):
-    """Best and median wall time of one call, after warm-up; on a GPU the call is waited for."""
+def on_cuda(work, repetitions):
+    """Seconds of each call by events around it, after warm-up. Launched from Python, small kernels would wait for the
+    host; so a captured graph is replayed."""
+    for _ in range(3):
+        work()
+    run, how = work, "CUDA events"
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
+            work()
+        run, how = graph.replay, "CUDA graph"
+    except RuntimeError as error:
+        print(f"no CUDA graph: {error}", file=sys.stderr)
+    run()
+    spans = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(repetitions)]
+    for begin, end in spans:
+        begin.record()
+        run()
+        end.record()
+    torch.cuda.synchronize()
+    return [1e-3 * begin.elapsed_time(end) for begin, end in spans], how
+
+
+def timed(work, device, repetitions, calls=1):
+    """Best and median time of one of the `calls` that the work makes, after warm-up; a GPU is waited for."""
     def once():
         start = time.perf_counter()
         work()
@@ -29,10 +54,11 @@ def seconds(work, device, repetitions):
             getattr(torch, device).synchronize()
         return time.perf_counter() - start
 
-    for _ in range(3):
-        once()
-    times = [once() for _ in range(repetitions)]
-    return min(times), statistics.median(times)
+    if device == "cuda":
+        times, how = on_cuda(work, repetitions)
+    else:
+        times, how = [once() for _ in range(3 + repetitions)][3:], "wall"
+    return {"best_seconds": min(times) / calls, "median_seconds": statistics.median(times) / calls, "clock": how}
 
 
 def matmul(spec, args):
@@ -49,9 +75,8 @@ def matmul(spec, args):
         for _ in range(calls):
             torch.matmul(a, b, out=y)
 
-    best, median = (t / calls for t in seconds(work, args.device, args.repetitions))
-    yield {"test": f"matmul {args.type} {spec}", "best_seconds": best, "median_seconds": median,
-            "gflops": 2e-9 * m * n * k / best}
+    times = timed(work, args.device, args.repetitions, calls)
+    yield {"test": f"matmul {args.type} {spec}", **times, "gflops": 2e-9 * m * n * k / times["best_seconds"]}
 
 
 def attention(spec, args):
@@ -65,9 +90,9 @@ def attention(spec, args):
     backward = lambda: torch.autograd.grad(y, (q, k, v), upstream, retain_graph=True)
     pairs = batch * heads * positions * (positions + 1) / 2
     for name, work, flops in (("forward", forward, 4), ("backward", backward, 10)):
-        best, median = seconds(work, args.device, args.repetitions)
-        yield {"test": f"attention {name} {args.type} {spec}", "best_seconds": best, "median_seconds": median,
-               "gflops": 1e-9 * flops * pairs * width / best}
+        times = timed(work, args.device, args.repetitions)
+        yield {"test": f"attention {name} {args.type} {spec}", **times,
+               "gflops": 1e-9 * flops * pairs * width / times["best_seconds"]}
 
 
 class Block(torch.nn.Module):
@@ -109,7 +134,8 @@ def gpt(spec, args):
     model = Gpt(layers, width, heads, vocabulary, context).to(args.device)
     ids = torch.randint(vocabulary, (args.batch, context), device=args.device)
     run = torch.compile(model) if args.compile else model
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=args.device == "cuda")
+    cuda = args.device == "cuda"
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=cuda, capturable=cuda)
     cast = lambda: torch.autocast(args.device, TYPES[args.type], enabled=args.type != "f32")
 
     def prompt():
@@ -125,9 +151,9 @@ def gpt(spec, args):
         optimizer.zero_grad(set_to_none=True)
 
     for name, work in (("forward", prompt), ("train step", step)):
-        best, median = seconds(work, args.device, args.repetitions)
-        yield {"test": f"{name} {args.type} {spec} B{args.batch}" + (" compiled" if args.compile else ""),
-               "best_seconds": best, "median_seconds": median, "tokens_per_second": args.batch * context / best}
+        times = timed(work, args.device, args.repetitions)
+        yield {"test": f"{name} {args.type} {spec} B{args.batch}" + (" compiled" if args.compile else ""), **times,
+               "tokens_per_second": args.batch * context / times["best_seconds"]}
 
 
 def main():
@@ -142,6 +168,8 @@ def main():
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.manual_seed(1)
+    if args.device == "cuda":
+        torch.cuda.set_stream(torch.cuda.Stream())  # graphs are captured from any but the usual one
     for spec in args.specs:
         for row in {"matmul": matmul, "attention": attention, "gpt": gpt}[args.work](spec, args):
             name = f"cpu, {torch.get_num_threads()} threads" if args.device == "cpu" else getattr(torch, args.device).get_device_name()
