@@ -233,13 +233,40 @@ TEST_CASE("prompts in several runs give what they give in one", "[generation][de
       PreparedSearch prepared = prepare_search(model, {.max_new_tokens = 3}, given);
       prepared.shape.run_positions = run_positions;
       Generator generator(*backend, model, prepared.shape);
+      generator.prepare(prepared.prompt);
+      const uint64_t bytes = backend->allocated_bytes();
       load_parameters(generator.store(), model.parameters, fixtures / name);
       std::vector<float>& logits = found.emplace_back();
       run_search(generator, prepared,
                  [&](std::span<const float> row) { logits.insert(logits.end(), row.begin(), row.end()); });
+      CHECK(backend->allocated_bytes() == bytes);  // no program was left to be made
     }
     REQUIRE(found[0].size() == found[1].size());
     for (size_t i = 0; i < found[0].size(); ++i) REQUIRE(std::abs(found[0][i] - found[1][i]) < 1e-4f);
+  }
+}
+
+TEST_CASE("what a prompt needs can be compiled before there are weights", "[generation]") {
+  const auto backend = make_reference_backend();
+  for (const std::string name : {"gpt2", "t5"}) {
+    INFO(name);
+    const Model model = fixture_model(name);
+    for (const int64_t tokens : {1, 4}) {
+      GenerationConfig config = load_generation_config(fixtures / name);
+      config.num_beams = config.num_return_sequences = 1;
+      config.max_new_tokens = tokens;
+      PreparedSearch prepared = prepare_search(model, config, {unlike[1]});
+      CHECK(prepared.prompt == (model.has_encoder() ? 1 : 9));
+      Generator generator(*backend, model, prepared.shape);
+      generator.prepare(prepared.prompt);
+      const Program *encoder = generator.encoder_program(), *decode = generator.decode_program();
+      CHECK((encoder != nullptr) == model.has_encoder());
+      CHECK((decode != nullptr) == (model.has_encoder() || tokens > 1));  // a prompt of one token is decoded, too
+      load_parameters(generator.store(), model.parameters, fixtures / name);
+      run_search(generator, prepared);
+      CHECK(generator.encoder_program() == encoder);
+      CHECK(generator.decode_program() == decode);
+    }
   }
 }
 

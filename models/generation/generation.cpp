@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 #include <set>
 
 #include "models/adapters/lora.h"
@@ -128,11 +129,10 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
   return plan;
 }
 
-std::vector<GenerationProgram> generation_programs(const Model& model, const GenerationPlan& plan,
-                                                   std::span<const int64_t> prompts, const DeviceFacts& device) {
-  const GeneratorShape& shape = plan.shape;
-  std::vector<GenerationProgram> programs;
-  if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape, &device)});
+namespace {
+
+/// Positions of the programs that prompts of these lengths run through.
+std::set<int64_t> prompt_programs(const GeneratorShape& shape, std::span<const int64_t> prompts) {
   std::set<int64_t> lengths;
   for (int64_t length : prompts)
     for (int64_t position = 0, end = std::min(length, shape.capacity); position < end;) {
@@ -140,7 +140,17 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
       lengths.insert(positions);
       position += positions;
     }
-  for (int64_t length : lengths)
+  return lengths;
+}
+
+}  // namespace
+
+std::vector<GenerationProgram> generation_programs(const Model& model, const GenerationPlan& plan,
+                                                   std::span<const int64_t> prompts, const DeviceFacts& device) {
+  const GeneratorShape& shape = plan.shape;
+  std::vector<GenerationProgram> programs;
+  if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape, &device)});
+  for (int64_t length : prompt_programs(shape, prompts))
     if (length > 1)
       programs.push_back({fmt::format("prefill of {}", length), build_generation(model, shape, length, &device)});
   programs.push_back({"decode", build_generation(model, shape, 1, &device), shape.capacity / 2});
@@ -159,8 +169,23 @@ Generator::Generator(Backend& backend, const Model& model, const GeneratorShape&
   write_constants(*store_, model);
 }
 
-std::unique_ptr<Program> Generator::compile(int64_t positions) {
-  return backend_.compile(build_generation(model_, shape_, positions, &backend_.facts()), store_, {}, workspace_);
+void Generator::prepare(int64_t prompt) {
+  if (model_.has_encoder()) encoder();
+  // The largest first: the workspace need not grow.
+  for (int64_t positions : prompt_programs(shape_, std::span(&prompt, 1)) | std::views::reverse) program_of(positions);
+  if (prompt + 1 < shape_.capacity) program_of(1);  // the prompt's own logits give one more token
+}
+
+Program& Generator::encoder() {
+  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_, &backend_.facts()), store_, {}, workspace_);
+  return *encoder_;
+}
+
+Program& Generator::program_of(int64_t positions) {
+  auto& program = positions == 1 ? decode_ : prefills_[positions];
+  if (!program)
+    program = backend_.compile(build_generation(model_, shape_, positions, &backend_.facts()), store_, {}, workspace_);
+  return *program;
 }
 
 void Generator::encode(std::span<const int32_t> source, std::span<const int32_t> mask) {
@@ -180,8 +205,7 @@ void Generator::encode(std::span<const int32_t> source, std::span<const int32_t>
       ids[r * most + i] = source[r * length + i];
       source_mask_[r * most + i] = mask.empty() || mask[r * length + i] != 0;
     }
-  if (!encoder_) encoder_ = backend_.compile(build_encoder(model_, shape_, &backend_.facts()), store_, {}, workspace_);
-  write_feed(*encoder_, {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
+  write_feed(encoder(), {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
   encoder_->run();
 }
 
@@ -248,13 +272,6 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::spa
   return run_prompts(prompts);
 }
 
-Program& Generator::prefill_of(int64_t padded) {
-  auto& program = padded == 1 ? decode_ : prefills_[padded];
-  if (!program) program = compile(padded);
-  last_prefill_ = program.get();
-  return *program;
-}
-
 std::vector<float> Generator::append(std::span<const int32_t> tokens) {
   check(shape_.rows == 1 && !shape_.left_padded, "tokens are appended to one row, not to {}", shape_.rows);
   check(!tokens.empty(), "there is no token to append");
@@ -275,7 +292,9 @@ std::vector<float> Generator::run_prompts(std::span<const int32_t> tokens) {
       const auto row = tokens.subspan(r * length + done, count);
       part.insert(part.end(), row.begin(), row.end());
     }
-    logits = run(prefill_of(positions), part);
+    Program& program = program_of(positions);
+    last_prefill_ = &program;
+    logits = run(program, part);
     done += count;
   }
   return logits;
@@ -289,8 +308,7 @@ void Generator::rewind(int64_t position) {
 std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
   check(tokens.size() == static_cast<size_t>(shape_.rows), "{} tokens were given for {} rows", tokens.size(),
         shape_.rows);
-  if (!decode_) decode_ = compile(1);
-  return run(*decode_, tokens);
+  return run(program_of(1), tokens);
 }
 
 void Generator::reorder(std::span<const int32_t> parents) {

@@ -62,6 +62,11 @@ class Generator {
   /// `model` must outlive it.
   Generator(Backend& backend, const Model& model, const GeneratorShape& shape = {});
 
+  /// Compiles what encode(), a prefill() of `prompt` tokens a row and decode() will run: before weights are loaded, so
+  /// that what can't be made or has no memory is known first, and the driver compiles meanwhile. What is not prepared
+  /// is compiled when it first runs.
+  void prepare(int64_t prompt);
+
   Store& store() { return *store_; }
   const GeneratorShape& shape() const { return shape_; }
   int64_t capacity() const { return shape_.capacity; }
@@ -86,14 +91,14 @@ class Generator {
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
   /// Row r goes on from what was row parents[r] (beam search).
   void reorder(std::span<const int32_t> parents);
-  /// The programs that decode(), prefill() and encode() replay; nullptr before the first call.
+  /// The programs that decode(), the last prefill() and encode() replay; nullptr where there is none yet.
   const Program* decode_program() const { return decode_.get(); }
   const Program* prefill_program() const { return last_prefill_; }
   const Program* encoder_program() const { return encoder_.get(); }
 
  private:
-  std::unique_ptr<Program> compile(int64_t positions);
-  Program& prefill_of(int64_t padded);
+  Program& encoder();
+  Program& program_of(int64_t positions);
   void check_tokens(std::span<const int32_t> tokens) const;
   std::vector<float> run(Program& program, std::span<const int32_t> tokens);
   std::vector<float> run_prompts(std::span<const int32_t> tokens);

@@ -54,8 +54,9 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
   } else {
     shape.left_padded = shortest < longest;
   }
-  config.max_new_tokens = fitting_tokens(model, config, static_cast<int64_t>(longest));
-  shape.capacity = static_cast<int64_t>(longest) + *config.max_new_tokens;
+  prepared.prompt = static_cast<int64_t>(longest);
+  config.max_new_tokens = fitting_tokens(model, config, prepared.prompt);
+  shape.capacity = prepared.prompt + *config.max_new_tokens;
   prepared.search = make_search(config, std::move(given), model.vocabulary);
   shape.choices = prepared.search->choices();
   shape.usable = prepared.search->usable();
@@ -67,8 +68,7 @@ void run_search(Generator& generator, PreparedSearch& prepared,
                 const std::function<void(std::span<const float>)>& on_logits) {
   Search& search = *prepared.search;
   if (!prepared.sources.empty()) generator.encode(prepared.sources, prepared.mask);
-  size_t longest = 0;
-  for (int64_t row = 0; row < search.rows(); ++row) longest = std::max(longest, search.ids(row).size());
+  const auto longest = static_cast<size_t>(prepared.prompt);
   std::vector<int32_t> prompts, pads;
   for (int64_t row = 0; row < search.rows(); ++row) {
     const auto ids = search.ids(row);

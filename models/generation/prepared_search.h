@@ -9,6 +9,7 @@ namespace vkformer {
 /// A search and all that a Generator needs to run it. Nothing of it is on a device.
 struct PreparedSearch {
   GeneratorShape shape;                ///< for the Generator
+  int64_t prompt = 1;                  ///< tokens of a row's prompt, padding included; behind an encoder 1
   std::vector<int32_t> sources, mask;  ///< with an encoder: its ids, padded behind their ends, and 0 for padding
   std::unique_ptr<Search> search;
 };

@@ -33,6 +33,7 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::functi
       if (generator && ran) ran(*generator, recorded->rows, recorded->length);
       generator.reset();  // its memory is free before more is taken
       generator = std::make_unique<Generator>(backend, model, prepared.shape);
+      generator->prepare(prepared.prompt);
       load(generator->store());
       recorded = &bucket;
     }

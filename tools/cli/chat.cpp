@@ -106,6 +106,7 @@ void chat(const ChatFlags& flags) {
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   Generator generator(*backend, model,
                       {.capacity = flags.context, .choices = search->choices(), .usable = search->usable()});
+  generator.prepare(1);  // how long prompts will be nobody knows
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(

@@ -43,6 +43,7 @@ void generate(GenerateFlags flags) {
   shape.choices = search->choices();
   shape.usable = search->usable();
   Generator generator(*backend, model, shape);
+  generator.prepare(std::min(length, generator.capacity()));
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
 
   const auto continuation = tokenizer.stream(prompt);

@@ -3,7 +3,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/generation/prepared_search.h"
@@ -61,12 +60,10 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
-    int64_t prompt = 1;
-    for (int64_t row = 0; row < prepared.shape.rows; ++row)
-      prompt = std::max(prompt, static_cast<int64_t>(prepared.search->ids(row).size()));
-    tune_generation(*backend, model, prepared.shape, std::span(&prompt, 1), tuning, observer);
+    tune_generation(*backend, model, prepared.shape, std::span(&prepared.prompt, 1), tuning, observer);
   });
   Generator generator(*backend, model, prepared.shape);
+  generator.prepare(prepared.prompt);
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
   Progress bar(prepared.shape.capacity, flags.common.quiet);
   int64_t steps = 0;
