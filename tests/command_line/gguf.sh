@@ -53,3 +53,11 @@ grep -q "16 q8_0 decode" out || fail "pipelines has no decoding of blocks: $(cat
 grep -q "16 bf16 .*step" out || fail "pipelines has no training step in its precision: $(cat out)"
 accept "$vkformer" bench -m llama.gguf --dtype q8_0 -p 8 -n 2 -r 1
 accept "$vkformer" generate llama.gguf --ids 5,17,3 -n 4
+
+# Logits take weights in the file's own types, too, or in the one that is asked for.
+accept "$vkformer" logits llama.gguf --ids 5,17,3 --out own.safetensors -q
+accept "$vkformer" logits plain.gguf --ids 5,17,3 --out plain.safetensors -q
+accept "$vkformer" logits plain.gguf --ids 5,17,3 --out asked.safetensors --dtype q8_0 -q
+cmp -s own.safetensors asked.safetensors || fail "other logits of the same blocks"
+cmp -s own.safetensors plain.safetensors && fail "logits were not computed with q8_0"
+refuse 1 "does not write text" "$vkformer" logits bert.gguf --ids 5,17 --out none.safetensors --dtype f16

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/families/registry.h"
+#include "models/generation/stored_weights.h"
 #include "models/model.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
@@ -104,7 +104,7 @@ IdBatch batch_of(const LogitsFlags& flags, const std::filesystem::path& folder, 
 
 void logits(const LogitsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = load_model(folder);
+  const Model model = model_to_generate(folder, flags.dtype);
   IdBatch batch = batch_of(flags, folder, model);
   const Weights weights(model.parameters, folder);
   Graph graph;
@@ -112,6 +112,7 @@ void logits(const LogitsFlags& flags) {
   graph.mark_output(result, "logits");
   const auto dimensions = graph.shape(result).dimensions();
   const std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
+  graph = with_stored_types(std::move(graph), model);
 
   auto backend = open_backend(flags.common);
   auto program = backend->compile(std::move(graph), load_store(*backend, model, weights, flags.common.quiet));

@@ -87,6 +87,8 @@ void add_logits_verb(CLI::App& app) {
                    "of decoders position_ids, of encoder-decoders decoder_input_ids [batch, positions]")
       ->type_name("IDS|FILE")
       ->excludes(text);
+  add_weight_dtype(*command, flags->dtype,
+                   "type of the weights of a model that writes text (default: f32; of a .gguf the file's own)");
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()
       ->type_name("FILE")
