@@ -65,6 +65,7 @@ accept "$vkformer" train --resume --out run --iterations 6 --checkpoint-activati
 grep -q "computing activations again saves" out || fail "the plan does not say what recomputed activations save"
 grep -q '"checkpoint_activations": true' run/checkpoint-000006/state.json || fail "the run forgot --checkpoint-activations"
 [[ $(cat run/latest) == checkpoint-000006 ]] || fail "--iterations did not extend the resumed run"
+grep -q '"checkpoint_exactly": true' run/checkpoint-000006/state.json || fail "a resumed run forgot that --checkpoint-every was given"
 before=$(sha256sum <"run/$(cat run/latest)/model.safetensors")
 refuse 2 "--min-learning-rate 0.0001 is above --learning-rate 5e-05" "$vkformer" train --resume --out small --iterations 8 --learning-rate 5e-5 --min-learning-rate 1e-4
 cp -r small least

@@ -71,6 +71,7 @@ struct TrainFlags {
   int64_t early_stopping = 0;  ///< evaluations without a better one after which the run ends; 0: never
   int64_t average = 1;         ///< last checkpoints whose mean is made at the end
   int64_t average_best = 0;    ///< best evaluations whose models' mean is made instead; 0: none
+  bool checkpoint_exactly = false;  ///< `checkpoint_every` was asked for, when the run began or later
   bool bytes = false, resume = false, plan = false;
   bool no_last_evaluation = false;  ///< none of the whole split when the run is complete
   /// Names of the options on the command line ("--batch"): with --resume they override the run's own settings.

@@ -266,6 +266,7 @@ void train(TrainFlags flags) {
     flags.settings.products = float_type(flags.dtype);
     flags.settings.schedule = schedule_named(flags.schedule);
   }
+  flags.checkpoint_exactly |= flags.given.contains("--checkpoint-every");
   state.files = read_run_files(flags, state.files);
   std::error_code none;
   for (const RunFile& file : state.files)

@@ -27,7 +27,9 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
   const JobKind& kind = kind_of_files(state.files);
   for (const auto& [name, value] : all.items()) {
     const bool left = (name == "dropout" || name == "label_smoothing") && value < 0;
-    if (value == "" || (name == "stride" && value < 0) || !takes(kind, option_of_setting(name))) continue;
+    if (name == "checkpoint_exactly" || value == "" || (name == "stride" && value < 0) ||
+        !takes(kind, option_of_setting(name)))
+      continue;
     settings[name == "dtype" ? "precision" : name] = left ? nlohmann::json("the model's") : value;
   }
   return {{"run", std::filesystem::absolute(flags.out).lexically_normal().string()},
@@ -176,7 +178,7 @@ void TrainRun::save() {
   proven_ = false;
   // A fast device comes to the usual number of iterations before a slow disk has taken the last checkpoint.
   constexpr double most_share = 0.05;
-  const bool usual = !flags_.given.contains("--checkpoint-every") && flags_.average == 1;
+  const bool usual = !flags_.checkpoint_exactly && flags_.average == 1;
   if (usual && flags_.checkpoint_every == TrainFlags().checkpoint_every)
     next_save_ = begin + (now() - begin) / most_share;
 }
