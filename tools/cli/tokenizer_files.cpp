@@ -6,6 +6,7 @@
 #include "models/model_files.h"
 #include "models/text/text_sections.h"
 #include "models/text/tokenizer_files.h"
+#include "runtime/all_cores.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/mapped_file.h"
@@ -60,11 +61,14 @@ std::string TokenizerFiles::print() const { return content_print(content_.dump()
 
 std::vector<int32_t> encode_sections(const Tokenizer& tokenizer, std::string_view text, const std::string& name) {
   split_lines(text, name);  // says where it is not UTF-8
+  const std::vector<std::string> sections = text_sections(text);
+  std::vector<std::vector<int32_t>> ids(sections.size());
+  on_all_cores(std::ssize(sections), [&](int64_t index) {
+    const auto i = static_cast<size_t>(index);
+    ids[i] = tokenizer.encode(sections[i], false).ids;
+  });
   std::vector<int32_t> all;
-  for (const std::string& section : text_sections(text)) {
-    const std::vector<int32_t> ids = tokenizer.encode(section, false).ids;
-    all.insert(all.end(), ids.begin(), ids.end());
-  }
+  for (const std::vector<int32_t>& section : ids) all.insert(all.end(), section.begin(), section.end());
   return all;
 }
 
