@@ -9,7 +9,11 @@
 
 namespace vkformer {
 
-void mark_likeliest(Graph& graph, Value logits) {
+void mark_results(Graph& graph, Value logits, bool likeliest) {
+  if (!likeliest) {
+    graph.mark_output(logits, "logits");
+    return;
+  }
   const TopK best = top_k(graph, logits, 1);
   graph.mark_output(best.values, "largest");
   graph.mark_output(best.indices, "likeliest");
@@ -24,11 +28,7 @@ Program& BatchLogits::program(const BatchShape& shape, bool likeliest) {
   for (const Recorded& known : programs_)
     if (known.shape == shape && known.likeliest == likeliest) return *known.program;
   Graph graph;
-  const Value logits = add_logits(graph, model_, add_inputs(graph, model_, shape));
-  if (likeliest)
-    mark_likeliest(graph, logits);
-  else
-    graph.mark_output(logits, "logits");
+  mark_results(graph, add_logits(graph, model_, add_inputs(graph, model_, shape)), likeliest);
   programs_.push_back({shape, likeliest, backend_.compile(std::move(graph), store_, {}, workspace_)});
   return *programs_.back().program;
 }

@@ -46,8 +46,8 @@ class BatchLogits {
   std::vector<Recorded> programs_;
 };
 
-/// Marks the largest of each row of logits as an output, which is read by read_likeliest().
-void mark_likeliest(Graph& graph, Value logits);
+/// Marks logits as the output, or with `likeliest` what read_likeliest() reads of them.
+void mark_results(Graph& graph, Value logits, bool likeliest);
 /// The place of the largest of each row. Throws Error where it is no finite number.
 std::vector<int32_t> read_likeliest(const Program& program);
 

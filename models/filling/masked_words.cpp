@@ -29,11 +29,7 @@ Program& MaskedWords::program(const BatchShape& shape, int64_t places, bool like
   const Shape rows{shape.rows * shape.positions, graph.shape(hidden).columns()};
   // The head, which is as wide as the vocabulary, only for what is asked for.
   const Value chosen = embedding(graph, reshape(graph, hidden, rows), graph.input("places", {places}, DType::i32));
-  const Value logits = model_.head(graph, pass, chosen);
-  if (likeliest)
-    mark_likeliest(graph, logits);
-  else
-    graph.mark_output(logits, "logits");
+  mark_results(graph, model_.head(graph, pass, chosen), likeliest);
   programs_.push_back({shape, places, likeliest, backend_.compile(std::move(graph), store_, {}, workspace_)});
   return *programs_.back().program;
 }
