@@ -167,11 +167,14 @@ bool TrainRun::forgives_overflow(const std::string& what) {
   return true;
 }
 
-/// The next batch stands for all: weights that are no numbers give no loss for any.
+/// The next batch stands for all: weights that are no numbers give no loss for any. In f16 a batch may have none by
+/// itself, and only what is written is checked.
 void TrainRun::save() {
   const double begin = now();
-  const DataBatch next = data_.training_batch(state_.iteration * flags_.settings.accumulate);
-  check_loss("loss", trainer_.evaluate(next.view()).value());
+  if (!flags_.settings.scales_loss()) {
+    const DataBatch next = data_.training_batch(state_.iteration * flags_.settings.accumulate);
+    check_loss("loss", trainer_.evaluate(next.view()).value());
+  }
   flush();
   save_checkpoint(writer_, flags_, state_, job_, trainer_);
   saved_ = state_.iteration;
