@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "runtime/check.h"
-#include "shaders/same_text/same_text.h"
+#include "shaders/visible_keys/visible_keys.h"
 
 namespace vkformer {
 
@@ -70,12 +70,13 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   if (S > 0) pass.source = integers("source", {B, S});
   if (shape.predictions > 0) {
     check(model.query_stream, "{} has no query stream, but the batch has predictions", model.family);
-    pass.mask = integers("mask", {B, T, T});
-    pass.query_mask = integers("query_mask", {B, T, T});
+    const Value order = integers("order", {B, T});
+    pass.mask = visible_keys(graph, order, MaskRule::earlier_or_self);
+    pass.query_mask = visible_keys(graph, order, MaskRule::earlier);
     pass.predicted = integers("predicted", {B, shape.predictions});
   } else if (shape.packed) {
     check(model.task == Task::causal, "{} does not take rows of several texts", model.family);
-    pass.mask = same_text(graph, integers("texts", {B, T}));
+    pass.mask = visible_keys(graph, integers("texts", {B, T}), MaskRule::same);
   } else if (shape.mask) {
     (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
   }

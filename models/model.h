@@ -140,7 +140,7 @@ struct BatchShape {
   bool segments = false;         ///< input "segments" [B, T]
   bool packed = false;           ///< rows hold several texts: inputs "texts" (from 1; 0: none) and "positions" [B, T]
   bool numbered = false;         ///< input "positions" [B, T]: what each token's position counts as, of causal models
-  int64_t predictions = 0;       ///< P > 0: two-stream attention with "mask" and "query_mask" [B, T, T], "predicted"
+  int64_t predictions = 0;       ///< P > 0: two-stream attention, inputs "order" [B, T] and "predicted" [B, P]
 
   bool operator==(const BatchShape&) const = default;
 };
@@ -157,7 +157,8 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed);
 void check_results(std::span<const float> results, size_t columns);
 
 /// Adds the inputs of a batch: "ids", and "source", "mask", "source_mask", "segments", "texts", "positions",
-/// "query_mask", "predicted" as the shape asks for them. Throws Error for sizes the model can't take.
+/// "order" (see MaskRule::earlier), "predicted" as the shape asks for them. Throws Error for sizes the model can't
+/// take.
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape);
 /// Encoder (if any), decoder, head: the logits of a batch.
 Value add_logits(Graph& graph, const Model& model, Pass pass);

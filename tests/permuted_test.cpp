@@ -28,8 +28,7 @@ PermutedText permuted_text(const WindowData::Settings& settings, int64_t validat
 
 /// One row of a batch.
 struct PermutedRow {
-  std::vector<int32_t> ids, predicted, targets;
-  std::vector<std::vector<bool>> content, query;  ///< [T][T]: query t may see key s
+  std::vector<int32_t> ids, order, predicted, targets;
 
   PermutedRow(const DataBatch& batch, int64_t row) {
     const int64_t T = batch.shape.positions, P = batch.shape.predictions;
@@ -41,11 +40,7 @@ struct PermutedRow {
     ids = part("ids", T);
     predicted = part("predicted", P);
     targets = part("targets", P);
-    const auto mask = part("mask", T * T), query_mask = part("query_mask", T * T);
-    for (int64_t t = 0; t < T; ++t) {
-      content.emplace_back(mask.begin() + t * T, mask.begin() + (t + 1) * T);
-      query.emplace_back(query_mask.begin() + t * T, query_mask.begin() + (t + 1) * T);
-    }
+    order = part("order", T);
     while (!predicted.empty() && predicted.back() == -1) {
       CHECK(targets.back() == ignored_target);
       predicted.pop_back();
@@ -80,36 +75,20 @@ TEST_CASE("a sixth of all tokens is predicted, in short spans", "[permuted][long
   }
 }
 
-TEST_CASE("who sees whom follows from one random order", "[permuted]") {
-  std::set<std::vector<size_t>> orders;
+TEST_CASE("predictions have one random order, and the other positions are given", "[permuted]") {
+  std::set<std::vector<int32_t>> orders;
   int64_t wrong = 0;
   for (const int64_t positions : {1, 2, 7, 16, 37, 64}) {
     const PermutedText data = permuted_text({.context = positions, .rows = 20});
-    const auto T = static_cast<size_t>(positions);
     for (int64_t number = 0; number < 5; ++number)
       for (int64_t r = 0; r < 20; ++r) {
         const PermutedRow row(data.training_batch(number), r);
-        std::vector<bool> target(T);
-        for (const int32_t position : row.predicted) target[static_cast<size_t>(position)] = true;
-        std::vector<size_t> seen;
-        for (size_t t = 0; t < T; ++t) {
-          size_t before = 0;
-          for (size_t s = 0; s < T; ++s) {
-            before += target[s] && row.query[t][s];
-            wrong += row.content[t][s] != (row.query[t][s] || s == t);
-            if (!target[s])
-              wrong += !row.query[t][s];
-            else if (!target[t] || s == t)
-              wrong += row.query[t][s];
-            else
-              wrong += row.query[t][s] == row.query[s][t];
-          }
-          if (target[t]) seen.push_back(before);
-        }
-        // As many as come before it: an order, and no two at one place.
-        if (seen.size() == 3) orders.insert(seen);
-        std::ranges::sort(seen);
-        for (size_t place = 0; place < seen.size(); ++place) wrong += seen[place] != place;
+        std::vector<int32_t> places;
+        for (const int32_t position : row.predicted) places.push_back(row.order[static_cast<size_t>(position)]);
+        wrong += std::ranges::count(row.order, -1) != positions - std::ssize(places);
+        if (places.size() == 3) orders.insert(places);
+        std::ranges::sort(places);
+        for (size_t place = 0; place < places.size(); ++place) wrong += places[place] != static_cast<int32_t>(place);
       }
   }
   CHECK(wrong == 0);
@@ -151,7 +130,7 @@ TEST_CASE("permutations follow from the seed and the number of the batch", "[per
     const PermutedRow a(third, row), b(one_by_one.training_batch(12 + row), 0);
     CHECK(a.ids == b.ids);
     CHECK(a.predicted == b.predicted);
-    CHECK(a.query == b.query);
+    CHECK(a.order == b.order);
   }
   // 16 windows of validation: each is asked for the same words, whichever are evaluated.
   REQUIRE(data.validation_batches() == 4);
@@ -159,7 +138,7 @@ TEST_CASE("permutations follow from the seed and the number of the batch", "[per
   CHECK(first.ids[0] == 4500 + 8 * 31);
   CHECK(first.ids == again.ids);
   CHECK(first.predicted == again.predicted);
-  CHECK(first.query == again.query);
+  CHECK(first.order == again.order);
 }
 
 TEST_CASE("a text shorter than a window is refused", "[permuted]") {

@@ -27,32 +27,22 @@ const BatchShape two_streams{.rows = rows, .positions = positions, .segments = t
 
 /// Two sequences that are predicted in the orders below: position t sees those that come before it there.
 struct Permuted {
-  std::vector<int32_t> ids, segments, mask, query_mask;
+  std::vector<int32_t> ids, segments, places;
   std::vector<int32_t> predicted = {6, 2, 4, 7, 9, 10}, targets = {5, 17, 28, 0, 11, -100};
 
   Permuted() {
     const int order[rows][positions] = {{3, 0, 5, 1, 6, 2, 4}, {6, 5, 4, 1, 0, 2, 3}};
     for (int b = 0; b < rows; ++b) {
-      std::vector<int> place(positions);
-      for (int i = 0; i < positions; ++i) place[static_cast<size_t>(order[b][i])] = i;
+      places.resize(places.size() + positions);
+      for (int i = 0; i < positions; ++i) places[static_cast<size_t>(b * positions + order[b][i])] = i;
       for (int t = 0; t < positions; ++t) {
         ids.push_back((11 * t + 5 * b) % 29);
         segments.push_back(t >= 4 - b);
-        for (int s = 0; s < positions; ++s) {
-          const bool earlier = place[static_cast<size_t>(s)] < place[static_cast<size_t>(t)];
-          query_mask.push_back(earlier);
-          mask.push_back(earlier || s == t);
-        }
       }
     }
   }
   Feed feed() const {
-    return {{"ids", ids},
-            {"segments", segments},
-            {"mask", mask},
-            {"query_mask", query_mask},
-            {"predicted", predicted},
-            {"targets", targets}};
+    return {{"ids", ids}, {"segments", segments}, {"order", places}, {"predicted", predicted}, {"targets", targets}};
   }
 };
 

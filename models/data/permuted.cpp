@@ -47,32 +47,23 @@ PermutedText::PermutedText(TextSplit text, const Settings& settings)
 DataBatch PermutedText::assemble(std::span<const Window> windows) const {
   constexpr uint32_t permutation_stream = 0x7065726d;
   const auto T = static_cast<size_t>(shape().positions), P = static_cast<size_t>(shape().predictions);
-  std::vector<int32_t> ids, mask, query_mask, predicted(windows.size() * P, -1),
-      targets(windows.size() * P, ignored_target);
-  mask.reserve(windows.size() * T * T);
-  query_mask.reserve(windows.size() * T * T);
+  std::vector<int32_t> ids, order, predicted(windows.size() * P, -1), targets(windows.size() * P, ignored_target);
   for (size_t row = 0; row < windows.size(); ++row) {
     const Window& window = windows[row];
     ids.insert(ids.end(), window.tokens.begin(), window.tokens.end());
     Draws draws(settings().seed, permutation_stream, window.example);
     const std::vector<int32_t> chosen = draw_targets(shape().positions, draws);
-    const std::vector<int32_t> order = draw_order(shape().positions, chosen, draws);
+    const std::vector<int32_t> places = draw_order(shape().positions, chosen, draws);
+    order.insert(order.end(), places.begin(), places.end());
     for (size_t p = 0; p < chosen.size(); ++p) {
       predicted[row * P + p] = static_cast<int32_t>(row * T) + chosen[p];
       targets[row * P + p] = window.tokens[static_cast<size_t>(chosen[p])];
     }
-    for (size_t t = 0; t < T; ++t)
-      for (size_t s = 0; s < T; ++s) {
-        const bool visible = order[s] < 0 || order[s] < order[t];
-        query_mask.push_back(visible);
-        mask.push_back(visible || s == t);
-      }
   }
   const auto tokens = std::ssize(ids);
   return {.shape = shape(),
           .inputs = {{"ids", std::move(ids)},
-                     {"mask", std::move(mask)},
-                     {"query_mask", std::move(query_mask)},
+                     {"order", std::move(order)},
                      {"predicted", std::move(predicted)},
                      {"targets", std::move(targets)}},
           .tokens = tokens};

@@ -20,7 +20,7 @@ class PermutedText : public WindowData {
   static int64_t most_predictions(int64_t positions);
 
  private:
-  /// "ids", "mask", "query_mask", "predicted" and "targets" [B, P], see add_inputs().
+  /// "ids", "order", "predicted" and "targets" [B, P], see add_inputs().
   DataBatch assemble(std::span<const Window> windows) const override;
 };
 

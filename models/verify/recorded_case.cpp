@@ -54,10 +54,9 @@ void RecordedCase::read_batch() {
   if (has("target_mapping")) {
     TwoStreams streams = read_two_streams(expected_, "");
     batch_.predictions = streams.predictions;
-    batch_.mask = false;  // padding is part of the streams' masks
+    batch_.mask = false;  // padding is part of the order
     mask_ = {};
-    add_input("mask", std::move(streams.mask));
-    add_input("query_mask", std::move(streams.query_mask));
+    add_input("order", std::move(streams.order));
     add_input("predicted", std::move(streams.predicted));
   }
   if (batch_.mask) add_input(model_.has_encoder() ? "source_mask" : "mask", mask);

@@ -47,12 +47,12 @@ void verify_generation(Backend& backend, const std::filesystem::path& folder, co
 
 /// The inputs of two-stream attention that a recorded permutation stands for.
 struct TwoStreams {
-  int64_t predictions = 0;                ///< P
-  std::vector<int32_t> mask, query_mask;  ///< [B, T, T]
-  std::vector<int32_t> predicted;         ///< [B, P]
+  int64_t predictions = 0;     ///< P
+  std::vector<int32_t> order;  ///< [B, T]: places in the order, -1 of what is given, T of padding, which no other sees
+  std::vector<int32_t> predicted;  ///< [B, P]
 };
 /// Of `prefix` + "perm_mask" and "target_mapping", and the case's "attention_mask". Throws Error when they don't fit
-/// together, and for a prediction of several positions.
+/// together, for a permutation that is no order, and for a prediction of several positions.
 TwoStreams read_two_streams(const SafetensorsFile& expected, const std::string& prefix);
 
 /// Whether a folder has a tokenizer.json with its cases.json.

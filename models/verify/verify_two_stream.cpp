@@ -23,16 +23,22 @@ std::vector<int32_t> predicted_positions(const std::vector<float>& one_hot, size
   return predicted;
 }
 
-/// Which keys queries may see: those that are neither padding nor hidden by the permutation and, with `self`, the
-/// query's own.
-std::vector<int32_t> visible(const std::vector<float>& hidden, const std::vector<int32_t>& mask, size_t positions,
-                             bool self) {
-  std::vector<int32_t> result(hidden.size());
-  for (size_t i = 0; i < hidden.size(); ++i) {
-    const size_t s = i % positions, t = i / positions % positions, b = i / positions / positions;
-    result[i] = (hidden[i] == 0 && mask[b * positions + s] != 0) || (self && s == t);
+/// The order whose masks are these: `hidden` [B, T, T] where a query does not see a key, `mask` [B, T] 0 at padding.
+std::vector<int32_t> order_of(const std::vector<float>& hidden, const std::vector<int32_t>& mask, size_t positions) {
+  std::vector<int32_t> order(mask.size());
+  for (size_t t = 0; t < order.size(); ++t) {
+    const auto row = hidden.begin() + static_cast<std::ptrdiff_t>(t * positions);
+    const bool given = hidden[t * positions + t % positions] == 0;
+    order[t] = given ? -1 : static_cast<int32_t>(std::count(row, row + static_cast<std::ptrdiff_t>(positions), 0.0f));
   }
-  return result;
+  for (size_t i = 0; i < hidden.size(); ++i) {
+    const size_t t = i / positions, s = t / positions * positions + i % positions;
+    check((hidden[i] == 0) == (order[s] < 0 || order[s] < order[t]),
+          "perm_mask is not that of an order of predictions");
+  }
+  for (size_t t = 0; t < order.size(); ++t)
+    if (mask[t] == 0) order[t] = static_cast<int32_t>(positions);
+  return order;
 }
 
 }  // namespace
@@ -49,13 +55,11 @@ TwoStreams read_two_streams(const SafetensorsFile& expected, const std::string& 
   require_shape(prefix + "perm_mask", {B, T, T});
   require_shape(prefix + "labels", {B, P});
   const auto positions = static_cast<size_t>(T);
-  const std::vector<float> hidden = read_floats(expected, prefix + "perm_mask");
-  const std::vector<int32_t> mask = read_ints(expected, "attention_mask");
-  return {.predictions = P,
-          .mask = visible(hidden, mask, positions, true),
-          .query_mask = visible(hidden, mask, positions, false),
-          .predicted =
-              predicted_positions(read_floats(expected, prefix + "target_mapping"), static_cast<size_t>(P), positions)};
+  return {
+      .predictions = P,
+      .order = order_of(read_floats(expected, prefix + "perm_mask"), read_ints(expected, "attention_mask"), positions),
+      .predicted =
+          predicted_positions(read_floats(expected, prefix + "target_mapping"), static_cast<size_t>(P), positions)};
 }
 
 void verify_two_stream(const RecordedCase& recorded) {
@@ -63,7 +67,7 @@ void verify_two_stream(const RecordedCase& recorded) {
   if (!recorded.has(prefix + "logits")) return;
   const TwoStreams streams = read_two_streams(recorded.expected(), prefix);
   BatchShape batch = recorded.batch();
-  batch.mask = false;  // padding is part of the streams' masks
+  batch.mask = false;  // padding is part of the order
   batch.predictions = streams.predictions;
 
   Graph graph;
@@ -74,8 +78,7 @@ void verify_two_stream(const RecordedCase& recorded) {
   auto program = recorded.backend().compile(std::move(graph), recorded.load());
   for (const auto& [name, values] : recorded.feed())
     if (name == "ids" || name == "segments") program->write(std::string(name), values);
-  program->write("mask", streams.mask);
-  program->write("query_mask", streams.query_mask);
+  program->write("order", streams.order);
   program->write("predicted", streams.predicted);
   program->write("targets", read_ints(recorded.expected(), prefix + "labels"));
   program->run();

@@ -11,9 +11,9 @@
 #include "shaders/matmul/matmul.h"
 #include "shaders/relative_shift/relative_shift.h"
 #include "shaders/reshape/reshape.h"
-#include "shaders/self_visible/self_visible.h"
 #include "shaders/slice/slice.h"
 #include "shaders/swap_axes/swap_axes.h"
+#include "shaders/visible_keys/visible_keys.h"
 
 namespace vkformer {
 
@@ -26,7 +26,8 @@ constexpr int64_t query_stream = int64_t{1} << 20, head_stream = 2 * query_strea
 
 /// What attention sees of a pass: a padded position sees itself, too.
 Pass content_of(Graph& graph, Pass pass) {
-  if (pass.mask && graph.shape(pass.mask).rank() == 2) pass.mask = self_visible(graph, pass.mask);
+  if (pass.mask && graph.shape(pass.mask).rank() == 2)
+    pass.mask = visible_keys(graph, pass.mask, MaskRule::present_or_self);
   return pass;
 }
 
