@@ -34,7 +34,7 @@ NameSet first_groups(const std::string& text, const char* expression) {
 
 NameSet drawn_names(const std::string& kind) {
   return first_groups(text_of_file(project_folder / "docs/architecture.svg"),
-                      ("<tspan class=\"" + kind + "\">([a-z0-9_]+)</tspan>").c_str());
+                      ("<tspan class=\"" + kind + "\">([a-z0-9_-]+)</tspan>").c_str());
 }
 
 NameSet folders_of(const fs::path& folder, const NameSet& others) {
@@ -59,7 +59,7 @@ TEST_CASE("the picture of the levels shows every verb, family, part and op, and 
   NameSet families;
   for (const std::string& types :
        first_groups(text_of_file(project_folder / "models/families/registry.cpp"), R"(\{\{(\"[^}]*\")\})"))
-    families.merge(first_groups(types, R"(\"([a-z0-9_]+)\")"));
+    families.merge(first_groups(types, R"(\"([a-z0-9_-]+)\")"));
   CHECK(drawn_names("family") == families);
 }
 

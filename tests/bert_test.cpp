@@ -24,7 +24,7 @@ BertConfig odd_config(const std::string& family, Head head, double dropout) {
                     .head = head,
                     .vocabulary = 29,
                     .context = 13,
-                    .first_position = family == "roberta" ? 2 : 0,
+                    .first_position = family == "bert" || family == "distilbert" ? 0 : 2,
                     .segments = family == "distilbert" ? 0 : 3,
                     .width = 15,
                     .layers = 2,
@@ -161,7 +161,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   for (const char* family : {"bert", "roberta", "distilbert"}) {
     CHECK(message_of(changed(family, nlohmann::json::object())) == "accepted");
     says(family, {{"architectures", nullptr}}, "architectures");
-    says(family, {{"architectures", {"BertModel"}}}, "BertModel");
+    says(family, {{"architectures", {"BertForNextSentencePrediction"}}}, "BertForNextSentencePrediction");
     says(family, {{"architectures", {"T5ForConditionalGeneration"}}}, "MaskedLM");
     says(family, {{"vocab_size", 0}}, "vocab_size");
     says(family, {{"vocab_size", int64_t{1} << 40}}, "vocab_size");
@@ -191,8 +191,8 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
 }
 
 TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
-  for (const char* family : {"bert", "roberta", "distilbert"})
-    for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer}) {
+  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert"})
+    for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none}) {
       BertConfig config = odd_config(family, head, 0.25);
       config.tied = head != Head::masked;
       const Model model = make_bert(config);

@@ -30,6 +30,8 @@ std::vector<std::string> usual_targets(const std::string& family) {
                                                                           {"phi3", {"qkv_proj"}},
                                                                           {"bert", {"query", "value"}},
                                                                           {"roberta", {"query", "value"}},
+                                                                          {"xlm-roberta", {"query", "value"}},
+                                                                          {"camembert", {"query", "value"}},
                                                                           {"distilbert", {"q_lin", "v_lin"}}};
   const auto found = known.find(family);
   return found == known.end() ? std::vector<std::string>{"q_proj", "v_proj"} : found->second;

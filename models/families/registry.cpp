@@ -43,7 +43,7 @@ const Family families[] = {
     {{"olmo2"}, make_olmo2},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
-    {{"bert", "roberta", "distilbert"},
+    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
@@ -93,8 +93,8 @@ Model make_model(const JsonObject& config) {
 }
 
 std::string architecture_with_head(const JsonObject& config, std::string_view head) {
-  std::vector<std::pair<std::string_view, std::string_view>> known_families{
-      {"bert", "Bert"}, {"roberta", "Roberta"}, {"distilbert", "DistilBert"}};
+  std::vector<std::pair<std::string_view, std::string_view>> known_families(std::begin(bert_classes),
+                                                                            std::end(bert_classes));
   if (head == "SequenceClassification") known_families.emplace_back("xlnet", "XLNet");
   const std::string type = require_string(config, "model_type");
   std::vector<std::string_view> known;

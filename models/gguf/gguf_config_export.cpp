@@ -94,8 +94,6 @@ void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& confi
 void add_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_boolean(prefix + "attention.causal", false);
   const bool classifies = config.value("architectures", json()) == json::array({"BertForSequenceClassification"});
-  // As ggml counts its poolings: none, or of rank, by the class token and a classifier.
-  pairs.add_integer(prefix + "pooling_type", classifies ? 4 : 0);
   pairs.add_integer("tokenizer.ggml.token_type_count", integer_in(config, "type_vocab_size"));
   if (!classifies) return;
   std::vector<std::string> names;

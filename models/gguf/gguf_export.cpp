@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "models/embedding/recipe.h"
 #include "models/finite_weights.h"
 #include "models/gguf/architectures.h"
 #include "models/gguf/gguf_config.h"
@@ -31,6 +32,19 @@ struct Target {
 
 bool is_dropped(const GgufArchitecture& architecture, const std::string& name) {
   return std::ranges::any_of(architecture.dropped, [&](std::string_view part) { return name.starts_with(part); });
+}
+
+/// What becomes of the hidden states: an encoder's file always says it, a decoder's where it makes embeddings.
+void add_pooling(GgufPairs& pairs, const GgufArchitecture& architecture, const Model& model,
+                 const std::filesystem::path& folder) {
+  constexpr uint32_t none = 0, by_classifier = 4;
+  const std::string key = std::string(architecture.name) + ".pooling_type";
+  if (model.task == Task::classify) return pairs.add_integer(key, by_classifier);
+  const EmbeddingRecipe recipe = embedding_recipe(folder);
+  if (recipe.said)
+    pairs.add_integer(key, gguf_number(recipe.pooling));
+  else if (!model.generates())
+    pairs.add_integer(key, none);
 }
 
 std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
@@ -156,6 +170,7 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
   pairs.add_integer("general.file_type", mixture.file_type());
   if (mixture.has_blocks()) pairs.add_integer("general.quantization_version", 2);
   add_config(pairs, *architecture, config);
+  add_pooling(pairs, *architecture, model, folder);
   add_tokenizer(pairs, folder, config, model.vocabulary);
 
   uint64_t done = 0;

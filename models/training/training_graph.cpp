@@ -32,6 +32,9 @@ struct Loss {
 };
 
 Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
+  check(model.task != Task::states,
+        "this {} model has no head, so no loss; train --labels, --tags, --answers and --masked give it one",
+        model.family);
   Value logits = add_logits(graph, model, pass);
   // The classes of an answer's ends are the positions.
   if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);

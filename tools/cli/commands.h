@@ -123,6 +123,14 @@ struct FillFlags : TextsFlags {
   int64_t top = 0;  ///< candidates to print for each mask; 0: the filled line
 };
 
+struct EmbedFlags : TextsFlags {
+  std::string pooling;                              ///< "": as the model's files say
+  std::optional<std::string> query;                 ///< prints the lines nearest to it instead of embeddings
+  std::optional<std::string> prefix, query_prefix;  ///< before each line, before the query; nothing: the files'
+  int64_t top = 10;                                 ///< lines to print for the query
+  std::string out;                                  ///< safetensors file for the embeddings, instead of stdout
+};
+
 struct AnswerFlags {
   CommonFlags common;
   std::string model, context_file;
@@ -271,6 +279,7 @@ void chat(const ChatFlags& flags);
 void translate(GenerateFlags flags);
 void classify(const TextsFlags& flags);
 void fill(const FillFlags& flags);
+void embed(const EmbedFlags& flags);
 void tag(const TextsFlags& flags);
 void answer(const AnswerFlags& flags);
 void logits(const LogitsFlags& flags);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/embedding/recipe.h"
 #include "models/families/registry.h"
 #include "models/gguf/gguf_export.h"
 #include "models/model_files.h"
@@ -48,6 +49,8 @@ void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"})
     if (config.has(key)) generation[key] = config.value()[key];
   if (!generation.empty()) write_json(out / generation_file, generation);
+  if (const EmbeddingRecipe recipe = embedding_recipe(gguf); recipe.said)
+    write_pooling(out, recipe.pooling, require_integer(config, "hidden_size", 1, int64_t{1} << 31));
 }
 
 void write_folder(const ConvertFlags& flags, const fs::path& given, const Model& model, const Weights& weights,
@@ -66,6 +69,11 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
     } else {
       for (const char* name : companions)
         if (fs::exists(given / name)) copy_file_atomically(given / name, out / name);
+      for (const char* name : embedding_files) {
+        if (!fs::exists(given / name)) continue;
+        fs::create_directories((out / name).parent_path());
+        copy_file_atomically(given / name, out / name);
+      }
     }
     nlohmann::json config = *model.config;
     config.erase("dtype");  // transformers reads either, and the first before the second
@@ -73,7 +81,7 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
     write_json(out / "config.json", config);
   } catch (...) {
     std::error_code ignored;  // the first error is the one to tell
-    for (const fs::directory_entry& entry : fs::directory_iterator(out, ignored)) fs::remove(entry.path(), ignored);
+    for (const fs::directory_entry& entry : fs::directory_iterator(out, ignored)) fs::remove_all(entry.path(), ignored);
     if (!existed) fs::remove(out, ignored);
     throw;
   }

@@ -8,6 +8,7 @@
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/weight_files.h"
+#include "tools/cli/model_folder.h"
 
 namespace vkformer {
 

@@ -73,6 +73,38 @@ void add_answer(CLI::App& app) {
   command->callback([flags] { answer(*flags); });
 }
 
+void add_embed(CLI::App& app) {
+  auto flags = std::make_shared<EmbedFlags>();
+  CLI::App* command = app.add_subcommand("embed",
+                                         "make vectors of texts, near each other where they mean the same\n: a JSON "
+                                         "list on stdout for each line on stdin, in its order, of length 1; with "
+                                         "--query the nearest lines instead");
+  add_text_flags(*command, *flags, "model folder, run folder or .gguf of an encoder or a decoder",
+                 "one text, instead of stdin; -: stdin");
+  CLI::Option* query = command->add_option(
+      "--query", flags->query, "print the cosine of this text and of the lines nearest to it, and the lines");
+  command->add_option("--top", flags->top, "so many of them")
+      ->needs(query)
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
+      ->capture_default_str();
+  command->add_option("--prefix", flags->prefix,
+                      "put before each line, like 'passage: ' (default: what the model's files say)");
+  command
+      ->add_option("--query-prefix", flags->query_prefix,
+                   "put before the query, like 'query: ' (default: what the model's files say)")
+      ->needs(query);
+  command
+      ->add_option("--pooling", flags->pooling,
+                   "hidden states that count: mean (of all tokens), first or last token (default: what the model's "
+                   "files say)")
+      ->check(CLI::IsMember({"mean", "first", "last"}));
+  command->add_option("--out", flags->out, "safetensors file for them instead: embeddings [lines, width]")
+      ->type_name("FILE")
+      ->excludes(query)
+      ->check(result_file({".safetensors"}));
+  command->callback([flags] { embed(*flags); });
+}
+
 void add_logits_verb(CLI::App& app) {
   auto flags = std::make_shared<LogitsFlags>();
   CLI::App* command = app.add_subcommand("logits", "write a model's logits of a text or of given ids to a file");
@@ -161,6 +193,7 @@ void add_model_verbs(CLI::App& app) {
   add_fill(app);
   add_tag(app);
   add_answer(app);
+  add_embed(app);
   add_attention(app);
   add_info(app);
   add_convert(app);

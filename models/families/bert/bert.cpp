@@ -46,6 +46,7 @@ class Builder {
       case Head::sequence: return sequence_class(hidden);
       case Head::tokens: return layers_.linear(layers_.drop(hidden, config_.head_dropout), token_classifier, classes());
       case Head::answer: break;
+      case Head::none: return hidden;
     }
     return layers_.linear(layers_.drop(hidden, config_.head_dropout), answer_ends, 2);
   }
@@ -128,6 +129,7 @@ Task task_of(Head head) {
     case Head::sequence: return Task::classify;
     case Head::tokens: return Task::tag;
     case Head::answer: return Task::answer;
+    case Head::none: return Task::states;
     case Head::masked: break;
   }
   return Task::masked;

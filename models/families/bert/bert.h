@@ -1,5 +1,6 @@
 #pragma once
-// BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019) and DistilBERT (Sanh et al. 2019): one encoder with norms after
+// BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019; XLM-RoBERTa and CamemBERT are the same on other texts) and
+// DistilBERT (Sanh et al. 2019): one encoder with norms after
 // each residual, and a head for masked words, for a class of the sequence, for a class of each token or for where an
 // answer begins and ends. The families differ in data: names of tensors, where positions start, token types, where
 // dropout is.
@@ -9,14 +10,23 @@
 
 namespace vkformer {
 
+/// The families by model_type, and what `transformers` calls their classes.
+inline constexpr std::pair<std::string_view, std::string_view> bert_classes[] = {{"bert", "Bert"},
+                                                                                 {"roberta", "Roberta"},
+                                                                                 {"xlm-roberta", "XLMRoberta"},
+                                                                                 {"camembert", "Camembert"},
+                                                                                 {"distilbert", "DistilBert"}};
+
 struct BertConfig {
   enum class Head : uint8_t {
     masked,    ///< ..ForMaskedLM: dense, activation, norm, word embedding, bias
     sequence,  ///< ..ForSequenceClassification: of the first token
     tokens,    ///< ..ForTokenClassification
     answer,    ///< ..ForQuestionAnswering: logits [B, T, 2] of its first and its last token
+    none,      ///< ..Model: the hidden states [B, T, C]
   };
-  std::string family = "bert";  ///< or "roberta", "distilbert"
+  std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert"
+  bool is_roberta() const { return family != "bert" && family != "distilbert"; }
   Head head = Head::masked;
   int64_t vocabulary = 30522;
   int64_t context = 512;       ///< positions that a sequence may have

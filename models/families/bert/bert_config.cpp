@@ -14,12 +14,18 @@ namespace {
 using Head = BertConfig::Head;
 
 constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
-constexpr std::array heads{Head::masked, Head::sequence, Head::tokens, Head::answer};
+constexpr std::array heads{Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none};
+
+std::string_view class_prefix(std::string_view family) {
+  for (const auto& [type, prefix] : bert_classes)
+    if (type == family) return prefix;
+  fail("'{}' is none of BERT's families", family);
+}
 
 std::string name_of_head(const std::string& family, Head head) {
-  const char* prefix = family == "distilbert" ? "DistilBert" : family == "roberta" ? "Roberta" : "Bert";
-  constexpr std::array suffixes{"MaskedLM", "SequenceClassification", "TokenClassification", "QuestionAnswering"};
-  return fmt::format("{}For{}", prefix, suffixes[static_cast<size_t>(head)]);
+  constexpr std::array suffixes{"ForMaskedLM", "ForSequenceClassification", "ForTokenClassification",
+                                "ForQuestionAnswering", "Model"};
+  return std::string(class_prefix(family)) + suffixes[static_cast<size_t>(head)];
 }
 
 Head head_of(const JsonObject& json, const std::string& family) {
@@ -44,7 +50,7 @@ void refuse_options(const JsonObject& json) {
 
 void read_bert(const JsonObject& json, BertConfig& c) {
   refuse_options(json);
-  const bool roberta = c.family == "roberta";
+  const bool roberta = c.is_roberta();
   c.vocabulary = integer_or(json, "vocab_size", roberta ? 50265 : 30522, 1, most_rows);
   c.width = integer_or(json, "hidden_size", c.width, 1, most_width);
   c.layers = integer_or(json, "num_hidden_layers", c.layers, 1, most_layers);
@@ -92,7 +98,7 @@ nlohmann::json bert_json(const BertConfig& c) {
                          {"hidden_dropout_prob", c.dropout},
                          {"attention_probs_dropout_prob", c.attention_dropout}};
   if (c.head == Head::sequence || c.head == Head::tokens) json["classifier_dropout"] = c.head_dropout;
-  if (c.family == "roberta") json["pad_token_id"] = c.first_position - 1;
+  if (c.is_roberta()) json["pad_token_id"] = c.first_position - 1;
   return json;
 }
 

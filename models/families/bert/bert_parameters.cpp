@@ -63,7 +63,7 @@ constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
 
 const Names& names_of(const BertConfig& config) {
   if (config.family == "distilbert") return distilbert_names;
-  return config.family == "roberta" ? roberta_names : bert_names;
+  return config.is_roberta() ? roberta_names : bert_names;
 }
 
 std::string word_table(const BertConfig& c) { return join_names(names_of(c).embeddings, "word_embeddings.weight"); }
@@ -114,6 +114,7 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
       break;
     case Head::tokens: list.linear(token_classifier, c.width, classes); break;
     case Head::answer: list.linear(answer_ends, c.width, 2); break;
+    case Head::none: break;
   }
   return list.take();
 }

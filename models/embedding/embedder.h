@@ -1,0 +1,39 @@
+#pragma once
+// One vector for each text, near those of texts that mean the same.
+
+#include <functional>
+
+#include "models/classification/batch_logits.h"
+#include "models/data/token_texts.h"
+#include "models/embedding/recipe.h"
+
+namespace vkformer {
+
+/// Without its head: its logits are the hidden states [B, T, C] after the last norm, and it has no parameters that only
+/// the head reads. Throws Error for an encoder-decoder.
+Model without_head(Model model);
+
+class Embedder {
+ public:
+  /// `model`: without_head(). See BatchLogits for the others.
+  Embedder(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace,
+           Pooling pooling);
+
+  /// For each of the first `rows` rows of a batch (see text_batch()) C numbers of length 1.
+  std::vector<std::vector<float>> embeddings(const DataBatch& batch, size_t rows);
+  const BatchLogits& states() const { return states_; }
+
+ private:
+  BatchLogits states_;
+  Pooling pooling_;
+};
+
+/// Any number of texts, those of like length together, in batches of at most `positions`: gives the embedding of each,
+/// in whatever order.
+void embed_by_length(Embedder& embedder, const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
+                     const std::function<void(size_t text, std::vector<float> embedding)>& take);
+
+/// The cosine of two embeddings.
+double similarity(std::span<const float> a, std::span<const float> b);
+
+}  // namespace vkformer

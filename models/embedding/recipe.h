@@ -1,0 +1,42 @@
+#pragma once
+// What makes one vector of a text's hidden states, as a model's files say it.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace vkformer {
+
+/// Which hidden states of a text, its special tokens among them, become its embedding.
+enum class Pooling : uint8_t {
+  mean,   ///< of all tokens
+  first,  ///< that of the first token, [CLS]
+  last,   ///< that of the last token, which has seen all others in a decoder
+};
+const char* name_of(Pooling pooling);
+/// A GGUF file's pooling_type.
+uint32_t gguf_number(Pooling pooling);
+/// Throws Error for a name that is none.
+Pooling pooling_named(std::string_view name);
+
+struct EmbeddingRecipe {
+  Pooling pooling = Pooling::mean;
+  bool said = false;              ///< the files say which
+  int64_t most_tokens = 0;        ///< texts are cut there; 0: where the model ends
+  std::string query_prefix = {};  ///< what the model wants before a question,
+  std::string text_prefix = {};   ///< and before a text that may answer it
+};
+
+/// What the files of sentence-transformers beside a model say (modules.json, its Pooling's config.json,
+/// sentence_bert_config.json, config_sentence_transformers.json), or a GGUF file's pooling_type. Embeddings have length
+/// 1 whatever they say: cosines do not change by that. Throws Error for modules and poolings that are not supported.
+EmbeddingRecipe embedding_recipe(const std::filesystem::path& model);
+
+/// Files of sentence-transformers that say the pooling, beside a model whose hidden states have so many numbers.
+void write_pooling(const std::filesystem::path& folder, Pooling pooling, int64_t width);
+/// Files beside a model's that say how embeddings are made of it, as they are.
+inline constexpr const char* embedding_files[] = {"modules.json", "sentence_bert_config.json",
+                                                  "config_sentence_transformers.json", "1_Pooling/config.json"};
+
+}  // namespace vkformer

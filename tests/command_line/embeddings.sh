@@ -1,0 +1,44 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Embeddings of texts. Sourced by tests/command_line.sh.
+
+cat >encoder.json <<'JSON'
+{"model_type": "bert", "max_position_embeddings": 12, "hidden_size": 24, "num_hidden_layers": 1,
+ "num_attention_heads": 3, "intermediate_size": 30}
+JSON
+accept "$vkformer" train encoder.json --masked text.txt --tokenizer "$fixtures/tokenizers/bert" --out masked --iterations 1 --batch 2
+cp -r "masked/$(cat masked/latest)" encoder
+sed -i 's/BertForMaskedLM/BertModel/' encoder/config.json
+printf 'the cat\na dog barks\nthe cat and the cat and the cat and the cat\n' >lines.txt
+"$vkformer" embed encoder <lines.txt >out 2>err || fail "embed: $(cat err)"
+[[ $(wc -l <out) == 3 && $(head -n 1 out | tr -cd , | wc -c) == 23 ]] || fail "no embeddings: $(cat out)"
+grep -q "does not say which hidden states count" err || fail "a guess is not told: $(cat err)"
+grep -q "1 cut at 12 tokens" err || fail "embed did not say what was cut: $(cat err)"
+"$vkformer" embed masked --pooling mean <lines.txt >same 2>err || fail "embed: $(cat err)"
+cmp -s out same || fail "a head changes embeddings"
+grep -q "does not say" err && fail "what is asked for is called a guess: $(cat err)"
+accept "$vkformer" embed encoder -p "the cat" --json
+grep -q '"embedding":\[.*"text":"the cat"' out || fail "embed --json: $(cat out)"
+needs_stdout "$vkformer" embed encoder -p "the cat" -q
+"$vkformer" embed encoder --query "the cat" --top 2 -q <lines.txt >out 2>err || fail "embed --query: $(cat err)"
+[[ $(head -n 1 out) == $'1.0000\tthe cat' && $(wc -l <out) == 2 ]] || fail "the nearest line is another: $(cat out)"
+"$vkformer" embed encoder --out e.safetensors -q <lines.txt >out 2>err || fail "embed --out: $(cat err)"
+[[ ! -s out ]] || fail "embed --out prints: $(cat out)"
+grep -qa '"embeddings":{"dtype":"F32","shape":\[3,24\],"data_offsets":\[0,288\]}' e.safetensors || fail "embed --out wrote something else"
+refuse 2 "query" "$vkformer" embed encoder --top 3 -p "a"
+refuse 2 "pooling" "$vkformer" embed encoder --pooling max -p "a"
+refuse 1 "makes no embeddings" "$vkformer" embed "$fixtures/t5" -p "a"
+
+# How embeddings are made goes to a GGUF file and back.
+mkdir encoder/1_Pooling
+echo '{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}' >encoder/1_Pooling/config.json
+echo '[{"path": "", "type": "sentence_transformers.models.Transformer"},
+  {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]' >encoder/modules.json
+accept "$vkformer" embed encoder -p "the cat" -q
+cp out first
+accept "$vkformer" convert encoder encoder.gguf
+accept "$vkformer" convert encoder.gguf back
+for model in encoder.gguf back; do
+  accept "$vkformer" embed "$model" -p "the cat" -q
+  cmp -s out first || fail "the embedding of $model is another: $(cat out first)"
+done
+accept "$vkformer" train --from back --masked text.txt --out on --iterations 1 --batch 2

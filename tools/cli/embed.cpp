@@ -1,0 +1,109 @@
+// `vkformer embed`: a vector for each line, or the lines nearest to a text.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "models/embedding/embedder.h"
+#include "models/families/registry.h"
+#include "models/text/tokenizer.h"
+#include "runtime/check.h"
+#include "runtime/files/safetensors.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+#include "tools/cli/profile.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/text_argument.h"
+#include "tools/cli/tokenizer_files.h"
+
+namespace vkformer {
+
+namespace {
+
+using Embeddings = std::vector<std::vector<float>>;
+
+/// What the files say where the flags are silent.
+EmbeddingRecipe recipe_of(const EmbedFlags& flags, const std::filesystem::path& folder) {
+  EmbeddingRecipe recipe = embedding_recipe(folder);
+  if (!flags.pooling.empty())
+    recipe.pooling = pooling_named(flags.pooling);
+  else if (!recipe.said && !flags.common.quiet)
+    say("{} does not say which hidden states count: the mean of all is taken, unless --pooling says otherwise",
+        flags.model);
+  if (flags.prefix) recipe.text_prefix = *flags.prefix;
+  if (flags.query_prefix) recipe.query_prefix = *flags.query_prefix;
+  return recipe;
+}
+
+void print_embedding(const std::string& line, const std::vector<float>& embedding, bool as_json) {
+  if (as_json) return print("{}\n", nlohmann::json{{"text", line}, {"embedding", embedding}}.dump());
+  std::string list;
+  for (const float x : embedding) list += fmt::format("{}{}", list.empty() ? "" : ", ", x);
+  print("[{}]\n", list);
+}
+
+/// Lines beside how near they are, the nearest first, equal ones in their order.
+void print_nearest(const std::vector<std::string>& lines, const Embeddings& embeddings, const std::vector<float>& query,
+                   size_t most, bool as_json) {
+  std::vector<double> cosines;
+  for (const auto& embedding : embeddings) cosines.push_back(similarity(embedding, query));
+  std::vector<size_t> order(lines.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return cosines[i]; });
+  order.resize(std::min(most, order.size()));
+  for (const size_t i : order)
+    if (as_json)
+      print("{}\n", nlohmann::json{{"line", i + 1}, {"cosine", cosines[i]}, {"text", lines[i]}}.dump());
+    else
+      print("{:.4f}\t{}\n", cosines[i], lines[i]);
+}
+
+void write_embeddings(const std::string& file, const Embeddings& embeddings) {
+  std::vector<float> all;
+  for (const auto& embedding : embeddings) all.insert(all.end(), embedding.begin(), embedding.end());
+  const auto rows = std::ssize(embeddings);
+  write_safetensors(file,
+                    {TensorSource::of("embeddings", {rows, std::ssize(all) / rows}, std::span<const float>(all))});
+}
+
+}  // namespace
+
+void embed(const EmbedFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = without_head(load_model(folder));
+  const EmbeddingRecipe recipe = recipe_of(flags, folder);
+  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const std::vector<std::string> lines = lines_argument(flags.text);
+  int64_t most = model.context > 0 ? model.context : usual_positions;
+  if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
+  TokenTexts texts;
+  for (size_t i = 0; i < lines.size(); ++i)
+    texts.add(tokenizer, recipe.text_prefix + lines[i], {}, most, fmt::format("line {}", i + 1));
+  if (flags.query) texts.add(tokenizer, recipe.query_prefix + *flags.query, {}, most, "--query");
+  const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  const Weights weights(model.parameters, folder);
+  auto backend = open_backend(flags.common);
+  Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+                    backend->make_workspace(), recipe.pooling);
+  TextsProgress progress(std::ssize(texts.ids), "texts", flags.common.quiet);
+  Embeddings results(texts.ids.size());
+  embed_by_length(embedder, texts, inputs, flags.batch_tokens, [&](size_t text, std::vector<float> embedding) {
+    results[text] = std::move(embedding);
+    progress.add();
+  });
+  progress.clear();
+  if (flags.query) {
+    const std::vector<float> query = std::move(results.back());
+    results.pop_back();
+    print_nearest(lines, results, query, static_cast<size_t>(flags.top), flags.common.json);
+  } else if (!flags.out.empty()) {
+    write_embeddings(flags.out, results);
+  } else {
+    for (size_t i = 0; i < lines.size(); ++i) print_embedding(lines[i], results[i], flags.common.json);
+  }
+  report_profile(*backend, flags.common, embedder.states().programs());
+  progress.end(lines.size(), "line", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
+}
+
+}  // namespace vkformer
