@@ -11,7 +11,7 @@ namespace vkformer {
 
 /// One tensor of the model's file, under its Hugging Face name.
 struct ParameterSpec {
-  enum class Start : uint8_t { normal, uniform, zeros, ones, constant };
+  enum class Start : uint8_t { normal, uniform, zeros, ones, constant, computed };
   enum class Training : uint8_t {
     always,   ///< every loss depends on it
     reached,  ///< updated only where the loss depends on it (XLNet's mask embedding)
@@ -27,6 +27,7 @@ struct ParameterSpec {
   std::vector<std::string> other_names = {};
   bool one_tensor = true;  ///< those names mean one tensor: copies in a file must be equal
   bool optional = false;   ///< files may leave it out: it has its start value then
+  std::function<std::vector<float>()> computed = {};  ///< its values at a computed start
   bool anew = false;       ///< has it whatever the files say: a head that is trained for something else
   /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
   /// train them through it, not alone.

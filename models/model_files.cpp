@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/gguf/gguf_config.h"
+#include "models/gguf/gguf_generation.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
 #include "runtime/check.h"
@@ -16,6 +17,7 @@ bool has_model_json(const std::filesystem::path& model, std::string_view file) {
   if (!is_gguf(model)) return std::filesystem::exists(model / file);
   if (file == "tokenizer.json" || file == "tokenizer_config.json")
     return has_gguf_tokenizer(GgufShards(model).metadata());
+  if (file == generation_file) return has_gguf_sampling(GgufShards(model).metadata());
   return file == "config.json";
 }
 
@@ -24,6 +26,13 @@ JsonObject load_model_json(const std::filesystem::path& model, std::string_view 
   const GgufShards shards(model);
   if (file == "config.json") return JsonObject::make(gguf_config(shards), shards.name());
   if (file == "tokenizer.json") return JsonObject::make(gguf_tokenizer(shards.metadata()), shards.name());
+  if (file == generation_file) {
+    nlohmann::json generation = gguf_sampling(shards.metadata());
+    const nlohmann::json config = gguf_config(shards);
+    for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"})
+      if (config.contains(key)) generation[key] = config[key];
+    return JsonObject::make(std::move(generation), shards.name());
+  }
   check(file == "tokenizer_config.json", "{} has nothing in the place of a {}", shards.name(), file);
   return JsonObject::make(gguf_tokenizer_config(shards.metadata()), shards.name());
 }

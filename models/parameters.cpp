@@ -119,6 +119,7 @@ void write_constants(Store& store, const Model& model) {
 }
 
 std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
+  if (parameter.start == ParameterSpec::Start::computed) return parameter.computed();
   uint32_t stream = 2166136261u;  // FNV-1a of the name
   for (char letter : parameter.name) stream = (stream ^ static_cast<uint8_t>(letter)) * 16777619u;
   const auto start = [&]() -> double {

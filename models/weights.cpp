@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "models/finite_weights.h"
@@ -122,6 +123,11 @@ class Finder {
     names.insert(names.end(), parameter.other_names.begin(), parameter.other_names.end());
     for (size_t i = 0, full = names.size(); i < full; ++i)
       if (const size_t dot = names[i].find('.'); dot != std::string::npos) names.push_back(names[i].substr(dot + 1));
+    // The text part of a model that also sees.
+    for (size_t i = 0, full = names.size(); i < full; ++i) {
+      names.push_back("language_model." + names[i]);
+      if (names[i].starts_with("model.")) names.push_back("model.language_model" + names[i].substr(5));
+    }
     for (size_t i = 0, current = names.size(); i < current; ++i)
       if (std::string old = tensorflow_name(names[i]); !old.empty()) names.push_back(std::move(old));
     return names;
@@ -136,6 +142,7 @@ class Finder {
 Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path)
     : files_(open_weights(path)) {
   std::vector<std::string> missing, wrong;
+  std::map<std::string_view, const WeightTensor*> unknown_types;  // and the first tensor of each
   Finder finder(*files_);
   for (const ParameterSpec& parameter : parameters) {
     if (parameter.adapter) continue;
@@ -148,8 +155,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
       wrong.push_back(fmt::format("tensor {} has shape {}, the config asks for {}", in_quotes(tensor->name(), 120),
                                   shape_text(tensor->shape()), parameter.shape.to_string()));
     } else if (!tensor->is_float()) {
-      wrong.push_back(
-          fmt::format("tensor {} is {}, not F32, F16 or BF16", in_quotes(tensor->name(), 120), tensor->type()));
+      unknown_types.emplace(tensor->type(), tensor);
     } else {
       places_.push_back({tensor, parameter});
     }
@@ -158,6 +164,10 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
     if (const WeightTensor* copy = place.tensor ? finder.unlike(place.parameter, *place.tensor) : nullptr)
       wrong.push_back(fmt::format("tensors {} and {} differ, for the config they are one (tie_word_embeddings)",
                                   in_quotes(place.tensor->name(), 120), in_quotes(copy->name(), 120)));
+  for (const auto& [type, tensor] : unknown_types)
+    wrong.push_back(fmt::format("{} is no type of weights that is supported (tensor {}{})", type,
+                                in_quotes(tensor->name(), 120),
+                                is_gguf(path) ? "; take a file of Q2_K to Q8_0, IQ4_NL or IQ4_XS" : ""));
   if (!missing.empty())
     wrong.insert(wrong.begin(), fmt::format("lacks {} tensor{} that the config asks for: {}", missing.size(),
                                             missing.size() == 1 ? "" : "s", listed(missing, ", ", 8)));

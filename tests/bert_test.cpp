@@ -9,10 +9,13 @@
 #include "models/families/registry.h"
 #include "models/parameters.h"
 #include "models/training/trainer.h"
+#include "models/weights.h"
 #include "runtime/check.h"
 #include "tests/config_messages.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
 
@@ -123,18 +126,41 @@ TEST_CASE("absent segments count as token type 0", "[bert]") {
                   Error);
 }
 
-TEST_CASE("sinusoidal positions of DistilBERT are computed, not trained", "[bert]") {
+TEST_CASE("sinusoidal positions of DistilBERT are not trained, and those of a file are taken as they are", "[bert]") {
   BertConfig config = odd_config("distilbert", Head::masked, 0);
-  const int64_t learned = make_bert(config).parameter_count();
   config.sinusoidal = true;
   const Model model = make_bert(config);
-  CHECK(model.parameter_count() == learned - 13 * 15);
-  REQUIRE(model.constants.size() == 1);
-  const auto table = model.constants[0].values();
+  const auto positions =
+      std::ranges::find(model.parameters, "distilbert.embeddings.position_embeddings.weight", &ParameterSpec::name);
+  REQUIRE(positions != model.parameters.end());
+  CHECK_FALSE(positions->trains());
+  CHECK(positions->optional);
+  const auto table = start_values(*positions, 1);
+  REQUIRE(table.size() == 13 * 15);
   CHECK(table[15] == static_cast<float>(std::sin(1.0)));
   CHECK(table[16] == static_cast<float>(std::cos(1.0)));
   auto backend = make_reference_backend();
   for (float logit : logits_of(*backend, model, {})) CHECK(std::isfinite(logit));
+}
+
+TEST_CASE("the flag for sinusoids changes nothing about a recorded DistilBERT", "[bert]") {
+  auto backend = make_reference_backend();
+  const auto logits = [&](bool flag) {
+    nlohmann::json config = JsonObject::load(fixtures / "distilbert_cls/config.json").value();
+    config["sinusoidal_pos_embds"] = flag;
+    const Model model = model_of(config);
+    StoreLayout layout;
+    add_model(layout, model, parameter_blocks(model.parameters, backend->facts().max_allocation));
+    auto store = backend->make_store(layout);
+    load_parameters(*store, model.parameters, fixtures / "distilbert_cls");
+    Graph graph;
+    graph.mark_output(add_logits(graph, model, add_inputs(graph, model, {.rows = 1, .positions = 7})), "logits");
+    auto program = backend->compile(std::move(graph), store);
+    program->write("ids", some_integers(7, 29, 5));
+    program->run();
+    return program->read("logits");
+  };
+  CHECK(logits(true) == logits(false));
 }
 
 TEST_CASE("the bias of an untied masked head has two names", "[bert]") {

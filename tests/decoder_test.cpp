@@ -118,6 +118,38 @@ TEST_CASE("longrope has factors for short texts and for long ones", "[config][de
   CHECK(std::abs(rotary.attention_factor - std::sqrt(1 + std::log(32.0) / std::log(4096.0))) < 1e-12);
 }
 
+TEST_CASE("Gemma's first files mean the approximation of GELU, whatever they say", "[config][decoder]") {
+  const auto written = [](const json& changes) { return model_of(fixture_with("gemma", changes)).config->dump(); };
+  const std::string recorded = written(json::object());
+  CHECK(written({{"hidden_act", "gelu"}}) == recorded);
+  CHECK(written({{"hidden_act", "gelu"}, {"hidden_activation", nullptr}}).find("gelu_pytorch_tanh") !=
+        std::string::npos);
+  CHECK(written({{"hidden_act", "gelu"}, {"hidden_activation", "relu"}}).find("\"relu\"") != std::string::npos);
+}
+
+TEST_CASE("of a model that also sees, the part that writes is run", "[config][decoder]") {
+  json text = fixture_with("gemma3", json::object());
+  const json vision = {{"model_type", "siglip_vision_model"}};
+  text.erase("architectures");
+  text.erase("eos_token_id");
+  const json both = {{"model_type", "gemma3"},
+                     {"architectures", {"Gemma3ForConditionalGeneration"}},
+                     {"text_config", text},
+                     {"vision_config", vision},
+                     {"eos_token_id", {1, 106}}};
+  const Model model = model_of(both);
+  CHECK(model.family == "gemma3_text");
+  CHECK(model.config->at("eos_token_id") == json{1, 106});
+  check_refused({{"model_type", "gemma3"}, {"text_config", vision}}, "model_type 'gemma3' is not supported");
+}
+
+TEST_CASE("weights that are quantised in their own way are refused as such", "[config][decoder]") {
+  check_refused(fixture_with("llama", {{"quantization_config", {{"quant_method", "gptq"}, {"bits", 4}}}}),
+                "quantised (gptq)");
+  check_refused(fixture_with("llama", {{"quantization", {{"group_size", 64}, {"bits", 4}}}}), "quantised (MLX)");
+  CHECK(message_of(fixture_with("llama", {{"quantization_config", nullptr}})) == "accepted");
+}
+
 TEST_CASE("wrong configs of decoders name the file and the key", "[config][decoder]") {
   const auto says = [](const std::string& fixture, const json& changes, const std::string& word) {
     INFO(fixture << " " << changes.dump());

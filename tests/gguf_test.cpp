@@ -216,6 +216,45 @@ TEST_CASE("all ids that end a text go through GGUF files", "[gguf]") {
   CHECK(ends_in_file() == json{7, 3, 5});
 }
 
+TEST_CASE("how tokens are drawn goes through GGUF files", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto source = folder / "model", file = folder / "m.gguf";
+  std::filesystem::copy(fixtures / "llama", source);
+  const auto convert = [&](const char* generation) {
+    put(source / "generation_config.json", generation);
+    const Model model = load_model(source);
+    write_model_as_gguf(file, model, Weights(model.parameters, source), source, Mixture("f32"));
+  };
+  convert(R"({"do_sample": true, "temperature": 0.5, "top_k": 20, "min_p": null, "eos_token_id": [6, 4]})");
+  REQUIRE(has_model_json(file, generation_file));
+  const json generation = load_model_json(file, generation_file).value();
+  CHECK(generation["do_sample"] == true);
+  CHECK(generation["temperature"] == 0.5);
+  CHECK(generation["top_k"] == 20);
+  CHECK(generation["eos_token_id"] == json{6, 4});
+  CHECK_FALSE(generation.contains("min_p"));
+  convert(R"({"temperature": 0.5})");  // which says nothing where nothing is drawn
+  CHECK_FALSE(has_model_json(file, generation_file));
+}
+
+TEST_CASE("a Gemma 3 without windows in its file has none", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto source = folder / "model", file = folder / "m.gguf";
+  std::filesystem::copy(fixtures / "gemma3", source);
+  const Model model = load_model(source);
+  write_model_as_gguf(file, model, Weights(model.parameters, source), source, Mixture("f32"));
+  const auto windows = [&] {
+    const json types = gguf_config(GgufShards(file))["layer_types"];
+    return std::ranges::count(types, json("sliding_attention"));
+  };
+  CHECK(windows() > 0);
+  std::string bytes = get(file);
+  const std::string key = "gemma3.attention.sliding_window";
+  for (size_t at = bytes.find(key); at != bytes.npos; at = bytes.find(key, at + 1)) bytes[at] = 'x';  // another's
+  put(file, bytes);
+  CHECK(windows() == 0);
+}
+
 TEST_CASE("GGUF files of models that are not known are refused by name", "[gguf]") {
   const TemporaryFolder folder;
   GgufPairs pairs;

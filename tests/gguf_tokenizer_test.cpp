@@ -60,6 +60,25 @@ TEST_CASE("special tokens of Phi-3 take the blanks behind them along", "[gguf]")
   }
 }
 
+TEST_CASE("tokens that end a turn are special whatever the file calls them", "[gguf]") {
+  const TemporaryFolder folder;
+  for (const int32_t kind : {1, 3, 4}) {
+    GgufPairs pairs;
+    pairs.add_text("tokenizer.ggml.model", "llama");
+    pairs.add_texts("tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "<s>", "<|end|>", "<|more|>", "a"});
+    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>{2, 3, kind, kind, 1});
+    pairs.add_numbers("tokenizer.ggml.scores", std::vector<float>(5));
+    write_gguf(folder / "t.gguf", pairs, {});
+    const GgufFile file(folder / "t.gguf");
+    for (const json& token : gguf_tokenizer(file.metadata())["added_tokens"]) {
+      if (token["content"] == "<|end|>") CHECK(token["special"] == true);
+      if (token["content"] == "<|more|>") CHECK(token["special"] == (kind == 3));
+    }
+    const Tokenizer tokens(JsonObject::make(gguf_tokenizer(file.metadata()), "t.gguf"));
+    CHECK(tokens.encode("<|end|>", false).ids == std::vector<int32_t>{2});
+  }
+}
+
 TEST_CASE("words are split as the file says", "[gguf]") {
   const TemporaryFolder folder;
   const std::vector<std::string> tokens{"a", "B", "'", "s", "1", "2", "aB", "Ba", "Ba'", "12"};

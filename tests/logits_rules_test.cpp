@@ -55,6 +55,7 @@ TEST_CASE("generation_config.json is read with Hugging Face's names", "[generati
   CHECK(c.bos_token_id == 1);
   CHECK(c.decoder_start_token_id == 9);
   CHECK(c.forced_bos_token_id == 11);
+  CHECK(parsed(R"({"force_bos_token_to_be_generated": true, "bos_token_id": 3})").forced_bos_token_id == 3);
   CHECK(c.forced_eos_token_ids == std::vector<int32_t>{2});
   CHECK(c.bad_words_ids == std::vector<std::vector<int32_t>>{{96}, {3, 4}});
   CHECK(c.suppress_tokens == std::vector<int32_t>{5, 6});

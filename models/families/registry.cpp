@@ -47,7 +47,7 @@ const Family families[] = {
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
-    {{"t5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }, settle_t5_head},
+    {{"t5", "mt5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }, settle_t5_head},
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
 };
 
@@ -86,9 +86,38 @@ const Family& family_of(const JsonObject& config) {
 
 constexpr std::string_view masked_head = "MaskedLM";
 
+bool is_known(const JsonObject& config) {
+  const std::string type = string_or(config, "model_type", "");
+  return std::ranges::any_of(families,
+                             [&](const Family& family) { return std::ranges::count(family.types, type) > 0; });
+}
+
+/// Of a model that also sees or hears (Gemma 3 of 4B and more) the part that writes, with what the config says above
+/// it.
+JsonObject text_part(const JsonObject& config) {
+  if (is_known(config) || !config.has("text_config") || !is_known(require_object(config, "text_config"))) return config;
+  nlohmann::json text = config.value()["text_config"];
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings"})
+    if (config.has(key) && !text.contains(key)) text[key] = config.value()[key];
+  text.erase("architectures");  // of what is in it, of whatever name
+  return JsonObject::make(std::move(text), config.name() + ", text_config");
+}
+
+/// Weights in blocks of their own kind, under names and shapes of their own.
+void refuse_quantised(const JsonObject& config) {
+  for (const char* key : {"quantization_config", "quantization"}) {
+    if (!config.has(key)) continue;
+    const JsonObject how = require_object(config, key);
+    fail("{}: its weights are quantised ({}), which is not supported; take the original model, or a GGUF file of it",
+         config.name(), printable(string_or(how, "quant_method", "MLX"), 60));
+  }
+}
+
 }  // namespace
 
-Model make_model(const JsonObject& config) {
+Model make_model(const JsonObject& given) {
+  refuse_quantised(given);
+  const JsonObject config = text_part(given);
   return with_config(of_some_size(family_of(config).make(config), config), config);
 }
 
@@ -113,7 +142,7 @@ bool predicts_masked_words(const Model& model) {
 
 Model load_model(const std::filesystem::path& path) {
   const JsonObject config = load_model_json(path, "config.json");
-  const Family& family = family_of(config);
+  const Family& family = family_of(text_part(config));
   if (!family.settle) return make_model(config);
   nlohmann::json settled = config.value();
   family.settle(settled, config, *open_weights(path));

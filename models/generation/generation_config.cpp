@@ -101,6 +101,14 @@ GenerationConfig class_defaults(std::string_view model_type) {
 
 }  // namespace
 
+void take_usual_draws(GenerationConfig& config) {
+  config.do_sample = config.temperature_last = true;
+  config.temperature = 0.8;
+  config.top_k = 40;
+  config.top_p = 0.95;
+  config.min_p = 0.05;
+}
+
 GenerationSource find_generation_source(const std::filesystem::path& folder) {
   constexpr const char* file = generation_file;
   if (has_model_json(folder, file)) return {load_model_json(folder, file), {}};
@@ -128,6 +136,9 @@ GenerationConfig parse_generation_config(const JsonObject& object, GenerationCon
   c.bos_token_id = id_or(object, "bos_token_id", c.bos_token_id);
   c.decoder_start_token_id = id_or(object, "decoder_start_token_id", c.decoder_start_token_id);
   c.forced_bos_token_id = id_or(object, "forced_bos_token_id");
+  // BART's older name.
+  if (!c.forced_bos_token_id && boolean_or(object, "force_bos_token_to_be_generated", false))
+    c.forced_bos_token_id = c.bos_token_id;
   c.forced_eos_token_ids = ids_or(object, "forced_eos_token_id", std::move(c.forced_eos_token_ids));
   c.bad_words_ids = id_lists_or(object, "bad_words_ids");
   c.suppress_tokens = ids_or(object, "suppress_tokens");

@@ -74,6 +74,9 @@ struct GenerationConfig {
   int32_t decoder_start() const;
 };
 
+/// What llama.cpp takes where nobody says anything.
+void take_usual_draws(GenerationConfig& config);
+
 /// Where a model folder says how to generate.
 struct GenerationSource {
   JsonObject json;  ///< generation_config.json or, in an older folder that has none, config.json

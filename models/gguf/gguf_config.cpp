@@ -8,6 +8,7 @@
 
 #include "models/families/rotary.h"
 #include "models/gguf/architectures.h"
+#include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
@@ -204,14 +205,15 @@ void read_decoder(const Settings& settings, json& config) {
   read_rotary(settings, config, turned);
 }
 
-/// Of every so many layers the last one has no window.
+/// Of every so many layers the last one has no window; in a file without windows, none has one.
 void read_windows(const Settings& settings, json& config, int64_t usual) {
+  const bool any = settings.has("attention.sliding_window");
   const char* key = "attention.sliding_window_pattern";
   const int64_t period = settings.has(key) ? settings.integer(key) : usual;
   check(period >= 1, "{}: key {} is 0", settings.shards().name(), settings.name(key));
   json types = json::array();
   for (int64_t layer = 0; layer < config["num_hidden_layers"].get<int64_t>(); ++layer)
-    types.push_back((layer + 1) % period == 0 ? "full_attention" : "sliding_attention");
+    types.push_back(!any || (layer + 1) % period == 0 ? "full_attention" : "sliding_attention");
   config["layer_types"] = types;
 }
 
@@ -315,6 +317,12 @@ void read_ids(const GgufMetadata& metadata, json& config) {
   std::vector<int64_t> ends;
   for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"})
     if (metadata.has(key) && std::ranges::find(ends, id(key)) == ends.end()) ends.push_back(id(key));
+  if (!ends.empty() && has_gguf_tokenizer(metadata) && !metadata.has("tokenizer.ggml.eot_token_id")) {
+    const auto tokens = metadata.texts("tokenizer.ggml.tokens");
+    for (int64_t token = 0; token < std::ssize(tokens); ++token)
+      if (ends_a_turn(tokens[static_cast<size_t>(token)]) && std::ranges::find(ends, token) == ends.end())
+        ends.push_back(token);
+  }
   if (ends.size() == 1) config["eos_token_id"] = ends.front();
   if (ends.size() > 1) config["eos_token_id"] = ends;
 }

@@ -27,7 +27,10 @@ class Tokens {
       check_size("tokenizer.ggml.token_type", kinds.size());
       std::ranges::transform(kinds, kinds_.begin(), [](int64_t kind) { return static_cast<TokenKind>(kind); });
     }
-    for (size_t id = 0; id < texts_.size(); ++id) ids_.emplace(texts_[id], static_cast<int32_t>(id));
+    for (size_t id = 0; id < texts_.size(); ++id) {
+      ids_.emplace(texts_[id], static_cast<int32_t>(id));
+      if (ends_a_turn(texts_[id])) kinds_[id] = TokenKind::control;
+    }
   }
 
   const GgufMetadata& metadata() const { return metadata_; }
@@ -297,6 +300,12 @@ constexpr TokenizerMaker makers[] = {
     {"gpt2", byte_level}, {"llama", sentence_piece}, {"bert", word_piece}, {"t5", unigram}};
 
 }  // namespace
+
+bool ends_a_turn(std::string_view token) {
+  constexpr std::string_view ends[] = {"<|eot_id|>",    "<|eom_id|>",    "<|im_end|>", "<|end|>",
+                                       "<end_of_turn>", "<|endoftext|>", "<EOT>"};
+  return std::ranges::find(ends, token) != std::end(ends);
+}
 
 bool has_gguf_tokenizer(const GgufMetadata& metadata) { return metadata.has("tokenizer.ggml.tokens"); }
 

@@ -12,6 +12,10 @@ namespace vkformer {
 inline constexpr std::string_view space_sign = "\xE2\x96\x81";
 
 /// Kinds of tokens, with their numbers in a file.
+/// Tokens that end an answer, whatever the file calls their kind and its own end id: llama.cpp knows them by their
+/// texts, since early converters wrote them as any other token.
+bool ends_a_turn(std::string_view token);
+
 enum class TokenKind : uint8_t { undefined, normal, unknown, control, user_defined, unused, byte };
 
 bool has_gguf_tokenizer(const GgufMetadata& metadata);

@@ -82,7 +82,7 @@ for model in instruct instruct.gguf again.gguf back; do
   accept "$vkformer" chat "$model" --temp 0 -n 20 --quiet -p "Say cat."
   cmp -s out one || fail "$model answers otherwise: $(cat one out)"
 done
-tr -d ' \n' <back/generation_config.json | grep -q '"eos_token_id":\[602,601\]' || fail "end ids: $(cat back/generation_config.json)"
+tr -d ' \n' <back/config.json | grep -q '"eos_token_id":\[602,601\]' || fail "end ids: $(cat back/config.json)"
 grep -q '"torch_dtype": "float16"' back/config.json || fail "the type is not told: $(cat back/config.json)"
 strings -n 8 again.gguf | grep -q instruct || fail "the model's name is lost"
 echo '{"eos_token_id": [602, 601], "num_beams": 4, "num_return_sequences": 2, "length_penalty": 2.0}' >back/generation_config.json

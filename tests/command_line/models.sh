@@ -192,3 +192,18 @@ accept "$vkformer" logits "$fixtures/bert_mlm" --ids 5,17,3 --out one_task.safet
 cmp -s one_task.safetensors two_tasks.safetensors || fail "other logits for a BertForPreTraining"
 sed -i '/"architectures"/,/]/d' two_tasks/config.json
 refuse 1 "names no architectures; of bert vkformer runs BertForMaskedLM" "$vkformer" logits two_tasks --ids 5,17,3 --out no_out.safetensors
+
+# Folders as people have them: of one GGUF file, and of Hugging Face's cache.
+mkdir -p one_file cache/refs cache/snapshots/abc
+accept "$vkformer" convert "$fixtures/llama" one_file/m.gguf
+accept "$vkformer" logits one_file --ids 5,17,3 --out of_folder.safetensors
+accept "$vkformer" logits one_file/m.gguf --ids 5,17,3 --out of_file.safetensors
+cmp -s of_folder.safetensors of_file.safetensors || fail "other logits for the folder of a GGUF file"
+cp one_file/m.gguf one_file/n.gguf
+refuse 1 "'one_file' holds 2 GGUF files; name one, like one_file/m.gguf" "$vkformer" logits one_file --ids 5 --out no_out.safetensors
+cp "$fixtures/llama"/*.json "$fixtures/llama/model.safetensors" cache/snapshots/abc
+echo abc >cache/refs/main
+accept "$vkformer" logits cache --ids 5,17,3 --out of_cache.safetensors
+cmp -s of_cache.safetensors of_file.safetensors || fail "other logits for a folder of the cache"
+echo abd >cache/refs/main
+refuse 1 "names a snapshot that is not there" "$vkformer" logits cache --ids 5 --out no_out.safetensors

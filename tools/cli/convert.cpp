@@ -44,11 +44,10 @@ void write_gguf_companions(const fs::path& gguf, const fs::path& out) {
   if (has_model_json(gguf, "tokenizer.json"))
     write_tokenizer_files(out, load_model_json(gguf, "tokenizer.json").value().dump() + '\n',
                           load_model_json(gguf, "tokenizer_config.json").value());
+  // Without it tokens are drawn, as the file's are; a file of ids alone would make the likeliest ones of them.
+  if (has_model_json(gguf, generation_file))
+    write_json(out / generation_file, load_model_json(gguf, generation_file).value());
   const JsonObject config = load_model_json(gguf, "config.json");
-  nlohmann::json generation = nlohmann::json::object();
-  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"})
-    if (config.has(key)) generation[key] = config.value()[key];
-  if (!generation.empty()) write_json(out / generation_file, generation);
   if (const EmbeddingRecipe recipe = embedding_recipe(gguf); recipe.said)
     write_pooling(out, recipe.pooling, require_integer(config, "hidden_size", 1, int64_t{1} << 31));
 }

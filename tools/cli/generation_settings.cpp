@@ -92,8 +92,12 @@ GenerationSource source_of(const std::filesystem::path& folder, const GenerateFl
   GenerationSource source = own_file || !characters ? find_generation_source(folder)
                                                     : GenerationSource{JsonObject::parse("{}", "config.json"), {}};
   if (own_file || !drawn || flags.beams > 1) return source;
-  source.silent.do_sample = true;
-  source.silent.top_k = 0;
+  if (is_gguf(folder)) {
+    take_usual_draws(source.silent);
+  } else {
+    source.silent.do_sample = true;
+    source.silent.top_k = 0;
+  }
   return source;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
@@ -10,6 +11,7 @@
 #include "models/parameters.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
 #include "runtime/files/weight_files.h"
 #include "tools/cli/content_print.h"
@@ -17,6 +19,37 @@
 #include "tools/cli/progress.h"
 
 namespace vkformer {
+
+namespace {
+
+/// What a folder of Hugging Face's cache (models--OWNER--NAME) holds: the snapshot that its main branch is at.
+std::optional<std::filesystem::path> cached_snapshot(const std::filesystem::path& folder) {
+  const auto branch = folder / "refs" / "main";
+  if (!std::filesystem::is_regular_file(branch)) return std::nullopt;
+  std::string commit(MappedFile(branch).text());
+  while (!commit.empty() && std::isspace(static_cast<unsigned char>(commit.back()))) commit.pop_back();
+  const auto snapshot = folder / "snapshots" / commit;
+  check(!commit.empty() && commit.find('/') == commit.npos && std::filesystem::is_directory(snapshot),
+        "'{}' names a snapshot that is not there; download the model again", branch.string());
+  return snapshot;
+}
+
+/// The GGUF file of a folder that has only one, shards counting as one.
+std::optional<std::filesystem::path> only_gguf(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool later_shard = name.find("-of-") != name.npos && name.find("-00001-of-") == name.npos;
+    if (is_gguf(entry.path()) && !later_shard) files.push_back(entry.path());
+  }
+  if (files.empty()) return std::nullopt;
+  std::ranges::sort(files);
+  check(files.size() <= 1, "'{}' holds {} GGUF files; name one, like {}", folder.string(), files.size(),
+        files.front().string());
+  return files.front();
+}
+
+}  // namespace
 
 std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given) {
   if (std::filesystem::is_regular_file(as_given) && is_gguf(as_given)) return as_given;
@@ -26,6 +59,8 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.string());
   if (std::filesystem::exists(given / "config.json")) return given;
+  if (const auto snapshot = cached_snapshot(given)) return resolve_model_folder(*snapshot);
+  if (const auto file = only_gguf(given)) return *file;
   const auto latest = latest_checkpoint(given);
   const std::filesystem::path& folder = latest.value_or(given);
   check(
@@ -149,8 +184,10 @@ void save_weights(const Weights& weights, const std::filesystem::path& file, boo
 
 std::string skipped_line(const std::vector<std::string>& extra) {
   if (extra.empty()) return "";
+  constexpr size_t most = 12;  // of a model that sees there are hundreds
   std::vector<std::string> names;
-  for (const std::string& name : extra) names.push_back(printable(name, 120));
+  for (size_t i = 0; i < std::min(extra.size(), most); ++i) names.push_back(printable(extra[i], 120));
+  if (extra.size() > most) names.push_back("..");
   return fmt::format("skipped {} tensor{} the model does not use: {}", extra.size(), extra.size() == 1 ? "" : "s",
                      fmt::join(names, ", "));
 }

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert_parameters.h"
-#include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 #include "shaders/add_bias/add_bias.h"
@@ -159,10 +158,6 @@ Model make_bert(const BertConfig& config) {
               .segments = config.segments,
               .padding = config.first_position - 1,
               .dropout_keys = dropout_keys(config)};
-  if (config.sinusoidal)
-    model.constants.push_back({position_table(config), {position_shape(config)}, [config] {
-                                 return sinusoids(config.context, config.width, false);
-                               }});
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
   model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
     return Builder(graph, config, pass, head_stream).head(hidden);

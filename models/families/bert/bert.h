@@ -39,7 +39,8 @@ struct BertConfig {
   Activation activation = Activation::gelu;
   double epsilon = 1e-12;
   bool tied = true;         ///< the masked head's matrix is the word embedding
-  bool sinusoidal = false;  ///< DistilBERT: positions are sinusoids, never trained
+  bool sinusoidal =
+      false;  ///< DistilBERT: positions begin as sinusoids and are never trained; files have what they like
   double dropout = 0.1;
   double attention_dropout = 0.1;  ///< of attention weights
   double head_dropout = 0.1;       ///< of the heads but the masked one, where they have it

@@ -1,5 +1,6 @@
 #include "models/families/bert/bert_parameters.h"
 
+#include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/layers.h"
 
 namespace vkformer::bert {
@@ -81,13 +82,23 @@ std::string decoder_bias(const BertConfig& c, bool tied) {
 }
 Shape position_shape(const BertConfig& c) { return {c.first_position + c.context, c.width}; }
 
+/// transformers computes them when a model is made, and then loads what the file has: distilbert-base-cased's is a
+/// learned table under this flag.
+void make_sinusoids(ParameterSpec& positions, const BertConfig& c) {
+  positions.start = ParameterSpec::Start::computed;
+  positions.computed = [context = c.context, width = c.width] { return sinusoids(context, width, false); };
+  positions.training = ParameterSpec::Training::never;
+  positions.optional = true;
+}
+
 std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   const Names& names = names_of(c);
   const auto classes = static_cast<int64_t>(c.classes.size());
   ParameterList list(c.deviation);
   list.normal(word_table(c), {c.vocabulary, c.width});
   if (c.head == Head::masked && c.tied) list.last().other_names = {decoder_weight(c)};
-  if (!c.sinusoidal) list.normal(position_table(c), position_shape(c));
+  list.normal(position_table(c), position_shape(c));
+  if (c.sinusoidal) make_sinusoids(list.last(), c);
   if (c.segments > 0) list.normal(segment_table(c), {c.segments, c.width});
   list.layer_norm(embedding_norm(c), c.width);
   for (int64_t i = 0; i < c.layers; ++i) {

@@ -34,7 +34,8 @@ Decoder usual(const char* family, int64_t vocabulary, int64_t context, int64_t w
           .layers = std::vector<Decoder::Layer>(layers)};
 }
 
-Generation generation_of(const std::string& type) {
+Generation generation_of(const JsonObject& json) {
+  const std::string type = require_string(json, "model_type");
   if (type == "gemma2")
     return {"gemma2", "Gemma2ForCausalLM", "hidden_activation", usual("gemma2", 256000, 8192, 2304, 9216, 26)};
   if (type == "gemma3_text") {
@@ -45,7 +46,7 @@ Generation generation_of(const std::string& type) {
   Decoder d = usual("gemma", 256000, 8192, 3072, 24576, 28);
   d.heads = d.kv_heads = 16;
   d.norms = Decoder::Norms::before;
-  return {"gemma", "GemmaForCausalLM", "hidden_act", d};
+  return {"gemma", "GemmaForCausalLM", json.has("hidden_activation") ? "hidden_activation" : "hidden_act", d};
 }
 
 /// In Gemma 2 every other layer has one, in Gemma 3 all but each sixth (its older files have the number under one of
@@ -95,9 +96,11 @@ double read_cap(const JsonObject& json, const char* key, double usual) {
 }  // namespace
 
 Model make_gemma(const JsonObject& json) {
-  Generation generation = generation_of(require_string(json, "model_type"));
+  Generation generation = generation_of(json);
   Decoder& d = generation.usual;
   read_decoder(json, d, generation.architecture, generation.activation);
+  // Gemma's first files say gelu and mean its approximation, which it was trained with.
+  if (d.family == "gemma" && d.gate == Gate::gelu) d.gate = Gate::gelu_tanh;
   d.embedding_scale = std::sqrt(static_cast<double>(d.width));
   d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
   check(!boolean_or(json, "use_bidirectional_attention", false), "{}: use_bidirectional_attention is not supported",

@@ -15,7 +15,7 @@ constexpr int64_t most_width = 1 << 20, most_layers = 10000, most_distance = 1 <
 void check_architecture(const JsonObject& json) {
   check(boolean_or(json, "is_encoder_decoder", true),
         "{}: is_encoder_decoder false is not supported; of t5 vkformer runs T5ForConditionalGeneration", json.name());
-  architecture_of(json, {"T5ForConditionalGeneration", "T5WithLMHeadModel"});
+  architecture_of(json, {"T5ForConditionalGeneration", "T5WithLMHeadModel", "MT5ForConditionalGeneration"});
 }
 
 /// "relu", or "gated-silu"; "gated-gelu" is gelu_new. Files also have what follows from it, which then holds.

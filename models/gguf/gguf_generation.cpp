@@ -1,0 +1,43 @@
+#include "models/gguf/gguf_generation.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace vkformer {
+
+namespace {
+
+constexpr const char* most_likely_only = "general.sampling.top_k";
+constexpr const char* top_k = "top_k";
+
+/// Keys of numbers, theirs and Hugging Face's.
+constexpr std::pair<const char*, const char*> numbers[] = {{"general.sampling.temp", "temperature"},
+                                                           {"general.sampling.top_p", "top_p"},
+                                                           {"general.sampling.min_p", "min_p"},
+                                                           {"general.sampling.penalty_repeat", "repetition_penalty"}};
+
+}  // namespace
+
+bool has_gguf_sampling(const GgufMetadata& metadata) {
+  return metadata.has(most_likely_only) ||
+         std::ranges::any_of(numbers, [&](const auto& keys) { return metadata.has(keys.first); });
+}
+
+nlohmann::json gguf_sampling(const GgufMetadata& metadata) {
+  nlohmann::json generation = {{"do_sample", true}};
+  if (metadata.has(most_likely_only)) generation[top_k] = metadata.integer(most_likely_only, -1, INT32_MAX);
+  for (const auto& [key, theirs] : numbers)
+    if (metadata.has(key)) generation[theirs] = metadata.number(key, 0, 1e3);
+  return generation;
+}
+
+void add_sampling(GgufPairs& pairs, const nlohmann::json& generation) {
+  if (!generation.value("do_sample", false)) return;
+  const auto is_number = [&](const char* key) { return generation.contains(key) && generation[key].is_number(); };
+  if (is_number(top_k))
+    pairs.add_integer(most_likely_only, static_cast<uint32_t>(std::max(generation[top_k].get<int64_t>(), int64_t{0})));
+  for (const auto& [key, theirs] : numbers)
+    if (is_number(theirs)) pairs.add_number(key, generation[theirs].get<float>());
+}
+
+}  // namespace vkformer
