@@ -85,7 +85,8 @@ enum class Task : uint8_t {
   seq2seq,   ///< as `masked`, of the decoder, whose ids are the targets one position back
   classify,  ///< targets [B], one class a sequence
   answer,    ///< logits [B, T, 2], targets [B, 2]: the positions of an answer's first and last token
-  states,    ///< nothing: there is no head, and its logits are the hidden states
+  score,  ///< nothing: each of the logits [B, classes] has a sigmoid of its own (cross-encoders, several labels a text)
+  states,  ///< nothing: there is no head, and its logits are the hidden states
 };
 
 struct Adapter;

@@ -143,6 +143,18 @@ TEST_CASE("sinusoidal positions of DistilBERT are not trained, and those of a fi
   for (float logit : logits_of(*backend, model, {})) CHECK(std::isfinite(logit));
 }
 
+TEST_CASE("one class alone, or several that may hold, are scores", "[bert]") {
+  const auto task = [](nlohmann::json changes) {
+    changes["architectures"] = {"BertForSequenceClassification"};
+    const Model model = model_of(changed("bert", changes));
+    CHECK(model_of(*model.config).task == model.task);
+    return model.task;
+  };
+  CHECK(task({{"num_labels", 1}}) == Task::score);
+  CHECK(task({{"num_labels", 3}, {"problem_type", "multi_label_classification"}}) == Task::score);
+  CHECK(task({{"num_labels", 3}}) == Task::classify);
+}
+
 TEST_CASE("the flag for sinusoids changes nothing about a recorded DistilBERT", "[bert]") {
   auto backend = make_reference_backend();
   const auto logits = [&](bool flag) {
@@ -207,8 +219,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("bert", {{"position_embedding_type", "relative_key"}}, "relative_key");
   says("bert", classify({{"id2label", nlohmann::json::object()}}), "id2label");
   says("bert", classify({{"id2label", {{"0", "no"}, {"2", "yes"}}}}), "id2label");
-  says("bert", classify({{"num_labels", 1}}), "regression");
-  says("bert", classify({{"problem_type", "multi_label_classification"}}), "problem_type");
+  says("bert", classify({{"problem_type", "regression"}}), "problem_type");
   says("roberta", {{"max_position_embeddings", 2}}, "pad_token_id");
   says("roberta", {{"pad_token_id", -1}}, "pad_token_id");
   says("distilbert", {{"dim", 13}}, "n_heads");

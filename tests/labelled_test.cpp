@@ -5,6 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "models/classification/classifier.h"
 #include "models/data/labelled_rows.h"
@@ -205,6 +207,33 @@ TEST_CASE("what a classifier makes of a text does not depend on its batch", "[la
     CHECK(sum == Catch::Approx(1));
   }
   CHECK(together[0][0] != Catch::Approx(together[2][0]).epsilon(1e-5));
+}
+
+TEST_CASE("where several labels may hold, each has a probability of its own", "[labels]") {
+  auto backend = make_reference_backend();
+  const auto probabilities = [&](const char* problem) {
+    nlohmann::json config = JsonObject::load(fixtures / "bert_cls/config.json").value();
+    config["problem_type"] = problem;
+    const Model model = model_of(config);
+    StoreLayout layout;
+    add_model(layout, model, parameter_blocks(model.parameters, backend->facts().max_allocation));
+    const auto store = backend->make_store(layout);
+    load_parameters(*store, model.parameters, fixtures / "bert_cls");
+    TokenTexts texts;
+    texts.ids.push_back(some_ids(7, model.vocabulary - 10, 3));
+    texts.segments.emplace_back(7, 0);
+    const BatchShape shape{.rows = 1, .positions = 7, .mask = true};
+    const uint32_t example[] = {0};
+    return Classifier(*backend, model, store, backend->make_workspace())
+        .probabilities(text_batch(shape, texts, example, {}))
+        .front();
+  };
+  const auto one = probabilities("single_label_classification"), several = probabilities("multi_label_classification");
+  REQUIRE(one.size() == several.size());
+  std::vector<double> odds;  // exp(logit)
+  for (const double probability : several) odds.push_back(probability / (1 - probability));
+  const double sum = std::accumulate(odds.begin(), odds.end(), 0.0);
+  for (size_t i = 0; i < one.size(); ++i) CHECK(odds[i] / sum == Catch::Approx(one[i]).epsilon(1e-6));
 }
 
 TEST_CASE("token types that a model lacks are refused or left out", "[labels]") {

@@ -1,13 +1,27 @@
 #include "models/classification/classifier.h"
 
+#include <cmath>
+
 #include "runtime/check.h"
 
 namespace vkformer {
 
+namespace {
+
+std::vector<double> sigmoids_of(std::span<const float> logits) {
+  std::vector<double> shares;
+  for (const float logit : logits) shares.push_back(1 / (1 + std::exp(-static_cast<double>(logit))));
+  return shares;
+}
+
+}  // namespace
+
+bool classifies(const Model& model) { return model.task == Task::classify || model.task == Task::score; }
+
 Classifier::Classifier(Backend& backend, const Model& model, std::shared_ptr<Store> store,
                        std::shared_ptr<Workspace> workspace)
-    : logits_(backend, model, std::move(store), std::move(workspace)) {
-  check(model.task == Task::classify, "this {} model gives no class of a text; train one with --labels", model.family);
+    : scores_(model.task == Task::score), logits_(backend, model, std::move(store), std::move(workspace)) {
+  check(classifies(model), "this {} model gives no class of a text; train one with --labels", model.family);
 }
 
 std::vector<std::vector<double>> Classifier::probabilities(const DataBatch& batch) {
@@ -15,7 +29,7 @@ std::vector<std::vector<double>> Classifier::probabilities(const DataBatch& batc
   const size_t classes = logits.size() / static_cast<size_t>(batch.shape.rows);
   std::vector<std::vector<double>> rows;
   for (std::span<const float> rest(logits); !rest.empty(); rest = rest.subspan(classes))
-    rows.push_back(softmax_of(rest.first(classes)));
+    rows.push_back(scores_ ? sigmoids_of(rest.first(classes)) : softmax_of(rest.first(classes)));
   return rows;
 }
 

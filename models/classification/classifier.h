@@ -8,6 +8,9 @@
 
 namespace vkformer {
 
+/// Whether a model gives classes of whole texts: the likeliest of several, or how far each holds.
+bool classifies(const Model& model);
+
 class Classifier {
  public:
   /// See BatchLogits. Throws Error for a model that is no classifier of whole texts.
@@ -18,6 +21,7 @@ class Classifier {
   const BatchLogits& logits() const { return logits_; }
 
  private:
+  bool scores_;  ///< each class has a probability of its own: they do not sum up to 1
   BatchLogits logits_;
 };
 

@@ -38,6 +38,13 @@ std::vector<std::string> classes_of(const JsonObject& config, size_t fewest) {
   return names;
 }
 
+bool scores_classes(const JsonObject& config, size_t classes) {
+  if (string_or(config, "problem_type", "") == "multi_label_classification") return true;
+  if (classes == 1 && !config.has("problem_type")) return true;
+  check_problem(config);
+  return false;
+}
+
 void check_problem(const JsonObject& config) {
   const std::string problem = string_or(config, "problem_type", "single_label_classification");
   check(problem == "single_label_classification",

@@ -16,5 +16,8 @@ inline constexpr int64_t most_classes = int64_t{1} << 20;
 std::vector<std::string> classes_of(const JsonObject& config, size_t fewest);
 /// Throws Error for a problem_type whose loss is not a cross-entropy of classes.
 void check_problem(const JsonObject& config);
+/// Whether each class of a classifier of texts has a sigmoid of its own: where there is one alone, or several may hold.
+/// As pipelines of transformers have it. Throws Error for another problem_type.
+bool scores_classes(const JsonObject& config, size_t classes);
 
 }  // namespace vkformer

@@ -92,6 +92,8 @@ void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& confi
 }
 
 void add_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  check(config.value("problem_type", json()) != "multi_label_classification",
+        "a GGUF file can't say that several labels of a text may hold");
   pairs.add_boolean(prefix + "attention.causal", false);
   const bool classifies = config.value("architectures", json()) == json::array({"BertForSequenceClassification"});
   pairs.add_integer("tokenizer.ggml.token_type_count", integer_in(config, "type_vocab_size"));

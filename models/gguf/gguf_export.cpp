@@ -40,7 +40,7 @@ void add_pooling(GgufPairs& pairs, const GgufArchitecture& architecture, const M
                  const std::filesystem::path& folder) {
   constexpr uint32_t none = 0, by_classifier = 4;
   const std::string key = std::string(architecture.name) + ".pooling_type";
-  if (model.task == Task::classify) return pairs.add_integer(key, by_classifier);
+  if (model.task == Task::classify || model.task == Task::score) return pairs.add_integer(key, by_classifier);
   const EmbeddingRecipe recipe = embedding_recipe(folder);
   if (recipe.said)
     pairs.add_integer(key, gguf_number(recipe.pooling));

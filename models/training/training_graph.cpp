@@ -32,6 +32,10 @@ struct Loss {
 };
 
 Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
+  check(model.task != Task::score,
+        "this {} model tells how far each of its labels holds, which is not trained; train --labels makes a classifier "
+        "of it",
+        model.family);
   check(model.task != Task::states,
         "this {} model has no head, so no loss; train --labels, --tags, --answers and --masked give it one",
         model.family);

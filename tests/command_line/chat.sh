@@ -62,6 +62,15 @@ grep -q "the context is full: the oldest" err || fail "nothing was said of a ful
 accept "$vkformer" chat talker --template chatml --show-prompt -n 1 -p x
 grep -q "prompt of .* tokens: <|im_start|>|" err || fail "--show-prompt shows no special tokens: $(cat err)"
 
+# Variables of a template.
+echo '{% if thinks %}think{% else %}say {{ word }}{% endif %}' >variables.jinja
+for argument in thinks=false thinks=true word=cat; do
+  accept "$vkformer" chat talker --template variables.jinja --template-arg thinks=0 --template-arg "$argument" --show-prompt -n 1 -p x
+  sed 's/.*: //' err | tr -d '|' >>prompts
+done
+[[ $(grep -c think prompts) == 1 && $(grep -c cat prompts) == 1 ]] || fail "variables of a template: $(cat prompts)"
+refuse 2 '"thinks" is not NAME=VALUE' "$vkformer" chat talker --template variables.jinja --template-arg thinks -p x
+
 # A bias decides, and a penalty is heard.
 accept "$vkformer" chat talker --template chatml --quiet --temp 0 -n 3 --logit-bias 37+1000 -p "Say cat."
 cp out biased

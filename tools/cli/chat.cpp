@@ -27,16 +27,33 @@ ChatTemplate template_for(const ChatFlags& flags, const std::filesystem::path& f
   return *std::move(found);
 }
 
+/// What a template gets to see beside the conversation: special tokens, and what the flags say.
+nlohmann::ordered_json variables_for(const ChatFlags& flags, const std::filesystem::path& folder) {
+  nlohmann::ordered_json variables = special_token_variables(folder);
+  for (const std::string& argument : flags.template_arguments) {
+    const size_t sign = argument.find('=');
+    if (sign == 0 || sign == argument.npos)
+      throw UsageError(
+          fmt::format("--template-arg {} is not NAME=VALUE, like enable_thinking=false", in_quotes(argument)));
+    const std::string text = argument.substr(sign + 1);
+    const auto value = nlohmann::ordered_json::parse(text, nullptr, false);
+    variables[argument.substr(0, sign)] = value.is_discarded() ? nlohmann::ordered_json(text) : value;
+  }
+  return variables;
+}
+
 /// What llama.cpp takes where nobody says anything.
 void take_usual_sampling(GenerationConfig& config, const ChatFlags& flags, const std::filesystem::path& folder) {
   if (has_model_json(folder, "generation_config.json")) return;
   const auto given = [&](const char* name) { return flags.given.contains(name); };
   if (given("--temp") && flags.sampling.temperature == 0) return;
-  config.do_sample = config.temperature_last = true;
-  if (!given("--temp")) config.temperature = 0.8;
-  if (!given("--top-k")) config.top_k = 40;
-  if (!given("--top-p")) config.top_p = 0.95;
-  if (!given("--min-p")) config.min_p = 0.05;
+  GenerationConfig usual = config;
+  take_usual_draws(usual);
+  if (given("--temp")) usual.temperature = config.temperature;
+  if (given("--top-k")) usual.top_k = config.top_k;
+  if (given("--top-p")) usual.top_p = config.top_p;
+  if (given("--min-p")) usual.min_p = config.min_p;
+  config = usual;
 }
 
 /// An answer is shown while it is written, so one is written.
@@ -87,7 +104,7 @@ void chat(const ChatFlags& flags) {
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
         model.family);
-  const nlohmann::ordered_json variables = special_token_variables(folder);
+  const nlohmann::ordered_json variables = variables_for(flags, folder);
   ChatTemplate chat_template = template_for(flags, folder);
   const std::string behind = text_behind_answers(chat_template, variables);
   const PromptText tokenizer(folder);

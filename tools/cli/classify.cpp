@@ -36,9 +36,9 @@ void print_classes(const std::string& line, const std::vector<double>& probabili
 void classify(const TextsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = load_model(folder);
-  check(model.task == Task::classify, "{} is a {} model that gives no class of a text; train one with --labels",
-        flags.model, model.family);
-  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 2);
+  check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
+        model.family);
+  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
   const std::vector<std::string> lines = lines_argument(flags.text);
   const int64_t most = model.context > 0 ? model.context : usual_positions;

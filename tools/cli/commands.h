@@ -107,6 +107,7 @@ struct GenerateFlags {
 struct ChatFlags : GenerateFlags {
   std::string system;
   std::string chat_template;  ///< file or name; empty: the folder's
+  std::vector<std::string> template_arguments = {};  ///< NAME=VALUE
   int64_t context = 4096;     ///< positions of the cache, or the model's where it has fewer
   bool show_prompt = false;
 };

@@ -13,6 +13,7 @@ namespace {
 /// What a config of `transformers` says of a model with classes.
 nlohmann::json head_keys(const JsonObject& config, const EncoderHead& head) {
   nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}}};
+  if (config.has("problem_type")) keys["problem_type"] = "single_label_classification";
   if (!head.classes.empty()) keys["num_labels"] = head.classes.size();
   for (size_t i = 0; i < head.classes.size(); ++i) {
     keys["id2label"][std::to_string(i)] = head.classes[i];

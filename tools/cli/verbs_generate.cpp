@@ -166,6 +166,12 @@ void add_chat(CLI::App& app) {
                    "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
       ->type_name("FILE");
   command
+      ->add_option("--template-arg", flags->template_arguments,
+                   "a variable of the template and its value, JSON or a word, like enable_thinking=false for Qwen 3; "
+                   "may be given again")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command
       ->add_option(
           "--context", flags->context,
           "positions to keep; when they are full the oldest questions and answers are left out (the model's, if "

@@ -123,9 +123,9 @@ class Builder {
   Layers layers_;
 };
 
-Task task_of(Head head) {
-  switch (head) {
-    case Head::sequence: return Task::classify;
+Task task_of(const BertConfig& config) {
+  switch (config.head) {
+    case Head::sequence: return config.scores ? Task::score : Task::classify;
     case Head::tokens: return Task::tag;
     case Head::answer: return Task::answer;
     case Head::none: return Task::states;
@@ -150,7 +150,7 @@ std::vector<std::string> dropout_keys(const BertConfig& config) {
 
 Model make_bert(const BertConfig& config) {
   Model model{.family = config.family,
-              .task = task_of(config.head),
+              .task = task_of(config),
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,

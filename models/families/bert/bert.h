@@ -46,9 +46,10 @@ struct BertConfig {
   double head_dropout = 0.1;       ///< of the heads but the masked one, where they have it
   double deviation = 0.02;
   std::vector<std::string> classes = {};  ///< their names; of classifiers only
+  bool scores = false;                    ///< each class of a sequence has a sigmoid of its own
 
-  /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, losses that
-  /// are not a cross-entropy of classes, use as a decoder, relative positions.
+  /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, regression,
+  /// use as a decoder, relative positions.
   static BertConfig from_json(const JsonObject& config);
   /// What `transformers` loads.
   nlohmann::json to_json() const;

@@ -130,9 +130,8 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
   else
     read_bert(json, c);
   c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
-  if (c.head == Head::sequence || c.head == Head::tokens)
-    c.classes = classes_of(json, c.head == Head::sequence ? 2 : 1);
-  if (c.head == Head::sequence) check_problem(json);
+  if (c.head == Head::sequence || c.head == Head::tokens) c.classes = classes_of(json, 1);
+  if (c.head == Head::sequence) c.scores = scores_classes(json, c.classes.size());
   if (c.head == Head::answer)
     check(classes_of(json, 2).size() == 2, "{}: answers have 2 labels, their start and their end, not those of {}",
           json.name(), json.has("id2label") ? "id2label" : "num_labels");
@@ -153,6 +152,7 @@ nlohmann::json BertConfig::to_json() const {
                {"tie_word_embeddings", tied},
                {"initializer_range", deviation},
                {"torch_dtype", "float32"}});
+  if (scores && classes.size() > 1) json["problem_type"] = "multi_label_classification";
   for (size_t i = 0; i < classes.size(); ++i) {
     json["id2label"][std::to_string(i)] = classes[i];
     json["label2id"][classes[i]] = i;
