@@ -207,3 +207,16 @@ accept "$vkformer" logits cache --ids 5,17,3 --out of_cache.safetensors
 cmp -s of_cache.safetensors of_file.safetensors || fail "other logits for a folder of the cache"
 echo abd >cache/refs/main
 refuse 1 "names a snapshot that is not there" "$vkformer" logits cache --ids 5 --out no_out.safetensors
+
+# A device without room for a model is told what would fit.
+"$vkformer" devices --json >here.json || fail "no devices"
+limits() { sed "s/\"memory_free\": [0-9]*/\"memory_free\": $1/" here.json >small.facts; }
+limits 250000
+refuse 1 "llama needs .* KiB for weights and caches, .* has 244.1 KiB free; --dtype bf16 takes" "$vkformer" generate "$fixtures/llama" --ids 5 -q --facts small.facts
+accept "$vkformer" generate "$fixtures/llama" --ids 5 --dtype bf16 --facts small.facts
+accept "$vkformer" info "$fixtures/llama" --facts small.facts
+grep -q "^fits here   no: .* has 244.1 KiB free; with --dtype bf16 .* KiB are enough" out || fail "no way out: $(cat out)"
+limits 30000
+refuse 1 "KiB free; use a smaller model or context" "$vkformer" generate "$fixtures/llama" --ids 5 -q --facts small.facts
+accept "$vkformer" info "$fixtures/llama"
+grep -q "^fits here   yes" out || fail "a small model has no room: $(cat out)"

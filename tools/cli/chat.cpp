@@ -7,6 +7,7 @@
 #include "tools/cli/chat_commands.h"
 #include "tools/cli/chat_input.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/generation_memory.h"
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -121,8 +122,9 @@ void chat(const ChatFlags& flags) {
 
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
-  Generator generator(*backend, model,
-                      {.capacity = flags.context, .choices = search->choices(), .usable = search->usable()});
+  const GeneratorShape shape{.capacity = flags.context, .choices = search->choices(), .usable = search->usable()};
+  check_fits(model, folder, shape, backend->facts());
+  Generator generator(*backend, model, shape);
   generator.prepare(1);  // how long prompts will be nobody knows
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);

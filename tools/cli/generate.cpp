@@ -5,6 +5,7 @@
 #include "models/generation/prepared_search.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/generation_memory.h"
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -37,6 +38,7 @@ void generate(GenerateFlags flags) {
   const auto length = static_cast<int64_t>(prompt.size());
   // A context may be far longer than any text that is asked for.
   GeneratorShape shape{.capacity = length + config.most_new_tokens(length)};
+  check_fits(model, folder, shape, backend->facts());
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     tune_generation(*backend, model, shape, std::span(&length, 1), tuning, observer);
   });

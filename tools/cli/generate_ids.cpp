@@ -9,6 +9,7 @@
 #include "models/model_files.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/generation_memory.h"
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -59,6 +60,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
 
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  check_fits(model, folder, prepared.shape, backend->facts());
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     tune_generation(*backend, model, prepared.shape, std::span(&prepared.prompt, 1), tuning, observer);
   });

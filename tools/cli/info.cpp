@@ -13,6 +13,7 @@
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/generation_memory.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 
@@ -46,12 +47,6 @@ const std::vector<SizeRow> size_rows = {
     {"feed-forward of an expert", {"moe_intermediate_size"}},
     {"vocabulary", {"vocab_size"}},
     {"context", {"max_position_embeddings", "n_positions"}}};
-
-std::string size_text(int64_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  if (bytes >= int64_t{1} << 30) return fmt::format("{:.2f} GiB", size / (1 << 30));
-  return bytes >= 1 << 20 ? fmt::format("{:.1f} MiB", size / (1 << 20)) : fmt::format("{:.1f} KiB", size / 1024);
-}
 
 /// "1,234,567 (1.23 M)"
 std::string count_text(int64_t count) {
@@ -143,7 +138,30 @@ ordered_json training_rows(const Model& model, const BatchShape& shape, const Ba
   return rows;
 }
 
+/// Whether the device has so much memory free, and if not, with which weights a model that writes text would fit.
+ordered_json room_for(const Model& model, int64_t needed, int64_t positions, const DeviceFacts& facts) {
+  if (facts.memory_total == 0) return nullptr;  // nobody knows
+  ordered_json room = {{"device", facts.name},
+                       {"free_bytes", facts.memory_free},
+                       {"fits", std::cmp_less_equal(needed, facts.memory_free)}};
+  if (room["fits"] || !model.generates()) return room;
+  if (const auto other = fitting_type(model, {.capacity = positions, .source_positions = positions}, facts))
+    room["dtype"] = {{"name", other->dtype}, {"bytes", other->bytes}};
+  return room;
+}
+
 void print_row(const char* what, const std::string& text) { print("{:<11} {}\n", what, text); }
+
+void print_room(const ordered_json& room) {
+  const std::string free =
+      fmt::format("{} has {} free", printable(room["device"].get<std::string>()), size_text(room["free_bytes"]));
+  if (room["fits"]) return print_row("fits here", fmt::format("yes: {}", free));
+  const std::string way_out =
+      room.contains("dtype") ? fmt::format("; with --dtype {} {} are enough", room["dtype"]["name"].get<std::string>(),
+                                           size_text(room["dtype"]["bytes"]))
+                             : "";
+  print_row("fits here", fmt::format("no: {}{}", free, way_out));
+}
 
 void print_memory(const char* what, const std::string& how, const ordered_json& memory) {
   if (memory.contains("impossible"))
@@ -174,6 +192,7 @@ void print_report(const ordered_json& out, const InfoFlags& flags) {
   if (out.contains("skipped") && !out["skipped"].empty())
     print_row("", skipped_line(out["skipped"].get<std::vector<std::string>>()));
   if (out.contains("inference")) print_memory("inference", "one sequence", out["inference"]);
+  if (out.contains("fits") && out["fits"].is_object()) print_room(out["fits"]);
   if (out.contains("training"))
     print_memory("training", fmt::format("batch {}, context {}", flags.batch, flags.context), out["training"]);
   if (out["supported"]) print_row("supported", "yes");
@@ -204,6 +223,8 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
     throw UsageError(fmt::format("--context {} is beyond the model's {} positions", flags.context, model.context));
   const auto backend = backend_to_plan_for(flags.common);
   out["inference"] = memory_of([&] { return inference_rows(generating, flags.context, backend.get()); });
+  if (backend && out["inference"].contains("total_bytes"))
+    out["fits"] = room_for(model, out["inference"]["total_bytes"], flags.context, backend->facts());
   if (backend)
     out["training"] =
         memory_of([&] { return training_rows(model, usual_batch(model, flags.batch, flags.context), *backend); });

@@ -31,6 +31,12 @@ void prepare_streams() {
 
 void say_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
+std::string size_text(int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (bytes >= int64_t{1} << 30) return fmt::format("{:.2f} GiB", size / (1 << 30));
+  return bytes >= 1 << 20 ? fmt::format("{:.1f} MiB", size / (1 << 20)) : fmt::format("{:.1f} KiB", size / 1024);
+}
+
 std::string counted(int64_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

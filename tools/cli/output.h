@@ -25,6 +25,8 @@ void say(fmt::format_string<T...> format, T&&... arguments) {
   say_line(fmt::vformat(format, fmt::make_format_args(arguments...)));
 }
 
+/// "12.3 MiB".
+std::string size_text(int64_t bytes);
 /// "1 line", "2 lines".
 std::string counted(int64_t count, const char* noun);
 

@@ -137,6 +137,7 @@ void add_info(CLI::App& app) {
       app.add_subcommand("info", "say what a model is, whether it runs here, and what memory that takes");
   add_tuning_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  add_facts_flag(*command, flags->common);
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("model", flags->model, "model folder, run folder or config.json")->required();

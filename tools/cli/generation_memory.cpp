@@ -1,0 +1,44 @@
+#include "tools/cli/generation_memory.h"
+
+#include "models/families/registry.h"
+#include "models/parameters.h"
+#include "runtime/check.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+
+namespace vkformer {
+
+namespace {
+
+bool has_room(int64_t bytes, const DeviceFacts& facts) {
+  return facts.memory_total == 0 || static_cast<uint64_t>(bytes) <= facts.memory_free;
+}
+
+}  // namespace
+
+int64_t generator_bytes(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts) {
+  return plan_generation(model, shape, parameter_blocks(model.parameters, facts.max_allocation)).layout.total_bytes();
+}
+
+std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts) {
+  for (const char* dtype : {"bf16", "q8_0", "q4_k"}) {
+    Model stored = model;
+    store_weights_as(stored, {}, dtype);
+    const int64_t bytes = generator_bytes(stored, shape, facts);
+    if (has_room(bytes, facts)) return FittingType{dtype, bytes};
+  }
+  return std::nullopt;
+}
+
+void check_fits(const Model& model, const std::filesystem::path& files, const GeneratorShape& shape,
+                const DeviceFacts& facts) {
+  const int64_t needed = generator_bytes(model, shape, facts);
+  if (has_room(needed, facts)) return;
+  const auto fitting = fitting_type(load_model(files), shape, facts);
+  fail("{} needs {} for weights and caches, {} has {} free; {}", files.string(), size_text(needed), facts.name,
+       size_text(static_cast<int64_t>(facts.memory_free)),
+       fitting ? fmt::format("--dtype {} takes {}", fitting->dtype, size_text(fitting->bytes))
+               : "use a smaller model or context");
+}
+
+}  // namespace vkformer

@@ -1,0 +1,27 @@
+#pragma once
+// Whether a model has room on a device where it writes text, and with which weights it would have.
+
+#include <filesystem>
+#include <optional>
+
+#include "models/generation/generation.h"
+#include "runtime/device_facts.h"
+
+namespace vkformer {
+
+/// Bytes of the parameters, constants and caches of a Generator; its temporaries come on top.
+int64_t generator_bytes(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts);
+
+struct FittingType {
+  std::string dtype;  ///< as --dtype takes it
+  int64_t bytes = 0;  ///< generator_bytes() with it
+};
+/// Of the types that weights are usually stored in, the largest with which a model of f32 fits; nothing where none does.
+std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts);
+
+/// Throws Error where the device has less memory free than `model` asks for, saying which --dtype would do. `files`:
+/// where the model lies.
+void check_fits(const Model& model, const std::filesystem::path& files, const GeneratorShape& shape,
+                const DeviceFacts& facts);
+
+}  // namespace vkformer
