@@ -3,6 +3,7 @@
 #include <map>
 
 #include "runtime/passes/rewrite.h"
+#include "shaders/attention/attention.h"
 #include "shaders/cast/cast.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/matmul/matmul_kernels.h"
@@ -11,8 +12,8 @@ namespace vkformer {
 
 namespace {
 
-/// What both operands should be; f32: what they are.
-DType operand_type(const Node& node, const DeviceFacts& facts) {
+/// What both operands of a product should be; f32: what they are.
+DType product_type(const Node& node, const DeviceFacts& facts) {
   if (!is_matmul(node) || node.in(1).rank() != 2 || node.input_types[0].dtype != DType::f32) return DType::f32;
   const DType weight = node.input_types[1].dtype;
   const DType type = is_blocks(weight) ? DType::f16 : weight;
@@ -20,20 +21,43 @@ DType operand_type(const Node& node, const DeviceFacts& facts) {
                                                                                                         : DType::f32;
 }
 
+/// By value id: what all that read it make of it first; f32 but for the rows of products on matrix cores.
+std::map<int32_t, DType> read_types(const Graph& graph, const DeviceFacts& facts) {
+  std::map<int32_t, DType> types;
+  const auto read = [&](Value value, DType type) {
+    DType& known = types.try_emplace(value.id, type).first->second;
+    if (known != type) known = DType::f32;
+  };
+  for (const Node& node : graph.nodes()) {
+    const DType rows = product_type(node, facts);
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i]) read(node.inputs[i], i == 0 ? rows : DType::f32);
+  }
+  for (Value output : graph.outputs()) read(output, DType::f32);
+  return types;
+}
+
 }  // namespace
 
 Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
-  std::map<std::pair<int32_t, DType>, Value> casts;  // what several products read is rounded once
-  return rewrite(graph, {.add =
-                             [&](Rewritten& copy, const Node& node, Values inputs) {
-                               const DType type = operand_type(node, facts);
-                               for (size_t i = 0; i < 2 && type != DType::f32; ++i) {
-                                 Value& known = casts[{inputs[i].id, type}];
-                                 inputs[i] = known = known ? known : cast(copy.graph, inputs[i], type, true);
-                               }
-                               return copy.graph.add(*node.op, std::move(inputs), node.attributes);
-                             }})
-      .graph;
+  const std::map<int32_t, DType> types = read_types(graph, facts);
+  std::map<std::pair<int32_t, DType>, Value> casts;  // what several nodes read is rounded once
+  const auto add = [&](Rewritten& copy, const Node& node, Values inputs) {
+    DType type = product_type(node, facts);
+    size_t operands = 2;
+    if (is_attention(node)) {
+      const auto read = types.find(node.outputs[0].id);
+      operands = 3;
+      if (read != types.end() && matrix_attention_pays(node, read->second, facts)) type = read->second;
+    }
+    for (size_t i = 0; i < operands && type != DType::f32; ++i) {
+      if (!inputs[i]) continue;
+      Value& known = casts[{inputs[i].id, type}];
+      inputs[i] = known = known ? known : cast(copy.graph, inputs[i], type, true);
+    }
+    return copy.graph.add(*node.op, std::move(inputs), node.attributes);
+  };
+  return rewrite(graph, {.add = add}).graph;
 }
 
 }  // namespace vkformer

@@ -2,6 +2,7 @@
 // Scaled dot-product attention without the T x S matrix in device memory (Dao et al., "FlashAttention", 2022: running
 // softmax forward, weights computed again from log_sum_exp backward).
 
+#include "runtime/device_facts.h"
 #include "runtime/graph.h"
 
 namespace vkformer {
@@ -53,5 +54,9 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
 /// dropout, [B, H, T, S]; zeros for a query that sees none. Not differentiable: for inspection and verification.
 Value attention_weights(Graph& graph, const Node& attention_node);
 bool is_attention(const Node& node);
+
+/// Whether this attention of f32 values goes to matrix cores once q, k and v are rounded to `type`, which costs a pass
+/// over each of them, and what that saves is worth it.
+bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts);
 
 }  // namespace vkformer

@@ -1,4 +1,7 @@
 // Which kernels an attention or attention_backward node may use, and the forward pass with the one chosen.
+#include <algorithm>
+
+#include "shaders/attention/attention.h"
 #include "shaders/attention/attention_kernel.h"
 
 namespace vkformer {
@@ -42,6 +45,16 @@ const Kernel& named(const Rooms<Kernel>& rooms, std::string_view op, std::string
   fail("[{}] there is no kernel '{}'", op, name);
 }
 
+/// A value that is rounded moves 6 bytes, in the time in which plain cores multiply it by some 15 queries. What a cache
+/// holds behind the last query is rounded as well, seen by none: so it depends on what is seen from position 0 on.
+bool rounding_pays(const AttentionProblem& problem) {
+  constexpr int64_t fewest_queries = 64, fewest_uses = 32;
+  int64_t pairs = 0;
+  for (int64_t t = 0; t < problem.queries; ++t)
+    pairs += std::max<int64_t>(problem.key_end(t, 0) - problem.key_begin(t, 0), 0);
+  return problem.queries >= fewest_queries && pairs * problem.group() >= fewest_uses * problem.keys;
+}
+
 int64_t kernel_scratch(const AttentionKernel& kernel, const AttentionProblem& problem) {
   return kernel.scratch ? kernel.scratch(problem) : 0;
 }
@@ -58,6 +71,15 @@ std::vector<std::string_view> attention_candidates(const Node& node, const Devic
 }
 std::vector<std::string_view> attention_backward_candidates(const Node& node, const DeviceFacts& facts) {
   return legal_names(backward_rooms(), node, facts);
+}
+
+bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts) {
+  const AttentionProblem problem(node);
+  if (problem.type != DType::f32 || !is_half(type) || !rounding_pays(problem)) return false;
+  Node rounded = node;
+  for (const HeadSource& source : {problem.q, problem.k, problem.v}) rounded.input_types[source.input].dtype = type;
+  const std::vector<std::string_view> names = attention_candidates(rounded, facts);
+  return !names.empty() && names.front() == "matrix";
 }
 
 KernelRoom attention_room(std::string_view candidate) { return attention_kernel(candidate).room; }
