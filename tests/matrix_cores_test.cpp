@@ -394,8 +394,8 @@ TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens
       }
       return count;
     };
-    // Of three products' rows, of the attention's queries and cache, and of weights where these are blocks.
-    CHECK(casts(64, facts) == (is_blocks(weights) ? 9 : 5));
+    // Of the attention's queries and cache, and of weights where these are blocks: all other rows are written rounded.
+    CHECK(casts(64, facts) == (is_blocks(weights) ? 6 : 2));
     CHECK(casts(1, facts) == 0);
     CHECK(casts(64, device_with_matrix_cores(DeviceKind::cpu)) == 0);
   }

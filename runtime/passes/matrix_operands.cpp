@@ -5,8 +5,12 @@
 #include "runtime/passes/rewrite.h"
 #include "shaders/attention/attention.h"
 #include "shaders/cast/cast.h"
+#include "shaders/common/result_type.h"
+#include "shaders/gated_unit/gated_unit.h"
+#include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/matmul/matmul_kernels.h"
+#include "shaders/rms_norm/rms_norm.h"
 
 namespace vkformer {
 
@@ -43,19 +47,24 @@ Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
   const std::map<int32_t, DType> types = read_types(graph, facts);
   std::map<std::pair<int32_t, DType>, Value> casts;  // what several nodes read is rounded once
   const auto add = [&](Rewritten& copy, const Node& node, Values inputs) {
+    const auto found = types.find(node.outputs[0].id);
+    const DType read = found == types.end() ? DType::f32 : found->second;
+    const bool whole_words = node.out(0).columns() % 2 == 0;
     DType type = product_type(node, facts);
     size_t operands = 2;
+    Attributes attributes = node.attributes;
     if (is_attention(node)) {
-      const auto read = types.find(node.outputs[0].id);
       operands = 3;
-      if (read != types.end() && matrix_attention_pays(node, read->second, facts)) type = read->second;
+      if (matrix_attention_pays(node, read, facts)) type = read;
+    } else if (whole_words && (is_rms_norm(node) || is_layer_norm(node) || is_gated_unit(node))) {
+      set_saturated_result(attributes, read);
     }
     for (size_t i = 0; i < operands && type != DType::f32; ++i) {
       if (!inputs[i]) continue;
       Value& known = casts[{inputs[i].id, type}];
       inputs[i] = known = known ? known : cast(copy.graph, inputs[i], type, true);
     }
-    return copy.graph.add(*node.op, std::move(inputs), node.attributes);
+    return copy.graph.add(*node.op, std::move(inputs), std::move(attributes));
   };
   return rewrite(graph, {.add = add}).graph;
 }

@@ -16,8 +16,7 @@ void process(uint i, bool whole) {
   if (TO_HALF) {
     vec4 x = load(args.wide, i, whole);
     if (!whole) x.y = second ? load(args.wide, i + 1, false).x : 0.0;
-    x = mix(x, sign(x) * args.most, mix(greaterThan(abs(x), vec4(args.most)), bvec4(false), equal(floatBitsToUint(abs(x)), uvec4(0x7f800000u))));
-    store_reals(args.narrow, i, whole, x);
+    store_reals(args.narrow, i, whole, vec4(saturated(x.xy, args.most), saturated(x.zw, args.most)));
   } else {
     const vec4 x = load_reals(args.narrow, i, whole);
     store(args.wide, i, whole, x);

@@ -1,12 +1,9 @@
 #include "shaders/cast/cast.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "runtime/encoding/encoding.h"
 #include "runtime/half.h"
 #include "shaders/cast/cast.args.h"
+#include "shaders/common/result_type.h"
 #include "shaders/common/stream.h"
 
 namespace vkformer {
@@ -17,7 +14,7 @@ DType target_of(const Node& node) { return static_cast<DType>(node.integer("dtyp
 
 /// Finite values beyond it become it.
 float most_of(const Node& node) {
-  return node.flag("saturated") && target_of(node) == DType::f16 ? 65504 : std::numeric_limits<float>::infinity();
+  return node.flag("saturated") && target_of(node) == DType::f16 ? most_f16 : std::numeric_limits<float>::infinity();
 }
 
 Types infer(const Node& node) {
@@ -79,10 +76,8 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
   const auto most = static_cast<double>(most_of(node));
-  for (int64_t i = 0; i < node.out(0).elements(); ++i) {
-    const double x = (*inputs[0])[i];
-    outputs[0][i] = round_to(target_of(node), std::isinf(x) ? x : std::clamp(x, -most, most));
-  }
+  for (int64_t i = 0; i < node.out(0).elements(); ++i)
+    outputs[0][i] = round_to(target_of(node), saturated((*inputs[0])[i], most));
 }
 
 Attributes attributes_of(DType dtype, bool saturated = false) {

@@ -26,6 +26,12 @@ uint pack_halves(vec2 pair) {
 }
 #endif
 
+// What is finite and beyond `most` becomes it.
+vec2 saturated(vec2 x, float most) {
+  const bvec2 infinite = equal(floatBitsToUint(abs(x)), uvec2(0x7f800000u));
+  return mix(x, sign(x) * most, mix(greaterThan(abs(x), vec2(most)), bvec2(false), infinite));
+}
+
 // The bits of element i.
 uint half_bits(Halves data, uint i) { return i % 2 == 0 ? data.v[i / 2] & 0xffffu : data.v[i / 2] >> 16; }
 float half_at(Halves data, uint i) {

@@ -1,5 +1,11 @@
 #pragma once
-// The type of what an op writes where its caller may choose: the attribute `result`, a DType; absent: f32.
+// The type of what an op writes where its caller may choose: the attribute `result`, a DType; absent: f32. And what
+// becomes of values that an f16 can't hold: the attribute `most`; absent: they become infinite, which a training must
+// notice.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "runtime/op.h"
 
@@ -19,5 +25,22 @@ inline DType result_type(const Node& node) {
 inline void set_result_type(Attributes& attributes, DType type) {
   if (type != DType::f32) attributes.set("result", static_cast<double>(type));
 }
+
+constexpr float most_f16 = 65504;
+
+/// Finite values of the result beyond it become it.
+inline float most_of_result(const Node& node) {
+  for (const auto& [name, value] : node.attributes.entries())
+    if (name == "most") return static_cast<float>(value);
+  return std::numeric_limits<float>::infinity();
+}
+
+inline void set_saturated_result(Attributes& attributes, DType type) {
+  set_result_type(attributes, type);
+  if (type == DType::f16) attributes.set("most", most_f16);
+}
+
+/// What the kernels' function of that name gives, for references.
+inline double saturated(double x, double most) { return std::isinf(x) ? x : std::clamp(x, -most, most); }
 
 }  // namespace vkformer

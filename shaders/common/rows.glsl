@@ -107,6 +107,7 @@ void store_reals2(Halves data, uint start, uint n, bool inside, vec2 value) {
 #define load_reals2 load2
 #define store_reals2 store2
 #define real_at float_at
+#define saturated(x, most) (x)
 #endif
 
 // Loops test at their end: CPU drivers run the rest of a body, masked, once more after a test at its start has failed.

@@ -6,12 +6,19 @@
 
 VKFORMER_SHARED_BEGIN
 
+#ifdef OF_FLOATS
+#define GateReals RowFloats
+#else
+#define GateReals Reals
+#endif
+
 struct GatedUnitArgs {
-  Reals gate;
-  Reals up;
+  GateReals gate;
+  GateReals up;
   Reals y;
   Rows rows;
   uint stride;  ///< elements from row to row of gate and of up
+  float most;   ///< a 16-bit y: finite values beyond it become it; infinity: none do
 };
 
 struct GatedUnitBackwardArgs {

@@ -14,7 +14,8 @@ enum class Gate : uint8_t {
 };
 
 /// act(gate) * up [.., C], element by element, of two values [.., C], or of the halves of one, gate [.., 2 C] = [gate,
-/// up]. relu'(0) = 0. All of one type: f32, or with an even C f16 or bf16. Throws Error when the shapes disagree.
+/// up]. relu'(0) = 0. All of one type: f32, or with an even C f16 or bf16; the attributes of
+/// shaders/common/result_type.h make it round what is f32. Throws Error when the shapes disagree.
 Value gated_unit(Graph& graph, Gate act, Value gate, Value up = {});
 bool is_gated_unit(const Node& node);
 

@@ -16,6 +16,7 @@ struct LayerNormArgs {
   Rows rows;
   float epsilon;
   uint outputs;
+  float most;  // a 16-bit y: finite values beyond it become it; infinity: none do
 };
 
 struct LayerNormBackwardArgs {

@@ -40,7 +40,7 @@ void take_row(uint row) {
     [[unroll]] for (uint n = 0; n < COUNT; ++n) {
       vec2 y = x[n] * reciprocal_std * gain[n];
       if (BIAS) y += bias[n];
-      store_reals2(args.y, start, n, whole(n), y);
+      store_reals2(args.y, start, n, whole(n), saturated(y, args.most));
     }
   }
   if (lane() == 0) {

@@ -15,6 +15,7 @@ struct RmsNormArgs {
   float epsilon;
   float gain_offset;  // added to every gain
   uint outputs;
+  float most;  // a 16-bit y: finite values beyond it become it; infinity: none do
 };
 
 struct RmsNormBackwardArgs {

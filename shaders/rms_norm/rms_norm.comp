@@ -27,7 +27,7 @@ void take_row(uint row) {
 
   if ((args.outputs & 1) != 0) {
     [[unroll]] for (uint n = 0; n < COUNT; ++n)
-      store_reals2(args.y, start, n, whole(n), x[n] * reciprocal_rms * gain[n]);
+      store_reals2(args.y, start, n, whole(n), saturated(x[n] * reciprocal_rms * gain[n], args.most));
   }
   if (lane() == 0 && (args.outputs & 2) != 0) args.reciprocal_rms.v[row] = reciprocal_rms;
 }

@@ -54,7 +54,8 @@ void record(Recorder& recorder, const Node& node) {
                                 .rows = shared,
                                 .epsilon = static_cast<float>(node.number("epsilon")),
                                 .gain_offset = static_cast<float>(node.number("gain_offset")),
-                                .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u)});
+                                .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u),
+                                .most = most_of_result(node)});
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -73,7 +74,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
       mean_square += std::pow((*in[0])[r * columns + c], 2) / static_cast<double>(columns);
     const double rms = std::sqrt(mean_square + node.number("epsilon"));
     for (int64_t c = 0; c < columns; ++c)
-      out[0][r * columns + c] = (*in[0])[r * columns + c] / rms * (node.number("gain_offset") + (*in[1])[c]);
+      out[0][r * columns + c] =
+          saturated((*in[0])[r * columns + c] / rms * (node.number("gain_offset") + (*in[1])[c]), most_of_result(node));
     out[1][r] = 1 / rms;
   }
 }
@@ -100,6 +102,11 @@ std::vector<Case> cases() {
   add({67, 130}, -3, 3, 1e-2, DType::f16);
   add({13, 130}, -3, 3, 1e-2, DType::bf16);
   add({13, 130}, -1, 1, 1e-5, DType::f32, 1);
+  // Most values are beyond what an f16 holds.
+  add({13, 130}, -1, 1, 1e-5);
+  set_saturated_result(list.back().attributes, DType::f16);
+  list.back().inputs[1] = {.type = {Shape{130}}, .low = 1e5, .high = 2e5};
+  for (CaseInput& input : list.back().inputs) input.constant = true;
   return list;
 }
 
