@@ -9,6 +9,7 @@
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/join/join.h"
 #include "shaders/layer_norm/layer_norm.h"
+#include "shaders/resize_rows/resize_rows.h"
 #include "tests/file_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
@@ -84,6 +85,20 @@ TEST_CASE("joined parts are computed inside their block", "[plan]") {
   CHECK(offset(a) == offset(block));
   CHECK(offset(b) == offset(block) + 32);
   CHECK(plan.values[static_cast<size_t>(x.id)].area == Place::Area::step);  // an input stays where it is
+}
+
+TEST_CASE("rows are added and taken away where they lie", "[plan]") {
+  Graph graph;
+  const Value x = scale(graph, graph.input("x", {5, 8}), 2), more = resize_rows(graph, x, 7);
+  const Value sum = add(graph, more, graph.input("y", {7, 8})), fewer = resize_rows(graph, sum, 5);
+  const Value result = scale(graph, fewer, 3);
+  graph.mark_output(result, "result");
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  const auto offset = [&](Value v) { return plan.values[static_cast<size_t>(v.id)].offset; };
+  CHECK(offset(x) == offset(more));
+  CHECK(offset(fewer) == offset(sum));
+  CHECK(plan.values[static_cast<size_t>(fewer.id)].bytes == 4 * 5 * 8);
+  CHECK(offset(result) != offset(sum));  // it would have to end with fewer bytes
 }
 
 TEST_CASE("what a joined part overwrites is computed inside the block, too", "[plan]") {
