@@ -36,6 +36,7 @@ void Recorder::record(int node_index, std::string_view candidate) {
   if (node_->op->renames_storage()) return;
   sharing_.clear();
   filled_bytes_ = 0;
+  others_ = pending_writes_.size();
   node_->op->record(*this, *node_);
   if (!node_->op->cost || sharing_.empty()) return;
   Cost whole = node_->op->cost(*node_);
@@ -66,7 +67,7 @@ void Recorder::dispatch_bytes(const Launch& launch, const void* args, size_t siz
     for (Value output : node_->outputs) writes.push_back(region(output));
   if (scratch_.bytes > 0 && launch.reads.empty()) reads.push_back(scratch_);
   if (scratch_.bytes > 0 && launch.writes.empty()) writes.push_back(scratch_);
-  add(command, reads, writes);
+  add(command, reads, writes, launch.apart);
 }
 
 void Recorder::copy(Region source, Region target) {
@@ -86,13 +87,15 @@ void Recorder::fill(Region target, uint32_t pattern) {
       std::span(&target, 1));
 }
 
-void Recorder::add(Command command, std::span<const Region> reads, std::span<const Region> writes) {
+void Recorder::add(Command command, std::span<const Region> reads, std::span<const Region> writes, bool apart) {
+  const std::span<const Region> written(pending_writes_);
   // Empty regions (absent tensors) never overlap anything: their byte count is 0.
-  if (any_overlap(reads, pending_writes_) || any_overlap(writes, pending_writes_) ||
+  if (any_overlap(reads, written) || any_overlap(writes, apart ? written.first(others_) : written) ||
       any_overlap(writes, pending_reads_)) {
     command.barrier_before = true;
     pending_reads_.clear();
     pending_writes_.clear();
+    others_ = 0;
   }
   pending_reads_.insert(pending_reads_.end(), reads.begin(), reads.end());
   pending_writes_.insert(pending_writes_.end(), writes.begin(), writes.end());

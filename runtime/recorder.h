@@ -26,6 +26,9 @@ struct Launch {
   uint32_t subgroup_size = 0;
   std::vector<Region> reads = {};
   std::vector<Region> writes = {};
+  /// It writes other columns of the same rows than the node's launches before it: their ranges overlap, their bytes
+  /// don't.
+  bool apart = false;
   /// Of a launch that only prepares or finishes what the node's other launches do; those share the node's cost evenly.
   std::optional<Cost> cost = {};
 };
@@ -96,7 +99,7 @@ class Recorder {
 
  private:
   void dispatch_bytes(const Launch& launch, const void* args, size_t size);
-  void add(Command command, std::span<const Region> reads, std::span<const Region> writes);
+  void add(Command command, std::span<const Region> reads, std::span<const Region> writes, bool apart = false);
 
   const Graph& graph_;
   const DeviceFacts& facts_;
@@ -112,6 +115,7 @@ class Recorder {
   double filled_bytes_ = 0;      ///< by the node's fills
   // Accesses since the last barrier.
   std::vector<Region> pending_reads_, pending_writes_;
+  size_t others_ = 0;  ///< pending writes of earlier nodes
 };
 
 /// ceil(a / b) for workgroup counts.

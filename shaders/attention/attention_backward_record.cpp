@@ -69,9 +69,10 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
   const DeviceFacts& facts = recorder.device();
   const AttentionBackwardKernel& kernel = attention_backward_kernel(recorder.candidate());
   const Targets targets{recorder, node, problem};
-  const auto dispatch = [&](Launch launch, std::vector<Region> writes, const auto& args) {
+  const auto dispatch = [&](Launch launch, std::vector<Region> writes, const auto& args, bool apart = false) {
     set_variant(launch, kernel, problem);
     launch.writes = std::move(writes);
+    launch.apart = apart;
     recorder.dispatch(launch, args);
   };
   fill_margins(targets);
@@ -98,7 +99,8 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
   std::vector<Region> writes;
   for (const HeadSource& source : {problem.k, problem.v})
     if (targets.address(source)) writes.push_back(targets.region(source));
-  dispatch(kernel.key_value(problem, facts, wanted), std::move(writes), args);
+  // Margins were filled before delta, which both it and the query's kernel wait for.
+  dispatch(kernel.key_value(problem, facts, wanted), std::move(writes), args, true);
 }
 
 }  // namespace vkformer
