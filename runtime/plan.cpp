@@ -93,12 +93,12 @@ struct Planner {
     for (PlannedItem* item : order) {
       const int64_t size = align(item->bytes + options.guard_bytes);
       check_allocation(item->name + " needs", size);
-      // The lowest gap among the items alive at the same time, block by block.
-      for (int block = 0;; ++block) {
+      // The lowest gap among the items alive at the same time, or up to `apart` nodes before or after.
+      const auto lowest_gap = [&](int block, int apart) {
         std::vector<const PlannedItem*> neighbours;
         for (const PlannedItem* other : placed)
-          if (other->place.block == block && other->first_node <= item->last_node &&
-              item->first_node <= other->last_node)
+          if (other->place.block == block && other->first_node <= item->last_node + apart &&
+              item->first_node <= other->last_node + apart)
             neighbours.push_back(other);
         std::sort(neighbours.begin(), neighbours.end(),
                   [](const auto* a, const auto* b) { return a->place.offset < b->place.offset; });
@@ -107,6 +107,14 @@ struct Planner {
           if (offset + size <= other->place.offset) break;
           offset = std::max(offset, other->place.offset + align(other->place.bytes + options.guard_bytes));
         }
+        return offset;
+      };
+      for (int block = 0;; ++block) {
+        const bool known = static_cast<size_t>(block) < plan.arena_blocks.size();
+        const int64_t room = known ? plan.arena_blocks[static_cast<size_t>(block)] : 0;
+        // Where the node before still reads, a write would wait for it. Small items, which come last, find other room.
+        int64_t offset = lowest_gap(block, 1);
+        if (offset + size > room || size > room / 16) offset = lowest_gap(block, 0);
         if (offset + size > limit) continue;
         item->place = {Place::Area::arena, block, offset, item->bytes};
         if (static_cast<size_t>(block) == plan.arena_blocks.size()) plan.arena_blocks.push_back(0);

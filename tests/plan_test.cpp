@@ -87,6 +87,24 @@ TEST_CASE("joined parts are computed inside their block", "[plan]") {
   CHECK(plan.values[static_cast<size_t>(x.id)].area == Place::Area::step);  // an input stays where it is
 }
 
+TEST_CASE("small values leave alone what has just been read, where there is room", "[plan]") {
+  for (const bool room : {false, true}) {
+    Graph graph;
+    if (room) {  // two large ones at the same time, and then one
+      const Value large = graph.input("large", {64 * kib});
+      graph.mark_output(add(graph, large, scale(graph, large, 2)), "sum");
+    }
+    const Value x = graph.input("x", {kib});
+    Values values{scale(graph, x, 2)};  // each is read by the next alone, which can't overwrite it
+    for (int i = 0; i < 4; ++i) values.push_back(add(graph, x, values.back()));
+    graph.mark_output(values.back(), "y");
+    const MemoryPlan plan = plan_memory(graph, small_device(), {});
+    const auto offset = [&](size_t i) { return plan.values[static_cast<size_t>(values[i].id)].offset; };
+    CHECK((offset(0) == offset(2)) != room);
+    CHECK(plan.arena_bytes() == (room ? 2 * 4 * 64 * kib : 2 * 4 * kib));
+  }
+}
+
 TEST_CASE("rows are added and taken away where they lie", "[plan]") {
   Graph graph;
   const Value x = scale(graph, graph.input("x", {5, 8}), 2), more = resize_rows(graph, x, 7);
