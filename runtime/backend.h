@@ -159,7 +159,8 @@ struct BackendOptions {
   /// For make_pipelines(), not for running: pipelines are made anew, with what the driver says of them in
   /// pipeline_log(), and matrix cores are believed in untried.
   bool inspect = false;
-  /// Hears, a line each, what the user should know but is no error: that faulty matrix cores are left alone.
+  /// Hears, a line each, what the user should know but is no error: that faulty matrix cores are left alone, that a
+  /// better device can't be used.
   std::function<void(const std::string&)> note = {};
 };
 
@@ -203,7 +204,8 @@ class Backend {
   std::shared_ptr<const Tuning> tuning_;
 };
 
-/// `device`: "" for the best Vulkan device, "reference" for the CPU, otherwise an index or part of a name.
+/// `device`: "" for the best Vulkan device, "reference" for the CPU, otherwise an index or part of a name. The best is
+/// a discrete GPU rather than an integrated one, and that rather than a CPU.
 std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options = {});
 /// The double-precision CPU interpreter of the ops' references.
 std::unique_ptr<Backend> make_reference_backend();
@@ -211,6 +213,7 @@ std::unique_ptr<Backend> make_reference_backend();
 struct DeviceListing {
   DeviceFacts facts;
   std::string unusable;
+  bool best = false;  ///< what make_backend("") opens
 };
 std::vector<DeviceListing> list_devices();
 

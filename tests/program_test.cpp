@@ -317,25 +317,6 @@ TEST_CASE("what a cache costs is a bound", "[device]") {
   }
 }
 
-TEST_CASE("a device is chosen by number or name, and rather one that can be used") {
-  const auto device = [](const char* name, DeviceKind kind, const char* unusable = "") {
-    InspectedDevice entry{.handle = nullptr, .facts = {}, .unusable = unusable};
-    entry.facts.name = name;
-    entry.facts.kind = kind;
-    return entry;
-  };
-  const std::vector<InspectedDevice> devices = {device("Card (old driver)", DeviceKind::discrete, "it is old"),
-                                                device("Software", DeviceKind::cpu),
-                                                device("Card (new driver)", DeviceKind::discrete)};
-  CHECK(choose_device(devices, "") == 2);
-  CHECK(choose_device(devices, "card") == 2);
-  CHECK(choose_device(devices, "soft") == 1);
-  CHECK(choose_device(devices, "1") == 1);
-  CHECK_THROWS_AS(choose_device(devices, "0"), Error);
-  CHECK_THROWS_AS(choose_device(devices, "old"), Error);
-  CHECK_THROWS_AS(choose_device({devices[0]}, ""), Error);
-}
-
 TEST_CASE("unknown devices are an error that lists the known ones", "[device]") {
   CHECK_THROWS_AS(make_backend("no such device"), Error);
   CHECK_THROWS_AS(make_backend("99"), Error);

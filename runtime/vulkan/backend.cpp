@@ -141,7 +141,8 @@ VulkanContext::VulkanContext(const std::string& device_choice, const BackendOpti
     : device(device_choice, {.as_gpu = backend_options.as_gpu,
                              .statistics = backend_options.inspect || backend_options.profile_details,
                              .clocks = backend_options.profile_details,
-                             .limits = backend_options.limits}),
+                             .limits = backend_options.limits,
+                             .note = backend_options.note}),
       pipelines(device),
       options(backend_options) {
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -268,6 +269,7 @@ std::vector<DeviceListing> list_devices() {
   std::vector<DeviceListing> listings;
   const Instance instance;
   for (const InspectedDevice& entry : instance.devices()) listings.push_back({entry.facts, entry.unusable});
+  if (const auto best = best_device(instance.devices())) listings[static_cast<size_t>(*best)].best = true;
   return listings;
 }
 

@@ -49,6 +49,8 @@ WorkgroupMatrices plain_workgroup_matrices() {
 
 Device::Device(const std::string& choice, const DeviceOptions& options) : instance_(std::make_shared<Instance>()) {
   index_ = instance_->choose(choice);
+  if (choice.empty() && options.note)
+    for (const std::string& line : instance_->notes_on_best()) options.note(line);
   const InspectedDevice& entry = instance_->devices()[static_cast<size_t>(index_)];
   physical_ = entry.handle;
   facts_ = entry.facts;

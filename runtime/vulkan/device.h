@@ -1,6 +1,7 @@
 #pragma once
 // One Vulkan device: its queue and its facts.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@ struct DeviceOptions {
   bool statistics = false;  ///< pipelines can tell what the driver made of them, where it says so
   bool clocks = false;      ///< see Device::clocks()
   std::optional<DeviceFacts> limits = {};  ///< see DeviceFacts::within()
+  std::function<void(const std::string&)> note = {};  ///< see BackendOptions::note
 };
 
 /// One moment on two clocks.
@@ -27,7 +29,7 @@ struct ClockPair {
 /// A logical device with one compute queue.
 class Device {
  public:
-  /// `choice` as in Instance::choose(), which throws Error.
+  /// `choice` as in Instance::choose(), which throws Error. An empty one is told what it did not take.
   explicit Device(const std::string& choice = {}, const DeviceOptions& options = {});
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;

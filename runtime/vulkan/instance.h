@@ -3,15 +3,10 @@
 
 #include <vector>
 
+#include "runtime/vulkan/device_choice.h"
 #include "runtime/vulkan/owned.h"
-#include "runtime/vulkan/physical_device.h"
 
 namespace vkformer {
-
-/// The number of the chosen device: empty for the best one (discrete, integrated, other, CPU), an index, or part of a
-/// name, ignoring case. A driver that can't be used may list a device that another one can. Throws Error that lists the
-/// devices when nothing matches, or that says why it can't be used.
-int choose_device(const std::vector<InspectedDevice>& devices, const std::string& choice);
 
 /// A Vulkan instance (1.3) and its physical devices.
 class Instance {
@@ -25,6 +20,8 @@ class Instance {
   const std::vector<InspectedDevice>& devices() const { return devices_; }
   /// See choose_device().
   int choose(const std::string& choice) const { return choose_device(devices_, choice); }
+  /// What the user should know, a line each, of the GPUs that an empty choice does not take.
+  std::vector<std::string> notes_on_best() const;
 
  private:
   OwnedInstance instance_;

@@ -59,20 +59,29 @@ bool has_extension(VkPhysicalDevice device, const char* name) {
                      [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
-InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
-  InspectedDevice entry{.handle = handle, .facts = {}, .unusable = {}};
-  DeviceFacts& facts = entry.facts;
+DeviceFacts basic_facts(VkPhysicalDevice handle) {
   VkPhysicalDeviceProperties basic;
   vkGetPhysicalDeviceProperties(handle, &basic);
-  facts.name = basic.deviceName;
-  facts.api_version = basic.apiVersion;
-  facts.vendor_id = basic.vendorID;
-  facts.device_id = basic.deviceID;
-  facts.driver_version = basic.driverVersion;
-  facts.kind = kind_of(basic.deviceType);
-  if (basic.apiVersion < VK_API_VERSION_1_3) {
-    entry.unusable = fmt::format("it supports Vulkan {}.{}; 1.3 is needed", VK_API_VERSION_MAJOR(basic.apiVersion),
-                                 VK_API_VERSION_MINOR(basic.apiVersion));
+  DeviceFacts facts{.name = basic.deviceName,
+                    .vendor_id = basic.vendorID,
+                    .device_id = basic.deviceID,
+                    .driver_version = basic.driverVersion,
+                    .api_version = basic.apiVersion,
+                    .kind = kind_of(basic.deviceType)};
+  VkPhysicalDeviceMemoryProperties memory;
+  vkGetPhysicalDeviceMemoryProperties(handle, &memory);
+  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
+    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      facts.memory_total = std::max<uint64_t>(facts.memory_total, memory.memoryHeaps[i].size);
+  return facts;
+}
+
+InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
+  InspectedDevice entry{.handle = handle, .facts = basic_facts(handle), .unusable = {}};
+  DeviceFacts& facts = entry.facts;
+  if (facts.api_version < VK_API_VERSION_1_3) {
+    entry.unusable = fmt::format("it supports Vulkan {}.{}; 1.3 is needed; update its driver",
+                                 VK_API_VERSION_MAJOR(facts.api_version), VK_API_VERSION_MINOR(facts.api_version));
     return entry;
   }
   VkPhysicalDeviceVulkan13Properties v13{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
@@ -132,18 +141,15 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   facts.cpu_registers = cpu_registers();
   facts.wider_vectors_pay = cpu_has_avx512() && wide_vectors_pay(facts);
   facts.timestamp_period = limits.timestampComputeAndGraphics ? limits.timestampPeriod : 0;
-  VkPhysicalDeviceMemoryProperties memory;
-  vkGetPhysicalDeviceMemoryProperties(handle, &memory);
-  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
-    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
-      facts.memory_total = std::max<uint64_t>(facts.memory_total, memory.memoryHeaps[i].size);
 
   const std::pair<bool, const char*> required[] = {{features.v12.bufferDeviceAddress, "bufferDeviceAddress"},
                                                    {features.v12.scalarBlockLayout, "scalarBlockLayout"},
                                                    {features.v13.maintenance4, "maintenance4"},
                                                    {features.v13.synchronization2, "synchronization2"}};
+  std::string lacking;
   for (const auto& [present, name] : required)
-    if (!present) entry.unusable = fmt::format("it lacks the feature {}", name);
+    if (!present) lacking += (lacking.empty() ? "" : ", ") + std::string(name);
+  if (!lacking.empty()) entry.unusable = fmt::format("it lacks {}; a newer driver may have that", lacking);
   return entry;
 }
 

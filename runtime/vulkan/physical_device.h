@@ -28,6 +28,9 @@ struct InspectedDevice {
   std::string unusable;  ///< why the runtime can't use it; empty when it can
 };
 
+/// Its names, numbers, kind and memory: what drivers of all versions tell.
+DeviceFacts basic_facts(VkPhysicalDevice device);
+
 InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle);
 
 bool has_extension(VkPhysicalDevice device, const char* name);

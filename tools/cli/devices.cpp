@@ -19,7 +19,7 @@ std::string gibibytes(uint64_t bytes) { return fmt::format("{:.1f}", static_cast
 
 nlohmann::json row_of(size_t index, const DeviceListing& listing) {
   nlohmann::json row = facts_json(listing.facts);
-  row.update({{"index", index}, {"unusable", listing.unusable}});
+  row.update({{"index", index}, {"unusable", listing.unusable}, {"default", listing.best}});
   return row;
 }
 
@@ -27,9 +27,9 @@ void print_device(size_t index, const DeviceListing& listing) {
   const DeviceFacts& f = listing.facts;
   const nlohmann::json json = facts_json(f);
   const auto yes = [](bool value) { return value ? "yes" : "-"; };
-  print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", index, f.name, f.driver,
-        json["api"].get<std::string>(), gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size,
-        yes(f.float16), yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
+  print("{:>2}{} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", index, listing.best ? '*' : ' ',
+        f.name, f.driver, json["api"].get<std::string>(), gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total),
+        f.subgroup_size, yes(f.float16), yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
         listing.unusable.empty() ? "   yes" : "no: " + listing.unusable);
   const auto line = [&](std::string_view what, const char* key) {
     if (const auto list = json[key].get<std::vector<std::string>>(); !list.empty())
@@ -52,9 +52,10 @@ void print_devices(bool json) {
     print("{}\n", rows.dump(1));
     return;
   }
-  print("{:>2} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver", "API",
+  print("{:>3} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver", "API",
         "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
   for (size_t i = 0; i < listings.size(); ++i) print_device(i, listings[i]);
+  if (std::ranges::any_of(listings, &DeviceListing::best)) print("*: where no --device is given\n");
 }
 
 void print_ops(const CommonFlags& flags) {

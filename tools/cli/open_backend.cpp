@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <set>
 
 #include "runtime/files/facts_file.h"
 #include "tools/cli/busy_watch.h"
@@ -14,7 +15,10 @@ bool widen_vectors(const DeviceFacts& facts) {
 }
 
 std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions options) {
-  options.note = [](const std::string& line) { say("{}", line); };
+  // What the first opening says holds for the second.
+  options.note = [said = std::make_shared<std::set<std::string>>()](const std::string& line) {
+    if (said->insert(line).second) say("{}", line);
+  };
   auto backend = make_backend(device, options);
   if (widen_vectors(backend->facts())) {
     backend.reset();  // the driver reads the width when it is loaded, and only once loaded does it tell its version

@@ -1,0 +1,98 @@
+#include "runtime/vulkan/device_choice.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <tuple>
+
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+int rank(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::discrete: return 0;
+    case DeviceKind::integrated: return 1;
+    case DeviceKind::other: return 2;
+    case DeviceKind::cpu: return 3;
+  }
+  return 4;
+}
+
+/// By which devices are ordered, whether they can be used or not: what is less goes first.
+int preference(const InspectedDevice& device) { return rank(device.facts.kind); }
+
+bool is_usable(const InspectedDevice& device) { return device.unusable.empty(); }
+
+/// The first of those that fit: what can be used before what can't.
+template <class Fits>
+std::optional<int> first_of(const std::vector<InspectedDevice>& devices, const Fits& fits) {
+  std::optional<int> best;
+  const auto badness = [&](int i) {
+    const InspectedDevice& device = devices[static_cast<size_t>(i)];
+    return std::pair(!is_usable(device), preference(device));
+  };
+  for (int i = 0; i < std::ssize(devices); ++i)
+    if (fits(i) && (!best || badness(i) < badness(*best))) best = i;
+  return best;
+}
+
+}  // namespace
+
+std::optional<int> best_device(const std::vector<InspectedDevice>& devices) {
+  return first_of(devices, [&](int i) { return is_usable(devices[static_cast<size_t>(i)]); });
+}
+
+int choose_device(const std::vector<InspectedDevice>& devices, const std::string& choice) {
+  std::string list, reasons;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    list += fmt::format("{}{}: {}", i ? ", " : "", i, devices[i].facts.name);
+    reasons += fmt::format("{}{}: {} ({})", i ? ", " : "", i, devices[i].facts.name, devices[i].unusable);
+  }
+  if (choice.empty()) {
+    const auto best = best_device(devices);
+    check(best.has_value(), "none of the Vulkan devices can be used: {}; or use --device reference", reasons);
+    return *best;
+  }
+  int index = -1;
+  const auto parsed = std::from_chars(choice.data(), choice.data() + choice.size(), index);
+  const bool numeric = parsed.ptr == choice.data() + choice.size();
+  const auto chosen = first_of(devices, [&](int i) {
+    return numeric ? i == index
+                   : lower(devices[static_cast<size_t>(i)].facts.name).find(lower(choice)) != std::string::npos;
+  });
+  check(chosen.has_value(), "no device '{}'; choose one by number or part of its name: {}, or 'reference'", choice,
+        list);
+  const InspectedDevice& entry = devices[static_cast<size_t>(*chosen)];
+  check(is_usable(entry), "device {} ({}) can't be used: {}", *chosen, entry.facts.name, entry.unusable);
+  return *chosen;
+}
+
+std::vector<std::string> passed_over(const std::vector<InspectedDevice>& devices) {
+  const auto best = best_device(devices);
+  if (!best) return {};
+  const auto runs_elsewhere = [&](const DeviceFacts& facts) {
+    return facts.vendor_id != 0 && std::ranges::any_of(devices, [&](const InspectedDevice& other) {
+             return is_usable(other) && other.facts.vendor_id == facts.vendor_id &&
+                    other.facts.device_id == facts.device_id;
+           });
+  };
+  std::vector<std::string> lines;
+  for (int i = 0; i < std::ssize(devices); ++i) {
+    const InspectedDevice& device = devices[static_cast<size_t>(i)];
+    const InspectedDevice& taken = devices[static_cast<size_t>(*best)];
+    if (is_usable(device) || runs_elsewhere(device.facts)) continue;
+    if (std::pair(preference(device), i) < std::pair(preference(taken), *best))
+      lines.push_back(fmt::format("device {}: {} is not used: {}", i, device.facts.name, device.unusable));
+  }
+  return lines;
+}
+
+}  // namespace vkformer
