@@ -86,6 +86,17 @@ TEST_CASE("a device is chosen by number or name, and rather one that can be used
   CHECK_THROWS_AS(choose_device({devices[0]}, ""), Error);
 }
 
+TEST_CASE("a number that no device has is part of a name") {
+  const std::vector<InspectedDevice> devices = {device_of("GeForce RTX 4090", DeviceKind::discrete),
+                                                device_of("Radeon 780M", DeviceKind::integrated)};
+  CHECK(choose_device(devices, "4090") == 0);
+  CHECK(choose_device(devices, "780") == 1);
+  CHECK(choose_device(devices, "1") == 1);
+  CHECK(choose_device({devices[1], devices[0]}, "0") == 0);  // though both names have one
+  CHECK(error_of_choice(devices, "3090").find("no device '3090'") == 0);
+  CHECK(error_of_choice(devices, "99999999999999999999").find("no device") == 0);
+}
+
 TEST_CASE("a better device that can't be used is told, with the reason") {
   std::vector<InspectedDevice> devices = {
       device_of("llvmpipe", DeviceKind::cpu), device_of("Old card", DeviceKind::discrete, "it supports Vulkan 1.2"),

@@ -63,7 +63,8 @@ int choose_device(const std::vector<InspectedDevice>& devices, const std::string
   }
   int index = -1;
   const auto parsed = std::from_chars(choice.data(), choice.data() + choice.size(), index);
-  const bool numeric = parsed.ptr == choice.data() + choice.size();
+  // A number that is none of theirs may be what the card is called by.
+  const bool numeric = parsed.ptr == choice.data() + choice.size() && index >= 0 && index < std::ssize(devices);
   const auto chosen = first_of(devices, [&](int i) {
     return numeric ? i == index
                    : lower(devices[static_cast<size_t>(i)].facts.name).find(lower(choice)) != std::string::npos;

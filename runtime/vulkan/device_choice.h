@@ -11,8 +11,9 @@ namespace vkformer {
 
 /// The number of the chosen device: empty for the best one (discrete, integrated, other, CPU; among GPUs of a kind the
 /// one with more free memory in powers of two, so that a few MiB do not change the choice from run to run, then with
-/// more memory at all), an index, or part of a name, ignoring case. A driver that can't be used may list a device that
-/// another one can. Throws Error that lists the devices when nothing matches, or that says why it can't be used.
+/// more memory at all), an index, or part of a name, ignoring case ("4090", too). A driver that can't be used may list
+/// a device that another one can. Throws Error that lists the devices when nothing matches, or that says why it can't
+/// be used.
 int choose_device(const std::vector<InspectedDevice>& devices, const std::string& choice);
 
 /// That of an empty choice; none where no device can be used.
