@@ -172,6 +172,9 @@ class Backend {
   virtual std::string describe() const = 0;
   /// Bytes of device memory allocated by this backend now.
   virtual uint64_t allocated_bytes() const = 0;
+  /// Advice for who has no room for so many bytes here: the best other device that has it free, as "device 1: Card has
+  /// 9000 MiB free (--device 1)"; empty without one.
+  virtual std::string roomier_device(uint64_t /*bytes*/) const { return {}; }
   /// Zero-filled tensors. Throws Error when they don't fit.
   virtual std::shared_ptr<Store> make_store(const StoreLayout& layout) = 0;
   virtual std::shared_ptr<Workspace> make_workspace() = 0;
@@ -205,7 +208,8 @@ class Backend {
 };
 
 /// `device`: "" for the best Vulkan device, "reference" for the CPU, otherwise an index or part of a name. The best is
-/// a discrete GPU rather than an integrated one, and that rather than a CPU.
+/// a discrete GPU rather than an integrated one, and that rather than a CPU; among GPUs of a kind one with more memory
+/// free.
 std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options = {});
 /// The double-precision CPU interpreter of the ops' references.
 std::unique_ptr<Backend> make_reference_backend();

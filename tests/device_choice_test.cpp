@@ -134,6 +134,33 @@ TEST_CASE("who names no device hears of the better one that can't be used", "[de
   CHECK(notes.empty());
 }
 
+TEST_CASE("of GPUs of a kind the one with more room is taken, and a few MiB less change nothing") {
+  constexpr uint64_t mib = uint64_t{1} << 20, gib = uint64_t{1} << 30;
+  const auto gpu = [](const char* name, uint64_t free, uint64_t total, DeviceKind kind = DeviceKind::discrete) {
+    InspectedDevice device = device_of(name, kind);
+    device.facts.memory_free = free;
+    device.facts.memory_total = total;
+    return device;
+  };
+  const auto small = gpu("Small", 3 * gib, 4 * gib), large = gpu("Large", 23 * gib, 24 * gib),
+             full = gpu("Large", 1 * gib, 24 * gib), shared = gpu("Chip", 90 * gib, 96 * gib, DeviceKind::integrated);
+  CHECK(best_device({small, large}) == 1);
+  CHECK(best_device({large, small}) == 0);
+  CHECK(best_device({full, small}) == 1);
+  CHECK(best_device({shared, small}) == 1);  // kinds go first
+  // Two of one make, of which one also has the desktop.
+  CHECK(best_device({gpu("A", 23 * gib, 24 * gib), gpu("B", 23 * gib + 500 * mib, 24 * gib)}) == 0);
+  CHECK(best_device({gpu("A", 9 * gib, 12 * gib), gpu("B", 9 * gib - 500 * mib, 16 * gib)}) == 1);
+  // What drivers for CPUs tell of the host's memory decides nothing.
+  CHECK(best_device({gpu("S", 2 * gib, 2 * gib, DeviceKind::cpu), gpu("L", 60 * gib, 64 * gib, DeviceKind::cpu)}) == 0);
+
+  CHECK(device_with_room({small, large}, 0, 20 * gib) == "device 1: Large has 23552 MiB free (--device 1)");
+  CHECK(device_with_room({small, large}, 1, 20 * gib).empty());
+  CHECK(device_with_room({small, shared, large}, 0, 20 * gib).starts_with("device 2: "));
+  CHECK(device_with_room({small, shared, large}, 0, 80 * gib).starts_with("device 1: "));
+  CHECK(device_with_room({small, full}, 0, 20 * gib).empty());
+}
+
 TEST_CASE("where no device can be used, each one's reason is told") {
   const std::vector<InspectedDevice> devices = {device_of("Old card", DeviceKind::discrete, "it supports Vulkan 1.2"),
                                                 device_of("Chip", DeviceKind::integrated, "it lacks maintenance4")};

@@ -42,6 +42,7 @@ class VulkanBackend : public Backend {
   const DeviceFacts& facts() const override { return context_->device.facts(); }
   std::string describe() const override { return context_->device.describe(); }
   uint64_t allocated_bytes() const override { return context_->allocated_bytes; }
+  std::string roomier_device(uint64_t bytes) const override { return context_->device.roomier_device(bytes); }
   void set_tuning(std::shared_ptr<const Tuning> tuning) override {
     context_->options.all_kernels |= tuning && tuning->chooses("matrix_workgroup");
     Backend::set_tuning(std::move(tuning));
@@ -163,6 +164,11 @@ std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory m
   return buffer;
 }
 
+std::string VulkanContext::or_elsewhere(uint64_t bytes) const {
+  const std::string room = device.roomier_device(bytes);
+  return room.empty() ? room : "; " + room;
+}
+
 PipelineSource VulkanContext::pipeline_source() {
   return [this](const Launch& launch) -> const Pipeline& {
     return pipelines.get(launch.kernel, launch.variant, launch.constants, launch.subgroup_size);
@@ -230,8 +236,9 @@ VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayo
     : Store(store_layout), context_(std::move(context)) {
   const auto needed = static_cast<uint64_t>(layout().total_bytes());
   const uint64_t available = context_->device.memory_free();
-  check(needed <= available, "parameters and state need {} MiB, {} has {} MiB free; use a smaller model",
-        (needed >> 20) + 1, context_->device.facts().name, available >> 20);
+  if (needed > available)
+    fail("parameters and state need {} MiB, {} has {} MiB free; use a smaller model{}", (needed >> 20) + 1,
+         context_->device.facts().name, available >> 20, context_->or_elsewhere(needed + context_->allocated_bytes));
   layout().check_blocks(context_->device.facts());
   for (int64_t bytes : layout().blocks()) {
     blocks_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device,

@@ -171,6 +171,13 @@ std::optional<ClockPair> Device::clocks() const {
 
 uint64_t Device::memory_free() const { return free_bytes(physical_); }
 
+std::string Device::roomier_device(uint64_t bytes) const {
+  std::vector<InspectedDevice> devices = instance_->devices();
+  for (InspectedDevice& device : devices)
+    if (device.unusable.empty()) device.facts.memory_free = free_bytes(device.handle);
+  return device_with_room(devices, index_, bytes);
+}
+
 void Device::run(std::span<const VkCommandBuffer> commands) {
   const VkFence fence = fence_.get();
   vk_check(vkResetFences(handle(), 1, &fence), "vkResetFences");

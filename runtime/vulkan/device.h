@@ -49,6 +49,8 @@ class Device {
   std::string describe() const;
   /// Free bytes of the device's memory now (VK_EXT_memory_budget; without it, the heap's size).
   uint64_t memory_free() const;
+  /// What Backend::roomier_device() says, as things are now.
+  std::string roomier_device(uint64_t bytes) const;
   /// Submits the command buffers one by one and waits until the last is done. Throws Error; nothing runs any more then,
   /// so what they use may be given back.
   void run(std::span<const VkCommandBuffer> commands);

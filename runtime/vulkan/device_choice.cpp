@@ -1,6 +1,7 @@
 #include "runtime/vulkan/device_choice.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <tuple>
@@ -26,8 +27,13 @@ int rank(DeviceKind kind) {
   return 4;
 }
 
-/// By which devices are ordered, whether they can be used or not: what is less goes first.
-int preference(const InspectedDevice& device) { return rank(device.facts.kind); }
+/// By which devices are ordered, whether they can be used or not: what is less goes first. Drivers for CPUs all have
+/// the host's memory, and tell what they like of it.
+std::tuple<int, int, uint64_t> preference(const InspectedDevice& device) {
+  const DeviceFacts& facts = device.facts;
+  if (facts.is_cpu()) return {rank(facts.kind), 0, 0};
+  return {rank(facts.kind), -static_cast<int>(std::bit_width(facts.memory_free)), ~facts.memory_total};
+}
 
 bool is_usable(const InspectedDevice& device) { return device.unusable.empty(); }
 
@@ -74,6 +80,16 @@ int choose_device(const std::vector<InspectedDevice>& devices, const std::string
   const InspectedDevice& entry = devices[static_cast<size_t>(*chosen)];
   check(is_usable(entry), "device {} ({}) can't be used: {}", *chosen, entry.facts.name, entry.unusable);
   return *chosen;
+}
+
+std::string device_with_room(const std::vector<InspectedDevice>& devices, int but, uint64_t bytes) {
+  const auto best = first_of(devices, [&](int i) {
+    const InspectedDevice& device = devices[static_cast<size_t>(i)];
+    return i != but && is_usable(device) && device.facts.memory_free >= bytes;
+  });
+  if (!best) return {};
+  const DeviceFacts& facts = devices[static_cast<size_t>(*best)].facts;
+  return fmt::format("device {0}: {1} has {2} MiB free (--device {0})", *best, facts.name, facts.memory_free >> 20);
 }
 
 std::vector<std::string> passed_over(const std::vector<InspectedDevice>& devices) {

@@ -149,8 +149,9 @@ class VulkanProgram : public Program {
       std::string biggest;
       for (size_t i = 0; i < std::min<size_t>(3, plan_.items.size()); ++i)
         biggest += fmt::format("{}{} ({} MiB)", i ? ", " : "", plan_.items[i].name, plan_.items[i].bytes >> 20);
-      fail("temporaries need {} MiB, {} has {} MiB free; biggest: {}; use a smaller batch or context", needed >> 20,
-           context_->device.facts().name, available >> 20, biggest);
+      fail("temporaries need {} MiB, {} has {} MiB free; biggest: {}; use a smaller batch or context{}", needed >> 20,
+           context_->device.facts().name, available >> 20, biggest,
+           context_->or_elsewhere(needed + context_->allocated_bytes));
     }
     workspace_->reserve(plan_.arena_blocks);
     step_ = context_->allocate(static_cast<uint64_t>(plan_.step_bytes), Buffer::Memory::upload, "inputs");

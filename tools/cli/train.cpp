@@ -304,14 +304,14 @@ void train(TrainFlags flags) {
   TrainingPlan plan = plan_run();
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
   if (flags.common.tune) {
-    check_fits(plan, backend->facts());
+    check_fits(plan, *backend);
     tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
       tune_training(*backend, plan, tuning, observer);
     });
     plan = plan_run();  // other kernels, other scratch memory
   }
   if (talk) print_plan(plan, *backend);
-  check_fits(plan, backend->facts());
+  check_fits(plan, *backend);
   Trainer trainer(*backend, std::move(plan));
   if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   if (flags.resume) {

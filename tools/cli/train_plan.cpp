@@ -58,17 +58,19 @@ void print_dry_run(const TrainingPlan& plan, const Backend& backend, bool json) 
   for (const PlannedItem& item : largest) print("  {:<52} {:>10.2f} MiB\n", item.name, mebibytes(item.bytes));
 }
 
-void check_fits(const TrainingPlan& plan, const DeviceFacts& facts) {
+void check_fits(const TrainingPlan& plan, const Backend& backend) {
+  const DeviceFacts& facts = backend.facts();
   const int64_t needed = plan.total_bytes();
   if (facts.memory_total == 0 || static_cast<uint64_t>(needed) <= facts.memory_free) return;
   std::string names;
   for (const PlannedItem& item : biggest(plan, 3))
     names += fmt::format("{}{} ({} MiB)", names.empty() ? "" : ", ", item.name, item.bytes >> 20);
+  const std::string room = backend.roomier_device(static_cast<uint64_t>(needed));
   fail(
       "training needs {} MiB, {} has {} MiB free; the biggest temporaries: {}; use {}a smaller --batch (with "
-      "--accumulate), --context or model",
+      "--accumulate), --context or model{}{}",
       needed >> 20, facts.name, facts.memory_free >> 20, names,
-      plan.settings.checkpoint_activations ? "" : "--checkpoint-activations, ");
+      plan.settings.checkpoint_activations ? "" : "--checkpoint-activations, ", room.empty() ? "" : "; ", room);
 }
 
 }  // namespace vkformer
