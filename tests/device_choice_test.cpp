@@ -22,6 +22,7 @@ namespace {
 struct {
   bool listed_twice = false;
   int old_cards = 0;  ///< of the devices that are looked at next
+  VkResult opening = VK_SUCCESS;
 } disguise;
 
 template <class Function>
@@ -69,6 +70,12 @@ VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceProperties(VkPhysicalDevice device
   properties->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   properties->apiVersion = VK_API_VERSION_1_2;
   ++properties->deviceID;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vkCreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
+                                              const VkAllocationCallbacks* own, VkDevice* device) {
+  if (disguise.opening != VK_SUCCESS) return disguise.opening;
+  return behind_disguise<decltype(&vkCreateDevice)>("vkCreateDevice")(physical, info, own, device);
 }
 
 }  // extern "C"
@@ -132,6 +139,28 @@ TEST_CASE("who names no device hears of the better one that can't be used", "[de
                                 listings[0].facts.name));
   disguised([&] { return make_backend(fmt::format("{}", there), {.note = note}); });
   CHECK(notes.empty());
+}
+
+TEST_CASE("a device that can't be opened is named, with the others", "[device][one_driver]") {
+  const auto devices = list_devices();
+  const auto error_of_opening = [](bool listed_twice) -> std::string {
+    disguise = {.listed_twice = listed_twice, .opening = VK_ERROR_INITIALIZATION_FAILED};
+    std::string text;
+    try {
+      make_backend("0");
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    disguise = {};
+    return text;
+  };
+  const std::string begin = fmt::format(
+      "device 0 ({}) can't be opened: vkCreateDevice failed: initialization failed (-3); ", devices[0].facts.name);
+  if (devices.size() == 1)
+    CHECK(error_of_opening(false) == begin + "update its driver, restart the machine, or use --device reference");
+  const std::string last = fmt::format("{0}: {1} (--device {0})", 2 * devices.size() - 1, devices.back().facts.name);
+  CHECK(error_of_opening(true).starts_with(begin + "others: 1: "));
+  CHECK(error_of_opening(true).ends_with(last));
 }
 
 TEST_CASE("of GPUs of a kind the one with more room is taken, and a few MiB less change nothing") {

@@ -142,7 +142,12 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
                                 .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
                                 .ppEnabledExtensionNames = extensions.data()};
   VkDevice made = nullptr;
-  vk_check(alone_in_loader([&] { return vkCreateDevice(physical_, &info, nullptr, &made); }), "vkCreateDevice");
+  const VkResult opened = alone_in_loader([&] { return vkCreateDevice(physical_, &info, nullptr, &made); });
+  if (opened != VK_SUCCESS) {
+    const std::string others = other_devices(instance_->devices(), index_);
+    fail("{} can't be opened: vkCreateDevice failed: {}; {}{}", label(), result_text(opened),
+         others.empty() ? "update its driver, restart the machine, or use --device reference" : "others: ", others);
+  }
   device_.reset(made);
   if (clocks) get_clocks_ = device_function<PFN_vkGetCalibratedTimestampsEXT>(made, "vkGetCalibratedTimestampsEXT");
   if (instance_->names_objects()) names_ = DebugNames(instance_->handle(), made);
@@ -150,6 +155,8 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   fence_ = make_owned<OwnedFence>(made, vkCreateFence, fence, "vkCreateFence");
 }
+
+std::string Device::label() const { return fmt::format("device {} ({})", index_, facts_.name); }
 
 std::string Device::describe() const {
   const char* kind = facts_.kind == DeviceKind::cpu          ? "CPU; software Vulkan"

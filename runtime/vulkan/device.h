@@ -47,6 +47,8 @@ class Device {
   uint32_t queue_family() const { return queue_family_; }
   /// "device 0: llvmpipe (LLVM 15.0.6, 256 bits) (CPU; software Vulkan)"
   std::string describe() const;
+  /// The same as the subject of a complaint: "device 0 (llvmpipe (LLVM 15.0.6, 256 bits))"
+  std::string label() const;
   /// Free bytes of the device's memory now (VK_EXT_memory_budget; without it, the heap's size).
   uint64_t memory_free() const;
   /// What Backend::roomier_device() says, as things are now.

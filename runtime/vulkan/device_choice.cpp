@@ -82,6 +82,14 @@ int choose_device(const std::vector<InspectedDevice>& devices, const std::string
   return *chosen;
 }
 
+std::string other_devices(const std::vector<InspectedDevice>& devices, int but) {
+  std::string list;
+  for (int i = 0; i < std::ssize(devices); ++i)
+    if (const InspectedDevice& device = devices[static_cast<size_t>(i)]; i != but && is_usable(device))
+      list += fmt::format("{0}{1}: {2} (--device {1})", list.empty() ? "" : ", ", i, device.facts.name);
+  return list;
+}
+
 std::string device_with_room(const std::vector<InspectedDevice>& devices, int but, uint64_t bytes) {
   const auto best = first_of(devices, [&](int i) {
     const InspectedDevice& device = devices[static_cast<size_t>(i)];

@@ -23,6 +23,9 @@ std::optional<int> best_device(const std::vector<InspectedDevice>& devices);
 /// one that another driver lists as well, and runs.
 std::vector<std::string> passed_over(const std::vector<InspectedDevice>& devices);
 
+/// All that can be used but for one: "1: Card (--device 1), 2: Chip (--device 2)"; empty where there are none.
+std::string other_devices(const std::vector<InspectedDevice>& devices, int but);
+
 /// The best device that has so many bytes free, but for one, as "device 1: Card has 9000 MiB free (--device 1)"; empty
 /// without one.
 std::string device_with_room(const std::vector<InspectedDevice>& devices, int but, uint64_t bytes);

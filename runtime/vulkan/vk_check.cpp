@@ -22,9 +22,11 @@ const char* name_of(VkResult result) {
 
 }  // namespace
 
+std::string result_text(VkResult result) { return fmt::format("{} ({})", name_of(result), static_cast<int>(result)); }
+
 void vk_check(VkResult result, const char* call) {
   if (result == VK_ERROR_DEVICE_LOST) throw DeviceLost(fmt::format("{} failed: {}", call, name_of(result)));
-  check(result == VK_SUCCESS, "{} failed: {} ({})", call, name_of(result), static_cast<int>(result));
+  check(result == VK_SUCCESS, "{} failed: {}", call, result_text(result));
 }
 
 }  // namespace vkformer

@@ -3,9 +3,13 @@
 
 #include <vulkan/vulkan.h>
 
+#include <string>
 #include <vector>
 
 namespace vkformer {
+
+/// "device lost (-4)", with what people should know of it.
+std::string result_text(VkResult result);
 
 /// Throws Error naming the call and the result unless `result` is VK_SUCCESS.
 void vk_check(VkResult result, const char* call);
