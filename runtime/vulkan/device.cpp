@@ -201,7 +201,7 @@ void Device::run(std::span<const VkCommandBuffer> commands) {
     result = vkWaitForFences(handle(), 1, &fence, VK_TRUE, UINT64_MAX);
   }
   if (result != VK_SUCCESS) vkDeviceWaitIdle(handle());
-  vk_check(result, call);
+  if (result != VK_SUCCESS) vk_check(result, call, label());
 }
 
 }  // namespace vkformer

@@ -19,7 +19,7 @@ double Timestamps::between(uint64_t from, uint64_t to) const {
 void Timestamps::keep(RunTimes times) {
   vk_check(vkGetQueryPoolResults(context_.device.handle(), queries_.get(), 0, count(), ticks_.size() * 8, ticks_.data(),
                                  8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-           "vkGetQueryPoolResults");
+           "vkGetQueryPoolResults", context_.device.label());
   Run run{.times = times, .seconds = {}};
   for (size_t i = 0; i < ticks_.size(); i += 2)
     run.seconds.push_back(static_cast<float>(between(ticks_[i], ticks_[i + 1])));

@@ -24,9 +24,13 @@ const char* name_of(VkResult result) {
 
 std::string result_text(VkResult result) { return fmt::format("{} ({})", name_of(result), static_cast<int>(result)); }
 
-void vk_check(VkResult result, const char* call) {
-  if (result == VK_ERROR_DEVICE_LOST) throw DeviceLost(fmt::format("{} failed: {}", call, name_of(result)));
-  check(result == VK_SUCCESS, "{} failed: {}", call, result_text(result));
+void vk_check(VkResult result, const char* call) { vk_check(result, call, {}); }
+
+void vk_check(VkResult result, const char* call, const std::string& device) {
+  if (result == VK_SUCCESS) return;
+  const std::string begin = device.empty() ? "" : device + ": ";
+  if (result == VK_ERROR_DEVICE_LOST) throw DeviceLost(fmt::format("{}{} failed: {}", begin, call, name_of(result)));
+  fail("{}{} failed: {}", begin, call, result_text(result));
 }
 
 }  // namespace vkformer

@@ -11,8 +11,10 @@ namespace vkformer {
 /// "device lost (-4)", with what people should know of it.
 std::string result_text(VkResult result);
 
-/// Throws Error naming the call and the result unless `result` is VK_SUCCESS.
+/// Throws Error naming the call and the result unless `result` is VK_SUCCESS; DeviceLost where the device is gone.
 void vk_check(VkResult result, const char* call);
+/// The same of a call that waits for a device's work, with the name of that: Device::label().
+void vk_check(VkResult result, const char* call, const std::string& device);
 
 /// What Vulkan lists in two calls, first how many and then which. `list(count, items)` makes them, and `empty` is what
 /// an item is before. Throws Error naming the call.

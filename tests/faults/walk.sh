@@ -50,6 +50,13 @@ found() {
   echo "FAIL ($1): VKFORMER_FAULT=$fault $name (${call:-nothing} failed): $2"
 }
 
+# A lost device is named, and so is the way on from a checkpoint. (conform does so case by case, among its results.)
+tells_loss() {
+  [[ $name != conform ]] || return 0
+  grep -q 'device 0 (.*): vk' err || return 1
+  [[ $name != train || ! -s run/latest ]] || grep -q 'go on with vkformer train --resume --out run; ' err
+}
+
 # A walk's end, by its status; `out`, `err` and `report` are the walk's.
 judge() {
   local status=$1 kind=$2 line lines left rest
@@ -64,6 +71,8 @@ judge() {
         found "unclear ends" "trying again would have done: $line"
       elif ((lines != 1)) || [[ $line == *std::* ]]; then
         found "unclear ends" "$lines lines: $line"
+      elif [[ $kind == device-lost ]] && ! tells_loss; then
+        found "unclear ends" "no device, or no way on: $line"
       fi
       ;;
     "$leak") found leaks "$(grep -A 8 -E 'leak of|Error' err | head -n 12 | cut -c 1-160)" ;;

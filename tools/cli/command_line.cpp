@@ -36,11 +36,22 @@ void add_facts_flag(CLI::App& command, CommonFlags& flags) {
       ->type_name("FILE");
 }
 
+void add_segment_flag(CLI::App& command, CommonFlags& flags) {
+  command
+      .add_option(
+          "--segment-seconds", flags.segment_seconds,
+          "estimated device time of one submission: less for a device that its driver resets; tiny values split "
+          "every dispatch")
+      ->check(positive())
+      ->capture_default_str();
+}
+
 void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
                      "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
   add_profile_flag(command, flags);
   add_facts_flag(command, flags);
+  add_segment_flag(command, flags);
   command.add_flag("--json", flags.json, "machine-readable output");
   command.add_flag("-q,--quiet", flags.quiet, "results only");
 }

@@ -25,6 +25,7 @@ struct CommonFlags {
   /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
   std::string tuning = "none";
   bool tune = false;            ///< measure what is missing there before the first run
+  double segment_seconds = 0.1;  ///< see BackendOptions
   bool watch_compiling = true;  ///< unless quiet: say how far a driver is that compiles for long
 };
 
@@ -198,7 +199,6 @@ struct ConformFlags {
   CommonFlags common;
   ConformOptions options;
   std::string report;
-  double segment_seconds = 0.1;
   bool as_gpu = false;
   bool verbose = false;
   std::vector<std::string> matrix;    ///< reports to be shown as a matrix

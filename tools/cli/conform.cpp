@@ -63,8 +63,7 @@ void write_kit(Backend& backend, const ConformFlags& flags) {
 void conform(const ConformFlags& flags) {
   CommonFlags common = flags.common;
   common.watch_compiling = false;  // the table comes row by row, and the bar says how far it is
-  auto backend = open_backend(common, {.segment_seconds = flags.segment_seconds,
-                                       .backwards = true,  // so that a software driver shows a missing barrier
+  auto backend = open_backend(common, {.backwards = true,  // so that a software driver shows a missing barrier
                                        .as_gpu = flags.as_gpu,
                                        .all_kernels = true});
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");

@@ -69,7 +69,11 @@ TrainRun::TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Tra
   if (flags.average_best > 0) good_ = std::make_unique<BestCheckpoints>(flags.out, metric, flags.average_best);
 }
 
-void TrainRun::train() {
+void TrainRun::train() try { train_to_end(); } catch (const DeviceLost& lost) {
+  lose_device(lost);
+}
+
+void TrainRun::train_to_end() {
   catch_end_signals();
   started_ = now();
   if (flags_.resume && state_.iteration < flags_.settings.iterations) metrics_.resumed(state_.iteration);
@@ -210,6 +214,19 @@ void TrainRun::prove() {
 void TrainRun::check_loss(const char* what, double loss) {
   if (!std::isfinite(loss) && !flags_.settings.scales_loss())
     diverge(fmt::format("the {} is {}", what, std::abs(loss)));
+}
+
+void TrainRun::lose_device(const DeviceLost& lost) {
+  progress_.clear();
+  const std::string way_on =
+      saved_ ? fmt::format("the checkpoint of iteration {} is whole: go on with vkformer train --resume --out {}",
+                           *saved_, flags_.out)
+             : std::string("there is no checkpoint yet: begin again");
+  throw DeviceLost(
+      fmt::format("{}; lost after iteration {}; {}; if it comes again, --segment-seconds {:g} makes shorter "
+                  "submissions",
+                  lost.what(), state_.iteration, way_on, flags_.common.segment_seconds / 5),
+      lost.where());
 }
 
 void TrainRun::diverge(const std::string& what) {

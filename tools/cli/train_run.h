@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "runtime/check.h"
 #include "tools/cli/best_checkpoint.h"
 #include "tools/cli/evaluation.h"
 #include "tools/cli/metrics.h"
@@ -18,10 +19,11 @@ class TrainRun {
 
   /// To the last iteration, or to SIGINT, SIGTERM or SIGHUP, which end it with a checkpoint. Throws Error when the
   /// training diverges: then the last checkpoint is one that a finite iteration followed, if there ever was one, and
-  /// the message says what to do.
+  /// the message says what to do. So does that of DeviceLost.
   void train();
 
  private:
+  void train_to_end();
   void iterate();
   /// After the last iteration and its checkpoint.
   void finish();
@@ -43,6 +45,7 @@ class TrainRun {
   void keep_if_best(const nlohmann::json& row);
   /// RUN/average and its evaluation.
   void average();
+  [[noreturn]] void lose_device(const DeviceLost& lost);
   [[noreturn]] void diverge(const std::string& what);
   /// Loss of the weights as they are now; f16's says nothing of weights: see forgives_overflow().
   void check_loss(const char* what, double loss);

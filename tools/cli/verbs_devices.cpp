@@ -36,6 +36,7 @@ void add_conform(CLI::App& app) {
   auto flags = std::make_shared<ConformFlags>();
   CLI::App* command = app.add_subcommand("conform", "compare every kernel with the CPU reference");
   add_facts_flag(*command, flags->common);
+  add_segment_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -53,10 +54,6 @@ void add_conform(CLI::App& app) {
   command->add_option("--report", flags->report, "write all results to FILE, as a page (.html) or as JSON (.json)")
       ->type_name("FILE")
       ->check(result_file({".html", ".json"}));
-  command
-      ->add_option("--segment-seconds", flags->segment_seconds,
-                   "estimated device time of one submission; tiny values split every dispatch")
-      ->check(positive());
   command->add_flag("--as-gpu", flags->as_gpu,
                     "choose and launch kernels as on a GPU, to prove that on a software driver");
   command->add_flag("-v,--verbose", flags->verbose, "one line a case");
@@ -95,6 +92,7 @@ void add_verify(CLI::App& app) {
       "compare models and single ops with recorded outputs of another implementation; other models with the "
       "reference");
   add_facts_flag(*command, flags->common);
+  add_segment_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "only failures and the total");
@@ -118,6 +116,7 @@ void add_bench(CLI::App& app) {
       "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
   add_tuning_flag(*command, flags->common);
   add_facts_flag(*command, flags->common);
+  add_segment_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   add_profile_flag(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -181,6 +180,7 @@ void add_tune(CLI::App& app) {
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   add_tuning_flag(*command, flags->common);
   add_facts_flag(*command, flags->common);
+  add_segment_flag(*command, flags->common);
   command
       ->add_option("model", flags->model,
                    "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")

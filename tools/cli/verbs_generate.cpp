@@ -155,6 +155,7 @@ void add_chat(CLI::App& app) {
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "answers only");
   add_profile_flag(*command, flags->common);
+  add_segment_flag(*command, flags->common);
   add_tuning_flag(*command, flags->common);
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
