@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tools/cli/lost_page_advice.h"
+
 namespace vkformer {
 
 namespace {
@@ -60,7 +62,8 @@ void lost_page(int, siginfo_t* info, void*) {
   name_at(reinterpret_cast<uintptr_t>(info->si_addr), name, sizeof name);
   put("vkformer: ");
   put(name[0] != 0 ? name : "a file in memory");
-  put(" became shorter while it was read, or there was no room for it (a full disk, ulimit -f); leave it alone, and try again\n");
+  put(lost_page_advice(name));
+  put("\n");
   ::_exit(1);
 }
 
