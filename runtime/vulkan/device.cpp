@@ -7,6 +7,7 @@
 #include "runtime/check.h"
 #include "runtime/vulkan/loader_lock.h"
 #include "runtime/vulkan/newer_vulkan.h"
+#include "runtime/vulkan/queue_family.h"
 
 namespace vkformer {
 
@@ -64,14 +65,9 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &count, families.data());
-  uint32_t family = count;
-  for (uint32_t i = 0; i < count; ++i)
-    if (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) {
-      family = i;
-      break;
-    }
-  check(family < count, "device {} has no compute queue", facts_.name);
-  queue_family_ = family;
+  const auto found = compute_family(families);
+  check(found.has_value(), "{} has no queue that computes; choose another --device", label());
+  const uint32_t family = queue_family_ = *found;
   facts_.timestamp_bits = families[family].timestampValidBits;
   if (facts_.timestamp_bits == 0) facts_.timestamp_period = 0;
 
