@@ -160,7 +160,7 @@ struct BackendOptions {
   /// pipeline_log(), and matrix cores are believed in untried.
   bool inspect = false;
   /// Hears, a line each, what the user should know but is no error: that faulty matrix cores are left alone, that a
-  /// better device can't be used.
+  /// better device can't be used, that a kernel stands in for one that the driver can't compile.
   std::function<void(const std::string&)> note = {};
 };
 

@@ -33,9 +33,15 @@ struct Planner {
     for (int i : plan.live_nodes) {
       const Node& n = node(i);
       if (!n.op->candidates) continue;
-      const auto legal = n.op->candidates(n, facts);
+      auto legal = n.op->candidates(n, facts);
       check(!legal.empty(), "[{}] has no kernel on {} for {} and {}; use a smaller batch or context", n.op->name,
             facts.name, n.in(0).to_string(), n.attributes.to_string());
+      if (options.refused)
+        std::erase_if(legal, [&](std::string_view name) { return options.refused->contains({n.op->name, name}); });
+      check(!legal.empty(),
+            "[{}] the driver of {} ({}) compiles none of its kernels for {}; update it, or take another "
+            "--device",
+            n.op->name, facts.name, facts.driver, n.in(0).to_string());
       auto chosen = std::find(legal.begin(), legal.end(), options.candidate);
       if (chosen == legal.end() && options.tuning)
         if (const Tuning::Choice* measured = options.tuning->find(n))

@@ -2,12 +2,19 @@
 // Where every byte of a program lies: which nodes run, which values share storage, offsets of temporaries, all known
 // before anything is allocated.
 
+#include <set>
+#include <string_view>
+#include <utility>
+
 #include "runtime/op.h"
 #include "runtime/store_layout.h"
 
 namespace vkformer {
 
 class Tuning;
+
+/// Kernels that a device's driver could not compile: the names of an op and of its candidate.
+using RefusedKernels = std::set<std::pair<std::string_view, std::string_view>>;
 
 struct PlanOptions {
   /// Bytes left unused behind every tensor, for sentinels (conformance); no memory is reused then. 0 in
@@ -19,6 +26,9 @@ struct PlanOptions {
   /// `candidate` is forced.
   const Tuning* tuning = nullptr;
   bool profile = false;  ///< timestamps around the nodes of this program, as BackendOptions::profile for all
+  /// Left out as if they were not legal. nullptr: those of the backend, unless the caller has choices of its own, which
+  /// fail rather than be replaced.
+  const RefusedKernels* refused = nullptr;
 };
 
 /// A place inside one of the program's areas.

@@ -54,7 +54,7 @@ class VulkanBackend : public Backend {
   std::shared_ptr<Workspace> make_workspace() override { return std::make_shared<VulkanWorkspace>(context_); }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
     const auto stay = context_->enter();
-    return plan_memory(graph, facts(), layout, {.tuning = tuning()});
+    return plan_memory(graph, facts(), layout, tuned({}));
   }
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& given,
                                    std::shared_ptr<Workspace> workspace) override {
@@ -110,9 +110,12 @@ class VulkanBackend : public Backend {
   }
 
  private:
-  /// With the backend's measured choices, unless the caller has its own or forces a kernel.
+  /// With the backend's measured choices and without what the driver can't compile, unless the caller has choices of
+  /// its own or forces a kernel.
   PlanOptions tuned(PlanOptions options) const {
-    if (!options.tuning && options.candidate.empty()) options.tuning = tuning();
+    if (options.tuning || !options.candidate.empty()) return options;
+    options.tuning = tuning();
+    options.refused = &context_->refused;
     return options;
   }
 

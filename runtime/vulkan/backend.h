@@ -28,6 +28,7 @@ struct VulkanContext {
   /// Whether a kernel's matrix cores compute what they should, once that was tried.
   std::map<std::pair<DType, std::string>, bool> matrix_cores_right;
   bool trying_matrix_cores = false;
+  RefusedKernels refused;  ///< that the driver could not compile so far
 
   /// To be held in every call. Throws Error while another thread is inside one.
   [[nodiscard]] OneThread::Stay enter() { return threads_.enter(device.facts().name); }

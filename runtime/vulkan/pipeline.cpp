@@ -31,6 +31,12 @@ std::string load(const std::filesystem::path& file) try {
   return {};
 }
 
+/// Whether it is the kernel that failed, and not the machine.
+bool is_refusal(VkResult result) {
+  return result != VK_SUCCESS && result != VK_ERROR_OUT_OF_HOST_MEMORY && result != VK_ERROR_OUT_OF_DEVICE_MEMORY &&
+         result != VK_ERROR_DEVICE_LOST;
+}
+
 double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -196,10 +202,16 @@ VkPipeline PipelineCache::compile(PipelineRecord record, std::span<const uint32_
   record.thread_seconds = thread_seconds() - thread_start;
   OwnedPipeline pipeline(result == VK_SUCCESS ? made : nullptr, {device_.handle()});
   if (pipeline) device_.names().name(VK_OBJECT_TYPE_PIPELINE, made, record.name());
-  const std::string what = fmt::format("vkCreateComputePipelines of {}", record.name());
+  const std::string name = record.name(), what = fmt::format("vkCreateComputePipelines of {}", name);
   if (result != VK_SUCCESS) record.failure = fmt::format("{}: {}", what, static_cast<int>(result));
   if (pipeline && device_.has_statistics()) record.code = code_of(device_.handle(), made);
   log_pipeline(std::move(record));
+  const DeviceFacts& facts = device_.facts();
+  if (is_refusal(result))
+    throw PipelineRefused(
+        fmt::format("the driver of {} ({}) can't compile the kernel {}: {}; update it, or take another "
+                    "--device",
+                    device_.label(), facts.driver, name, result_text(result)));
   vk_check(result, what.c_str());
   const std::lock_guard lock(mutex_);
   made_.push_back(std::move(pipeline));

@@ -12,16 +12,23 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/check.h"
 #include "runtime/pipeline_log.h"
 #include "runtime/vulkan/device.h"
 
 namespace vkformer {
 
+/// The driver has no code for a kernel, whatever memory there is.
+class PipelineRefused : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A pipeline that may still be being made.
 class Pipeline {
  public:
   Pipeline(std::future<VkPipeline> made, bool matrix_cores) : made_(made.share()), matrix_cores_(matrix_cores) {}
-  /// Waits for it. Throws Error when the driver could not make it.
+  /// Waits for it. Throws Error when the driver could not make it, PipelineRefused when it never will.
   VkPipeline handle() const { return made_.get(); }
   void wait() const { made_.wait(); }
   bool matrix_cores() const { return matrix_cores_; }  ///< its kernel multiplies on them

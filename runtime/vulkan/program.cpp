@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "runtime/recording.h"
+#include "runtime/tuning.h"
 #include "runtime/vulkan/segments.h"
 #include "runtime/vulkan/timestamps.h"
 
@@ -31,9 +33,12 @@ class VulkanProgram : public Program {
         workspace_(workspace ? std::move(workspace) : std::make_shared<VulkanWorkspace>(context_)),
         guard_bytes_(options.guard_bytes),
         profile_(options.profile || context_->options.profile),
+        options_(options),
         plan_(plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options)),
         segments_(*context_),
         plain_segments_(*context_) {
+    // Kept, for a plan may have to be made again; the caller's choices may be gone by then.
+    if (options_.tuning) options_.tuning = &tuning_.emplace(*options_.tuning);
     allocate();
     record_commands();
     context_->allocated_bytes += own_bytes();  // last: a program that fails gives everything back
@@ -47,7 +52,10 @@ class VulkanProgram : public Program {
       workspace_->reserve(plan_.arena_blocks);
       record_commands();
     }
-    if (segments_.size() == 0) cut();  // not before: until then pipelines are being made while the host works
+    if (segments_.size() == 0) {  // not before: until then pipelines are being made while the host works
+      while (refuse_kernels()) plan_again();
+      cut();
+    }
     const bool plain = plain_segments_.size() > 0 && counters_.runs % 2 == 1;
     if (guard_bytes_ > 0)
       for (const auto& block : workspace_->blocks()) context_->fill(*block, poison);
@@ -188,6 +196,34 @@ class VulkanProgram : public Program {
     recorded_version_ = workspace_->version();
   }
 
+  /// Waits for the pipelines. Whether some are of kernels that the driver can't compile and that others can stand in
+  /// for; throws Error when none can.
+  bool refuse_kernels() {
+    bool any = false;
+    for (const Command& command : commands_) {
+      if (!command.pipeline) continue;
+      try {
+        command.pipeline->handle();
+      } catch (const PipelineRefused& refusal) {
+        const auto node = static_cast<size_t>(command.node);
+        if (!options_.refused || plan_.candidate[node].empty()) throw;
+        any = true;
+        const std::string_view op = graph_.nodes()[node].op->name, candidate = plan_.candidate[node];
+        if (context_->refused.emplace(op, candidate).second)
+          context_->note(fmt::format("{}; {} does without its kernel '{}' till then", refusal.what(), op, candidate));
+      }
+    }
+    return any;
+  }
+
+  /// Inputs and outputs stay where they are: no kernel decides that.
+  void plan_again() {
+    plan_ = plan_memory(graph_, context_->device.facts(), store_ ? store_->layout() : StoreLayout{}, options_);
+    workspace_->reserve(plan_.arena_blocks);
+    timestamps_.reset();
+    record_commands();
+  }
+
   /// Which commands are timed together.
   std::vector<size_t> spans() const {
     std::vector<size_t> spans = {0};
@@ -234,6 +270,8 @@ class VulkanProgram : public Program {
   std::shared_ptr<VulkanWorkspace> workspace_;
   int64_t guard_bytes_;
   bool profile_;
+  PlanOptions options_;
+  std::optional<Tuning> tuning_;  ///< of options_
   MemoryPlan plan_;
   std::unique_ptr<Buffer> step_, readback_;
   std::vector<Command> commands_;

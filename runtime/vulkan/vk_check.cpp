@@ -16,6 +16,8 @@ const char* name_of(VkResult result) {
     case VK_ERROR_EXTENSION_NOT_PRESENT: return "extension not present";
     case VK_ERROR_FEATURE_NOT_PRESENT: return "feature not present";
     case VK_ERROR_INCOMPATIBLE_DRIVER: return "no compatible Vulkan driver";
+    case VK_ERROR_UNKNOWN: return "unknown error";
+    case VK_ERROR_INVALID_SHADER_NV: return "invalid shader";
     default: return "error";
   }
 }
