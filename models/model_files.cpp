@@ -13,19 +13,33 @@ namespace vkformer {
 
 bool is_gguf(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
 
+void check_tokenizer_file(const std::filesystem::path& folder) {
+  if (has_model_json(folder, tokenizer_file)) return;
+  for (const char* other :
+       {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "source.spm", "vocab.txt", "vocab.json"})
+    check(!std::filesystem::exists(folder / other),
+          "'{}' has {} and no {}, which transformers makes of it (AutoTokenizer.from_pretrained, save_pretrained)",
+          folder.string(), other, tokenizer_file);
+  fail("'{}' has no {}; download it from where the model is from (generate and logits also take --ids, without one)",
+       folder.string(), tokenizer_file);
+}
+
 bool has_model_json(const std::filesystem::path& model, std::string_view file) {
   if (!is_gguf(model)) return std::filesystem::exists(model / file);
-  if (file == "tokenizer.json" || file == "tokenizer_config.json")
+  if (file == tokenizer_file || file == "tokenizer_config.json")
     return has_gguf_tokenizer(GgufShards(model).metadata());
   if (file == generation_file) return has_gguf_sampling(GgufShards(model).metadata());
   return file == "config.json";
 }
 
 JsonObject load_model_json(const std::filesystem::path& model, std::string_view file) {
-  if (!is_gguf(model)) return JsonObject::load(model / file);
+  if (!is_gguf(model)) {
+    if (file == tokenizer_file) check_tokenizer_file(model);
+    return JsonObject::load(model / file);
+  }
   const GgufShards shards(model);
   if (file == "config.json") return JsonObject::make(gguf_config(shards), shards.name());
-  if (file == "tokenizer.json") return JsonObject::make(gguf_tokenizer(shards.metadata()), shards.name());
+  if (file == tokenizer_file) return JsonObject::make(gguf_tokenizer(shards.metadata()), shards.name());
   if (file == generation_file) {
     nlohmann::json generation = gguf_sampling(shards.metadata());
     const nlohmann::json config = gguf_config(shards);

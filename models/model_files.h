@@ -13,6 +13,9 @@ namespace vkformer {
 /// How text is generated, unless somebody says otherwise: beside a config.json.
 inline constexpr const char* generation_file = "generation_config.json";
 
+/// The tokenizer; transformers reads others beside it.
+inline constexpr const char* tokenizer_file = "tokenizer.json";
+
 /// Whether a path names a GGUF file; it need not be there.
 bool is_gguf(const std::filesystem::path& path);
 
@@ -20,6 +23,9 @@ bool is_gguf(const std::filesystem::path& path);
 bool has_model_json(const std::filesystem::path& model, std::string_view file);
 /// The content of that file, or what a GGUF file says in its place. Throws Error when it is not there or can't be read.
 JsonObject load_model_json(const std::filesystem::path& model, std::string_view file);
+
+/// Throws Error, in a line that says what to do, when a folder has no tokenizer.
+void check_tokenizer_file(const std::filesystem::path& folder);
 
 /// The tensors of a folder, of one safetensors file (see WeightFiles) or of a GGUF file, by Hugging Face's names.
 /// Throws Error.

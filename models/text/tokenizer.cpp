@@ -28,6 +28,8 @@ std::unique_ptr<TokenModel> make_model(const JsonObject& tokenizer) {
 
 }  // namespace
 
+std::string Tokenizer::kind_of(const JsonObject& tokenizer) { return model_type(require_object(tokenizer, "model")); }
+
 Tokenizer Tokenizer::load(const std::filesystem::path& path) { return Tokenizer(JsonObject::load(path)); }
 
 Tokenizer::Tokenizer(const JsonObject& tokenizer) : model_(make_model(tokenizer)) {

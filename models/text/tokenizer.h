@@ -17,6 +17,8 @@ class Tokenizer {
   /// Throws Error, naming file and key, when the file can't be read or has a part that is not supported.
   static Tokenizer load(const std::filesystem::path& tokenizer_json);
   explicit Tokenizer(const JsonObject& tokenizer);
+  /// "BPE", "WordPiece", "Unigram", or what else a tokenizer.json calls its model.
+  static std::string kind_of(const JsonObject& tokenizer);
 
   /// A text, or a pair of texts; `add_special`: with the special tokens that the tokenizer puts around them. Special
   /// tokens that the text itself spells out are always found. Throws Error on a text that is not UTF-8.

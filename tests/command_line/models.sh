@@ -36,6 +36,12 @@ grep -q "sizes .*layers 2, width 64" out || fail "info said nothing of an unsupp
 accept "$vkformer" info "$fixtures/gpt2"
 grep -q "supported *yes" out || fail "info did not say that the fixture is supported: $(cat out)"
 grep -q "parameters *75,328" out || fail "info counted other parameters: $(cat out)"
+# A model without a tokenizer takes ids, and says so.
+grep -q "tokenizer *none: '.*gpt2' has no tokenizer.json; download it" out || fail "info said nothing of a tokenizer: $(cat out)"
+refuse 1 "gpt2' has no tokenizer.json; download it from where the model is from (.*--ids" "$vkformer" generate "$fixtures/gpt2" -p "the"
+mkdir texts && cp "$fixtures"/gpt2/{config.json,model.safetensors} "$fixtures/tokenizers/bert/tokenizer.json" texts
+accept "$vkformer" info texts
+grep -q "tokenizer *WordPiece, [0-9]* tokens" out || fail "info does not tell the tokenizer: $(cat out)"
 accept "$vkformer" info --json --context 7 "$fixtures/llama"
 grep -q '"parameters": 86976' out || fail "info --json has no parameters: $(cat out)"
 refuse 2 "--context" "$vkformer" info --context 33 "$fixtures/gpt2"

@@ -9,6 +9,8 @@
 #include "models/generation/generation.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
+#include "models/text/tokenizer.h"
+#include "models/text/vocabulary.h"
 #include "models/training/trainer.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -85,6 +87,21 @@ ordered_json describe_files(const WeightSource& files) {
   for (const auto& [type, sums] : types)
     out["types"][std::string(type)] = {{"elements", sums.first}, {"bytes", sums.second}};
   return out;
+}
+
+/// What a text is cut into, or why it can't be: a model without a tokenizer still takes token ids.
+ordered_json describe_tokenizer(const fs::path& model) {
+  try {
+    const JsonObject file = load_model_json(model, tokenizer_file);
+    if (Vocabulary::is_one(file)) {
+      const Vocabulary vocabulary = Vocabulary::from(file);
+      const bool bytes = vocabulary.kind() == Vocabulary::Kind::bytes;
+      return {{"kind", bytes ? "bytes" : "characters"}, {"tokens", vocabulary.size()}};
+    }
+    return {{"kind", Tokenizer::kind_of(file)}, {"tokens", Tokenizer(file).size()}};
+  } catch (const Error& error) {
+    return {{"none", error.what()}};
+  }
 }
 
 /// Rows of bytes, or why there are none.
@@ -189,6 +206,13 @@ void print_report(const ordered_json& out, const InfoFlags& flags) {
                                    shards > 1 ? fmt::format(", {} shards", shards) : "", files["tensors"].get<size_t>(),
                                    fmt::join(list, ", ")));
   }
+  if (out.contains("tokenizer")) {
+    const ordered_json& tokenizer = out["tokenizer"];
+    print_row("tokenizer", tokenizer.contains("none")
+                               ? "none: " + tokenizer["none"].get<std::string>()
+                               : fmt::format("{}, {} tokens", tokenizer["kind"].get<std::string>(),
+                                             tokenizer["tokens"].get<int64_t>()));
+  }
   if (out.contains("skipped") && !out["skipped"].empty())
     print_row("", skipped_line(out["skipped"].get<std::vector<std::string>>()));
   if (out.contains("inference")) print_memory("inference", "one sequence", out["inference"]);
@@ -242,6 +266,7 @@ void info(InfoFlags flags) {
   out["supported"] = false;
   std::string reason;
   try {
+    if (!folder.empty()) out["tokenizer"] = describe_tokenizer(folder);
     if (!folder.empty()) out["files"] = describe_files(*open_weights(folder));
     describe_model(out, config, folder, flags);
   } catch (const UsageError&) {

@@ -18,8 +18,6 @@ namespace vkformer {
 
 namespace {
 
-constexpr const char* main_file = "tokenizer.json";  // transformers reads others beside it
-
 std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_list<std::string_view> names) {
   for (std::string_view name : names)
     if (const auto id = tokenizer.id_of(name)) return id;
@@ -30,17 +28,19 @@ std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_
 
 TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
   if (is_gguf(folder)) {
-    const JsonObject content = load_model_json(folder, main_file),
+    const JsonObject content = load_model_json(folder, tokenizer_file),
                      settings = load_model_json(folder, "tokenizer_config.json");
     return TokenizerFiles(content.value(), content.name(), [content, settings](const std::filesystem::path& to) {
       write_tokenizer_files(to, content.value().dump() + '\n', settings.value());
     });
   }
+  check_tokenizer_file(folder);
   std::map<std::string, std::string> contents;
-  for (const char* file : {main_file, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"})
-    if (file == main_file || std::filesystem::exists(folder / file)) contents[file] = MappedFile(folder / file).text();
-  const std::string name = (folder / main_file).string();
-  return TokenizerFiles(parse_json(contents[main_file], name), name, [contents](const std::filesystem::path& to) {
+  for (const char* file : {tokenizer_file, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"})
+    if (file == tokenizer_file || std::filesystem::exists(folder / file))
+      contents[file] = MappedFile(folder / file).text();
+  const std::string name = (folder / tokenizer_file).string();
+  return TokenizerFiles(parse_json(contents[tokenizer_file], name), name, [contents](const std::filesystem::path& to) {
     for (const auto& [file, content] : contents) write_file_atomically(to / file, content);
   });
 }
@@ -111,11 +111,7 @@ SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise) {
 }
 
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
-  for (const char* other : {"tokenizer.model", "spiece.model", "vocab.txt", "vocab.json"})
-    check(std::filesystem::exists(given / main_file) || !std::filesystem::exists(given / other),
-          "'{}' has {} and no {}, which transformers makes of it (AutoTokenizer.from_pretrained, save_pretrained)",
-          given.string(), other, main_file);
-  const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / main_file);
+  const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / tokenizer_file);
   return is_run ? resolve_model_folder(given) : given;
 }
 
