@@ -7,6 +7,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "models/text/sentence_piece_file.h"
 #include "models/text/unicode.h"
 #include "runtime/check.h"
 
@@ -27,49 +28,6 @@ class LineIterator final : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-/// The fields of a serialized protobuf message that hold bytes, by number: f(number, bytes). The library's own classes
-/// for its messages are not among its public headers.
-template <class Action>
-void each_bytes_field(std::string_view message, const Action& action) {
-  size_t at = 0;
-  const auto varint = [&] {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      check(at < message.size(), "SentencePiece's model ends within a number; report this");
-      const auto byte = static_cast<uint8_t>(message[at++]);
-      value |= uint64_t{byte & 0x7Fu} << shift;
-      if (byte < 0x80) break;
-    }
-    return value;
-  };
-  while (at < message.size()) {
-    const uint64_t tag = varint();
-    uint64_t length = 0;
-    switch (tag & 7) {
-      case 0: varint(); break;
-      case 1: length = 8; break;
-      case 2: length = varint(); break;
-      case 5: length = 4; break;
-      default: fail("SentencePiece's model has a field of an unknown type; report this");
-    }
-    check(length <= message.size() - at, "SentencePiece's model ends within a field; report this");
-    if ((tag & 7) == 2) action(tag >> 3, message.substr(at, length));
-    at += length;
-  }
-}
-
-/// ModelProto.normalizer_spec.precompiled_charsmap
-std::string charsmap_of(std::string_view model) {
-  std::string charsmap;
-  each_bytes_field(model, [&](uint64_t number, std::string_view normalizer) {
-    if (number != 3) return;
-    each_bytes_field(normalizer, [&](uint64_t inner, std::string_view bytes) {
-      if (inner == 2) charsmap = bytes;
-    });
-  });
-  return charsmap;
-}
-
 SentencePieces read_pieces(std::string model) {
   sentencepiece::SentencePieceProcessor processor;
   const auto status = processor.LoadFromSerializedProto(model);
@@ -80,7 +38,7 @@ SentencePieces read_pieces(std::string model) {
     result.scores.push_back(processor.GetScore(id));
     result.special.push_back(processor.IsControl(id) || processor.IsUnknown(id));
   }
-  result.charsmap = charsmap_of(model);
+  result.charsmap = SentencePieceFile::parse(model, "SentencePiece's model").charsmap;
   result.model = std::move(model);
   return result;
 }
