@@ -6,26 +6,31 @@
 #include "models/gguf/gguf_generation.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
+#include "models/text/older_tokenizer.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "runtime/files/weight_files.h"
 
 namespace vkformer {
 
 bool is_gguf(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
 
-void check_tokenizer_file(const std::filesystem::path& folder) {
-  if (has_model_json(folder, tokenizer_file)) return;
-  for (const char* other :
-       {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "source.spm", "vocab.txt", "vocab.json"})
-    check(!std::filesystem::exists(folder / other),
-          "'{}' has {} and no {}, which transformers makes of it (AutoTokenizer.from_pretrained, save_pretrained)",
-          folder.string(), other, tokenizer_file);
-  fail("'{}' has no {}; download it from where the model is from (generate and logits also take --ids, without one)",
-       folder.string(), tokenizer_file);
+namespace {
+
+/// The side whose tokenizer the older files of a folder stand for: when it asks for that and has none of today's.
+std::optional<TextSide> side_of_older(const std::filesystem::path& folder, std::string_view file) {
+  if (file != tokenizer_file && file != target_tokenizer_file) return std::nullopt;
+  if (std::filesystem::exists(folder / tokenizer_file) || std::filesystem::exists(folder / file)) return std::nullopt;
+  return file == tokenizer_file ? TextSide::source : TextSide::target;
 }
 
+}  // namespace
+
 bool has_model_json(const std::filesystem::path& model, std::string_view file) {
-  if (!is_gguf(model)) return std::filesystem::exists(model / file);
+  if (!is_gguf(model)) {
+    const auto side = side_of_older(model, file);
+    return side ? why_no_older_tokenizer(model, *side).empty() : std::filesystem::exists(model / file);
+  }
   if (file == tokenizer_file || file == "tokenizer_config.json")
     return has_gguf_tokenizer(GgufShards(model).metadata());
   if (file == generation_file) return has_gguf_sampling(GgufShards(model).metadata());
@@ -34,8 +39,9 @@ bool has_model_json(const std::filesystem::path& model, std::string_view file) {
 
 JsonObject load_model_json(const std::filesystem::path& model, std::string_view file) {
   if (!is_gguf(model)) {
-    if (file == tokenizer_file) check_tokenizer_file(model);
-    return JsonObject::load(model / file);
+    const auto side = side_of_older(model, file);
+    if (!side) return JsonObject::load(model / file);
+    return JsonObject::make(older_tokenizer(model, *side), printable(model.string()) + " (its older tokenizer)");
   }
   const GgufShards shards(model);
   if (file == "config.json") return JsonObject::make(gguf_config(shards), shards.name());

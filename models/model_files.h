@@ -15,17 +15,19 @@ inline constexpr const char* generation_file = "generation_config.json";
 
 /// The tokenizer; transformers reads others beside it.
 inline constexpr const char* tokenizer_file = "tokenizer.json";
+/// That of the target side, where it cuts texts in another way (our own name: Marian's files in transformers are other
+/// ones).
+inline constexpr const char* target_tokenizer_file = "target_tokenizer.json";
 
 /// Whether a path names a GGUF file; it need not be there.
 bool is_gguf(const std::filesystem::path& path);
 
-/// Whether the model has this file: "config.json", "tokenizer.json", "generation_config.json" ...
+/// Whether the model has this file: "config.json", "tokenizer.json", "generation_config.json" ... A tokenizer.json that
+/// is missing counts where one can be made of older files (see models/text/older_tokenizer.h).
 bool has_model_json(const std::filesystem::path& model, std::string_view file);
-/// The content of that file, or what a GGUF file says in its place. Throws Error when it is not there or can't be read.
+/// The content of that file, or what a GGUF file or older files say in its place. Throws Error when it is not there or
+/// can't be read.
 JsonObject load_model_json(const std::filesystem::path& model, std::string_view file);
-
-/// Throws Error, in a line that says what to do, when a folder has no tokenizer.
-void check_tokenizer_file(const std::filesystem::path& folder);
 
 /// The tensors of a folder, of one safetensors file (see WeightFiles) or of a GGUF file, by Hugging Face's names.
 /// Throws Error.

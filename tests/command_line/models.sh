@@ -37,8 +37,8 @@ accept "$vkformer" info "$fixtures/gpt2"
 grep -q "supported *yes" out || fail "info did not say that the fixture is supported: $(cat out)"
 grep -q "parameters *75,328" out || fail "info counted other parameters: $(cat out)"
 # A model without a tokenizer takes ids, and says so.
-grep -q "tokenizer *none: '.*gpt2' has no tokenizer.json; download it" out || fail "info said nothing of a tokenizer: $(cat out)"
-refuse 1 "gpt2' has no tokenizer.json; download it from where the model is from (.*--ids" "$vkformer" generate "$fixtures/gpt2" -p "the"
+grep -q "tokenizer *none: '.*gpt2' has no tokenizer.json, nor older files of a tokenizer; download them" out || fail "info said nothing of a tokenizer: $(cat out)"
+refuse 1 "gpt2' has no tokenizer.json, nor older files .* from where the model is from (.*--ids" "$vkformer" generate "$fixtures/gpt2" -p "the"
 mkdir texts && cp "$fixtures"/gpt2/{config.json,model.safetensors} "$fixtures/tokenizers/bert/tokenizer.json" texts
 accept "$vkformer" info texts
 grep -q "tokenizer *WordPiece, [0-9]* tokens" out || fail "info does not tell the tokenizer: $(cat out)"
@@ -67,7 +67,8 @@ refuse 1 "must be a name in this folder" "$vkformer" info odd
 
 # Converting: the tokenizer's files go along, and what fails leaves nothing behind.
 cp -r "$fixtures/gpt2" source
-touch source/merges.txt source/vocab.json
+echo "#version: 0.2" >source/merges.txt
+echo '{"t": 0, "h": 1, "e": 2}' >source/vocab.json
 accept "$vkformer" convert source converted
 accept "$vkformer" info converted
 [[ -e converted/merges.txt && -e converted/vocab.json && -e converted/model.safetensors ]] ||
@@ -156,7 +157,27 @@ sha256sum --check --quiet own.sums || fail "a model's files were written over"
 refuse 2 "--out is empty" "$vkformer" encode own text.txt --out ""
 mkdir words
 touch words/vocab.txt
-refuse 1 "'words' has vocab.txt and no tokenizer.json" "$vkformer" encode words text.txt
+refuse 1 "'words' has vocab.txt and no tokenizer.json, and neither .* says of which kind it is" "$vkformer" encode words text.txt
+# Of older files a tokenizer is made, which convert and train write.
+cp -r "$fixtures/bert_cls" older
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' the fox '##es' >older/vocab.txt
+accept "$vkformer" info older
+grep -q "tokenizer *WordPiece, 8 tokens, made of older files" out || fail "info does not tell the older tokenizer: $(cat out)"
+accept "$vkformer" convert older newer
+for model in older newer; do
+  accept "$vkformer" encode "$model" -p "The foxes"
+  [[ $(cat out) == "2 5 6 7 3" ]] || fail "the tokens of $model: $(cat out)"
+done
+[[ -e newer/tokenizer.json && -e newer/vocab.txt ]] || fail "convert left a tokenizer behind: $(ls newer)"
+accept "$vkformer" classify older -p "The foxes"
+printf '%s\n' '{"text": "the fox", "label": "LABEL_0"}' '{"text": "foxes", "label": "LABEL_1"}' >rows.jsonl
+accept "$vkformer" train --from older --labels rows.jsonl --out tuned --iterations 1 --batch 2 --quiet
+cmp -s newer/tokenizer.json tuned/checkpoint-000001/tokenizer.json || fail "train and convert make other tokenizers"
+[[ -e tuned/checkpoint-000001/vocab.txt ]] || fail "train left the older files behind: $(ls tuned/checkpoint-000001)"
+echo '{"tokenizer_class": "BertJapaneseTokenizer"}' >older/tokenizer_config.json
+refuse 1 'tokenizer_class "BertJapaneseTokenizer" is not known; let transformers make' "$vkformer" classify older -p "The foxes"
+accept "$vkformer" info older
+grep -q "tokenizer *none: 'older' has vocab.txt" out || fail "info does not say why there is no tokenizer: $(cat out)"
 accept "$vkformer" logits own --ids 5 --out own/logits.safetensors
 refuse 1 "own/model.safetensors holds weights; give the folder" "$vkformer" info own/model.safetensors
 refuse 1 "there is no 'nowhere'" "$vkformer" info nowhere

@@ -9,6 +9,7 @@
 #include "models/families/registry.h"
 #include "models/gguf/gguf_export.h"
 #include "models/model_files.h"
+#include "models/text/older_tokenizer.h"
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
@@ -31,11 +32,9 @@ constexpr FolderType folder_types[] = {
     {"f32", "float32", FileDType::f32}, {"f16", "float16", FileDType::f16}, {"bf16", "bfloat16", FileDType::bf16}};
 
 /// What goes along as it is: settings of generation, and the files of tokenizers.
-constexpr const char* companions[] = {generation_file,       "tokenizer.json",  "tokenizer_config.json",
-                                      "chat_template.jinja", "tokenizer.model", "special_tokens_map.json",
-                                      "added_tokens.json",   "vocab.json",      "merges.txt",
-                                      "vocab.txt",           "spiece.model",    "sentencepiece.bpe.model",
-                                      "source.spm",          "target.spm"};
+constexpr const char* companions[] = {generation_file,         tokenizer_file,        target_tokenizer_file,
+                                      "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json",
+                                      "added_tokens.json"};
 
 constexpr const char* nothing_written = "nothing was written";
 
@@ -66,8 +65,15 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
     if (is_gguf(given)) {
       write_gguf_companions(given, out);
     } else {
-      for (const char* name : companions)
+      const auto copy = [&](const char* name) {
         if (fs::exists(given / name)) copy_file_atomically(given / name, out / name);
+      };
+      for (const char* name : companions) copy(name);
+      for (const char* name : older_tokenizer_files) copy(name);
+      // What was made of those.
+      for (const char* name : {tokenizer_file, target_tokenizer_file})
+        if (!fs::exists(given / name) && has_model_json(given, name))
+          write_file_atomically(out / name, load_model_json(given, name).value().dump() + '\n');
       for (const char* name : embedding_files) {
         if (!fs::exists(given / name)) continue;
         fs::create_directories((out / name).parent_path());

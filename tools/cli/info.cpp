@@ -98,7 +98,9 @@ ordered_json describe_tokenizer(const fs::path& model) {
       const bool bytes = vocabulary.kind() == Vocabulary::Kind::bytes;
       return {{"kind", bytes ? "bytes" : "characters"}, {"tokens", vocabulary.size()}};
     }
-    return {{"kind", Tokenizer::kind_of(file)}, {"tokens", Tokenizer(file).size()}};
+    ordered_json out = {{"kind", Tokenizer::kind_of(file)}, {"tokens", Tokenizer(file).size()}};
+    if (!is_gguf(model) && !fs::exists(model / tokenizer_file)) out["made"] = "of older files";
+    return out;
   } catch (const Error& error) {
     return {{"none", error.what()}};
   }
@@ -210,8 +212,9 @@ void print_report(const ordered_json& out, const InfoFlags& flags) {
     const ordered_json& tokenizer = out["tokenizer"];
     print_row("tokenizer", tokenizer.contains("none")
                                ? "none: " + tokenizer["none"].get<std::string>()
-                               : fmt::format("{}, {} tokens", tokenizer["kind"].get<std::string>(),
-                                             tokenizer["tokens"].get<int64_t>()));
+                               : fmt::format("{}, {} tokens{}", tokenizer["kind"].get<std::string>(),
+                                             tokenizer["tokens"].get<int64_t>(),
+                                             tokenizer.contains("made") ? ", made of older files" : ""));
   }
   if (out.contains("skipped") && !out["skipped"].empty())
     print_row("", skipped_line(out["skipped"].get<std::vector<std::string>>()));

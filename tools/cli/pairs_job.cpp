@@ -1,6 +1,7 @@
 // `train --pairs`: two files of lines become a translator.
 
 #include "models/data/pairs.h"
+#include "models/model_files.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
 #include "tools/cli/job_kinds.h"
@@ -61,6 +62,22 @@ SpecialIds common_ids(const PairTokenizers& files, const Tokenizer& source, cons
   return ids;
 }
 
+/// Whether the tokenizers only cut texts in other ways, as Marian's do, and their ids stand for the same tokens.
+bool share_tokens(const Tokenizer& source, const Tokenizer& target) {
+  if (source.size() != target.size()) return false;
+  for (int64_t id = 0; id < source.size(); ++id)
+    if (source.token_of(static_cast<int32_t>(id)) != target.token_of(static_cast<int32_t>(id))) return false;
+  return true;
+}
+
+/// Whether the encoder has a vocabulary of its own. Two that were asked for may be equal by chance.
+bool are_apart(const TrainFlags& flags, const std::filesystem::path& checkpoint, const Tokenizer& source,
+               const Tokenizer& target) {
+  const JsonObject config = checkpoint.empty() ? first_config(flags) : load_model_json(checkpoint, "config.json");
+  return flags.apart || !flags.target_tokenizer.empty() ||
+         !boolean_or(config, "share_encoder_decoder_embeddings", true) || !share_tokens(source, target);
+}
+
 }  // namespace
 
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
@@ -70,14 +87,15 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   const PairTokenizers text = tokenizers_of(flags, checkpoint, training);
   Tokenizer source = text.source.tokenizer(), target = text.of_target().tokenizer();
   SpecialIds ids = common_ids(text, source, target);
-  TrainJob job = job_of_tokens(flags, checkpoint,
-                               {.count = target.size(),
-                                .source_count = text.target ? source.size() : 0,
-                                .ids = keys_of(ids),
-                                .write = [text](const std::filesystem::path& folder) {
-                                  text.source.write(folder);
-                                  if (text.target) text.target->write_target(folder);
-                                }});
+  TrainJob job =
+      job_of_tokens(flags, checkpoint,
+                    {.count = target.size(),
+                     .source_count = text.target && are_apart(flags, checkpoint, source, target) ? source.size() : 0,
+                     .ids = keys_of(ids),
+                     .write = [text](const std::filesystem::path& folder) {
+                       text.source.write(folder);
+                       if (text.target) text.target->write_target(folder);
+                     }});
   const Model& model = *job.model;
   ids = ids_in(*model.config, ids);
   check_trained_by("--pairs", model.has_encoder(), model);

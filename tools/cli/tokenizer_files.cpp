@@ -4,6 +4,7 @@
 
 #include "models/data/lines.h"
 #include "models/model_files.h"
+#include "models/text/older_tokenizer.h"
 #include "models/text/text_sections.h"
 #include "models/text/tokenizer_files.h"
 #include "runtime/all_cores.h"
@@ -34,21 +35,28 @@ TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
       write_tokenizer_files(to, content.value().dump() + '\n', settings.value());
     });
   }
-  check_tokenizer_file(folder);
   std::map<std::string, std::string> contents;
-  for (const char* file : {tokenizer_file, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"})
-    if (file == tokenizer_file || std::filesystem::exists(folder / file))
-      contents[file] = MappedFile(folder / file).text();
-  const std::string name = (folder / tokenizer_file).string();
-  return TokenizerFiles(parse_json(contents[tokenizer_file], name), name, [contents](const std::filesystem::path& to) {
-    for (const auto& [file, content] : contents) write_file_atomically(to / file, content);
+  const auto read = [&](const char* file) {
+    if (std::filesystem::exists(folder / file)) contents[file] = MappedFile(folder / file).text();
+  };
+  for (const char* file : {"tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"}) read(file);
+  const JsonObject content = load_model_json(folder, tokenizer_file);
+  if (std::filesystem::exists(folder / tokenizer_file)) {
+    read(tokenizer_file);
+  } else {
+    contents[tokenizer_file] = content.value().dump() + '\n';
+    for (const char* file : older_tokenizer_files) read(file);
+    read("added_tokens.json");
+  }
+  return TokenizerFiles(content.value(), content.name(), [contents](const std::filesystem::path& to) {
+    for (const auto& [file, text] : contents) write_file_atomically(to / file, text);
   });
 }
 
 std::optional<TokenizerFiles> TokenizerFiles::load_target(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / target_tokenizer_file;
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  return TokenizerFiles(JsonObject::load(file).value(), file.string(), {});
+  if (!has_model_json(folder, target_tokenizer_file)) return std::nullopt;
+  const JsonObject content = load_model_json(folder, target_tokenizer_file);
+  return TokenizerFiles(content.value(), content.name(), {});
 }
 
 void TokenizerFiles::write_target(const std::filesystem::path& folder) const {

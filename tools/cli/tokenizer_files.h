@@ -13,16 +13,13 @@ namespace vkformer {
 
 struct TrainFlags;
 
-/// The tokenizer.json of the target side, where the source has one of its own (our own name: Marian's files in
-/// transformers are other ones).
-inline constexpr const char* target_tokenizer_file = "target_tokenizer.json";
-
 class TokenizerFiles {
  public:
   using Write = std::function<void(const std::filesystem::path& folder)>;
-  /// Of a folder with a tokenizer.json. Throws Error.
+  /// Of a folder with a tokenizer.json, or with older files, which are copied beside the one made of them. Throws
+  /// Error.
   static TokenizerFiles load(const std::filesystem::path& folder);
-  /// Of the target side of a model whose encoder has a vocabulary of its own; nothing where both share one.
+  /// Of the target side of a model, where it has one of its own.
   static std::optional<TokenizerFiles> load_target(const std::filesystem::path& folder);
   /// `content`: of tokenizer.json. `name`: what errors call it.
   TokenizerFiles(nlohmann::json content, std::string name, Write write)
@@ -62,7 +59,7 @@ nlohmann::json keys_of(const SpecialIds& ids);
 /// Those of a config, or `otherwise`.
 SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise);
 
-/// The folder of a tokenizer.json, which may lie alone, in a model's folder, or in a run. Throws Error.
+/// The folder of a tokenizer, which may lie alone, in a model's folder, or in a run. Throws Error.
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given);
 
 /// Where a job's tokenizer lies: in the checkpoint that is resumed, --tokenizer, or --from; empty: nowhere yet.

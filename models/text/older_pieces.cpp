@@ -1,0 +1,250 @@
+// Tokenizers whose vocabulary is one of SentencePiece's files.
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "models/text/older_makers.h"
+#include "models/text/older_tokens.h"
+#include "models/text/precompiled_charsmap.h"
+#include "models/text/sentence_piece_file.h"
+#include "models/text/sentence_pieces.h"
+#include "models/text/sentinels.h"
+#include "runtime/check.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+using nlohmann::json;
+using Type = SentencePieceFile::Type;
+
+constexpr const char* blank_sign = "\u2581";
+
+/// Pieces by the ids that the model's embeddings have, which need not be those of the file.
+struct PieceList {
+  std::vector<std::string> texts;
+  std::vector<double> scores;
+  size_t unknown = 0;
+
+  void add(std::string text, double score) {
+    texts.push_back(std::move(text));
+    scores.push_back(score);
+  }
+  void add(const SentencePieceFile& file, size_t first) {
+    for (size_t id = first; id < file.pieces.size(); ++id) add(file.pieces[id].text, file.pieces[id].score);
+  }
+};
+
+SentencePieceFile load_pieces(const OlderFiles& files) {
+  SentencePieceFile file = SentencePieceFile::load(files.folder / files.model);
+  using Kind = SentencePieceFile::Kind;
+  check(file.kind == Kind::unigram || file.kind == Kind::bpe,
+        "{}: it is a model of {}; only SentencePiece's Unigram and BPE are supported", file.name,
+        file.kind == Kind::word ? "words" : "characters");
+  return file;
+}
+
+/// Left and right of each merge of a file's own pieces, best first.
+json merges_in(const SentencePieceFile& file) {
+  SentencePieces pieces;
+  for (const SentencePieceFile::Piece& piece : file.pieces) {
+    pieces.pieces.push_back(piece.text);
+    pieces.scores.push_back(piece.score);
+    pieces.special.push_back(piece.type != Type::normal);
+  }
+  json merges = json::array();
+  for (const auto& [left, right] : merges_of(pieces)) merges.push_back({left, right});
+  return merges;
+}
+
+json model_of(const SentencePieceFile& file, const PieceList& list, bool byte_fallback) {
+  if (file.kind == SentencePieceFile::Kind::unigram) {
+    json vocabulary = json::array();
+    for (size_t id = 0; id < list.texts.size(); ++id)
+      vocabulary.push_back(json::array({list.texts[id], list.scores[id]}));
+    return {{"type", "Unigram"}, {"unk_id", list.unknown}, {"byte_fallback", byte_fallback}, {"vocab", vocabulary}};
+  }
+  json vocabulary = json::object();
+  for (size_t id = 0; id < list.texts.size(); ++id) vocabulary[list.texts[id]] = id;
+  return {{"type", "BPE"},
+          {"dropout", nullptr},
+          {"unk_token", file.unknown_text},
+          {"continuing_subword_prefix", nullptr},
+          {"end_of_word_suffix", nullptr},
+          {"fuse_unk", true},
+          {"byte_fallback", byte_fallback},
+          {"ignore_merges", false},
+          {"vocab", vocabulary},
+          {"merges", merges_in(file)}};
+}
+
+/// The tokens of the file that stand for themselves.
+std::vector<OlderToken> sought_in(const SentencePieceFile& file) {
+  std::vector<OlderToken> tokens;
+  for (const SentencePieceFile::Piece& piece : file.pieces)
+    if (piece.type == Type::control || piece.type == Type::user_defined)
+      tokens.push_back({.content = piece.text, .special = piece.type == Type::control, .normalized = false});
+  return tokens;
+}
+
+OlderTokens tokens_of(const OlderFiles& files, const PieceList& list, const std::vector<OlderRole>& of_class,
+                      const std::vector<OlderToken>& of_model) {
+  const auto ids = std::make_shared<std::unordered_map<std::string, int64_t>>();
+  for (size_t id = 0; id < list.texts.size(); ++id) (*ids)[list.texts[id]] = static_cast<int64_t>(id);
+  const auto find = [ids](const std::string& token) -> std::optional<int64_t> {
+    const auto id = ids->find(token);
+    return id == ids->end() ? std::nullopt : std::optional(id->second);
+  };
+  return {files.settings, of_class, static_cast<int64_t>(list.texts.size()), find, of_model};
+}
+
+json metaspace(const std::string& prepend, bool split = true) {
+  return {{"type", "Metaspace"}, {"replacement", blank_sign}, {"prepend_scheme", prepend}, {"split", split}};
+}
+
+/// Whether a blank goes before a text: before the first part alone where special tokens cut it, unless "legacy".
+std::string prepend_scheme(const OlderFiles& files) {
+  if (!files.settings.flag("add_prefix_space", true)) return "never";
+  return files.settings.flag("legacy", true) ? "always" : "first";
+}
+
+void add_charsmap(json& steps, const SentencePieceFile& file) {
+  if (!file.charsmap.empty())
+    steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(file.charsmap)}});
+}
+
+json replace(const json& pattern, const char* content) {
+  return {{"type", "Replace"}, {"pattern", pattern}, {"content", content}};
+}
+
+json sequence_of(json steps) { return {{"type", "Sequence"}, {"normalizers", std::move(steps)}}; }
+
+/// What most of them do to a text first.
+json usual_normalizer(const SentencePieceFile& file) {
+  json steps = json::array();
+  add_charsmap(steps, file);
+  steps.push_back({{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}});
+  steps.push_back(replace({{"Regex", " {2,}"}}, blank_sign));
+  return sequence_of(steps);
+}
+
+json usual_tokenizer(const SentencePieceFile& file, const PieceList& list, const OlderTokens& tokens,
+                     const std::string& prepend) {
+  return {{"added_tokens", tokens.added()},      {"normalizer", usual_normalizer(file)},
+          {"pre_tokenizer", metaspace(prepend)}, {"post_processor", nullptr},
+          {"decoder", metaspace(prepend)},       {"model", model_of(file, list, false)}};
+}
+
+/// Of fairseq's models.
+const std::vector<OlderRole> roberta_roles = {{"bos_token", {"<s>"}},
+                                              {"eos_token", {"</s>"}},
+                                              {"sep_token", {"</s>"}},
+                                              {"cls_token", {"<s>"}},
+                                              {"unk_token", {"<unk>"}},
+                                              {"pad_token", {"<pad>"}},
+                                              {"mask_token", {.content = "<mask>", .lstrip = true}}};
+
+/// Fairseq has a vocabulary of its own before SentencePiece's, and <mask> behind it.
+json make_fairseq(const OlderFiles& files, const SentencePieceFile& file, PieceList list, size_t first) {
+  list.add(file, first);
+  list.add("<mask>", 0);
+  list.unknown = 3;
+  const OlderTokens tokens = tokens_of(files, list, roberta_roles, sought_in(file));
+  json tokenizer = usual_tokenizer(file, list, tokens, "always");
+  tokenizer["post_processor"] = tokens.surround("cls_token A sep_token", "cls_token A sep_token sep_token B sep_token");
+  return tokenizer;
+}
+
+bool ends_in_number_and_comma(const std::string& piece) {
+  return piece.size() >= 2 && piece.back() == ',' && piece[piece.size() - 2] >= '0' && piece[piece.size() - 2] <= '9';
+}
+
+}  // namespace
+
+json make_older_t5(const OlderFiles& files) {
+  const SentencePieceFile file = load_pieces(files);
+  PieceList list{.unknown = static_cast<size_t>(file.unknown)};
+  list.add(file, 0);
+  std::vector<OlderToken> sought = sought_in(file);
+  constexpr int64_t usual_sentinels = 100, most_sentinels = 10'000;
+  for (int64_t i = files.settings.integer("extra_ids", usual_sentinels, most_sentinels) - 1; i >= 0; --i) {
+    list.add(sentinel(static_cast<size_t>(i)), 0);
+    sought.push_back({list.texts.back()});
+  }
+  const OlderTokens tokens =
+      tokens_of(files, list, {{"eos_token", {"</s>"}}, {"unk_token", {"<unk>"}}, {"pad_token", {"<pad>"}}}, sought);
+  json tokenizer = usual_tokenizer(file, list, tokens, prepend_scheme(files));
+  tokenizer["post_processor"] = tokens.surround("A eos_token", "A eos_token B eos_token");
+  return tokenizer;
+}
+
+json make_older_xlm_roberta(const OlderFiles& files) {
+  PieceList list;
+  for (const char* token : {"<s>", "<pad>", "</s>", "<unk>"}) list.add(token, 0);
+  return make_fairseq(files, load_pieces(files), std::move(list), 3);
+}
+
+json make_older_camembert(const OlderFiles& files) {
+  PieceList list;
+  for (const char* token : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"}) list.add(token, 0);
+  list.add("<unk>NOTUSED", -100);
+  return make_fairseq(files, load_pieces(files), std::move(list), 1);
+}
+
+json make_older_xlnet(const OlderFiles& files) {
+  const SentencePieceFile file = load_pieces(files);
+  PieceList list{.unknown = static_cast<size_t>(file.unknown)};
+  list.add(file, 0);
+  // The slow tokenizer parts a comma from a number; here those pieces are too dear to be taken.
+  for (size_t id = 0; id < list.texts.size(); ++id)
+    if (ends_in_number_and_comma(list.texts[id])) list.scores[id] -= 100;
+  const std::vector<OlderRole> roles = {{"bos_token", {"<s>"}},
+                                        {"eos_token", {"</s>"}},
+                                        {"unk_token", {"<unk>"}},
+                                        {"sep_token", {"<sep>"}},
+                                        {"pad_token", {"<pad>"}},
+                                        {"cls_token", {"<cls>"}},
+                                        {"mask_token", {.content = "<mask>", .lstrip = true}}};
+  const OlderTokens tokens = tokens_of(files, list, roles, sought_in(file));
+  json steps = json::array({replace({{"String", "``"}}, "\""), replace({{"String", "''"}}, "\"")});
+  if (!files.settings.flag("keep_accents", false)) {
+    steps.push_back({{"type", "NFKD"}});
+    steps.push_back({{"type", "StripAccents"}});
+  }
+  if (files.settings.flag("do_lower_case", false)) steps.push_back({{"type", "Lowercase"}});
+  add_charsmap(steps, file);
+  steps.push_back(replace({{"Regex", " {2,}"}}, " "));
+  json tokenizer = usual_tokenizer(file, list, tokens, "always");
+  tokenizer["normalizer"] = sequence_of(steps);
+  tokenizer["post_processor"] = tokens.surround("A sep_token cls_token:2", "A sep_token B:1 sep_token:1 cls_token:2");
+  return tokenizer;
+}
+
+json make_older_llama(const OlderFiles& files) {
+  const SentencePieceFile file = load_pieces(files);
+  PieceList list{.unknown = static_cast<size_t>(file.unknown)};
+  list.add(file, 0);
+  const OlderTokens tokens = tokens_of(
+      files, list, {{"unk_token", {"<unk>"}}, {"bos_token", {"<s>"}}, {"eos_token", {"</s>"}}}, sought_in(file));
+  const bool prefix = files.settings.flag("add_prefix_space", true), legacy = files.settings.flag("legacy", true);
+  json normalizers = json::array(),
+       decoders = json::array({replace({{"String", blank_sign}}, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
+  if (prefix) {
+    normalizers.push_back({{"type", "Prepend"}, {"prepend", blank_sign}});
+    decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  }
+  normalizers.push_back(replace({{"String", " "}}, blank_sign));
+  const std::string before = files.settings.flag("add_bos_token", true) ? "bos_token" : "",
+                    behind = files.settings.flag("add_eos_token", false) ? "eos_token" : "";
+  const auto of_type = [](const std::string& role) { return role.empty() ? role : role + ":1"; };
+  const std::string single = before + " A " + behind;
+  return {{"added_tokens", tokens.added()},
+          {"normalizer", legacy ? sequence_of(normalizers) : json()},
+          {"pre_tokenizer", legacy ? json() : metaspace(prepend_scheme(files), false)},
+          {"post_processor", tokens.surround(single, single + ' ' + of_type(before) + " B:1 " + of_type(behind))},
+          {"decoder", {{"type", "Sequence"}, {"decoders", decoders}}},
+          {"model", model_of(file, list, true)}};
+}
+
+}  // namespace vkformer

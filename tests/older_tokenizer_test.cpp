@@ -1,0 +1,513 @@
+// Tokenizers of folders without a tokenizer.json: made of their older files they give the recorded ids, and those that
+// SentencePiece itself gives.
+
+#include <sentencepiece_processor.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "models/model_files.h"
+#include "models/text/precompiled_charsmap.h"
+#include "models/text/sentence_pieces.h"
+#include "models/text/tokenizer.h"
+#include "tests/model_helpers.h"
+#include "tests/older_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+json recorded_tokenizer(const std::string& kind) {
+  return JsonObject::load(fixtures / "tokenizers" / kind / "tokenizer.json").value();
+}
+
+Tokenizer made_in(const TemporaryFolder& folder, std::string_view file = vkformer::tokenizer_file) {
+  REQUIRE(has_model_json(folder.path(), file));
+  return Tokenizer(load_model_json(folder.path(), file));
+}
+
+std::string error_in(const TemporaryFolder& folder) {
+  return error_of([&] { Tokenizer(load_model_json(folder.path(), vkformer::tokenizer_file)); });
+}
+
+/// Ids, ids of pairs and decoded texts are those of a tokenizer.json's recorded cases.
+void check_recorded(const Tokenizer& made, const std::string& kind, bool pairs = true) {
+  const Tokenizer expected = Tokenizer::load(fixtures / "tokenizers" / kind / "tokenizer.json");
+  const json cases = JsonObject::load(fixtures / "tokenizers" / kind / "cases.json").value();
+  size_t count = 0;
+  for (const json& recorded : cases.at("cases")) {
+    const std::string text = recorded.at("text");
+    INFO(text);
+    const auto ids = recorded.at("ids").get<std::vector<int32_t>>();
+    CHECK(made.encode(text).ids == ids);
+    CHECK(made.encode(text, false).ids == expected.encode(text, false).ids);
+    CHECK(made.decode(ids) == expected.decode(ids));
+    CHECK(made.decode(ids, false) == expected.decode(ids, false));
+    ++count;
+  }
+  CHECK(count > 20);
+  if (!pairs) return;
+  for (const json& recorded : cases.at("pairs")) {
+    const Encoding pair =
+        made.encode_pair(recorded.at("text")[0].get<std::string>(), recorded.at("text")[1].get<std::string>());
+    CHECK(pair.ids == recorded.at("ids").get<std::vector<int32_t>>());
+    CHECK(pair.type_ids == recorded.at("type_ids").get<std::vector<int32_t>>());
+  }
+}
+
+/// Some lines of English and of German, for vocabularies.
+const std::vector<std::string>& english() {
+  static const std::vector<std::string> lines = {
+      "The old man walks slowly along the river, and his dog walks behind him.",
+      "A young woman is reading a newspaper in front of the station in 1,999 minutes.",
+      "Two children are playing with a ball while their mother is watching them.",
+      "The weather was cold, but the people on the street were smiling and singing.",
+      "He asked whether the train to London would leave at half past nine.",
+      "She said that nobody had ever seen the mountain without clouds around it."};
+  return lines;
+}
+const std::vector<std::string>& german() {
+  static const std::vector<std::string> lines = {
+      "Der alte Mann geht langsam am Fluss entlang, und sein Hund läuft hinter ihm her.",
+      "Eine junge Frau liest vor dem Bahnhof eine Zeitung, während es draußen schneit.",
+      "Zwei Kinder spielen mit einem Ball, und ihre Mutter schaut ihnen dabei zu.",
+      "Das Wetter war kalt, aber die Leute auf der Straße lächelten und sangen.",
+      "Er fragte, ob der Zug nach London um halb zehn abfahren würde.",
+      "Sie sagte, niemand habe den Berg je ohne Wolken um den Gipfel gesehen."};
+  return lines;
+}
+const std::vector<std::string> odd_texts = {"",
+                                            " ",
+                                            "walking  to   the station ",
+                                            "  The man",
+                                            "ﬁne “quotes” and ½ of ＦＵＬＬ width",
+                                            "日本 river 日本語",
+                                            "naïve Müller läuft",
+                                            "in 1,999 minutes, 12,",
+                                            "tab\tand\nline"};
+
+std::vector<std::string> all_texts() {
+  std::vector<std::string> texts = odd_texts;
+  texts.insert(texts.end(), english().begin(), english().end());
+  texts.insert(texts.end(), german().begin(), german().end());
+  return texts;
+}
+
+/// SentencePiece's own model of some lines.
+struct Trained {
+  std::string bytes;
+  sentencepiece::SentencePieceProcessor processor;
+
+  Trained(const std::vector<std::string>& lines, SentencePieceOptions options) {
+    bytes = train_sentence_pieces(lines, std::move(options)).model;
+    REQUIRE(processor.LoadFromSerializedProto(bytes).ok());
+  }
+  std::vector<int> ids(const std::string& text) const { return processor.EncodeAsIds(text); }
+};
+
+SentencePieceOptions unigram_options() {
+  return {{"model_type", "unigram"}, {"vocab_size", "120"}, {"num_threads", "1"}};
+}
+
+/// What fairseq's models make of SentencePiece's ids.
+std::vector<int32_t> shifted(const std::vector<int>& ids, int offset, int unknown, int first, int last) {
+  std::vector<int32_t> all{first};
+  for (const int id : ids) all.push_back(id == 0 ? unknown : id + offset);
+  all.push_back(last);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("vocab.txt is BERT's WordPiece", "[files]") {
+  const TemporaryFolder folder;
+  const json recorded = recorded_tokenizer("bert");
+  put(folder / "vocab.txt", vocabulary_text(recorded["model"]["vocab"]));
+  put(folder / "config.json", R"({"model_type": "bert"})");
+  check_recorded(made_in(folder), "bert");
+
+  SECTION("lines end as on any system") {
+    std::string text;
+    for (const char c : vocabulary_text(recorded["model"]["vocab"]))
+      text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+    put(folder / "vocab.txt", text);
+    check_recorded(made_in(folder), "bert");
+  }
+  SECTION("what a text loses first is in tokenizer_config.json") {
+    for (const json& settings :
+         {json{{"do_lower_case", false}}, json{{"strip_accents", false}}, json{{"tokenize_chinese_chars", false}},
+          json{{"do_lower_case", false}, {"strip_accents", true}, {"tokenizer_class", "DistilBertTokenizerFast"}},
+          json{{"do_basic_tokenize", false}}}) {
+      put(folder / "tokenizer_config.json", settings.dump());
+      json expected = recorded;
+      json& normalizer = expected["normalizer"];
+      const bool basic = settings.value("do_basic_tokenize", true);
+      normalizer["lowercase"] = basic && settings.value("do_lower_case", true);
+      normalizer["handle_chinese_chars"] = basic && settings.value("tokenize_chinese_chars", true);
+      normalizer["strip_accents"] = basic ? settings.value("strip_accents", json()) : json(false);
+      CHECK(load_model_json(folder.path(), vkformer::tokenizer_file).value()["normalizer"] == normalizer);
+      const Tokenizer made = made_in(folder), other(JsonObject::make(expected, "expected"));
+      for (const std::string& text : all_texts()) CHECK(made.encode(text).ids == other.encode(text).ids);
+    }
+  }
+  SECTION("special tokens have the names that the files say") {
+    std::string text = vocabulary_text(recorded["model"]["vocab"]);
+    const auto rename = [&](const std::string& from, const std::string& to) {
+      text.replace(text.find(from), from.size(), to);
+    };
+    rename("[CLS]", "<cls>");
+    rename("[SEP]", "<sep>");
+    put(folder / "vocab.txt", text);
+    CHECK_THAT(error_in(folder), ContainsSubstring("has no token \"[CLS]\", which is its cls_token; name it in"));
+    put(folder / "tokenizer_config.json", R"({"cls_token": "<cls>", "sep_token": "[UNK]"})");
+    put(folder / "special_tokens_map.json",
+        R"({"sep_token": {"content": "<sep>", "lstrip": false, "normalized": true, "rstrip": true},
+            "additional_special_tokens": ["[new]"]})");
+    put(folder / "added_tokens.json", R"({"[own]": 801, "[new]": 900})");
+    const Tokenizer made = made_in(folder);
+    const Tokenizer plain = Tokenizer::load(fixtures / "tokenizers/bert/tokenizer.json");
+    CHECK(made.encode("the man").ids == plain.encode("the man").ids);
+    CHECK(made.id_of("[own]") == 801);
+    CHECK(made.special_ids().contains(900));
+    CHECK(!made.special_ids().contains(801));
+    const std::vector<int32_t> found = made.encode("[new][own]").ids;
+    CHECK(found == std::vector<int32_t>{2, 900, 801, 3});
+    // Taken along: the blank behind it.
+    CHECK(made.encode("<sep>  the", false).ids[0] == 3);
+  }
+}
+
+TEST_CASE("a folder's tokenizer.json counts before older files", "[files]") {
+  const TemporaryFolder folder;
+  put(folder / "vocab.txt", "nonsense\n");
+  put(folder / "config.json", R"({"model_type": "bert"})");
+  std::filesystem::copy_file(fixtures / "tokenizers/bert/tokenizer.json", folder / "tokenizer.json");
+  check_recorded(made_in(folder), "bert");
+}
+
+TEST_CASE("vocab.json and merges.txt are BPE of bytes", "[files]") {
+  const TemporaryFolder folder;
+  json recorded = recorded_tokenizer("gpt2");
+  put(folder / "merges.txt", merges_text(recorded["model"]["merges"]));
+  put(folder / "vocab.json", recorded["model"]["vocab"].dump());
+  put(folder / "config.json", R"({"model_type": "gpt2"})");
+
+  SECTION("GPT-2's stands alone") {
+    check_recorded(made_in(folder), "gpt2");
+    put(folder / "tokenizer_config.json", R"({"add_bos_token": true, "add_prefix_space": true})");
+    const Tokenizer made = made_in(folder), plain(JsonObject::make(recorded, "recorded"));
+    std::vector<int32_t> expected = plain.encode(" the man").ids;
+    expected.insert(expected.begin(), 0);
+    CHECK(made.encode("the man").ids == expected);
+  }
+  SECTION("RoBERTa's is put between <s> and </s>, and its mask takes the blank before it along") {
+    for (const char* token : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
+      recorded["model"]["vocab"][token] = recorded["model"]["vocab"].size();
+    put(folder / "vocab.json", recorded["model"]["vocab"].dump());
+    const auto id = [&](const char* token) { return recorded["model"]["vocab"][token].get<int32_t>(); };
+    for (const char* config : {R"({"model_type": "roberta"})", R"({"model_type": "bart"})",
+                               R"({"model_type": "bert", "tokenizer_class": "RobertaTokenizer"})"}) {
+      put(folder / "config.json", config);
+      const Tokenizer made = made_in(folder), plain(JsonObject::make(recorded_tokenizer("gpt2"), "recorded"));
+      for (const std::string& text : all_texts()) {
+        std::vector<int32_t> expected = plain.encode(text).ids, pair = expected;
+        expected.insert(expected.begin(), id("<s>"));
+        expected.push_back(id("</s>"));
+        CHECK(made.encode(text).ids == expected);
+      }
+      const std::vector<int32_t> the = plain.encode("the").ids;
+      std::vector<int32_t> masked{id("<s>")};
+      masked.insert(masked.end(), the.begin(), the.end());
+      masked.push_back(id("<mask>"));
+      masked.push_back(id("</s>"));
+      CHECK(made.encode("the <mask>").ids == masked);
+      const Encoding pair = made.encode_pair("the", "the");
+      std::vector<int32_t> expected{id("<s>")};
+      expected.insert(expected.end(), the.begin(), the.end());
+      expected.insert(expected.end(), {id("</s>"), id("</s>")});
+      expected.insert(expected.end(), the.begin(), the.end());
+      expected.push_back(id("</s>"));
+      CHECK(pair.ids == expected);
+    }
+    // A file that says how the mask is sought counts.
+    put(folder / "special_tokens_map.json",
+        R"({"mask_token": {"content": "<mask>", "lstrip": false, "rstrip": false}})");
+    const Tokenizer made = made_in(folder);
+    CHECK(made.encode("the <mask>").ids.size() == made.encode("the ").ids.size() + 1);
+  }
+  SECTION("damage is named with its line") {
+    put(folder / "merges.txt", "#version: 0.2\na b\nab\n");
+    CHECK_THAT(error_in(folder), ContainsSubstring("merges.txt:3: \"ab\" is not a merge of two tokens"));
+    put(folder / "merges.txt", "#version: 0.2\na nothing\n");
+    CHECK_THAT(error_in(folder), ContainsSubstring("lacks"));
+    put(folder / "merges.txt", "#version: 0.2\n");
+    put(folder / "vocab.json", R"({"a": 1.5})");
+    CHECK_THAT(error_in(folder), ContainsSubstring("vocab.json: the id of \"a\" is 1.5"));
+    put(folder / "vocab.json", R"(["a"])");
+    CHECK_THAT(error_in(folder), ContainsSubstring("vocab.json"));
+  }
+}
+
+TEST_CASE("spiece.model is T5's Unigram", "[files]") {
+  const TemporaryFolder folder;
+  const json recorded = recorded_tokenizer("t5");
+  SentencePieceFile file{.unknown = 2};
+  for (const json& entry : recorded["model"]["vocab"])
+    file.pieces.push_back({entry[0], entry[1].get<float>(), type_of_piece(entry[0].get<std::string>())});
+  file.charsmap = from_base64(recorded["normalizer"]["normalizers"][0]["precompiled_charsmap"].get<std::string>());
+  put(folder / "spiece.model", model_bytes(file));
+  put(folder / "config.json", R"({"model_type": "t5"})");
+  const Tokenizer made = made_in(folder);
+  check_recorded(made, "t5");
+  const auto size = static_cast<int32_t>(file.pieces.size());
+  CHECK(made.size() == size + 100);
+  CHECK(made.id_of("<extra_id_0>") == size + 99);
+  CHECK(made.encode("<extra_id_99>").ids[0] == size);
+  put(folder / "tokenizer_config.json", R"({"extra_ids": 0, "tokenizer_class": "T5Tokenizer"})");
+  CHECK(made_in(folder).size() == size);
+  put(folder / "tokenizer_config.json", R"({"add_prefix_space": true, "legacy": false})");
+  CHECK(load_model_json(folder.path(), vkformer::tokenizer_file).value()["pre_tokenizer"]["prepend_scheme"] == "first");
+  put(folder / "tokenizer_config.json", R"({"extra_ids": -1})");
+  CHECK_THAT(error_in(folder), ContainsSubstring("tokenizer_config.json") && ContainsSubstring("extra_ids"));
+}
+
+TEST_CASE("tokenizer.model is LLaMA's BPE", "[files]") {
+  const TemporaryFolder folder;
+  put(folder / "config.json", R"({"model_type": "llama"})");
+  SECTION("of the recorded merges") {
+    const json recorded = recorded_tokenizer("llama");
+    SentencePieceFile file{.kind = SentencePieceFile::Kind::bpe, .byte_fallback = true, .strips_blanks = false};
+    file.pieces.resize(recorded["model"]["vocab"].size());
+    for (const auto& [token, id] : recorded["model"]["vocab"].items())
+      file.pieces.at(id.get<size_t>()) = {token, -1e6f, type_of_piece(token)};
+    float score = 0;
+    for (const json& merge : recorded["model"]["merges"]) {
+      const std::string left = merge.is_array()
+                                   ? merge[0].get<std::string>()
+                                   : merge.get<std::string>().substr(0, merge.get<std::string>().find(' '));
+      const std::string right = merge.is_array()
+                                    ? merge[1].get<std::string>()
+                                    : merge.get<std::string>().substr(merge.get<std::string>().find(' ') + 1);
+      auto& piece = file.pieces.at(recorded["model"]["vocab"][left + right].get<size_t>());
+      if (piece.score < -1e5f) piece.score = score--;
+    }
+    put(folder / "tokenizer.model", model_bytes(file));
+    check_recorded(made_in(folder), "llama", false);
+    put(folder / "tokenizer_config.json", R"({"add_bos_token": false, "add_eos_token": true})");
+    const Tokenizer made = made_in(folder);
+    CHECK(made.encode("").ids == std::vector<int32_t>{2});
+    CHECK(made.encode_pair("", "").ids == std::vector<int32_t>{2, 2});
+  }
+  SECTION("as SentencePiece cuts") {
+    const Trained trained(english(), {{"model_type", "bpe"},
+                                      {"vocab_size", "420"},
+                                      {"num_threads", "1"},
+                                      {"byte_fallback", "true"},
+                                      {"normalization_rule_name", "identity"},
+                                      {"remove_extra_whitespaces", "false"}});
+    put(folder / "tokenizer.model", trained.bytes);
+    for (const bool legacy : {true, false}) {
+      put(folder / "tokenizer_config.json", json{{"legacy", legacy}}.dump());
+      const Tokenizer made = made_in(folder);
+      for (const std::string& text : all_texts()) {
+        if (!legacy && text.starts_with(' ')) continue;  // as in the tokenizers library, not in SentencePiece
+        INFO(text);
+        std::vector<int32_t> ids{1};
+        for (const int id : trained.ids(text)) ids.push_back(id);
+        CHECK(made.encode(text).ids == ids);
+        CHECK(made.decode(ids) == text);
+      }
+    }
+  }
+}
+
+TEST_CASE("XLM-RoBERTa and CamemBERT have SentencePiece's pieces under other ids", "[files]") {
+  const TemporaryFolder folder;
+  std::vector<std::string> lines = english();
+  const Trained trained(lines, unigram_options());
+  put(folder / "sentencepiece.bpe.model", trained.bytes);
+  const int size = trained.processor.GetPieceSize();
+  put(folder / "config.json", R"({"model_type": "xlm-roberta"})");
+  const Tokenizer xlm = made_in(folder);
+  put(folder / "config.json", R"({"model_type": "camembert"})");
+  const Tokenizer camembert = made_in(folder);
+  for (const std::string& text : all_texts()) {
+    // 9 and 99 cost the same as 99 and 9: SentencePiece's sums are of single precision, the tokenizers library's not.
+    if (text.find("999") != text.npos) continue;
+    INFO(text);
+    const std::vector<int> ids = trained.ids(text);
+    CHECK(xlm.encode(text).ids == shifted(ids, 1, 3, 0, 2));
+    CHECK(camembert.encode(text).ids == shifted(ids, 4, 3, 5, 6));
+  }
+  CHECK(xlm.id_of("<mask>") == size + 1);
+  CHECK(camembert.id_of("<mask>") == size + 4);
+  CHECK(xlm.encode("a <mask>").ids == std::vector<int32_t>{0, *xlm.id_of("\u2581a"), size + 1, 2});
+  CHECK(xlm.encode_pair("", "").ids == std::vector<int32_t>{0, 2, 2, 2});
+  CHECK(camembert.decode(camembert.encode(english()[0]).ids) == english()[0]);
+}
+
+TEST_CASE("XLNet's special tokens stand behind a text", "[files]") {
+  const TemporaryFolder folder;
+  SentencePieceOptions options = unigram_options();
+  options["control_symbols"] = "<cls>,<sep>,<pad>,<mask>,<eod>,<eop>";
+  const Trained trained(english(), options);
+  put(folder / "spiece.model", trained.bytes);
+  put(folder / "config.json", R"({"model_type": "xlnet"})");
+  const Tokenizer made = made_in(folder);
+  for (const std::string& text : english()) {
+    if (text.find(',') != text.npos) continue;  // those behind numbers are cut in another way
+    INFO(text);
+    std::vector<int32_t> ids;
+    for (const int id : trained.ids(text)) ids.push_back(id);
+    ids.insert(ids.end(), {4, 3});
+    const Encoding encoding = made.encode(text);
+    CHECK(encoding.ids == ids);
+    CHECK(encoding.type_ids.back() == 2);
+  }
+  // Accents go, and these quotes are others.
+  CHECK(made.encode("na\u00EFve").ids == made.encode("naive").ids);
+  CHECK(made.encode("``a''").ids == made.encode("\"a\"").ids);
+  put(folder / "tokenizer_config.json", R"({"keep_accents": true, "do_lower_case": true})");
+  CHECK(made_in(folder).encode("THE MAN").ids == made.encode("the man").ids);
+  CHECK(made_in(folder).encode("na\u00EFve").ids != made.encode("naive").ids);
+}
+
+namespace {
+
+/// A Marian model's files, with some pieces that have no id, and tokens that only the target has.
+struct Marian {
+  TemporaryFolder folder;
+  Trained source{english(), unigram_options()}, target{german(), unigram_options()};
+  std::map<std::string, int32_t> source_ids, target_ids;
+
+  static std::string piece(const Trained& of, int id) { return of.processor.IdToPiece(id); }
+
+  explicit Marian(bool apart = false) {
+    put(folder / "source.spm", source.bytes);
+    put(folder / "target.spm", target.bytes);
+    const auto add = [](std::map<std::string, int32_t>& ids, const std::string& token) {
+      ids.emplace(token, static_cast<int32_t>(ids.size()));
+    };
+    const auto add_all = [&](std::map<std::string, int32_t>& ids, const Trained& of) {
+      for (int id = of.processor.GetPieceSize() - 1; id > 2; --id)
+        if (id % 7 != 0) add(ids, piece(of, id));
+    };
+    for (auto* ids : {&source_ids, &target_ids}) {
+      add(*ids, "</s>");
+      add(*ids, "<unk>");
+      add(*ids, ">>de<<");
+      add_all(*ids, ids == &source_ids ? source : target);
+      if (!apart) add_all(*ids, ids == &source_ids ? target : source);
+      add(*ids, "<pad>");
+    }
+    if (!apart) target_ids = source_ids;
+    put(folder / "vocab.json", json(source_ids).dump());
+    if (apart) put(folder / "target_vocab.json", json(target_ids).dump());
+    put(folder / "config.json", R"({"model_type": "marian"})");
+    put(folder / "tokenizer_config.json", apart ? R"({"separate_vocabs": true})" : R"({"source_lang": "en"})");
+  }
+
+  static std::vector<int32_t> expected(const Trained& of, const std::map<std::string, int32_t>& ids,
+                                       const std::string& text) {
+    std::vector<int32_t> all;
+    for (const std::string& piece : of.processor.EncodeAsPieces(text))
+      all.push_back(ids.contains(piece) ? ids.at(piece) : ids.at("<unk>"));
+    all.push_back(ids.at("</s>"));
+    return all;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Marian's pieces have the ids of vocab.json", "[files]") {
+  for (const bool apart : {false, true}) {
+    const Marian marian(apart);
+    const Tokenizer source = made_in(marian.folder), target = made_in(marian.folder, target_tokenizer_file);
+    CHECK(source.size() == static_cast<int64_t>(marian.source_ids.size()));
+    size_t unknown = 0;
+    for (const std::string& text : all_texts()) {
+      INFO(text);
+      const std::vector<int32_t> ids = Marian::expected(marian.source, marian.source_ids, text);
+      unknown += static_cast<size_t>(std::ranges::count(ids, 1));
+      CHECK(source.encode(text).ids == ids);
+      CHECK(target.encode(text).ids == Marian::expected(marian.target, marian.target_ids, text));
+    }
+    CHECK(unknown > 20);
+    for (const std::string& text : {german()[1], german()[3]}) {
+      const std::vector<int32_t> ids = target.encode(text).ids;
+      std::vector<std::string> pieces;
+      for (const int32_t id : ids)
+        if (id > 1) pieces.emplace_back(*target.token_of(id));
+      CHECK(target.decode(ids) == marian.target.processor.DecodePieces(pieces));
+      if (!apart) CHECK(source.decode(ids) == target.decode(ids));
+    }
+    // A language before a text is one token.
+    std::vector<int32_t> ids = source.encode("The man").ids;
+    ids.insert(ids.begin(), 2);
+    CHECK(source.encode(">>de<< The man").ids == ids);
+  }
+}
+
+TEST_CASE("a Marian's damaged vocabulary is refused", "[files]") {
+  const Marian marian;
+  for (const char* vocabulary :
+       {R"({"</s>": 0, "<unk>": 2})", R"({"</s>": 0, "<unk>": 0})", R"({"</s>": 0, "<unk>": -1})"}) {
+    put(marian.folder / "vocab.json", vocabulary);
+    CHECK_THAT(error_in(marian.folder), ContainsSubstring("vocab.json: the id of") && ContainsSubstring("each once"));
+  }
+  put(marian.folder / "vocab.json", R"({"</s>": 0})");
+  CHECK_THAT(error_in(marian.folder), ContainsSubstring("has no token \"<unk>\""));
+  put(marian.folder / "source.spm",
+      Trained(english(), {{"model_type", "bpe"}, {"vocab_size", "60"}, {"num_threads", "1"}}).bytes);
+  CHECK_THAT(error_in(marian.folder), ContainsSubstring("source.spm: it is no Unigram model"));
+}
+
+TEST_CASE("what no tokenizer can be made of says what to do", "[files]") {
+  const TemporaryFolder folder;
+  const auto refused = [&] {
+    CHECK(!has_model_json(folder.path(), vkformer::tokenizer_file));
+    return error_in(folder);
+  };
+  put(folder / "config.json", R"({"model_type": "bert"})");
+  CHECK_THAT(refused(), ContainsSubstring("has no tokenizer.json, nor older files of a tokenizer; download them"));
+  put(folder / "spiece.model", "x");
+  CHECK_THAT(refused(),
+             ContainsSubstring("has neither tokenizer.json nor vocab.txt, of which one is made for its BertTokenizer"));
+  put(folder / "tokenizer_config.json", R"({"tokenizer_class": "AlbertTokenizer"})");
+  CHECK_THAT(refused(),
+             ContainsSubstring("its tokenizer_class \"AlbertTokenizer\" is not known; let transformers make"));
+  put(folder / "tokenizer_config.json", R"({"model_max_length": 512})");
+  put(folder / "config.json", R"({"model_type": "unheard"})");
+  CHECK_THAT(refused(), ContainsSubstring("says of which kind it is (tokenizer_class, model_type)"));
+  put(folder / "tokenizer_config.json", R"({"tokenizer_class": "T5Tokenizer", "pad_token": 7})");
+  CHECK_THAT(error_of([&] { has_model_json(folder.path(), vkformer::tokenizer_file); }),
+             ContainsSubstring("pad_token must be a token"));
+  put(folder / "tokenizer_config.json", R"({"tokenizer_class": "T5Tokenizer"})");
+  CHECK_THAT(error_in(folder), ContainsSubstring("spiece.model: it "));
+}
+
+TEST_CASE("damaged SentencePiece files are refused with what is wrong", "[files]") {
+  SentencePieceFile good{.pieces = {{"<unk>", 0, SentencePieceFile::Type::unknown}, {"a", -1}}};
+  const auto error = [](const std::string& bytes) {
+    return error_of([&] { SentencePieceFile::parse(bytes, "x.model"); });
+  };
+  CHECK(error(model_bytes(good)).empty());
+  CHECK_THAT(error(model_bytes(good).substr(0, 9)), ContainsSubstring("x.model: it ends within a field"));
+  CHECK_THAT(error(std::string(3, '\xFF')), ContainsSubstring("it ends within a number"));
+  CHECK_THAT(error("\x0B"), ContainsSubstring("a field of an unknown type"));
+  CHECK_THAT(error(proto_bytes(2, proto_integer(40, 0))), ContainsSubstring("it has no pieces"));
+  SentencePieceFile bad = good;
+  bad.pieces[1].text = "\xFF";
+  CHECK_THAT(error(model_bytes(bad)), ContainsSubstring("piece 1 is \"\\xFF\", which is no text"));
+  bad = good;
+  bad.pieces[1].score = std::nanf("");
+  CHECK_THAT(error(model_bytes(bad)), ContainsSubstring("piece 1, \"a\", has the score nan"));
+  bad = good;
+  bad.unknown = 2;
+  CHECK_THAT(error(model_bytes(bad)), ContainsSubstring("unk_id is 2, of 2 pieces"));
+}
