@@ -1,13 +1,11 @@
 #include "runtime/files/weight_files.h"
 
-#include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "runtime/check.h"
-#include "runtime/files/json_file.h"
 #include "runtime/files/utf8.h"
+#include "runtime/files/weight_index.h"
 
 namespace vkformer {
 namespace {
@@ -46,12 +44,6 @@ class SafetensorsTensor : public WeightTensor {
   const TensorEntry& entry_;
 };
 
-/// A file beside the index, never one elsewhere.
-bool is_plain_name(const std::string& file) {
-  return !file.empty() && file != "." && file.find("..") == file.npos && file.find('/') == file.npos &&
-         file.find('\\') == file.npos && file.find('\0') == file.npos;
-}
-
 }  // namespace
 
 WeightFiles::WeightFiles(const fs::path& path) {
@@ -63,34 +55,20 @@ WeightFiles::WeightFiles(const fs::path& path) {
     add_tensors(files_.emplace_back(file));
     return;
   }
-  check(fs::exists(index), "{} has neither model.safetensors nor model.safetensors.index.json; {}",
-        printable(path.string()),
-        fs::exists(path / "pytorch_model.bin") || fs::exists(path / "pytorch_model.bin.index.json")
-            ? "convert its pytorch_model*.bin (transformers: save_pretrained)"
-            : "check the path or download them");
+  check(fs::exists(index),
+        "{} has neither model.safetensors nor model.safetensors.index.json, nor a pytorch_model.bin; check the path or "
+        "download them",
+        printable(path.string()));
   open_shards(index);
 }
 
-void WeightFiles::open_shards(const fs::path& index) {
-  name_ = printable(index.string());
-  const JsonObject weight_map = require_object(JsonObject::load(index), "weight_map");
+void WeightFiles::open_shards(const fs::path& path) {
+  const WeightIndex index(path);
+  name_ = index.name();
   std::map<std::string, const SafetensorsFile*> shards;
-  for (const auto& [tensor, shard] : weight_map.value().items()) {
-    check(shard.is_string() && is_plain_name(shard.get_ref<const std::string&>()),
-          "{}: the file of tensor {} must be a name in this folder, not {}; the index is damaged", name_,
-          in_quotes(tensor, 120), printable(shard.dump(-1, ' ', true)));
-    shards.emplace(shard.get<std::string>(), nullptr);
-  }
-  check(!shards.empty(), "{}: weight_map names no file; the index is damaged", name_);
-  for (auto& [name, file] : shards) {
-    const fs::path path = index.parent_path() / name;
-    check(fs::exists(path), "{} names {}, which is missing; download it", name_, in_quotes(name, 120));
-    add_tensors(*(file = &files_.emplace_back(path)));
-  }
-  for (const auto& [tensor, shard] : weight_map.value().items())
-    check(shards.at(shard.get<std::string>())->find(tensor) != nullptr,
-          "{} says that tensor {} is in {}, but it is not; download both again", name_, in_quotes(tensor, 120),
-          in_quotes(shard.get_ref<const std::string&>(), 120));
+  for (const auto& [shard, file] : index.files()) add_tensors(*(shards[shard] = &files_.emplace_back(file)));
+  for (const auto& [tensor, shard] : index.tensors())
+    if (shards.at(shard)->find(tensor) == nullptr) index.fail_without(tensor);
 }
 
 void WeightFiles::add_tensors(const SafetensorsFile& file) {

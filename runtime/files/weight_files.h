@@ -2,7 +2,7 @@
 // The tensors of a Hugging Face folder, in one safetensors file or in shards:
 //
 //   model.safetensors                       everything, or
-//   model.safetensors.index.json            {"weight_map": {"tensor": "model-00001-of-00002.safetensors", ...}}
+//   model.safetensors.index.json            a WeightIndex
 //   model-00001-of-00002.safetensors ...    the shards it names
 
 #include <filesystem>
@@ -27,7 +27,7 @@ class WeightFiles : public WeightSource {
   uint64_t bytes() const override;
 
  private:
-  void open_shards(const std::filesystem::path& index);
+  void open_shards(const std::filesystem::path& path);
   void add_tensors(const SafetensorsFile& file);
 
   std::string name_;
