@@ -8,6 +8,7 @@
 #include "models/gguf/gguf_weights.h"
 #include "models/text/older_tokenizer.h"
 #include "runtime/check.h"
+#include "runtime/files/torch_weights.h"
 #include "runtime/files/utf8.h"
 #include "runtime/files/weight_files.h"
 
@@ -59,6 +60,7 @@ JsonObject load_model_json(const std::filesystem::path& model, std::string_view 
 
 std::unique_ptr<const WeightSource> open_weights(const std::filesystem::path& model) {
   if (is_gguf(model)) return std::make_unique<GgufWeights>(model);
+  if (TorchWeights::are_in(model)) return std::make_unique<TorchWeights>(model);
   return std::make_unique<WeightFiles>(model);
 }
 

@@ -29,8 +29,8 @@ bool has_model_json(const std::filesystem::path& model, std::string_view file);
 /// can't be read.
 JsonObject load_model_json(const std::filesystem::path& model, std::string_view file);
 
-/// The tensors of a folder, of one safetensors file (see WeightFiles) or of a GGUF file, by Hugging Face's names.
-/// Throws Error.
+/// The tensors of a folder, of one safetensors file (see WeightFiles, and TorchWeights for folders without those) or of
+/// a GGUF file, by Hugging Face's names. Throws Error.
 std::unique_ptr<const WeightSource> open_weights(const std::filesystem::path& model);
 
 }  // namespace vkformer

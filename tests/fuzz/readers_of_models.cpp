@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/chat/chat_template.h"
@@ -6,12 +7,14 @@
 #include "models/gguf/gguf_config.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
+#include "models/model_files.h"
 #include "models/text/tokenizer.h"
 #include "models/text/vocabulary.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/gguf.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/safetensors.h"
+#include "runtime/files/torch_file.h"
 #include "runtime/files/weight_files.h"
 #include "tests/fuzz/readers.h"
 
@@ -71,6 +74,21 @@ void read_tokenizer(std::string_view data) {
   require(vocabulary.encode(vocabulary.decode(ids)) == ids);
 }
 
+void read_sentence_piece(std::string_view data) {
+  written("config.json", R"({"model_type": "t5"})");
+  written("spiece.model", data);
+  use(Tokenizer(load_model_json(folder(), vkformer::tokenizer_file)));
+}
+
+void read_torch(std::string_view data) {
+  const TorchFile file(std::as_bytes(std::span(data)), "fuzz.bin");
+  for (const TorchTensor& tensor : file.tensors()) {
+    constexpr int64_t most = 1000;  // a stride of 0 makes any number of elements of one
+    std::vector<std::byte> values(static_cast<size_t>(std::min(tensor.elements(), most) * size_of(tensor.dtype)));
+    file.read(tensor, 0, values);
+  }
+}
+
 void read_gguf(std::string_view data) {
   const GgufFile file(std::as_bytes(std::span(data)), "fuzz.gguf");
   for (const GgufTensor& tensor : file.tensors()) {
@@ -98,10 +116,15 @@ void read_template(std::string_view data) {
                .variables = {{"bos_token", "<s>"}, {"eos_token", "</s>"}}});
 }
 
-constexpr Reader readers[] = {{"safetensors", read_safetensors}, {"index", read_index},
-                              {"config", read_config},           {"generation_config", read_generation_config},
-                              {"tokenizer", read_tokenizer},     {"gguf", read_gguf},
-                              {"template", read_template}};
+constexpr Reader readers[] = {{"safetensors", read_safetensors},
+                              {"index", read_index},
+                              {"config", read_config},
+                              {"generation_config", read_generation_config},
+                              {"tokenizer", read_tokenizer},
+                              {"gguf", read_gguf},
+                              {"template", read_template},
+                              {"torch", read_torch},
+                              {"sentence_piece", read_sentence_piece}};
 
 }  // namespace
 

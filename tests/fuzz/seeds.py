@@ -1,9 +1,14 @@
 """Writes what no fixture has into the folder FOLDER: a folder for each reader (tests/fuzz/run) with small GGUF files of each
 kind of tokenizer, and with files as vkformer's commands write them."""
 
+import collections
+import io
 import json
+import pickle
 import struct
 import sys
+import types
+import zipfile
 from pathlib import Path
 
 U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
@@ -95,3 +100,68 @@ case = {"case": "[1] [1]", "check": "forward", "detail": "", "op": "multiply", "
 write("report", {"cases": [case], "facts": {"name": "a device", "memory_free": 1}, "run": "vkformer conform"})
 kernel = {"name": "multiply", "op": "multiply", "dispatches": 3, "least": 5.5, "first_half": 5.5, "second_half": 6.0}
 write("profile", {"vkformer": {"programs": [{"name": "step", "kernels": [kernel]}]}})
+
+
+class Storage:
+    """A torch.FloatStorage with a key in the archive."""
+
+    def __init__(self, key, count):
+        self.id = ("storage", FloatStorage, key, "cpu", count)
+
+
+def named(module, name):
+    """Something that pickle calls by this name, and that does nothing."""
+    made = type(name, (), {"__module__": module, "__reduce__": lambda self: (type(self), self.arguments)})
+    made.__init__ = lambda self, *arguments: setattr(self, "arguments", arguments)
+    parent = sys.modules.setdefault(module, types.ModuleType(module))
+    setattr(parent, name, made)
+    return made
+
+
+FloatStorage = named("torch", "FloatStorage")
+rebuild_tensor = named("torch._utils", "_rebuild_tensor_v2")
+rebuild_parameter = named("torch._utils", "_rebuild_parameter")
+
+
+class Pickler(pickle.Pickler):
+    def persistent_id(self, value):
+        return value.id if isinstance(value, Storage) else None
+
+
+def torch_file(path, tensors):
+    """What torch.save writes of a state dict: {"name": (shape, strides, first, values)}, or a tied tensor's other name."""
+    state, storages = collections.OrderedDict(), {}
+    for name, what in tensors.items():
+        if isinstance(what, str):
+            state[name] = rebuild_parameter(state[what], True, collections.OrderedDict())
+            continue
+        shape, strides, first, values = what
+        storages[name] = values
+        storage = Storage(str(len(storages) - 1), len(values))
+        state[name] = rebuild_tensor(storage, first, shape, strides, False, collections.OrderedDict())
+    state._metadata = collections.OrderedDict([("", {"version": 1})])
+    out = io.BytesIO()
+    Pickler(out, 2).dump(state)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("archive/data.pkl", out.getvalue())
+        for number, values in enumerate(storages.values()):
+            archive.writestr(f"archive/data/{number}", struct.pack(f"<{len(values)}f", *values))
+        archive.writestr("archive/version", "3\n")
+
+
+torch_file(folder / "torch" / "seed-python", {"w": ((2, 3), (3, 1), 0, [1.5, 2, 3, 4, 5, 6]), "tied": "w",
+                                              "turned": ((3, 2), (1, 3), 0, [1, 2, 3, 4, 5, 6]), "one": ((), (), 1, [7, 8])})
+
+
+def varint(number):
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+
+
+def message(field, data):
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+pieces = [("<pad>", 3), ("</s>", 3), ("<unk>", 2), ("\u2581", 1), ("\u2581The", 1), ("cat", 1), ("own", 4)]
+model = b"".join(message(1, message(1, piece.encode()) + b"\x15" + struct.pack("<f", -i) + b"\x18" + varint(kind))
+                 for i, (piece, kind) in enumerate(pieces))
+(folder / "sentence_piece" / "seed-model").write_bytes(model + message(2, b"\x18\x01\xc0\x02\x02") + message(3, b"\x18\x01"))

@@ -12,6 +12,7 @@
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/mapped_file.h"
+#include "runtime/files/torch_weights.h"
 #include "runtime/files/utf8.h"
 #include "runtime/files/weight_files.h"
 #include "tools/cli/content_print.h"
@@ -98,10 +99,12 @@ std::unique_ptr<AdapterFiles> open_adapter(const std::string& given, const std::
 std::string base_print(const std::filesystem::path& folder) {
   if (is_gguf(folder)) return content_print(MappedFile(folder).text());
   std::string print = content_print(MappedFile(folder / "config.json").text());
-  const WeightFiles weights(folder);
-  for (const SafetensorsFile& file : weights.files())
-    print += '+' + content_print({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
-  return print;
+  const auto add = [&](const auto& weights) {
+    for (const auto& file : weights.files())
+      print += '+' + content_print({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
+    return print;
+  };
+  return TorchWeights::are_in(folder) ? add(TorchWeights(folder)) : add(WeightFiles(folder));
 }
 
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {
