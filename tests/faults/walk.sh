@@ -50,9 +50,9 @@ found() {
   echo "FAIL ($1): VKFORMER_FAULT=$fault $name (${call:-nothing} failed): $2"
 }
 
-# A lost device is named, and so is the way on from a checkpoint. (conform does so case by case, among its results.)
+# A lost device is named, and so is the way on from a checkpoint. (conform and verify do so case by case, among results.)
 tells_loss() {
-  [[ $name != conform ]] || return 0
+  [[ $name != conform && $name != verify ]] || return 0
   grep -q 'device 0 (.*): vk' err || return 1
   [[ $name != train || ! -s run/latest ]] || grep -q 'go on with vkformer train --resume --out run; ' err
 }
