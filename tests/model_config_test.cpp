@@ -193,8 +193,9 @@ TEST_CASE("classes are counted with the same care in every family", "[config]") 
       return refusal(fixture_config(fixture, {{"id2label", labels}, {"num_labels", count}}));
     };
     CHECK(with(nullptr, 3).empty());
-    CHECK_THAT(with(nullptr, 1), ContainsSubstring("at least 2"));
-    CHECK_THAT(with({{"0", "one"}}, 3), ContainsSubstring("at least 2"));
+    const bool scores = fixture.starts_with("bert");  // one alone is a score
+    CHECK(with(nullptr, 1).empty() == scores);
+    CHECK(with({{"0", "one"}}, 3).empty() == scores);
     CHECK_THAT(with(nlohmann::json::object(), 3), ContainsSubstring("id2label"));
     CHECK_THAT(with({{"0", "a"}, {"2", "b"}}, 2), ContainsSubstring("id2label"));
     CHECK_THAT(with(nullptr, 1 << 24), ContainsSubstring("num_labels"));

@@ -55,7 +55,9 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   const InspectedDevice& entry = instance_->devices()[static_cast<size_t>(index_)];
   physical_ = entry.handle;
   facts_ = entry.facts;
+  const uint64_t free = facts_.memory_free;
   if (options.limits) facts_ = facts_.within(*options.limits);
+  withheld_ = free - std::min(free, facts_.memory_free);
   if (options.as_gpu) {
     if (facts_.is_cpu()) facts_.workgroup_matrices = plain_workgroup_matrices();
     facts_.kind = DeviceKind::discrete;
@@ -172,7 +174,10 @@ std::optional<ClockPair> Device::clocks() const {
   return ClockPair{now[0], 1e-9 * static_cast<double>(now[1])};
 }
 
-uint64_t Device::memory_free() const { return free_bytes(physical_); }
+uint64_t Device::memory_free() const {
+  const uint64_t free = free_bytes(physical_);
+  return free - std::min(free, withheld_);
+}
 
 std::string Device::roomier_device(uint64_t bytes) const {
   std::vector<InspectedDevice> devices = instance_->devices();

@@ -247,3 +247,4 @@ limits 30000
 refuse 1 "KiB free; use a smaller model or context" "$vkformer" generate "$fixtures/llama" --ids 5 -q --facts small.facts
 accept "$vkformer" info "$fixtures/llama"
 grep -q "^fits here   yes" out || fail "a small model has no room: $(cat out)"
+refuse 1 "state need [0-9]* MiB, .* has 0 MiB free" "$vkformer" bench -m 1x64x2:99:64 -p 8 -n 0 -b 0 -q --facts small.facts
