@@ -124,6 +124,34 @@ TEST_CASE("models load from PyTorch's files as from safetensors", "[files]") {
   }
 }
 
+TEST_CASE("files from before PyTorch 1.6 are read", "[files]") {
+  const std::vector<TorchSource> tensors = {{.name = "w", .storage = "94", .shape = {2, 3}},
+                                            {.name = "turned", .storage = "94", .shape = {3, 2}, .strides = {1, 3}},
+                                            {.name = "b", .storage = "7", .shape = {2}, .parameter = true}};
+  const std::vector<std::pair<std::string, std::string>> storages = {{"94", bytes_of(six)},
+                                                                     {"7", bytes_of<float>({8, 9})}};
+  const std::string good = older_torch_bytes(tensors, storages);
+  const TorchFile file = read(good);
+  const auto floats = [&](size_t tensor) {
+    std::vector<float> values(static_cast<size_t>(file.tensors()[tensor].elements()));
+    file.read(file.tensors()[tensor], 0, std::as_writable_bytes(std::span(values)));
+    return values;
+  };
+  CHECK(floats(0) == six);
+  CHECK(floats(1) == std::vector<float>{1, 4, 2, 5, 3, 6});
+  CHECK(floats(2) == std::vector<float>{8, 9});
+  CHECK_THAT(error(good.substr(0, good.size() - 1)),
+             ContainsSubstring("its storage \"7\" has 2 elements, 7 bytes are left"));
+  CHECK_THAT(error(good.substr(0, good.size() - 10)), ContainsSubstring("it ends before storage \"7\""));
+  CHECK_THAT(error(older_torch_bytes(tensors, {{"94", bytes_of(six)}})),
+             ContainsSubstring("its storage \"7\" is not in the file"));
+  CHECK_THAT(error(older_torch_bytes(tensors, {{"94", bytes_of(six)}, {"x", ""}})),
+             ContainsSubstring("no tensor lies in its storage \"x\""));
+  std::string big = good;
+  big[big.find("\x88")] = '\x89';
+  CHECK_THAT(error(big), ContainsSubstring("its numbers are big-endian"));
+}
+
 TEST_CASE("PyTorch's shards are found by their index", "[files]") {
   const TemporaryFolder folder;
   const auto shard = [&](const char* file, const char* tensor) {
@@ -188,13 +216,12 @@ TEST_CASE("a damaged file of PyTorch is refused", "[files]") {
   const std::vector<std::pair<std::string, std::string>> storage = {{"0", bytes_of(six)}};
   const std::string good = torch_bytes(one, storage);
   CHECK(error(good).empty());
-  CHECK_THAT(error("\x80\x02\x8a\x0alF"),
-             ContainsSubstring("as PyTorch writes since 1.6; load it with PyTorch and save it again"));
+  CHECK_THAT(error("\x80\x02\x8a\x0alF"), ContainsSubstring("it is no file of torch.save"));
   CHECK_THAT(error(good.substr(0, good.size() - 30)), ContainsSubstring("it is cut short, download it again"));
   CHECK_THAT(error(torch_bytes(one, storage, {.method = 8})),
              ContainsSubstring("is compressed, as PyTorch never does it"));
   CHECK_THAT(error(torch_bytes(one, storage, {.flags = 1})), ContainsSubstring("is encrypted"));
-  CHECK_THAT(error(torch_bytes(one, {})), ContainsSubstring("tensor \"w\": its storage \"0\" is not in the archive"));
+  CHECK_THAT(error(torch_bytes(one, {})), ContainsSubstring("tensor \"w\": its storage \"0\" is not in the file"));
   CHECK_THAT(error(torch_bytes(one, {{"0", "1234"}})),
              ContainsSubstring("should have 6 elements of F32, and has room for 1"));
   CHECK_THAT(error(torch_bytes({one[0], one[0]}, storage)), ContainsSubstring("it has tensor \"w\" twice"));
@@ -241,6 +268,8 @@ TEST_CASE("damaged files of PyTorch are read or refused", "[files][fuzz]") {
   REQUIRE(tally.read == 1);
   for (int i = 0; i < inputs(2000); ++i)
     attempt(tally, [&] { read_all(mutate.bytes(torch_bytes(tensors, storages, {.zip64 = i % 2 == 0}))); });
+  const std::string older = older_torch_bytes({tensors[0], tensors[1]}, {storages[0]});
+  for (int i = 0; i < inputs(2000); ++i) attempt(tally, [&] { read_all(mutate.bytes(older)); });
   const std::string pickle = state_dict_pickle(tensors);
   for (int i = 0; i < inputs(6000); ++i)
     attempt(tally, [&] {

@@ -61,6 +61,7 @@ struct TorchSource {
   std::string type = "FloatStorage";
   int64_t elements = -1;  ///< of the storage; -1: as many as the shape has
   bool parameter = false;
+  bool older = false;  ///< before PyTorch 1.6
 };
 
 inline int64_t elements_of(const std::vector<int64_t>& shape) {
@@ -97,7 +98,8 @@ inline std::string pickled_tensor(const TorchSource& tensor) {
   }
   const int64_t elements = tensor.elements < 0 ? elements_of(tensor.shape) : tensor.elements;
   const std::string storage = "(" + pickled_text("storage") + pickled_global("torch", tensor.type) +
-                              pickled_text(tensor.storage) + pickled_text("cpu") + pickled_integer(elements) + "tQ";
+                              pickled_text(tensor.storage) + pickled_text("cpu") + pickled_integer(elements) +
+                              (tensor.older ? "NtQ" : "tQ");
   const std::string hooks = pickled_global("collections", "OrderedDict") + ")R";
   std::string out = pickled_global("torch._utils", "_rebuild_tensor_v2") + "(" + storage +
                     pickled_integer(tensor.first) + pickled_tuple(tensor.shape) + pickled_tuple(strides) + "\x89" +
@@ -125,6 +127,21 @@ inline std::string torch_bytes(const std::vector<TorchSource>& tensors,
   for (const auto& [key, bytes] : storages) files.emplace_back("archive/data/" + key, bytes);
   files.emplace_back("archive/version", "3\n");
   return zip_bytes(files, options);
+}
+
+/// The same of PyTorch before 1.6. `element`: bytes of one.
+inline std::string older_torch_bytes(std::vector<TorchSource> tensors,
+                                     const std::vector<std::pair<std::string, std::string>>& storages,
+                                     size_t element = 4) {
+  for (TorchSource& tensor : tensors) tensor.older = true;
+  std::string out("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8P\x19.\x80\x02M\xe9\x03.", 21);
+  out += "\x80\x02}(" + pickled_text("protocol_version") + "M\xe9\x03" + pickled_text("little_endian") + "\x88" +
+         pickled_text("type_sizes") + "}" + pickled_text("int") + "K\x04su.";
+  out += state_dict_pickle(tensors) + "\x80\x02](";
+  for (const auto& [key, bytes] : storages) out += pickled_text(key);
+  out += "e.";
+  for (const auto& [key, bytes] : storages) out += little_endian(uint64_t{bytes.size() / element}) + bytes;
+  return out;
 }
 
 }  // namespace vkformer::testing

@@ -52,12 +52,14 @@ using PickledKind = PickledValue::Kind;
 /// The machine that pickle's instructions are for, without those that make anything else.
 class Unpickler {
  public:
-  Unpickler(std::span<const std::byte> pickle, const std::string& name)
-      : pickle_(reinterpret_cast<const char*>(pickle.data()), pickle.size()), name_(name) {
-    refuse_unless(pickle.size() <= most_bytes, "it is too long for a state dict");
-  }
+  Unpickler(std::span<const std::byte> pickle, const std::string& name, size_t begin = 0)
+      : pickle_(reinterpret_cast<const char*>(pickle.data()), pickle.size()), name_(name), next_(begin) {}
 
+  /// The next value, behind which others may follow.
   const PickledValue& run() {
+    stack_.clear();
+    marks_.clear();
+    memo_.clear();
     for (;;) {
       at_ = next_;
       const auto code = static_cast<uint8_t>(take(1)[0]);
@@ -65,6 +67,8 @@ class Unpickler {
       step(code);
     }
   }
+
+  size_t position() const { return next_; }
 
   template <class... Args>
   void refuse_unless(bool holds, CheckFormat<std::type_identity_t<Args>...> what, Args&&... args) const {
@@ -78,6 +82,7 @@ class Unpickler {
  private:
   std::string_view take(uint64_t count) {
     refuse_unless(count <= pickle_.size() - next_, "it ends too early");
+    refuse_unless(count <= most_bytes - next_, "it is too long for a state dict");
     const std::string_view part = pickle_.substr(next_, count);
     next_ += count;
     return part;
@@ -173,14 +178,16 @@ class Unpickler {
     push({.kind = PickledKind::global, .global = known});
   }
 
-  /// ("storage", torch.FloatStorage, "0", "cpu", elements)
+  /// ("storage", torch.FloatStorage, "0", "cpu", elements), in older files with what it is a part of behind that:
+  /// nothing.
   void push_storage() {
     const PickledValue* id = pop();
-    const bool storage =
-        id->kind == PickledKind::tuple && id->items.size() == 5 && id->items[0]->kind == PickledKind::text &&
-        id->items[0]->text == "storage" && id->items[1]->kind == PickledKind::global &&
-        id->items[1]->global->what == PickledGlobal::storage && id->items[2]->kind == PickledKind::text &&
-        id->items[4]->kind == PickledKind::integer && id->items[4]->integer >= 0;
+    const auto& items = id->items;
+    const bool storage = id->kind == PickledKind::tuple && (items.size() == 5 || items.size() == 6) &&
+                         items[0]->kind == PickledKind::text && items[0]->text == "storage" &&
+                         items[1]->kind == PickledKind::global && items[1]->global->what == PickledGlobal::storage &&
+                         items[2]->kind == PickledKind::text && items[4]->kind == PickledKind::integer &&
+                         items[4]->integer >= 0 && (items.size() == 5 || items[5]->kind == PickledKind::none);
     refuse_unless(storage, "it refers to something outside that is no storage of a tensor");
     push({.kind = PickledKind::storage,
           .integer = id->items[4]->integer,
@@ -300,11 +307,7 @@ std::vector<int64_t> integers_of(const PickledValue& tuple, const Unpickler& pic
   return integers;
 }
 
-}  // namespace
-
-std::vector<PickledTensor> read_state_dict(std::span<const std::byte> bytes, const std::string& name) {
-  Unpickler pickle(bytes, name);
-  const PickledValue& state = pickle.run();
+std::vector<PickledTensor> tensors_of(const PickledValue& state, const Unpickler& pickle) {
   pickle.refuse_unless(state.kind == PickledKind::dict, "it holds no dictionary of tensors");
   std::vector<PickledTensor> tensors;
   for (size_t i = 0; i + 1 < state.items.size(); i += 2) {
@@ -329,6 +332,37 @@ std::vector<PickledTensor> read_state_dict(std::span<const std::byte> bytes, con
     tensors.push_back(std::move(tensor));
   }
   return tensors;
+}
+
+/// A pickle of the number by which older files begin, and one of their version.
+constexpr std::string_view older_start("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8P\x19.\x80\x02M\xe9\x03.", 21);
+
+}  // namespace
+
+std::vector<PickledTensor> read_state_dict(std::span<const std::byte> bytes, const std::string& name) {
+  Unpickler pickle(bytes, name);
+  return tensors_of(pickle.run(), pickle);
+}
+
+bool is_older_state(std::span<const std::byte> file) {
+  return file.size() >= older_start.size() && std::memcmp(file.data(), older_start.data(), older_start.size()) == 0;
+}
+
+OlderState read_older_state(std::span<const std::byte> file, const std::string& name) {
+  Unpickler pickle(file, name, older_start.size());
+  const PickledValue& machine = pickle.run();
+  for (size_t i = 0; i + 1 < machine.items.size(); i += 2)
+    if (machine.kind == PickledKind::dict && machine.items[i]->text == "little_endian")
+      pickle.refuse_unless(machine.items[i + 1]->integer == 1, "its numbers are big-endian");
+  OlderState older{.tensors = tensors_of(pickle.run(), pickle)};
+  const PickledValue& keys = pickle.run();
+  pickle.refuse_unless(keys.kind == PickledKind::list, "its storages have no list of keys");
+  for (const PickledValue* key : keys.items) {
+    pickle.refuse_unless(key->kind == PickledKind::text, "the key of a storage is no text");
+    older.storages.emplace_back(key->text);
+  }
+  older.length = pickle.position();
+  return older;
 }
 
 }  // namespace vkformer

@@ -39,11 +39,11 @@ std::optional<int64_t> extent_of(const PickledTensor& tensor) {
   return last < INT64_MAX ? std::optional(last + 1) : std::nullopt;
 }
 
-TorchTensor place_in_storage(const PickledTensor& tensor, const Entries& entries, const std::string& folder,
+TorchTensor place_in_storage(const PickledTensor& tensor, const Entries& storages, const std::string& prefix,
                              const std::string& file) {
   const std::string where = fmt::format("{}: tensor {}", file, in_quotes(tensor.name, 120));
-  const auto storage = entries.find(folder + "data/" + tensor.storage);
-  check(storage != entries.end(), "{}: its storage {} is not in the archive; download the file again", where,
+  const auto storage = storages.find(prefix + tensor.storage);
+  check(storage != storages.end(), "{}: its storage {} is not in the file; download it again", where,
         in_quotes(tensor.storage, 40));
   const int64_t size = size_of(tensor.dtype);
   const auto there = static_cast<int64_t>(storage->second.size()) / size;
@@ -62,6 +62,60 @@ TorchTensor place_in_storage(const PickledTensor& tensor, const Entries& entries
               storage->second.subspan(static_cast<size_t>(tensor.first * size), static_cast<size_t>(*elements * size))};
 }
 
+/// What one kind of files holds.
+struct TorchContent {
+  std::vector<PickledTensor> tensors;
+  Entries storages;
+  std::string prefix = {};  ///< of their names
+};
+
+TorchContent read_archive(std::span<const std::byte> bytes, const std::string& name) {
+  TorchContent content{.tensors = {}, .storages = zip_entries(bytes, name)};
+  const Entries& entries = content.storages;
+  constexpr std::string_view pickle_name = "data.pkl";
+  const auto pickle = std::ranges::find_if(
+      entries, [&](const auto& entry) { return entry.first == pickle_name || entry.first.ends_with("/data.pkl"); });
+  check(pickle != entries.end(), "{}: the archive has no data.pkl, so that it is no state dict of PyTorch", name);
+  const std::string folder = pickle->first.substr(0, pickle->first.size() - pickle_name.size());
+  if (const auto order = entries.find(folder + "byteorder"); order != entries.end()) {
+    const std::string_view text(reinterpret_cast<const char*>(order->second.data()), order->second.size());
+    check(text == "little", "{}: its numbers are {}-endian; save it again on a little-endian machine", name,
+          printable(text, 20));
+  }
+  content.tensors = read_state_dict(pickle->second, name);
+  content.prefix = folder + "data/";
+  return content;
+}
+
+/// Of each storage the number of its elements and then those, one storage after the other.
+TorchContent read_older(std::span<const std::byte> bytes, const std::string& name) {
+  OlderState older = read_older_state(bytes, name);
+  std::map<std::string_view, int64_t> sizes;
+  for (const PickledTensor& tensor : older.tensors) sizes.emplace(tensor.storage, size_of(tensor.dtype));
+  TorchContent content;
+  size_t at = older.length;
+  for (const std::string& key : older.storages) {
+    const auto size = sizes.find(key);
+    check(size != sizes.end(), "{}: no tensor lies in its storage {}, so that nobody knows how large it is", name,
+          in_quotes(key, 40));
+    int64_t elements = 0;
+    check(bytes.size() - at >= sizeof elements, "{}: it ends before storage {}; it is cut short, download it again",
+          name, in_quotes(key, 40));
+    std::memcpy(&elements, bytes.data() + at, sizeof elements);
+    at += sizeof elements;
+    const auto left = static_cast<int64_t>(bytes.size() - at);
+    check(elements >= 0 && elements <= left / size->second,
+          "{}: its storage {} has {} elements, {} bytes are left; it is cut short, download it again", name,
+          in_quotes(key, 40), elements, left);
+    const auto count = static_cast<size_t>(elements * size->second);
+    check(content.storages.emplace(key, bytes.subspan(at, count)).second, "{}: it has storage {} twice", name,
+          in_quotes(key, 40));
+    at += count;
+  }
+  content.tensors = std::move(older.tensors);
+  return content;
+}
+
 }  // namespace
 
 int64_t TorchTensor::elements() const {
@@ -78,27 +132,15 @@ TorchFile::TorchFile(std::span<const std::byte> bytes, std::string name) : name_
 }
 
 void TorchFile::parse() {
-  check(bytes_.size() >= 4 && std::memcmp(bytes_.data(), "PK", 2) == 0,
-        "{}: it is no archive, as PyTorch writes since 1.6; load it with PyTorch and save it again (torch.load, "
-        "torch.save), or download model.safetensors",
-        name_);
-  const Entries entries = zip_entries(bytes_, name_);
-  constexpr std::string_view pickle_name = "data.pkl";
-  const auto pickle = std::ranges::find_if(
-      entries, [&](const auto& entry) { return entry.first == pickle_name || entry.first.ends_with("/data.pkl"); });
-  check(pickle != entries.end(), "{}: the archive has no data.pkl, so that it is no state dict of PyTorch", name_);
-  const std::string folder = pickle->first.substr(0, pickle->first.size() - pickle_name.size());
-  if (const auto order = entries.find(folder + "byteorder"); order != entries.end()) {
-    const std::string_view text(reinterpret_cast<const char*>(order->second.data()), order->second.size());
-    check(text == "little", "{}: its numbers are {}-endian; save it again on a little-endian machine", name_,
-          printable(text, 20));
-  }
+  const bool archive = bytes_.size() >= 4 && std::memcmp(bytes_.data(), "PK", 2) == 0;
+  check(archive || is_older_state(bytes_),
+        "{}: it is no file of torch.save; download it again, or model.safetensors in its place", name_);
+  const TorchContent content = archive ? read_archive(bytes_, name_) : read_older(bytes_, name_);
   std::set<std::string_view> names;
-  std::vector<PickledTensor> found = read_state_dict(pickle->second, name_);
-  for (const PickledTensor& tensor : found) {
+  for (const PickledTensor& tensor : content.tensors) {
     check(names.insert(tensor.name).second, "{}: it has tensor {} twice; the file is damaged", name_,
           in_quotes(tensor.name, 120));
-    tensors_.push_back(place_in_storage(tensor, entries, folder, name_));
+    tensors_.push_back(place_in_storage(tensor, content.storages, content.prefix, name_));
   }
   check(!tensors_.empty(), "{}: it holds no tensors", name_);
 }

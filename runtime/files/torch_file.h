@@ -1,6 +1,6 @@
 #pragma once
 // PyTorch's files of weights, pytorch_model.bin: a zip archive with a pickled state dict (data.pkl) and a file for each
-// storage that its tensors lie in.
+// storage that its tensors lie in; or, before PyTorch 1.6, the pickle and the storages one after the other.
 
 #include <filesystem>
 #include <map>
@@ -25,11 +25,11 @@ struct TorchTensor {
   int64_t elements() const;
 };
 
-/// A file of torch.save since PyTorch 1.6, opened for reading. It is mapped, nothing is copied until it is read, and
+/// A file of torch.save, opened for reading. It is mapped, nothing is copied until it is read, and
 /// nothing that its pickle says is run (see read_state_dict). Every tensor is checked to lie in its storage.
 class TorchFile {
  public:
-  /// Throws Error, for older files with what to do.
+  /// Throws Error.
   explicit TorchFile(const std::filesystem::path& path);
   /// Looks at bytes that the caller keeps alive. Throws Error; `name` is what it calls them.
   TorchFile(std::span<const std::byte> bytes, std::string name);
