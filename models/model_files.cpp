@@ -6,6 +6,7 @@
 #include "models/gguf/gguf_generation.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
+#include "models/text/class_template.h"
 #include "models/text/older_tokenizer.h"
 #include "runtime/check.h"
 #include "runtime/files/torch_weights.h"
@@ -41,7 +42,10 @@ bool has_model_json(const std::filesystem::path& model, std::string_view file) {
 JsonObject load_model_json(const std::filesystem::path& model, std::string_view file) {
   if (!is_gguf(model)) {
     const auto side = side_of_older(model, file);
-    if (!side) return JsonObject::load(model / file);
+    if (!side) {
+      const JsonObject content = JsonObject::load(model / file);
+      return file == tokenizer_file ? with_class_template(content, model) : content;
+    }
     return JsonObject::make(older_tokenizer(model, *side), printable(model.string()) + " (its older tokenizer)");
   }
   const GgufShards shards(model);

@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+#include "models/model_files.h"
 #include "models/text/vocabulary.h"
 #include "tests/file_helpers.h"
 
@@ -151,6 +152,32 @@ TEST_CASE("RoBERTa's and BERT's special tokens", "[tokenizer]") {
   CHECK(bert.encode_pair("a", "b").ids == std::vector<int32_t>{2, 0, 3, 1, 3});
   CHECK(bert.encode_pair("a", "b").type_ids == std::vector<int32_t>{0, 0, 0, 1, 1});
   CHECK(bert.encode_pair("a", "b", false).type_ids == std::vector<int32_t>{0, 1});
+}
+
+TEST_CASE("LLaMA's class of tokenizers goes by tokenizer_config.json", "[tokenizer]") {
+  const TemporaryFolder folder;
+  json tokenizer = json::parse(get(std::filesystem::path(VKFORMER_FIXTURES) / "tokenizers/llama/tokenizer.json"));
+  tokenizer["post_processor"] = nullptr;
+  put(folder / "tokenizer.json", tokenizer.dump());
+  const auto ids = [&](const json& settings) {
+    put(folder / "tokenizer_config.json", settings.dump());
+    return Tokenizer(load_model_json(folder.path(), "tokenizer.json")).encode("a").ids;
+  };
+  const std::vector<int32_t> plain = ids({{"tokenizer_class", "PreTrainedTokenizerFast"}, {"bos_token", "<s>"}});
+  const auto around = [&](std::vector<int32_t> before, const std::vector<int32_t>& behind) {
+    before.insert(before.end(), plain.begin(), plain.end());
+    before.insert(before.end(), behind.begin(), behind.end());
+    return before;
+  };
+  json settings = {
+      {"tokenizer_class", "LlamaTokenizerFast"}, {"bos_token", {{"content", "<s>"}}}, {"eos_token", "</s>"}};
+  CHECK(ids(settings) == around({1}, {}));
+  settings["add_eos_token"] = true;
+  CHECK(ids(settings) == around({1}, {2}));
+  settings["add_bos_token"] = false;
+  CHECK(ids(settings) == around({}, {2}));
+  settings["eos_token"] = "<no token>";  // so nothing is known
+  CHECK(ids(settings) == plain);
 }
 
 TEST_CASE("the vocabularies that are trained here are tokenizers too", "[tokenizer]") {
