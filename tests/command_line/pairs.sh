@@ -70,7 +70,7 @@ refuse 1 "gap.a:31: the line is empty" "$vkformer" train translator.json --pairs
 refuse 1 "long.a:31: .* tokens, at most 16" "$vkformer" train translator.json --pairs long.a gap.b --vocabulary 40 --out new
 refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train translator.json --pairs broken.txt broken.txt --out new
 refuse 1 "pairs does not train a model of type gpt2; --data and --prompts do" "$vkformer" train small.json --pairs pairs.a pairs.b --vocabulary 40 --out new
-refuse 1 "No such file" "$vkformer" train translator.json --pairs pairs.a pairs.b --tokenizer none --out new
+refuse 1 "there is no 'none'; give a folder with a tokenizer" "$vkformer" train translator.json --pairs pairs.a pairs.b --tokenizer none --out new
 refuse 1 "not the text" "$vkformer" train --resume --pairs pairs.b pairs.a --out translator
 refuse 2 "--vocabulary can't change" "$vkformer" train --resume --vocabulary 50 --out translator
 [[ -e new ]] && fail "a refused run left a folder behind"

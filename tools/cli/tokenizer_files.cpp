@@ -119,6 +119,8 @@ SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise) {
 }
 
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
+  check(std::filesystem::exists(given),
+        "there is no '{}'; give a folder with a tokenizer: a model, a run, or what tokens wrote", given.string());
   const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / tokenizer_file);
   return is_run ? resolve_model_folder(given) : given;
 }
