@@ -70,11 +70,12 @@ TEST_CASE("tokens that end a turn are special whatever the file calls them", "[g
     pairs.add_numbers("tokenizer.ggml.scores", std::vector<float>(5));
     write_gguf(folder / "t.gguf", pairs, {});
     const GgufFile file(folder / "t.gguf");
-    for (const json& token : gguf_tokenizer(file.metadata())["added_tokens"]) {
+    const json tokenizer = gguf_tokenizer(file.metadata());
+    for (const json& token : tokenizer["added_tokens"]) {
       if (token["content"] == "<|end|>") CHECK(token["special"] == true);
       if (token["content"] == "<|more|>") CHECK(token["special"] == (kind == 3));
     }
-    const Tokenizer tokens(JsonObject::make(gguf_tokenizer(file.metadata()), "t.gguf"));
+    const Tokenizer tokens(JsonObject::make(tokenizer, "t.gguf"));
     CHECK(tokens.encode("<|end|>", false).ids == std::vector<int32_t>{2});
   }
 }
