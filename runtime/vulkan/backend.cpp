@@ -167,6 +167,11 @@ std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory m
   return buffer;
 }
 
+uint64_t VulkanContext::memory_free() const {
+  const uint64_t here = device.memory_free(), all = device.facts().memory_free;
+  return options.limits ? std::min(here, all - std::min(all, allocated_bytes)) : here;
+}
+
 std::string VulkanContext::or_elsewhere(uint64_t bytes) const {
   const std::string room = device.roomier_device(bytes);
   return room.empty() ? room : "; " + room;
@@ -238,7 +243,7 @@ void VulkanContext::fill(const Buffer& target, uint32_t pattern) {
 VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout)
     : Store(store_layout), context_(std::move(context)) {
   const auto needed = static_cast<uint64_t>(layout().total_bytes());
-  const uint64_t available = context_->device.memory_free();
+  const uint64_t available = context_->memory_free();
   if (needed > available)
     fail("parameters and state need {} MiB, {} has {} MiB free; use a smaller model{}", (needed >> 20) + 1,
          context_->device.facts().name, available >> 20, context_->or_elsewhere(needed + context_->allocated_bytes));

@@ -37,6 +37,8 @@ struct VulkanContext {
   }
   /// Allocates and keeps count.
   std::unique_ptr<Buffer> allocate(uint64_t bytes, Buffer::Memory memory, const std::string& name);
+  /// Bytes that are free now, of the memory that the device has or that given limits leave of it.
+  uint64_t memory_free() const;
   /// The end of a line that says that there is no room: "; device 1: Card has 9000 MiB free (--device 1)", or nothing.
   std::string or_elsewhere(uint64_t bytes) const;
   /// For recorders; the context must outlive it.

@@ -55,9 +55,7 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   const InspectedDevice& entry = instance_->devices()[static_cast<size_t>(index_)];
   physical_ = entry.handle;
   facts_ = entry.facts;
-  const uint64_t free = facts_.memory_free;
   if (options.limits) facts_ = facts_.within(*options.limits);
-  withheld_ = free - std::min(free, facts_.memory_free);
   if (options.as_gpu) {
     if (facts_.is_cpu()) facts_.workgroup_matrices = plain_workgroup_matrices();
     facts_.kind = DeviceKind::discrete;
@@ -174,10 +172,7 @@ std::optional<ClockPair> Device::clocks() const {
   return ClockPair{now[0], 1e-9 * static_cast<double>(now[1])};
 }
 
-uint64_t Device::memory_free() const {
-  const uint64_t free = free_bytes(physical_);
-  return free - std::min(free, withheld_);
-}
+uint64_t Device::memory_free() const { return free_bytes(physical_); }
 
 std::string Device::roomier_device(uint64_t bytes) const {
   std::vector<InspectedDevice> devices = instance_->devices();

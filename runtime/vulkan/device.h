@@ -49,8 +49,7 @@ class Device {
   std::string describe() const;
   /// The same as the subject of a complaint: "device 0 (llvmpipe (LLVM 15.0.6, 256 bits))"
   std::string label() const;
-  /// Free bytes of the device's memory now (VK_EXT_memory_budget; without it, the heap's size), within the limits that
-  /// were given.
+  /// Free bytes of the device's memory now (VK_EXT_memory_budget; without it, the heap's size).
   uint64_t memory_free() const;
   /// What Backend::roomier_device() says, as things are now.
   std::string roomier_device(uint64_t bytes) const;
@@ -70,7 +69,6 @@ class Device {
   PFN_vkGetCalibratedTimestampsEXT get_clocks_ = nullptr;
   DebugNames names_;
   DeviceFacts facts_;
-  uint64_t withheld_ = 0;  ///< free bytes that a device of the given limits would not have
 };
 
 }  // namespace vkformer

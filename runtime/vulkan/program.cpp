@@ -152,7 +152,7 @@ class VulkanProgram : public Program {
 
   void allocate() {
     const uint64_t needed = own_bytes() + static_cast<uint64_t>(workspace_->growth(plan_.arena_blocks));
-    const uint64_t available = context_->device.memory_free();
+    const uint64_t available = context_->memory_free();
     if (needed > available) {
       std::string biggest;
       for (size_t i = 0; i < std::min<size_t>(3, plan_.items.size()); ++i)
