@@ -155,7 +155,7 @@ class Builder {
   }
 
   /// Rows of the predictions [B, P, ..] to their positions in `shape`, where the distances are those of the keys.
-  Value spread(Value rows, const Shape& shape) {
+  Value spread(Value rows, Shape shape) {  // a copy: the graph moves its own when it grows
     return reshape(graph_, scatter_rows(graph_, rows, content_pass_.predicted, shape.rows()), shape);
   }
   Value gather(Value x) {
