@@ -65,7 +65,7 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &count, families.data());
-  const auto found = compute_family(families);
+  const auto found = compute_family(families, facts_.vendor_id);
   check(found.has_value(), "{} has no queue that computes; choose another --device", label());
   const uint32_t family = queue_family_ = *found;
   facts_.timestamp_bits = families[family].timestampValidBits;
