@@ -142,7 +142,8 @@ bool predicts_masked_words(const Model& model) {
 
 Model load_model(const std::filesystem::path& path) {
   const JsonObject config = load_model_json(path, "config.json");
-  const Family& family = family_of(text_part(config));
+  const JsonObject text = text_part(config);
+  const Family& family = family_of(text);
   if (!family.settle) return make_model(config);
   nlohmann::json settled = config.value();
   family.settle(settled, config, *open_weights(path));
