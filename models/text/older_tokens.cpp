@@ -1,8 +1,8 @@
 #include "models/text/older_tokens.h"
 
 #include <algorithm>
-#include <sstream>
 
+#include "models/text/template_processing.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -80,24 +80,9 @@ json OlderTokens::added() const {
 }
 
 json OlderTokens::surround(const std::string& single, const std::string& pair) const {
-  json used = json::object();
-  const auto parts_of = [&](const std::string& parts) {
-    json sequence = json::array();
-    std::istringstream stream(parts);
-    for (std::string part; stream >> part;) {
-      const size_t colon = part.find(':');
-      const int type = colon == part.npos ? 0 : std::stoi(part.substr(colon + 1));
-      part.resize(std::min(part.size(), colon));
-      const bool is_text = part == "A" || part == "B";
-      const std::string name = is_text ? part : text(part);
-      sequence.push_back({{is_text ? "Sequence" : "SpecialToken", {{"id", name}, {"type_id", type}}}});
-      if (!is_text) used[name] = {{"id", name}, {"ids", {id(part)}}, {"tokens", {name}}};
-    }
-    return sequence;
-  };
-  json processor = {{"type", "TemplateProcessing"}, {"single", parts_of(single)}, {"pair", parts_of(pair)}};
-  processor["special_tokens"] = used;
-  return processor;
+  return template_processing(single, pair, [&](const std::string& role) {
+    return TemplateToken{text(role), id(role)};
+  });
 }
 
 }  // namespace vkformer

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "models/text/sentinels.h"
+#include "models/text/template_processing.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -96,24 +96,9 @@ std::vector<std::string> TokenLayout::last_texts() const {
 
 json TokenLayout::post_processor() const {
   const std::vector<std::string> texts = special_texts();
-  json used = json::object();
-  const auto parts_of = [&](const std::string& parts) {
-    json sequence = json::array();
-    std::istringstream stream(parts);
-    for (std::string part; stream >> part;) {
-      const size_t colon = part.rfind(':');
-      const std::string id = part.substr(0, colon);
-      const auto token = std::ranges::find(texts, id);
-      const bool text = token == texts.end();
-      sequence.push_back(
-          {{text ? "Sequence" : "SpecialToken", {{"id", id}, {"type_id", std::stoi(part.substr(colon + 1))}}}});
-      if (!text) used[id] = {{"id", id}, {"ids", json::array({token - texts.begin()})}, {"tokens", json::array({id})}};
-    }
-    return sequence;
-  };
-  json processor = {{"type", "TemplateProcessing"}, {"single", parts_of(single)}, {"pair", parts_of(pair)}};
-  processor["special_tokens"] = used;
-  return processor;
+  return template_processing(single, pair, [&](const std::string& part) {
+    return TemplateToken{part, static_cast<uint64_t>(std::ranges::find(texts, part) - texts.begin())};
+  });
 }
 
 nlohmann::ordered_json TokenLayout::settings() const {
