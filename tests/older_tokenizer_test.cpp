@@ -1,19 +1,14 @@
 // Tokenizers of folders without a tokenizer.json: made of their older files they give the recorded ids, and those that
 // SentencePiece itself gives.
 
-#include <sentencepiece_processor.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <map>
 #include <nlohmann/json.hpp>
 
-#include "models/model_files.h"
 #include "models/text/precompiled_charsmap.h"
-#include "models/text/sentence_pieces.h"
-#include "models/text/tokenizer.h"
 #include "tests/model_helpers.h"
 #include "tests/older_helpers.h"
+#include "tests/older_pieces.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;
@@ -24,15 +19,6 @@ namespace {
 
 json recorded_tokenizer(const std::string& kind) {
   return JsonObject::load(fixtures / "tokenizers" / kind / "tokenizer.json").value();
-}
-
-Tokenizer made_in(const TemporaryFolder& folder, std::string_view file = vkformer::tokenizer_file) {
-  REQUIRE(has_model_json(folder.path(), file));
-  return Tokenizer(load_model_json(folder.path(), file));
-}
-
-std::string error_in(const TemporaryFolder& folder) {
-  return error_of([&] { Tokenizer(load_model_json(folder.path(), vkformer::tokenizer_file)); });
 }
 
 /// Ids, ids of pairs and decoded texts are those of a tokenizer.json's recorded cases.
@@ -58,60 +44,6 @@ void check_recorded(const Tokenizer& made, const std::string& kind, bool pairs =
     CHECK(pair.ids == recorded.at("ids").get<std::vector<int32_t>>());
     CHECK(pair.type_ids == recorded.at("type_ids").get<std::vector<int32_t>>());
   }
-}
-
-/// Some lines of English and of German, for vocabularies.
-const std::vector<std::string>& english() {
-  static const std::vector<std::string> lines = {
-      "The old man walks slowly along the river, and his dog walks behind him.",
-      "A young woman is reading a newspaper in front of the station in 1,999 minutes.",
-      "Two children are playing with a ball while their mother is watching them.",
-      "The weather was cold, but the people on the street were smiling and singing.",
-      "He asked whether the train to London would leave at half past nine.",
-      "She said that nobody had ever seen the mountain without clouds around it."};
-  return lines;
-}
-const std::vector<std::string>& german() {
-  static const std::vector<std::string> lines = {
-      "Der alte Mann geht langsam am Fluss entlang, und sein Hund läuft hinter ihm her.",
-      "Eine junge Frau liest vor dem Bahnhof eine Zeitung, während es draußen schneit.",
-      "Zwei Kinder spielen mit einem Ball, und ihre Mutter schaut ihnen dabei zu.",
-      "Das Wetter war kalt, aber die Leute auf der Straße lächelten und sangen.",
-      "Er fragte, ob der Zug nach London um halb zehn abfahren würde.",
-      "Sie sagte, niemand habe den Berg je ohne Wolken um den Gipfel gesehen."};
-  return lines;
-}
-const std::vector<std::string> odd_texts = {"",
-                                            " ",
-                                            "walking  to   the station ",
-                                            "  The man",
-                                            "ﬁne “quotes” and ½ of ＦＵＬＬ width",
-                                            "日本 river 日本語",
-                                            "naïve Müller läuft",
-                                            "in 1,999 minutes, 12,",
-                                            "tab\tand\nline"};
-
-std::vector<std::string> all_texts() {
-  std::vector<std::string> texts = odd_texts;
-  texts.insert(texts.end(), english().begin(), english().end());
-  texts.insert(texts.end(), german().begin(), german().end());
-  return texts;
-}
-
-/// SentencePiece's own model of some lines.
-struct Trained {
-  std::string bytes;
-  sentencepiece::SentencePieceProcessor processor;
-
-  Trained(const std::vector<std::string>& lines, SentencePieceOptions options) {
-    bytes = train_sentence_pieces(lines, std::move(options)).model;
-    REQUIRE(processor.LoadFromSerializedProto(bytes).ok());
-  }
-  std::vector<int> ids(const std::string& text) const { return processor.EncodeAsIds(text); }
-};
-
-SentencePieceOptions unigram_options() {
-  return {{"model_type", "unigram"}, {"vocab_size", "120"}, {"num_threads", "1"}};
 }
 
 /// What fairseq's models make of SentencePiece's ids.
@@ -375,96 +307,6 @@ TEST_CASE("XLNet's special tokens stand behind a text", "[files]") {
   put(folder / "tokenizer_config.json", R"({"keep_accents": true, "do_lower_case": true})");
   CHECK(made_in(folder).encode("THE MAN").ids == made.encode("the man").ids);
   CHECK(made_in(folder).encode("na\u00EFve").ids != made.encode("naive").ids);
-}
-
-namespace {
-
-/// A Marian model's files, with some pieces that have no id, and tokens that only the target has.
-struct Marian {
-  TemporaryFolder folder;
-  Trained source{english(), unigram_options()}, target{german(), unigram_options()};
-  std::map<std::string, int32_t> source_ids, target_ids;
-
-  static std::string piece(const Trained& of, int id) { return of.processor.IdToPiece(id); }
-
-  explicit Marian(bool apart = false) {
-    put(folder / "source.spm", source.bytes);
-    put(folder / "target.spm", target.bytes);
-    const auto add = [](std::map<std::string, int32_t>& ids, const std::string& token) {
-      ids.emplace(token, static_cast<int32_t>(ids.size()));
-    };
-    const auto add_all = [&](std::map<std::string, int32_t>& ids, const Trained& of) {
-      for (int id = of.processor.GetPieceSize() - 1; id > 2; --id)
-        if (id % 7 != 0) add(ids, piece(of, id));
-    };
-    for (auto* ids : {&source_ids, &target_ids}) {
-      add(*ids, "</s>");
-      add(*ids, "<unk>");
-      add(*ids, ">>de<<");
-      add_all(*ids, ids == &source_ids ? source : target);
-      if (!apart) add_all(*ids, ids == &source_ids ? target : source);
-      add(*ids, "<pad>");
-    }
-    if (!apart) target_ids = source_ids;
-    put(folder / "vocab.json", json(source_ids).dump());
-    if (apart) put(folder / "target_vocab.json", json(target_ids).dump());
-    put(folder / "config.json", R"({"model_type": "marian"})");
-    put(folder / "tokenizer_config.json", apart ? R"({"separate_vocabs": true})" : R"({"source_lang": "en"})");
-  }
-
-  static std::vector<int32_t> expected(const Trained& of, const std::map<std::string, int32_t>& ids,
-                                       const std::string& text) {
-    std::vector<int32_t> all;
-    for (const std::string& piece : of.processor.EncodeAsPieces(text))
-      all.push_back(ids.contains(piece) ? ids.at(piece) : ids.at("<unk>"));
-    all.push_back(ids.at("</s>"));
-    return all;
-  }
-};
-
-}  // namespace
-
-TEST_CASE("Marian's pieces have the ids of vocab.json", "[files]") {
-  for (const bool apart : {false, true}) {
-    const Marian marian(apart);
-    const Tokenizer source = made_in(marian.folder), target = made_in(marian.folder, target_tokenizer_file);
-    CHECK(source.size() == static_cast<int64_t>(marian.source_ids.size()));
-    size_t unknown = 0;
-    for (const std::string& text : all_texts()) {
-      INFO(text);
-      const std::vector<int32_t> ids = Marian::expected(marian.source, marian.source_ids, text);
-      unknown += static_cast<size_t>(std::ranges::count(ids, 1));
-      CHECK(source.encode(text).ids == ids);
-      CHECK(target.encode(text).ids == Marian::expected(marian.target, marian.target_ids, text));
-    }
-    CHECK(unknown > 20);
-    for (const std::string& text : {german()[1], german()[3]}) {
-      const std::vector<int32_t> ids = target.encode(text).ids;
-      std::vector<std::string> pieces;
-      for (const int32_t id : ids)
-        if (id > 1) pieces.emplace_back(*target.token_of(id));
-      CHECK(target.decode(ids) == marian.target.processor.DecodePieces(pieces));
-      if (!apart) CHECK(source.decode(ids) == target.decode(ids));
-    }
-    // A language before a text is one token.
-    std::vector<int32_t> ids = source.encode("The man").ids;
-    ids.insert(ids.begin(), 2);
-    CHECK(source.encode(">>de<< The man").ids == ids);
-  }
-}
-
-TEST_CASE("a Marian's damaged vocabulary is refused", "[files]") {
-  const Marian marian;
-  for (const char* vocabulary :
-       {R"({"</s>": 0, "<unk>": 2})", R"({"</s>": 0, "<unk>": 0})", R"({"</s>": 0, "<unk>": -1})"}) {
-    put(marian.folder / "vocab.json", vocabulary);
-    CHECK_THAT(error_in(marian.folder), ContainsSubstring("vocab.json: the id of") && ContainsSubstring("each once"));
-  }
-  put(marian.folder / "vocab.json", R"({"</s>": 0})");
-  CHECK_THAT(error_in(marian.folder), ContainsSubstring("has no token \"<unk>\""));
-  put(marian.folder / "source.spm",
-      Trained(english(), {{"model_type", "bpe"}, {"vocab_size", "60"}, {"num_threads", "1"}}).bytes);
-  CHECK_THAT(error_in(marian.folder), ContainsSubstring("source.spm: it is no Unigram model"));
 }
 
 TEST_CASE("what no tokenizer can be made of says what to do", "[files]") {
