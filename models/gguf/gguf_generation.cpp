@@ -7,7 +7,7 @@ namespace vkformer {
 
 namespace {
 
-constexpr const char* most_likely_only = "general.sampling.top_k";
+constexpr const char* top_k_key = "general.sampling.top_k";
 constexpr const char* top_k = "top_k";
 
 /// Keys of numbers, theirs and Hugging Face's.
@@ -19,13 +19,13 @@ constexpr std::pair<const char*, const char*> numbers[] = {{"general.sampling.te
 }  // namespace
 
 bool has_gguf_sampling(const GgufMetadata& metadata) {
-  return metadata.has(most_likely_only) ||
+  return metadata.has(top_k_key) ||
          std::ranges::any_of(numbers, [&](const auto& keys) { return metadata.has(keys.first); });
 }
 
 nlohmann::json gguf_sampling(const GgufMetadata& metadata) {
   nlohmann::json generation = {{"do_sample", true}};
-  if (metadata.has(most_likely_only)) generation[top_k] = metadata.integer(most_likely_only, -1, INT32_MAX);
+  if (metadata.has(top_k_key)) generation[top_k] = metadata.integer(top_k_key, -1, INT32_MAX);
   for (const auto& [key, theirs] : numbers)
     if (metadata.has(key)) generation[theirs] = metadata.number(key, 0, 1e3);
   return generation;
@@ -35,7 +35,7 @@ void add_sampling(GgufPairs& pairs, const nlohmann::json& generation) {
   if (!generation.value("do_sample", false)) return;
   const auto is_number = [&](const char* key) { return generation.contains(key) && generation[key].is_number(); };
   if (is_number(top_k))
-    pairs.add_integer(most_likely_only, static_cast<uint32_t>(std::max(generation[top_k].get<int64_t>(), int64_t{0})));
+    pairs.add_integer(top_k_key, static_cast<uint32_t>(std::max(generation[top_k].get<int64_t>(), int64_t{0})));
   for (const auto& [key, theirs] : numbers)
     if (is_number(theirs)) pairs.add_number(key, generation[theirs].get<float>());
 }
