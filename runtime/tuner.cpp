@@ -53,6 +53,7 @@ struct Tuner {
   std::vector<Kind> kinds = {};
   std::vector<int> kind_of_node = {};
   std::vector<TunedProgram::Failure> failures = {};
+  WarmUp warm_up{backend.facts()};
 
   void find_kinds() {
     kind_of_node.assign(graph.nodes().size(), -1);
@@ -206,7 +207,7 @@ TunedProgram tune_program(Backend& backend, const Graph& graph, const std::share
   const auto old_program = tuner.compile(before, false, workspace),
              new_program = tuner.compile(tuning, false, workspace);
   for (Program* program : {old_program.get(), new_program.get()})
-    warm_up(*program, 3);  // after the second run segments may be cut anew
+    tuner.warm_up(*program, 3);  // after the second run segments may be cut anew
   const double start = now();
   for (int pair = 0; pair < proof_runs || now() - start < proof_seconds; ++pair) {
     least[0] = least_time(*old_program, least[0]);

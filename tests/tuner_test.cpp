@@ -159,16 +159,23 @@ TEST_CASE("a kernel that fails is left out of the tuning, a lost device ends it"
 
 TEST_CASE("a warm-up lasts so long and so many runs, whichever is more", "[tuning]") {
   TimedBackend backend;
-  const auto runs = [&](double seconds, int least) {
+  DeviceFacts gpu, software;
+  gpu.kind = DeviceKind::discrete;
+  software.kind = DeviceKind::cpu;
+  const auto runs = [&](WarmUp& warm_up, double seconds, int least) {
     backend.run_seconds = seconds;
     const auto program = backend.compile(small_graph(), nullptr, {}, nullptr);
     warm_up(*program, least);
     return program->counters().runs;
   };
-  CHECK(runs(1, 1) == 1);
-  CHECK(runs(1, 3) == 3);
-  CHECK(runs(0x1p-9, 3) == 11);  // of 2 ms
-  CHECK(runs(0, 1) > 11);        // and has an end
+  WarmUp warm_up(software);
+  CHECK(runs(warm_up, 1, 1) == 1);
+  CHECK(runs(warm_up, 1, 3) == 3);
+  CHECK(runs(warm_up, 0x1p-9, 3) == 11);  // of 2 ms
+  CHECK(runs(warm_up, 0, 1) > 11);        // and has an end
+  WarmUp waking(gpu);
+  CHECK(runs(waking, 0x1p-4, 1) == 16);  // its clocks rise
+  CHECK(runs(waking, 0x1p-9, 1) == 11);  // and are up
 }
 
 TEST_CASE("the programs that the proof compares share their temporaries", "[tuning]") {

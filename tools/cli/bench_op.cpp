@@ -132,6 +132,10 @@ void bench_op(const BenchFlags& flags) {
   if (!only.empty() && std::find(candidates.begin(), candidates.end(), only) == candidates.end())
     throw UsageError(fmt::format("kernel '{}' is not legal here; there are: {}", only, fmt::join(candidates, ", ")));
   print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
+  // All compilers run before the first measurement: a GPU that waits for one falls asleep.
+  for (std::string_view candidate : candidates)
+    if (only.empty() || candidate == only) backend->compile(graph, store, {.candidate = std::string(candidate)});
+  WarmUp warm_up(backend->facts());
   for (std::string_view candidate : candidates) {
     if (!only.empty() && candidate != only) continue;
     auto program = backend->compile(graph, store, {.candidate = std::string(candidate)});

@@ -14,7 +14,7 @@ namespace vkformer {
 namespace {
 
 /// The least seconds of the program's only node.
-double least_seconds(Program& program, int repetitions) {
+double least_seconds(WarmUp& warm_up, Program& program, int repetitions) {
   warm_up(program);
   double least = 1e30;
   for (int r = 0; r < std::max(repetitions, 3); ++r) {
@@ -31,7 +31,7 @@ int64_t copy_elements(const DeviceFacts& facts) {
 }
 
 /// Bytes a second by each way of copying.
-std::vector<std::pair<std::string, double>> copy_rates(Backend& backend, int repetitions) {
+std::vector<std::pair<std::string, double>> copy_rates(Backend& backend, WarmUp& warm_up, int repetitions) {
   const Shape shape{copy_elements(backend.facts())};
   Graph graph;
   const Value target = graph.persistent("target", shape);
@@ -44,12 +44,12 @@ std::vector<std::pair<std::string, double>> copy_rates(Backend& backend, int rep
   std::vector<std::pair<std::string, double>> rates;
   for (std::string_view candidate : node.op->candidates(node, backend.facts())) {
     const auto program = backend.compile(graph, store, {.candidate = std::string(candidate)});
-    rates.emplace_back(candidate, node.op->cost(node).bytes / least_seconds(*program, repetitions));
+    rates.emplace_back(candidate, node.op->cost(node).bytes / least_seconds(warm_up, *program, repetitions));
   }
   return rates;
 }
 
-double multiply_add_rate(Backend& backend, int repetitions) {
+double multiply_add_rate(Backend& backend, WarmUp& warm_up, int repetitions) {
   const Shape shape{int64_t{1} << 18, 16};
   StoreLayout layout;
   layout.add_block("block of x", std::vector<StoreLayout::Part>{{"x", {shape}}});
@@ -60,7 +60,7 @@ double multiply_add_rate(Backend& backend, int repetitions) {
     Graph graph;
     graph.mark_output(roof_multiply_add(graph, graph.persistent("x", shape), steps), "y");
     const auto program = backend.compile(graph, store);
-    const double seconds = least_seconds(*program, repetitions);
+    const double seconds = least_seconds(warm_up, *program, repetitions);
     if (seconds > enough || steps >= int64_t{1} << 24)
       return graph.nodes().front().op->cost(graph.nodes().front()).flops / seconds;
   }
@@ -68,7 +68,7 @@ double multiply_add_rate(Backend& backend, int repetitions) {
 
 /// Of products of 16-bit operands summed in f32, by the best of the matmul kernels for matrix cores, those of subgroups
 /// or those of workgroups: what they reach, not a bound.
-double matrix_rate(Backend& backend, DType dtype, bool workgroups, int repetitions) {
+double matrix_rate(Backend& backend, WarmUp& warm_up, DType dtype, bool workgroups, int repetitions) {
   const DeviceFacts& facts = backend.facts();
   constexpr double enough = 0.02;
   for (int64_t side = 512;; side *= 2) {
@@ -88,7 +88,7 @@ double matrix_rate(Backend& backend, DType dtype, bool workgroups, int repetitio
     for (std::string_view candidate : node.op->candidates(node, facts))
       if (candidate.starts_with("matrix") && candidate.starts_with("matrix_workgroup") == workgroups) {
         const auto program = backend.compile(graph, store, {.candidate = std::string(candidate)});
-        least = std::min(least, least_seconds(*program, repetitions));
+        least = std::min(least, least_seconds(warm_up, *program, repetitions));
       }
     const bool room = 16 * side * side <= static_cast<int64_t>(facts.max_allocation);
     if (least > enough || side >= 8192 || !room) return node.op->cost(node).flops / least;
@@ -96,7 +96,7 @@ double matrix_rate(Backend& backend, DType dtype, bool workgroups, int repetitio
 }
 
 /// The same in registers alone: the bound.
-double matrix_roof(Backend& backend, DType dtype, int repetitions) {
+double matrix_roof(Backend& backend, WarmUp& warm_up, DType dtype, int repetitions) {
   const auto store = backend.make_store({});
   constexpr double enough = 0.02;
   for (int64_t steps = 1024;; steps *= 4) {
@@ -104,7 +104,7 @@ double matrix_roof(Backend& backend, DType dtype, int repetitions) {
     graph.mark_output(roof_matrix(graph, graph.input("x", {16384}, dtype), steps), "y");
     const auto program = backend.compile(graph, store);
     program->write("x", std::vector<float>(16384, 0.5F));
-    const double seconds = least_seconds(*program, repetitions);
+    const double seconds = least_seconds(warm_up, *program, repetitions);
     if (seconds > enough || steps >= int64_t{1} << 20)
       return roof_matrix_flops(graph.nodes().front(), backend.facts()) / seconds;
   }
@@ -124,16 +124,17 @@ void bench_roof(const BenchFlags& flags) {
   check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
         backend->facts().name);
   if (flags.common.tuning != "none") tuning_file(flags.common, backend->facts());
+  WarmUp warm_up(backend->facts());
   Roof roof;
   nlohmann::json out = {{"device", backend->facts().name}, {"driver", backend->facts().driver}};
   const bool json = flags.output == "json";
-  for (const auto& [name, rate] : copy_rates(*backend, flags.repetitions)) {
+  for (const auto& [name, rate] : copy_rates(*backend, warm_up, flags.repetitions)) {
     roof.bytes_per_second = std::max(roof.bytes_per_second, rate);
     out["copy"][name] = rate;
     const std::string what = name == "transfer" ? "vkCmdCopyBuffer" : "kernel " + name;
     if (!json) print("{:<40} {:>12.2f} GB/s\n", "copy, " + what, rate * 1e-9);
   }
-  out["multiply_add_f32"] = roof.flops_per_second = multiply_add_rate(*backend, flags.repetitions);
+  out["multiply_add_f32"] = roof.flops_per_second = multiply_add_rate(*backend, warm_up, flags.repetitions);
   if (!json)
     print("{:<40} {:>12.2f} GFLOP/s\n{:<40} not measured: no kernel computes in f16\n", "multiply-add, f32",
           roof.flops_per_second * 1e-9, "multiply-add, f16");
@@ -144,8 +145,8 @@ void bench_roof(const BenchFlags& flags) {
       if (!json) print("{:<40} not measured: {}\n", what, reason);
       continue;
     }
-    const double bound = matrix_roof(*backend, type, flags.repetitions);
-    const double rate = matrix_rate(*backend, type, false, flags.repetitions);
+    const double bound = matrix_roof(*backend, warm_up, type, flags.repetitions);
+    const double rate = matrix_rate(*backend, warm_up, type, false, flags.repetitions);
     if (json) out[fmt::format("matrix_roof_{}", name_of(type))] = bound;
     if (json) out[fmt::format("matrix_cores_{}", name_of(type))] = rate;
     if (!json)
@@ -153,7 +154,7 @@ void bench_roof(const BenchFlags& flags) {
             fmt::format("matrix cores, {} in registers", name_of(type)), bound * 1e-9, what, rate * 1e-9);
     double& kept = roof.matrix_flops_per_second[type] = std::max(bound, rate);
     if (!backend->facts().has_workgroup_matrices(type)) continue;
-    const double of_workgroups = matrix_rate(*backend, type, true, flags.repetitions);
+    const double of_workgroups = matrix_rate(*backend, warm_up, type, true, flags.repetitions);
     kept = std::max(kept, of_workgroups);  // products of subgroups may not reach all instructions
     if (json) out[fmt::format("workgroup_matrices_{}", name_of(type))] = of_workgroups;
     if (!json) print("{:<40} {:>12.2f} GFLOP/s\n", "the same, of whole workgroups", of_workgroups * 1e-9);
