@@ -151,9 +151,6 @@ struct BackendOptions {
   /// them as they come, and only this shows there that a barrier is missing.
   bool backwards = false;
   bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)
-  /// Also kernels that only a measured choice takes, and whose matrix cores are therefore not tried otherwise: to
-  /// measure them, or to prove them.
-  bool all_kernels = false;
   /// Kernels are chosen and launched within another device's limits, too, and as on a device of its kind.
   std::optional<DeviceFacts> limits = {};
   /// For make_pipelines(), not for running: pipelines are made anew, with what the driver says of them in
@@ -200,7 +197,7 @@ class Backend {
   virtual ProgramImage image(const Graph& graph, const PlanOptions& options = {});
 
   /// Measured choices that plan() and compile() follow from now on; nullptr (at first): the heuristics alone decide.
-  virtual void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }
+  void set_tuning(std::shared_ptr<const Tuning> tuning) { tuning_ = std::move(tuning); }
   const Tuning* tuning() const { return tuning_.get(); }
 
  private:

@@ -89,10 +89,6 @@ const Tuning::Choice* Tuning::find(const std::string& signature) const {
   return known == choices_.end() ? nullptr : &known->second;
 }
 
-bool Tuning::chooses(std::string_view prefix) const {
-  return std::ranges::any_of(choices_, [&](const auto& entry) { return entry.second.candidate.starts_with(prefix); });
-}
-
 void Tuning::merge(const Tuning& other) {
   for (const auto& [signature, choice] : other.choices_) choices_[signature] = choice;
   if (other.roof) roof = other.roof;

@@ -45,8 +45,6 @@ class Tuning {
   /// Takes over the other's choices and roof; where both have one, the other's.
   void merge(const Tuning& other);
   size_t size() const { return choices_.size(); }
-  /// Whether a kernel whose name begins so was the fastest anywhere.
-  bool chooses(std::string_view prefix) const;
   std::optional<Roof> roof;
 
   /// The device's file in the user's cache directory, within other limits another; empty when there is no such

@@ -112,12 +112,11 @@ class WrongBackend : public Backend {
 TEST_CASE("products of 16-bit operands go to matrix cores, in blocks that fill the device", "[matrix_cores]") {
   DeviceFacts facts = device_with_matrix_cores();
   CHECK(candidates(facts, 1024, 1024, 1024).front() == "matrix128");
-  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128x256");
-  CHECK(candidates(facts, 1024, 512, 256).front() == "matrix128x64");
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128");
   CHECK(candidates(facts, 256, 256, 4096).front() == "matrix64_split");
   CHECK(candidates(facts, 64, 64, 64).front() == "matrix64");
   facts.matrix_shapes.push_back({16, 16, 16, DType::bf16});
-  CHECK(candidates(facts, 4096, 4096, 1024, DType::bf16, DType::bf16).front() == "matrix128x256");
+  CHECK(candidates(facts, 4096, 4096, 1024, DType::bf16, DType::bf16).front() == "matrix128");
 }
 
 TEST_CASE("small products and CPU devices only have the choice of matrix cores", "[matrix_cores]") {
@@ -141,8 +140,8 @@ TEST_CASE("matrix cores are not for other operands, nor where their products don
   facts.full_subgroups = false;
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
   facts = device_with_matrix_cores();
-  facts.shared_memory = 16384;  // too little for the largest blocks
-  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128x64");
+  facts.shared_memory = 12288;  // too little for the strips of four shares of 64 x 64
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
 }
 
 TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wait for a measurement",
@@ -183,32 +182,32 @@ TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows 
   }
 }
 
-TEST_CASE("products of whole workgroups are offered where the device has them in that size, and never go first",
-          "[matrix_cores]") {
+TEST_CASE("products of whole workgroups are offered where the device has them in that size", "[matrix_cores]") {
   const auto offered_blocks = [](const DeviceFacts& facts, int64_t m = 1024, DType type = DType::f16) {
     const auto names = candidates(facts, m, 1024, 1024, type, type);
-    if (!names.empty()) CHECK_FALSE(names.front().starts_with("matrix_workgroup"));
     return std::ranges::count_if(names, [](std::string_view name) { return name.starts_with("matrix_workgroup"); });
   };
   DeviceFacts facts = device_with_matrix_cores();
   CHECK(offered_blocks(facts) == 0);
-  facts.workgroup_matrices = {.granularities = {{{32, 32, 16}, 256}, {{32, 16, 16, DType::bf16}, 128}},
-                              .tensor_addressing = true,
-                              .per_element = true,
-                              .max_dimension = 256,
-                              .kernels = {DType::f16, DType::bf16}};
+  facts.workgroup_matrices = {
+      .granularities = {{{32, 32, 16}, 256}, {{32, 16, 16}, 128}, {{256, 16, 16, DType::bf16}, 128}},
+      .tensor_addressing = true,
+      .per_element = true,
+      .max_dimension = 256,
+      .kernels = {DType::f16, DType::bf16}};
   CHECK(offered_blocks(facts) == 3);
   CHECK(offered_blocks(facts, 3) == 3);
   CHECK(offered_blocks(facts, 1024, DType::f32) == 0);
-  CHECK(offered_blocks(facts, 1024, DType::bf16) == 0);  // not with so many invocations
+  CHECK(offered_blocks(facts, 1024, DType::bf16) == 0);  // not in blocks of so many rows
   const auto without = [&](const auto& change) {
     DeviceFacts other = facts;
     change(other, other.workgroup_matrices);
     return offered_blocks(other);
   };
-  CHECK(without([](auto&, auto& matrices) { matrices.max_dimension = 128; }) == 1);
-  CHECK(without([](auto&, auto& matrices) { matrices.granularities[0].shape.m = 256; }) == 1);
-  CHECK(without([](auto&, auto& matrices) { matrices.granularities[0].shape.k = 128; }) == 0);
+  CHECK(without([](auto&, auto& matrices) { matrices.max_dimension = 64; }) == 0);
+  CHECK(without([](auto&, auto& matrices) { matrices.granularities[0].shape.m = 256; }) == 2);
+  CHECK(without([](auto&, auto& matrices) { matrices.granularities[1].shape.n = 128; }) == 2);
+  CHECK(without([](auto&, auto& matrices) { matrices.granularities[0].shape.k = 128; }) == 2);
   CHECK(without([](auto&, auto& matrices) { matrices.tensor_addressing = false; }) == 0);
   CHECK(without([](auto&, auto& matrices) { matrices.per_element = false; }) == 0);
   CHECK(without([](auto&, auto& matrices) { matrices.kernels.clear(); }) == 0);
@@ -219,7 +218,7 @@ TEST_CASE("products of whole workgroups are offered where the device has them in
   facts.workgroup_matrices.f16_sums = true;
   CHECK(rounded() == 1);
   CHECK(without([](auto& other, auto& matrices) { matrices.reserved_shared = other.shared_memory + 1; }) == 0);
-  CHECK(without([](auto& other, auto&) { other.max_workgroup_size = 128; }) == 0);
+  CHECK(without([](auto& other, auto&) { other.max_workgroup_size = 128; }) == 2);
   CHECK(without([](auto& other, auto&) {
           other.matrix_check = [](DType, std::string_view kernel) { return !kernel.starts_with("matrix_workgroup"); };
         }) == 0);
@@ -229,6 +228,32 @@ TEST_CASE("products of whole workgroups are offered where the device has them in
   matmul(graph, graph.input("a", {2, 3, 5}, DType::f16), graph.input("b", {2, 5, 16}, DType::f16));
   const Node& node = graph.nodes().front();
   CHECK(std::ranges::count(node.op->candidates(node, facts), "matrix_workgroup128") == 0);
+}
+
+TEST_CASE("whole workgroups take whole blocks that fill half of the device", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.workgroup_matrices = {.granularities = {{{32, 16, 16}, 128}},
+                              .tensor_addressing = true,
+                              .per_element = true,
+                              .max_dimension = 256,
+                              .kernels = {DType::f16}};
+  const auto first = [&](int64_t m, int64_t n, int64_t k) { return candidates(facts, m, n, k).front(); };
+  facts.cores = 128;
+  CHECK(first(1024, 1024, 1024) == "matrix_workgroup128_4");
+  CHECK(first(1024, 1024 + 64, 1024) == "matrix_workgroup128x64_4");
+  CHECK(first(1024, 512, 1024) == "matrix_workgroup128x64_4");
+  CHECK_FALSE(first(1024, 1024 + 8, 1024).starts_with("matrix_workgroup"));
+  CHECK_FALSE(first(1024, 1024, 1024 + 8).starts_with("matrix_workgroup"));
+  CHECK_FALSE(first(512, 512, 1024).starts_with("matrix_workgroup"));
+}
+
+TEST_CASE("a transposed operand A has blocks of its own", "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  Graph graph;
+  matmul(graph, graph.input("a", {4096, 1024}, DType::f16), graph.input("b", {4096, 4096}, DType::f16),
+         {.transpose_a = true});
+  const Node& node = graph.nodes().front();
+  CHECK(node.op->candidates(node, facts).front() == "matrix128_64x32");
 }
 
 TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {
@@ -243,10 +268,10 @@ TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone
 
 TEST_CASE("blocks that come out wrong are left alone, and the next best go first", "[matrix_cores]") {
   DeviceFacts facts = device_with_matrix_cores();
-  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "matrix128x256"; };
+  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "matrix128"; };
   const auto names = candidates(facts, 4096, 4096, 1024);
-  CHECK(names.front() == "matrix256x128");
-  CHECK(std::ranges::count(names, "matrix128x256") == 0);
+  CHECK(names.front() == "matrix128_64x32");
+  CHECK(std::ranges::count(names, "matrix128") == 0);
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel == "matrix64"; };
   CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
 }
@@ -308,8 +333,8 @@ TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") 
   CHECK(matrix_cores_fault(right, DType::f16, "matrix64").empty());
   CHECK(matrix_cores_fault(wrong, DType::bf16, "matrix64").starts_with("element 0 of a product a b is "));
   CHECK(matrix_cores_fault(failing, DType::f16, "matrix64") == "vkCreateComputePipelines failed");
-  CHECK(matrix_cores_fault(right, DType::f16, "matrix128x256").empty());
-  CHECK(matrix_cores_fault(wrong, DType::f16, "matrix128x256").starts_with("element 0 of a product a b is "));
+  CHECK(matrix_cores_fault(right, DType::f16, "matrix128").empty());
+  CHECK(matrix_cores_fault(wrong, DType::f16, "matrix128").starts_with("element 0 of a product a b is "));
 }
 
 TEST_CASE("a device's matrix cores are tried on the device, for as long as it is open", "[matrix_cores][device]") {
@@ -320,10 +345,6 @@ TEST_CASE("a device's matrix cores are tried on the device, for as long as it is
   const bool right = facts.matrix_check(DType::f16, "matrix64");
   CHECK(facts.matrix_check(DType::f16, "matrix64") == right);
   CHECK(notes.size() == (right ? 0 : 1));
-  CHECK_FALSE(facts.matrix_check(DType::f16, "matrix_workgroup128"));  // nobody wants to know
-  auto tuning = std::make_shared<Tuning>();
-  tuning->set("a product", {"matrix_workgroup128", 1});
-  backend->set_tuning(tuning);
   CHECK(facts.matrix_check(DType::f16, "matrix_workgroup128"));
   backend.reset();
   CHECK_FALSE(facts.matrix_check(DType::f16, "matrix64"));

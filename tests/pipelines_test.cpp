@@ -80,10 +80,10 @@ TEST_CASE("rows are held by a subgroup only where its lanes have the registers",
 
 TEST_CASE("large products take large shares where registers and shared memory hold them", "[pipelines]") {
   DeviceFacts facts = gpu(32, 32, 32);
-  CHECK(first_for_product(facts, 4096) == "tile128_8x16");
+  CHECK(first_for_product(facts, 4096) == "tile128");
   CHECK(first_for_product(facts, 1024) == "tile64");  // 64 blocks of 128 x 128 leave cores idle
   facts.cores = 16;
-  CHECK(first_for_product(facts, 1024) == "tile128_8x16");
+  CHECK(first_for_product(facts, 1024) == "tile128");
   facts.shared_memory = 32768;
   CHECK(first_for_product(facts, 4096) == "tile64");
   CHECK(first_for_product(gpu(8, 32, 32), 4096) == "tile64");

@@ -43,10 +43,6 @@ class VulkanBackend : public Backend {
   std::string describe() const override { return context_->device.describe(); }
   uint64_t allocated_bytes() const override { return context_->allocated_bytes; }
   std::string roomier_device(uint64_t bytes) const override { return context_->device.roomier_device(bytes); }
-  void set_tuning(std::shared_ptr<const Tuning> tuning) override {
-    context_->options.all_kernels |= tuning && tuning->chooses("matrix_workgroup");
-    Backend::set_tuning(std::move(tuning));
-  }
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
     const auto stay = context_->enter();
     return std::make_shared<VulkanStore>(context_, layout);
@@ -123,7 +119,6 @@ class VulkanBackend : public Backend {
 };
 
 bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type, std::string_view kernel) {
-  if (kernel.starts_with("matrix_workgroup") && !context->options.all_kernels) return false;
   auto& known = context->matrix_cores_right;
   const std::pair key(type, std::string(kernel));
   if (const auto entry = known.find(key); entry != known.end()) return entry->second;

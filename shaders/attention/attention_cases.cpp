@@ -342,7 +342,7 @@ Case make_case(const Family& family, const Setting& s, Of op) {
   // A weight is a sum over head columns, a result a sum over keys (a gradient of a key over queries and heads).
   const int64_t terms = op == Of::backward ? std::max(S, T * heads / kv_heads) : S;
   result.reduction = terms + std::max(D, Dv);
-  if (!family.large_tiles) result.spared = {"tiled64_8x8", "tiled64_8x4", "tiled64_4x4"};
+  if (!family.large_tiles) result.spared = {"tiled64_8x4", "tiled64_4x4"};
   return result;
 }
 

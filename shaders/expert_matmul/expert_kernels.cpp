@@ -110,8 +110,9 @@ template <const ExpertTile& tile>
 Launch tile_launch(const DeviceFacts& facts, const ExpertProblem& p, const ExpertMatmulArgs& args) {
   return {.kernel = "expert_tile",
           .variant = variant_of(p),
-          .constants = {0, tile.invocations(), tile.side, tile.quads, tile.quads, tile.slice, 1, p.backward,
-                        p.transpose_b, a_aligned(p, args, 4), b_aligned(p, args, 4)},
+          .constants = {0, tile.invocations(), tile.side, tile.quads, tile.quads, tile.slice,
+                        facts.is_cpu() ? 1 : tile.slice, p.backward, p.transpose_b, a_aligned(p, args, 4),
+                        b_aligned(p, args, 4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(block_count(p, tile.side, tile.side)))};
 }
 

@@ -95,7 +95,7 @@ void bench_op(const BenchFlags& flags) {
     c.inputs.resize(std::max(c.inputs.size(), known.inputs.size()), {.absent = true});
   StoreLayout layout;
   layout.add_block("inputs", parts);
-  auto backend = open_backend(flags.common, {.profile = true, .all_kernels = true});
+  auto backend = open_backend(flags.common, {.profile = true});
   check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
         backend->facts().name);
   auto store = backend->make_store(layout);

@@ -64,8 +64,7 @@ void conform(const ConformFlags& flags) {
   CommonFlags common = flags.common;
   common.watch_compiling = false;  // the table comes row by row, and the bar says how far it is
   auto backend = open_backend(common, {.backwards = true,  // so that a software driver shows a missing barrier
-                                       .as_gpu = flags.as_gpu,
-                                       .all_kernels = true});
+                                       .as_gpu = flags.as_gpu});
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
   if (!flags.kit.empty()) return write_kit(*backend, flags);
   std::map<std::string, OpTotal> totals;

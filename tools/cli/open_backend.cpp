@@ -31,7 +31,6 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
   if (!flags.facts.empty()) options.limits = load_facts(flags.facts);
   options.segment_seconds = flags.segment_seconds;
   if (!flags.profile.empty()) options.profile = options.profile_details = true;
-  options.all_kernels |= tuning_written || flags.tune;
   auto backend = open_device(flags.device, std::move(options));
   if (!flags.quiet) {
     say("{}", backend->describe());

@@ -53,85 +53,89 @@ void main() {
   [[unroll]] for (int n = 0; n < head_tiles; n++) gradient_k[n] = Sums(0.0);
   [[unroll]] for (int n = 0; n < value_tiles; n++) gradient_v[n] = Sums(0.0);
 
-  // Block n is loaded, n - 1 is used, then n is staged.
+  // A block is staged and the next sent for, then it is used.
   const int blocks_of_head = (max(end - begin, 0) + BLOCK - 1) / BLOCK, blocks = group() * blocks_of_head;
-  for (int n = 0; n <= blocks; n++) {
-    uvec4 next_q[head_loads], next_up[value_loads];
-    vec2 next_terms[4];
-    if (n < blocks) {
-      const int head = key_head * group() + n / blocks_of_head, t = begin + n % blocks_of_head * BLOCK;
-      const int q_base = q_batch + head * head_width, up_base = up_batch + head * value_width;
-      LOAD_BLOCK(next_q, head_loads, head_packs, args.source.q, q_base, args.source.q_stride, t, end)
-      LOAD_BLOCK(next_up, value_loads, value_packs, args.upstream, up_base, up_stride, t, end)
-      const int row_base = (batch * args.source.heads + head) * args.source.queries;
-      [[unroll]] for (int i = 0; i < 4; i++)
-        next_terms[i] =
-            FloatPairs(args.terms).v[row_base + min(t + id() % strip_quads * 4 + i, args.source.queries - 1)];
-    }
-    if (n > 0) {
-      const int head = key_head * group() + (n - 1) / blocks_of_head, t = begin + (n - 1) % blocks_of_head * BLOCK;
-      const int stage = (n - 1) % STAGES * stage_packs, vectors = vectors_at + (n - 1) % STAGES * vectors_packs;
-      Sums score[block_tiles], slope[block_tiles], bend[block_tiles];
-      MULTIPLY_ROWS(score, k, head_steps, stage, head_stride)
-      SCALE_SCORES(score)
-      if (has_softcap)
-        [[unroll]] for (int j = 0; j < block_tiles; j++) { EACH(bend[j], i, slope_of(score[j][i])) }
-      if (has_mask || has_bias || t < common_begin || t + BLOCK > common_end)
-        ADD_OFFSETS(score, offsets_of_queries(batch, head, t + 4 * quad, own_first + row, shift))
-
-      MULTIPLY_ROWS(slope, v, value_steps, stage + values_at, value_stride)
-      if (has_dropout) {  // factors of four keys, which are four rows
-        const int row_base = (batch * args.source.heads + head) * args.source.queries;
-        for (int e = lane(); e < ROWS / 4 * BLOCK; e += SUBGROUP) {
-          const int row = e / BLOCK * 4, query = e % BLOCK;
-          const uvec4 factors = floatBitsToUint(kept(row_base + t + query, (own_first + row) / 4));
-          [[unroll]] for (int i = 0; i < 4; i++)
-            staged[strip() + (row + i) * strip_stride + query / 4][query % 4] = factors[i];
-        }
-        subgroupBarrier();
-      }
-      [[unroll]] for (int j = 0; j < block_tiles; j++) {
-        Sums log_sum_exp, delta;
-        LOAD_TILE(log_sum_exp, vectors, j);
-        LOAD_TILE(delta, vectors + delta_at, j);
-        EACH(score[j], i, exp2(score[j][i] - log_sum_exp[i]))
-        if (has_dropout) {
-          Sums keep;
-          LOAD_TILE(keep, strip(), j);
-          slope[j] = score[j] * (slope[j] * keep - delta);
-          score[j] = score[j] * keep;
-        } else {
-          slope[j] = score[j] * (slope[j] - delta);
-        }
-        if (has_softcap) slope[j] = slope[j] * bend[j];
-      }
-      if (has_dropout) subgroupBarrier();
-      if ((wanted & 2u) != 0) {
-        ADD_WEIGHTED(gradient_v, value_tiles, score, stage + values_at, value_stride)
-        subgroupBarrier();
-      }
-      if ((wanted & 1u) != 0) {
-        ADD_WEIGHTED(gradient_k, head_tiles, slope, stage, head_stride)
-      }
-    }
+  uvec4 next_q[head_loads], next_up[value_loads];
+  vec2 next_terms[4];
+#define LOAD_NEXT(n)                                                                                      \
+  if (n < blocks) {                                                                                       \
+    const int head = key_head * group() + (n) / blocks_of_head, t = begin + (n) % blocks_of_head * BLOCK; \
+    const int q_base = q_batch + head * head_width, up_base = up_batch + head * value_width;              \
+    LOAD_BLOCK(next_q, head_loads, head_packs, args.source.q, q_base, args.source.q_stride, t, end)       \
+    LOAD_BLOCK(next_up, value_loads, value_packs, args.upstream, up_base, up_stride, t, end)              \
+    const int row_base = (batch * args.source.heads + head) * args.source.queries;                        \
+    [[unroll]] for (int i = 0; i < 4; i++) {                                                              \
+      const int query = min(t + id() % strip_quads * 4 + i, args.source.queries - 1);                     \
+      next_terms[i] = FloatPairs(args.terms).v[row_base + query];                                         \
+    }                                                                                                     \
+  }
+  LOAD_NEXT(0)
+  int stage = 0, vectors = vectors_at;
+  [[dont_unroll]] for (int n = 0; n < blocks; n++) {
+    const int head = key_head * group() + n / blocks_of_head, t = begin + n % blocks_of_head * BLOCK;
     if (STAGES == 1) barrier();
-    if (n < blocks) {
-      const int stage = n % STAGES * stage_packs, vectors = vectors_at + n % STAGES * vectors_packs;
-      STORE_BLOCK(next_q, head_loads, head_packs, stage)
-      STORE_BLOCK(next_up, value_loads, value_packs, stage + values_at)
-      for (int row = id() / strip_quads; row < ROWS; row += threads / strip_quads) {
-        const int at = vectors + row * strip_stride + id() % strip_quads;
-        vec4 log_sum_exp, delta;
-        [[unroll]] for (int i = 0; i < 4; i++) {
-          log_sum_exp[i] = next_terms[i].x * log2_e;
-          delta[i] = next_terms[i].y;
-        }
-        staged[at] = floatBitsToUint(log_sum_exp);
-        staged[at + delta_at] = floatBitsToUint(delta);
+    STORE_BLOCK(next_q, head_loads, head_packs, stage)
+    STORE_BLOCK(next_up, value_loads, value_packs, stage + values_at)
+    for (int row = id() / strip_quads; row < ROWS; row += threads / strip_quads) {
+      const int at = vectors + row * strip_stride + id() % strip_quads;
+      vec4 log_sum_exp, delta;
+      [[unroll]] for (int i = 0; i < 4; i++) {
+        log_sum_exp[i] = next_terms[i].x * log2_e;
+        delta[i] = next_terms[i].y;
       }
+      staged[at] = floatBitsToUint(log_sum_exp);
+      staged[at + delta_at] = floatBitsToUint(delta);
     }
     barrier();
+    LOAD_NEXT(n + 1)
+    Sums score[block_tiles], slope[block_tiles], bend[block_tiles];
+    MULTIPLY_ROWS(score, k, head_steps, stage, head_stride)
+    SCALE_SCORES(score)
+    if (has_softcap)
+      [[unroll]] for (int j = 0; j < block_tiles; j++) { EACH(bend[j], i, slope_of(score[j][i])) }
+    if (has_mask || has_bias || t < common_begin || t + BLOCK > common_end)
+      ADD_OFFSETS(score, offsets_of_queries(batch, head, t + 4 * quad, own_first + row, shift))
+
+    MULTIPLY_ROWS(slope, v, value_steps, stage + values_at, value_stride)
+    if (has_dropout) {  // factors of four keys, which are four rows
+      const int row_base = (batch * args.source.heads + head) * args.source.queries;
+      for (int e = lane(); e < ROWS / 4 * BLOCK; e += SUBGROUP) {
+        const int row = e / BLOCK * 4, query = e % BLOCK;
+        const uvec4 factors = floatBitsToUint(kept(row_base + t + query, (own_first + row) / 4));
+        [[unroll]] for (int i = 0; i < 4; i++)
+          staged[strip() + (row + i) * strip_stride + query / 4][query % 4] = factors[i];
+      }
+      subgroupBarrier();
+    }
+    [[unroll]] for (int j = 0; j < block_tiles; j++) {
+      Sums log_sum_exp, delta;
+      LOAD_TILE(log_sum_exp, vectors, j);
+      LOAD_TILE(delta, vectors + delta_at, j);
+      EACH(score[j], i, exp2(score[j][i] - log_sum_exp[i]))
+      if (has_dropout) {
+        Sums keep;
+        LOAD_TILE(keep, strip(), j);
+        slope[j] = score[j] * (slope[j] * keep - delta);
+        score[j] = score[j] * keep;
+      } else {
+        slope[j] = score[j] * (slope[j] - delta);
+      }
+      if (has_softcap) slope[j] = slope[j] * bend[j];
+    }
+    if (has_dropout) subgroupBarrier();
+    if ((wanted & 2u) != 0) {
+      ADD_WEIGHTED(gradient_v, value_tiles, score, stage + values_at, value_stride)
+      subgroupBarrier();
+    }
+    if ((wanted & 1u) != 0) {
+      ADD_WEIGHTED(gradient_k, head_tiles, slope, stage, head_stride)
+    }
+    if (STAGES > 1) {
+      stage = stage_packs - stage;
+      vectors = 2 * vectors_at + vectors_packs - vectors;
+    }
   }
+  subgroupBarrier();
 
   if ((wanted & 1u) != 0) {
     [[unroll]] for (int n = 0; n < head_tiles; n++) gradient_k[n] = gradient_k[n] * args.source.scale;

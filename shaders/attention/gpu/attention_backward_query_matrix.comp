@@ -53,49 +53,45 @@ void main() {
   Sums gradient[head_tiles];
   [[unroll]] for (int n = 0; n < head_tiles; n++) gradient[n] = Sums(0.0);
 
-  // Block n is loaded, n - 1 is used, then n is staged.
-  const int blocks = (max(end - begin, 0) + BLOCK - 1) / BLOCK;
-  for (int n = 0; n <= blocks; n++) {
-    uvec4 next_k[head_loads], next_v[value_loads];
-    if (n < blocks) {
-      const int s = begin + n * BLOCK;
-      LOAD_BLOCK(next_k, head_loads, head_packs, args.source.k, k_base, args.source.k_stride, s, end)
-      LOAD_BLOCK(next_v, value_loads, value_packs, args.source.v, v_base, args.source.v_stride, s, end)
-    }
-    if (n > 0) {
-      const int s = begin + (n - 1) * BLOCK, stage = (n - 1) % STAGES * stage_packs;
-      Sums score[block_tiles], slope[block_tiles], bend[block_tiles];
-      MULTIPLY_ROWS(score, q, head_steps, stage, head_stride)
-      SCALE_SCORES(score)
-      if (has_softcap)
-        [[unroll]] for (int j = 0; j < block_tiles; j++) { EACH(bend[j], i, slope_of(score[j][i])) }
-      if (has_mask || has_bias || s < common_begin || s + BLOCK > common_end)
-        ADD_OFFSETS(score, offsets_of_keys(batch, head, own_first + row, s + 4 * quad, shift))
-
-      MULTIPLY_ROWS(slope, up, value_steps, stage + values_at, value_stride)
-      if (has_dropout) {
-        FILL_STRIP(kept(row_base + own_first + row, s / 4 + quad))
-        [[unroll]] for (int j = 0; j < block_tiles; j++) {
-          Sums keep;
-          LOAD_TILE(keep, strip(), j);
-          slope[j] = slope[j] * keep;
-        }
-        subgroupBarrier();
-      }
-      [[unroll]] for (int j = 0; j < block_tiles; j++) {
-        EACH(slope[j], i, exp2(score[j][i] - log_sum_exp[i]) * (slope[j][i] - delta[i]))
-        if (has_softcap) slope[j] = slope[j] * bend[j];
-      }
-      ADD_WEIGHTED(gradient, head_tiles, slope, stage, head_stride)
-    }
+  // A block is staged and the next (zeros past the last) sent for, then it is used.
+  uvec4 next_k[head_loads], next_v[value_loads];
+#define LOAD_NEXT(s)                                                                                \
+  LOAD_BLOCK(next_k, head_loads, head_packs, args.source.k, k_base, args.source.k_stride, s, end)   \
+  LOAD_BLOCK(next_v, value_loads, value_packs, args.source.v, v_base, args.source.v_stride, s, end)
+  LOAD_NEXT(begin)
+  int stage = 0;
+  [[dont_unroll]] for (int s = begin; s < end; s += BLOCK) {
     if (STAGES == 1) barrier();
-    if (n < blocks) {
-      const int stage = n % STAGES * stage_packs;
-      STORE_BLOCK(next_k, head_loads, head_packs, stage)
-      STORE_BLOCK(next_v, value_loads, value_packs, stage + values_at)
-    }
+    STORE_BLOCK(next_k, head_loads, head_packs, stage)
+    STORE_BLOCK(next_v, value_loads, value_packs, stage + values_at)
     barrier();
+    LOAD_NEXT(s + BLOCK)
+    Sums score[block_tiles], slope[block_tiles], bend[block_tiles];
+    MULTIPLY_ROWS(score, q, head_steps, stage, head_stride)
+    SCALE_SCORES(score)
+    if (has_softcap)
+      [[unroll]] for (int j = 0; j < block_tiles; j++) { EACH(bend[j], i, slope_of(score[j][i])) }
+    if (has_mask || has_bias || s < common_begin || s + BLOCK > common_end)
+      ADD_OFFSETS(score, offsets_of_keys(batch, head, own_first + row, s + 4 * quad, shift))
+
+    MULTIPLY_ROWS(slope, up, value_steps, stage + values_at, value_stride)
+    if (has_dropout) {
+      FILL_STRIP(kept(row_base + own_first + row, s / 4 + quad))
+      [[unroll]] for (int j = 0; j < block_tiles; j++) {
+        Sums keep;
+        LOAD_TILE(keep, strip(), j);
+        slope[j] = slope[j] * keep;
+      }
+      subgroupBarrier();
+    }
+    [[unroll]] for (int j = 0; j < block_tiles; j++) {
+      EACH(slope[j], i, exp2(score[j][i] - log_sum_exp[i]) * (slope[j][i] - delta[i]))
+      if (has_softcap) slope[j] = slope[j] * bend[j];
+    }
+    ADD_WEIGHTED(gradient, head_tiles, slope, stage, head_stride)
+    if (STAGES > 1) stage = stage_packs - stage;
   }
+  subgroupBarrier();
 
   [[unroll]] for (int n = 0; n < head_tiles; n++) gradient[n] = gradient[n] * args.source.scale;
   STORE_OWN(args.target, q_base, args.source.q_stride, first, args.source.queries, gradient, head_tiles)

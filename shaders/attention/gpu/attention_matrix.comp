@@ -44,79 +44,75 @@ void main() {
   Sums origin = Sums(lowest_origin);
   Sums sum = Sums(0.0);  // of every COLUMNS-th weight of a row
 
-  // Block n is loaded, n - 1 is used, then n is staged.
-  const int blocks = (max(end - begin, 0) + BLOCK - 1) / BLOCK;
-  for (int n = 0; n <= blocks; n++) {
-    uvec4 next_k[head_loads], next_v[value_loads];
-    if (n < blocks) {
-      const int s = begin + n * BLOCK;
-      LOAD_BLOCK(next_k, head_loads, head_packs, args.source.k, k_base, args.source.k_stride, s, end)
-      LOAD_BLOCK(next_v, value_loads, value_packs, args.source.v, v_base, args.source.v_stride, s, end)
-    }
-    if (n > 0) {
-      const int s = begin + (n - 1) * BLOCK, stage = (n - 1) % STAGES * stage_packs;
-      Sums score[block_tiles];
-      MULTIPLY_ROWS(score, q, head_steps, stage, head_stride)
-      SCALE_SCORES(score)
-      if (has_mask || has_bias || s < common_begin || s + BLOCK > common_end)
-        ADD_OFFSETS(score, offsets_of_keys(batch, head, own_first + row, s + 4 * quad, shift))
-
-      float above = 0;
-      [[unroll]] for (int j = 0; j < block_tiles; j++)
-        [[unroll]] for (int i = 0; i < origin.length(); i++) above = max(above, score[j][i] - origin[i]);
-      bool climbs = subgroupAny(above > origin_slack);
-      if (DEPTH < 16) {  // barriers follow: all subgroups or none
-        if (climbs) any_climbs = 1;
-        barrier();
-        climbs = any_climbs != 0;
-        barrier();
-        if (id() == 0) any_climbs = 0;
-      }
-      if (climbs) {
-        [[unroll]] for (int j = 0; j < block_tiles; j++)
-          coopMatStore(score[j], staged, strip() + j * COLUMNS / 4, strip_stride, by_rows);
-        subgroupBarrier();
-        for (int row = lane(); row < ROWS; row += SUBGROUP) {
-          const int at = strip() + row * strip_stride;
-          vec4 larger = vec4(hidden);
-          for (int quad = 0; quad < strip_quads; quad++) larger = max(larger, uintBitsToFloat(staged[at + quad]));
-          larger = vec4(max(max(larger.x, larger.y), max(larger.z, larger.w)));
-          [[unroll]] for (int quad = 0; quad < COLUMNS / 4; quad++) staged[at + quad] = floatBitsToUint(larger);
-        }
-        subgroupBarrier();
-        Sums larger, factor;
-        LOAD_TILE(larger, strip(), 0);
-        EACH(larger, i, max(larger[i], origin[i]))
-        EACH(factor, i, exp2(origin[i] - larger[i]))
-        origin = larger;
-        sum = sum * factor;
-        [[unroll]] for (int c = 0; c < value_tiles; c++) result[c] = result[c] * factor;
-        subgroupBarrier();
-      }
-
-      [[unroll]] for (int j = 0; j < block_tiles; j++) {
-        EACH(score[j], i, exp2(score[j][i] - origin[i]))
-        sum = sum + score[j];
-      }
-      if (has_dropout) {  // those kept are scaled at the end: 16 bits would not hold what large factors make of them
-        FILL_STRIP(vec4(greaterThan(kept(row_base + own_first + row, s / 4 + quad), vec4(0))))
-        [[unroll]] for (int j = 0; j < block_tiles; j++) {
-          Sums keep;
-          LOAD_TILE(keep, strip(), j);
-          score[j] = score[j] * keep;
-        }
-        subgroupBarrier();
-      }
-      ADD_WEIGHTED(result, value_tiles, score, stage + values_at, value_stride)
-    }
+  // A block is staged and the next (zeros past the last) sent for, then it is used.
+  uvec4 next_k[head_loads], next_v[value_loads];
+#define LOAD_NEXT(s)                                                                                \
+  LOAD_BLOCK(next_k, head_loads, head_packs, args.source.k, k_base, args.source.k_stride, s, end)   \
+  LOAD_BLOCK(next_v, value_loads, value_packs, args.source.v, v_base, args.source.v_stride, s, end)
+  LOAD_NEXT(begin)
+  int stage = 0;
+  [[dont_unroll]] for (int s = begin; s < end; s += BLOCK) {
     if (STAGES == 1) barrier();
-    if (n < blocks) {
-      const int stage = n % STAGES * stage_packs;
-      STORE_BLOCK(next_k, head_loads, head_packs, stage)
-      STORE_BLOCK(next_v, value_loads, value_packs, stage + values_at)
-    }
+    STORE_BLOCK(next_k, head_loads, head_packs, stage)
+    STORE_BLOCK(next_v, value_loads, value_packs, stage + values_at)
     barrier();
+    LOAD_NEXT(s + BLOCK)
+    Sums score[block_tiles];
+    MULTIPLY_ROWS(score, q, head_steps, stage, head_stride)
+    SCALE_SCORES(score)
+    if (has_mask || has_bias || s < common_begin || s + BLOCK > common_end)
+      ADD_OFFSETS(score, offsets_of_keys(batch, head, own_first + row, s + 4 * quad, shift))
+
+    float above = 0;
+    [[unroll]] for (int j = 0; j < block_tiles; j++)
+      [[unroll]] for (int i = 0; i < origin.length(); i++) above = max(above, score[j][i] - origin[i]);
+    bool climbs = subgroupAny(above > origin_slack);
+    if (DEPTH < 16) {  // barriers follow: all subgroups or none
+      if (climbs) any_climbs = 1;
+      barrier();
+      climbs = any_climbs != 0;
+      barrier();
+      if (id() == 0) any_climbs = 0;
+    }
+    if (climbs) {
+      [[unroll]] for (int j = 0; j < block_tiles; j++)
+        coopMatStore(score[j], staged, strip() + j * COLUMNS / 4, strip_stride, by_rows);
+      subgroupBarrier();
+      for (int row = lane(); row < ROWS; row += SUBGROUP) {
+        const int at = strip() + row * strip_stride;
+        vec4 larger = vec4(hidden);
+        for (int quad = 0; quad < strip_quads; quad++) larger = max(larger, uintBitsToFloat(staged[at + quad]));
+        larger = vec4(max(max(larger.x, larger.y), max(larger.z, larger.w)));
+        [[unroll]] for (int quad = 0; quad < COLUMNS / 4; quad++) staged[at + quad] = floatBitsToUint(larger);
+      }
+      subgroupBarrier();
+      Sums larger, factor;
+      LOAD_TILE(larger, strip(), 0);
+      EACH(larger, i, max(larger[i], origin[i]))
+      EACH(factor, i, exp2(origin[i] - larger[i]))
+      origin = larger;
+      sum = sum * factor;
+      [[unroll]] for (int c = 0; c < value_tiles; c++) result[c] = result[c] * factor;
+      subgroupBarrier();
+    }
+
+    [[unroll]] for (int j = 0; j < block_tiles; j++) {
+      EACH(score[j], i, exp2(score[j][i] - origin[i]))
+      sum = sum + score[j];
+    }
+    if (has_dropout) {  // those kept are scaled at the end: 16 bits would not hold what large factors make of them
+      FILL_STRIP(vec4(greaterThan(kept(row_base + own_first + row, s / 4 + quad), vec4(0))))
+      [[unroll]] for (int j = 0; j < block_tiles; j++) {
+        Sums keep;
+        LOAD_TILE(keep, strip(), j);
+        score[j] = score[j] * keep;
+      }
+      subgroupBarrier();
+    }
+    ADD_WEIGHTED(result, value_tiles, score, stage + values_at, value_stride)
+    if (STAGES > 1) stage = stage_packs - stage;
   }
+  subgroupBarrier();
 
   coopMatStore(sum, staged, strip(), strip_stride, by_rows);
   coopMatStore(origin, staged, strip() + COLUMNS / 4, strip_stride, by_rows);

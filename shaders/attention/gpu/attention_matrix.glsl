@@ -109,10 +109,13 @@ void stage_own(Reals from, int base, int stride, int first, int end, const int p
   [[unroll]] for (int d = 0; d < steps; d++) \
     coopMatLoad(own[d], staged, subgroup() * ROWS * (packs + 1) + d * DEPTH / 8, packs + 1, by_rows);
 
-// Tiles of sums to the strip, from its beginning on.
-#define STORE_TILES(sums, first_tile, count)                                                                       \
-  [[unroll]] for (int j = 0; j < count; j++)                                                                       \
-    coopMatStore(sums[first_tile + j], staged, strip() + j * COLUMNS / 4, strip_stride, by_rows);
+// Tiles of sums to the strip, from its beginning on: a strip's worth, or what there is. The loop's end is a constant:
+// NVIDIA's compiler would keep sums that a loop which it does not unroll picks from in memory, and store them there in
+// each block.
+#define STORE_TILES(sums, first_tile, tiles)                                                                       \
+  [[unroll]] for (int j = 0; j < block_tiles; j++)                                                                 \
+    if (first_tile + j < tiles)                                                                                    \
+      coopMatStore(sums[first_tile + j], staged, strip() + j * COLUMNS / 4, strip_stride, by_rows);
 
 uvec4 rounded(vec4 low, vec4 high) {
   return uvec4(pack_halves(low.xy), pack_halves(low.zw), pack_halves(high.xy), pack_halves(high.zw));
@@ -133,7 +136,7 @@ uvec4 rounded_pack(int row, int pack) {
 #define STORE_STRIP(tile, to, base, stride, first, end, results, tiles)                                            \
   if (tile < tiles) {                                                                                              \
     const int count = min(block_tiles, tiles - tile), width = count * COLUMNS / 8;                                 \
-    STORE_TILES(results, tile, count)                                                                              \
+    STORE_TILES(results, tile, tiles)                                                                              \
     subgroupBarrier();                                                                                             \
     for (int e = lane(); e < ROWS * width; e += SUBGROUP) {                                                        \
       const int own = e / width, pack = e % width, row = first + subgroup() * ROWS + own;                          \

@@ -13,6 +13,9 @@ namespace {
 bool always(const MatmulProblem&, const DeviceFacts&) { return true; }
 bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
 
+/// Not every driver tells.
+int64_t cores_of(const DeviceFacts& facts) { return facts.cores > 0 ? facts.cores : 64; }
+
 // --- few workgroups, many values of k ---
 
 constexpr int64_t split_side = 64;
@@ -32,25 +35,24 @@ bool matrix_legal(const MatrixTile& tile, const MatmulProblem& p, const DeviceFa
          facts.has_matrix_cores(p.a_type) && facts.computes_right(p.a_type, tile.name);
 }
 
-/// Time of a product in blocks of this tile, in clocks of a core that multiplies 1 x 1 x 1: blocks run in waves of one
-/// a core, at the rate that shared memory and the L2 cache leave (of an H200, in TFLOP/s; others are alike in
-/// proportion).
-double matrix_time(const MatmulProblem& p, const DeviceFacts& facts, const MatrixTile& tile, double rate) {
-  const int64_t cores = facts.cores > 0 ? facts.cores : 64;
-  const int64_t waves = (tile_count(p, tile.rows, tile.columns) + cores - 1) / cores;
-  return static_cast<double>(waves * tile.rows * tile.columns) / rate;
-}
+/// What blocks of a size reach of a large product without and with a transposed A (an H200, TFLOP/s).
+struct MatrixRate {
+  const MatrixTile* tile;
+  double upright, transposed;
+};
+constexpr MatrixRate matrix_rates[] = {{&matrix128, 197, 80}, {&matrix128_64x32, 180, 185}, {&matrix64, 150, 100}};
 
-/// Whether no other tile promises to be faster.
+/// Whether no other tile promises to be faster: blocks run in waves of one a core.
 bool matrix_first(const MatrixTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
   if (!matrix_cores_pay(p, facts)) return false;
-  const std::pair<const MatrixTile*, double> rates[] = {
-      {&matrix128x256, 612}, {&matrix256x128, 612}, {&matrix128, 518}, {&matrix128x64, 346}, {&matrix64, 259}};
+  const int64_t cores = cores_of(facts);
   const MatrixTile* best = nullptr;
   double least = 0;
-  for (const auto& [other, rate] : rates) {
-    const double time = matrix_time(p, facts, *other, rate);
-    if ((!best || time < least) && matrix_legal(*other, p, facts)) best = other, least = time;
+  for (const MatrixRate& rate : matrix_rates) {
+    const int64_t waves = (tile_count(p, rate.tile->rows, rate.tile->columns) + cores - 1) / cores;
+    const double time = static_cast<double>(waves * rate.tile->rows * rate.tile->columns) /
+                        (p.transpose_a ? rate.transposed : rate.upright);
+    if ((!best || time < least) && matrix_legal(*rate.tile, p, facts)) best = rate.tile, least = time;
   }
   return best == &tile;
 }
@@ -90,14 +92,21 @@ constexpr MatmulKernel matrix_kernel() {
 
 // --- the same, a whole workgroup together ---
 
-/// Measured on no GPU yet: `vkformer tune` may choose them, nothing else does.
+/// Whole blocks that fill half of the cores: a tenth to a third faster than the kernels above on an H200, where those
+/// past the edges are slower by as much.
 template <const WorkgroupTile& tile>
+bool workgroup_first(const MatmulProblem& p, const DeviceFacts& facts) {
+  const bool whole = p.m % tile.rows == 0 && p.n % tile.columns == 0 && p.k % tile.slice == 0;
+  return matrix_cores_pay(p, facts) && whole && 2 * tile_count(p, tile.rows, tile.columns) >= cores_of(facts);
+}
+
+template <const WorkgroupTile& tile, auto first>
 constexpr MatmulKernel workgroup_kernel() {
   return {
       .name = tile.name,
       .room = KernelRoom::gpu,
       .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return workgroup_legal(tile, p, facts); },
-      .first = never,
+      .first = first,
       .half_results = true,
       .launch = [](const DeviceFacts& facts, const MatmulWork& work) { return workgroup_launch(tile, facts, work); }};
 }
@@ -106,34 +115,31 @@ constexpr MatmulKernel workgroup_kernel() {
 
 struct Tile {
   uint32_t side;              ///< outputs along each side of a workgroup's tile
-  uint32_t rows, columns;     ///< quads of outputs along the sides of an invocation's share
-  uint32_t stages = 1;        ///< slices in shared memory
+  uint32_t quads;             ///< of outputs along each side of an invocation's share
   uint32_t usual_slice = 16;  ///< values of k staged at a time, where there is room
-  uint32_t invocations() const { return side / 4 / rows * (side / 4 / columns); }
-  uint32_t shared_bytes(uint32_t slice) const { return 2 * stages * slice * (side / 4 + 1) * 16; }
+  uint32_t invocations() const { return side / 4 / quads * (side / 4 / quads); }
+  uint32_t shared_bytes(uint32_t slice) const { return 2 * slice * (side / 4 + 1) * 16; }
   uint32_t slice(const DeviceFacts& facts) const {
     return shared_bytes(usual_slice) <= facts.shared_memory ? usual_slice : usual_slice / 2;
   }
 };
 /// A share of 4 x 4 takes twice as many clocks of an NVIDIA multiprocessor's shared memory as of its multiply-adds, one
-/// of 8 x 8 as many, one of 8 x 16 three quarters.
-constexpr Tile tile128_8x16{128, 2, 4, 2}, tile128{128, 2, 2}, tile64{64, 1, 1}, tile32{32, 1, 1};
+/// of 8 x 8 as many.
+constexpr Tile tile128{128, 2}, tile64{64, 1}, tile32{32, 1};
 
 template <const Tile& tile>
 bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
-  // Shares larger than 4 x 4 spill where lanes share a thread's registers, those of 8 x 16 on GPUs whose shared memory
-  // does not hold their usual slices (Apple's and Adreno's), too.
-  const bool roomy =
-      !facts.lanes_share_registers() && (tile.columns < 4 || facts.is_cpu() || tile.slice(facts) == tile.usual_slice);
-  return (tile.rows == 1 || roomy) && tile.invocations() <= facts.max_workgroup_size &&
+  // Shares larger than 4 x 4 spill where lanes share a thread's registers.
+  return (tile.quads == 1 || !facts.lanes_share_registers()) && tile.invocations() <= facts.max_workgroup_size &&
          tile.shared_bytes(tile.slice(facts)) <= facts.shared_memory;
 }
 
-/// Where a workgroup is four subgroups (of 64 lanes, AMD's, too few stay resident: 2 of 32), and with two workgroups
-/// for each core.
-bool tile128_8x16_pays(const MatmulProblem& p, const DeviceFacts& facts) {
-  const int64_t cores = facts.cores > 0 ? facts.cores : 64;
-  return !facts.is_cpu() && facts.subgroup_size <= 32 && tile_count(p, 128, 128) >= 2 * cores;
+/// Where lanes have the registers (of subgroups of 64, AMD's, too few stay resident), and with two workgroups for each
+/// core.
+bool tile128_pays(const MatmulProblem& p, const DeviceFacts& facts) {
+  const int64_t cores = cores_of(facts);
+  return !facts.is_cpu() && facts.subgroup_size <= 32 && facts.shared_memory >= 49152 &&
+         tile_count(p, 128, 128) >= 2 * cores;
 }
 bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
 
@@ -150,15 +156,16 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
   const int64_t count = tile_count(p, tile.side, tile.side) * work.args.splits;
   return {.kernel = "matmul_tile",
           .variant = variant_of(p),
-          .constants = {work.activation, tile.invocations(), tile.side, tile.rows, tile.columns, tile.slice(facts),
-                        tile.stages, p.transpose_a, p.transpose_b, work.a_aligned(4), work.b_aligned(4)},
+          .constants = {work.activation, tile.invocations(), tile.side, tile.quads, tile.quads, tile.slice(facts),
+                        facts.is_cpu() ? 1 : tile.slice(facts), p.transpose_a, p.transpose_b, work.a_aligned(4),
+                        work.b_aligned(4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count))};
 }
 
 constexpr MatmulKernel kernels[] = {
-    workgroup_kernel<workgroup256x128>(),
-    workgroup_kernel<workgroup128x256>(),
-    workgroup_kernel<workgroup128>(),
+    workgroup_kernel<workgroup128_4, workgroup_first<workgroup128_4>>(),
+    workgroup_kernel<workgroup128x64_4, workgroup_first<workgroup128x64_4>>(),
+    workgroup_kernel<workgroup128, never>(),
     {.name = "vector",
      .room = KernelRoom::gpu,
      .legal = vector_legal,
@@ -175,10 +182,8 @@ constexpr MatmulKernel kernels[] = {
      .half_results = true,
      .launch = matrix_launch<matrix64>,
      .split = {split_side, split_side}},
-    matrix_kernel<matrix128x256>(),
-    matrix_kernel<matrix256x128>(),
     matrix_kernel<matrix128>(),
-    matrix_kernel<matrix128x64>(),
+    matrix_kernel<matrix128_64x32>(),
     matrix_kernel<matrix64>(),
     {.name = "tile64_split",
      .room = KernelRoom::gpu,
@@ -189,17 +194,10 @@ constexpr MatmulKernel kernels[] = {
      .blocks = true,
      .launch = tile_launch<tile64>,
      .split = {split_side, split_side}},
-    {.name = "tile128_8x16",
-     .room = KernelRoom::gpu,
-     .legal = tile_legal<tile128_8x16, tile128_8x16_pays>,
-     .first = tile128_8x16_pays,
-     .half_results = true,
-     .blocks = true,
-     .launch = tile_launch<tile128_8x16>},
     {.name = "tile128",
      .room = KernelRoom::gpu,
-     .legal = tile_legal<tile128, never>,
-     .first = never,
+     .legal = tile_legal<tile128, tile128_pays>,
+     .first = tile128_pays,
      .half_results = true,
      .blocks = true,
      .launch = tile_launch<tile128>},

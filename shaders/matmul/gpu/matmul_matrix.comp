@@ -149,54 +149,53 @@ void main() {
   Sums c[TILES_DOWN * TILES_ACROSS];
   [[unroll]] for (uint t = 0; t < TILES_DOWN * TILES_ACROSS; t++) c[t] = Sums(0.0);
 
-  // Slice t is loaded, t - 1 is multiplied, then t is staged.
-  const uint slices = (end - begin + SLICE - 1) / SLICE;
-  for (uint t = 0; t <= slices; t++) {
-    uvec4 next_a[LOADS_A], next_b[LOADS_B];
-    if (t < slices) {
-      const uint k = begin + t * SLICE;
-      [[unroll]] for (uint i = 0; i < LOADS_A; i++) next_a[i] = load_a(i, a_base, first_row, k, end);
-      [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = load_b(i, b_base, first_column, k, end);
+  // A slice is staged and the next (zeros past the last) sent for, then it is multiplied. No condition is around the
+  // sums: NVIDIA's compiler would move all of them where paths meet.
+  uvec4 next_a[LOADS_A], next_b[LOADS_B];
+#define LOAD_SLICE(first_k)                                                                             \
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++) next_a[i] = load_a(i, a_base, first_row, first_k, end); \
+  [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = load_b(i, b_base, first_column, first_k, end);
+  LOAD_SLICE(begin)
+  uint stage = 0;
+  [[dont_unroll]] for (uint k = begin; k < end; k += SLICE) {
+    const uint at_a = stage * SLICE_A, at_b = STAGES * SLICE_A + stage * SLICE_B;
+    if (STAGES == 1) barrier();
+    [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
+      const uvec2 to = slot(i, PACKS_A);
+      staged[at_a + to.y * STRIDE_A + to.x] = next_a[i];
     }
-    if (t > 0) {
-      const uint at_a = (t + 1) % STAGES * SLICE_A, at_b = STAGES * SLICE_A + (t + 1) % STAGES * SLICE_B;
-      [[dont_unroll]] for (uint part = 0; part < SLICE; part += STRAIGHT) {
-        [[unroll]] for (uint step = 0; step < STRAIGHT; step += DEPTH) {
-          const uint s = part + step;
-          FactorA a[TILES_DOWN];
-          [[unroll]] for (uint i = 0; i < TILES_DOWN; i++) {
-            const uint row = down + i * ROWS;
-            if (TRANSPOSE_A)
-              coopMatLoad(a[i], staged, at_a + s * STRIDE_A + row / 8, STRIDE_A, by_columns);
-            else
-              coopMatLoad(a[i], staged, at_a + row * STRIDE_A + s / 8, STRIDE_A, by_rows);
-          }
-          [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++) {
-            const uint column = across + j * COLUMNS;
-            FactorB b;
-            if (TRANSPOSE_B)
-              coopMatLoad(b, staged, at_b + column * STRIDE_B + s / 8, STRIDE_B, by_columns);
-            else
-              coopMatLoad(b, staged, at_b + s * STRIDE_B + column / 8, STRIDE_B, by_rows);
-            [[unroll]] for (uint i = 0; i < TILES_DOWN; i++)
-              c[i * TILES_ACROSS + j] = coopMatMulAdd(a[i], b, c[i * TILES_ACROSS + j]);
-          }
+    [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
+      const uvec2 to = slot(i, PACKS_B);
+      staged[at_b + to.y * STRIDE_B + to.x] = next_b[i];
+    }
+    barrier();
+    LOAD_SLICE(k + SLICE)
+    [[dont_unroll]] for (uint part = 0; part < SLICE; part += STRAIGHT) {
+      [[unroll]] for (uint step = 0; step < STRAIGHT; step += DEPTH) {
+        const uint s = part + step;
+        FactorA a[TILES_DOWN];
+        [[unroll]] for (uint i = 0; i < TILES_DOWN; i++) {
+          const uint row = down + i * ROWS;
+          if (TRANSPOSE_A)
+            coopMatLoad(a[i], staged, at_a + s * STRIDE_A + row / 8, STRIDE_A, by_columns);
+          else
+            coopMatLoad(a[i], staged, at_a + row * STRIDE_A + s / 8, STRIDE_A, by_rows);
+        }
+        [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++) {
+          const uint column = across + j * COLUMNS;
+          FactorB b;
+          if (TRANSPOSE_B)
+            coopMatLoad(b, staged, at_b + column * STRIDE_B + s / 8, STRIDE_B, by_columns);
+          else
+            coopMatLoad(b, staged, at_b + s * STRIDE_B + column / 8, STRIDE_B, by_rows);
+          [[unroll]] for (uint i = 0; i < TILES_DOWN; i++)
+            c[i * TILES_ACROSS + j] = coopMatMulAdd(a[i], b, c[i * TILES_ACROSS + j]);
         }
       }
     }
-    if (STAGES == 1) barrier();
-    if (t < slices) {
-      [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
-        const uvec2 to = slot(i, PACKS_A);
-        staged[t % STAGES * SLICE_A + to.y * STRIDE_A + to.x] = next_a[i];
-      }
-      [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
-        const uvec2 to = slot(i, PACKS_B);
-        staged[STAGES * SLICE_A + t % STAGES * SLICE_B + to.y * STRIDE_B + to.x] = next_b[i];
-      }
-    }
-    barrier();
+    if (STAGES > 1) stage = 1 - stage;
   }
+  barrier();
 
   // Blocks inside y without an activation are finished where they are summed, others by lanes, strip by strip. All
   // subgroups of a workgroup meet as many barriers: there are drivers on which those of subgroups are its own.

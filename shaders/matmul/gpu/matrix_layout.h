@@ -15,11 +15,11 @@ struct MatrixTile {
   uint32_t slice;   ///< values of k staged at a time
   uint32_t stages;  ///< slices in shared memory
 };
-/// Shares of 64 x 64 read 3 bytes of shared memory for 64 operations, those of 32 x 32 twice as many: on an NVIDIA H200
-/// at most 690 TFLOP/s then come out of shared memory, or 316. The L2 cache asks for large blocks in the same way.
-inline constexpr MatrixTile matrix128x256{"matrix128x256", 128, 256, 64, 64, 16, 2},
-    matrix256x128{"matrix256x128", 256, 128, 64, 64, 16, 2}, matrix128{"matrix128", 128, 128, 64, 64, 32, 2},
-    matrix128x64{"matrix128x64", 128, 64, 64, 32, 32, 2}, matrix64{"matrix64", 64, 64, 32, 32, 32, 2};
+/// Shares of 64 x 64 read 3 bytes of shared memory for 64 operations, those of 32 x 32 twice as many. Larger blocks
+/// asked less of the L2 cache of an H200 and were slower: fewer of them stay resident. Blocks of 64 x 32 shares walk K
+/// in slices half as deep, and keep their registers where A is transposed.
+inline constexpr MatrixTile matrix128{"matrix128", 128, 128, 64, 64, 32, 2},
+    matrix128_64x32{"matrix128_64x32", 128, 128, 64, 32, 16, 2}, matrix64{"matrix64", 64, 64, 32, 32, 32, 2};
 
 /// How a workgroup's subgroups share a block, and the products they compute at once.
 struct MatrixLayout {

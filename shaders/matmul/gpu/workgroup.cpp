@@ -6,16 +6,11 @@ namespace vkformer {
 
 namespace {
 
-/// Values of k that are loaded at a time: others found 64 best and 16 worst (RTX 4090).
-constexpr uint32_t slice = 64;
-/// Of a workgroup: twice as many registers as with 128 for a block's sums.
-constexpr uint32_t invocations = 256;
-
 bool offered(const WorkgroupTile& tile, const WorkgroupMatrices& matrices, DType type) {
-  return std::max({tile.rows, tile.columns, slice}) <= matrices.max_dimension &&
+  return std::max({tile.rows, tile.columns, tile.slice}) <= matrices.max_dimension &&
          std::ranges::any_of(matrices.granularities, [&](const WorkgroupMatrices::Granularity& g) {
-           return g.shape.type == type && g.invocations == invocations && tile.rows % g.shape.m == 0 &&
-                  tile.columns % g.shape.n == 0 && slice % g.shape.k == 0;
+           return g.shape.type == type && g.invocations == tile.invocations && tile.rows % g.shape.m == 0 &&
+                  tile.columns % g.shape.n == 0 && tile.slice % g.shape.k == 0;
          });
 }
 
@@ -29,7 +24,7 @@ std::string_view variant_without_cores(const MatmulProblem& p) {
 bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
   const bool whole_vectors = p.batch == 1 || (p.m * p.k % 8 == 0 && p.k * p.n % 8 == 0 && p.m * p.n % 8 == 0);
   const bool has_results = !is_half(p.y_type) || (p.y_type == DType::f16 && facts.workgroup_matrices.f16_sums);
-  return is_half(p.a_type) && has_results && whole_vectors && invocations <= facts.max_workgroup_size &&
+  return is_half(p.a_type) && has_results && whole_vectors && tile.invocations <= facts.max_workgroup_size &&
          facts.workgroup_matrices.reserved_shared <= facts.shared_memory &&
          offered(tile, facts.workgroup_matrices, p.a_type) && facts.has_workgroup_matrices(p.a_type) &&
          (facts.workgroup_matrices.plain || facts.computes_right(p.a_type, tile.name));
@@ -38,11 +33,11 @@ bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const De
 Launch workgroup_launch(const WorkgroupTile& tile, const DeviceFacts& facts, const MatmulWork& work) {
   const MatmulProblem& p = work.p;
   const bool aligned = work.a_aligned(8) && work.b_aligned(8) && work.y_aligned(8);
-  const bool whole = p.m % tile.rows == 0 && p.n % tile.columns == 0 && p.k % slice == 0;
+  const bool whole = p.m % tile.rows == 0 && p.n % tile.columns == 0 && p.k % tile.slice == 0;
   return {.kernel = "matmul_workgroup",
           .variant = facts.workgroup_matrices.plain ? variant_without_cores(p) : variant_of(p),
-          .constants = {work.activation, invocations, tile.rows, tile.columns, slice, p.transpose_a, p.transpose_b,
-                        aligned, !whole},
+          .constants = {work.activation, tile.invocations, tile.rows, tile.columns, tile.slice, p.transpose_a,
+                        p.transpose_b, aligned, !whole},
           .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, tile.rows, tile.columns)))};
 }
 
