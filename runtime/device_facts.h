@@ -130,7 +130,8 @@ struct DeviceFacts {
            std::ranges::count(matrices.kernels, type) > 0 && std::ranges::any_of(matrices.granularities, offered);
   }
   bool has_workgroup_matrices(DType type) const {
-    return runs_workgroup_kernels(type) && (workgroup_matrices.plain || computes_right(type, "matrix_workgroup128"));
+    return runs_workgroup_kernels(type) &&
+           (workgroup_matrices.plain || computes_right(type, "matrix_workgroup128x64_4"));
   }
 };
 

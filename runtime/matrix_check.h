@@ -6,7 +6,9 @@
 namespace vkformer {
 
 /// Whether no candidate of its kind is used where this one is wrong: those with the smallest blocks.
-inline bool stands_for_all(std::string_view kernel) { return kernel == "matrix64" || kernel == "matrix_workgroup128"; }
+inline bool stands_for_all(std::string_view kernel) {
+  return kernel == "matrix64" || kernel == "matrix_workgroup128x64_4";
+}
 
 /// Computes small products of 16-bit operands of this type by a matmul candidate for matrix cores, in each layout, with
 /// and without vectors, rounded and not, and compares them with the reference: all of that in every combination that

@@ -7,7 +7,7 @@ namespace vkformer {
 namespace {
 
 constexpr double busy_seconds = 0.02;
-constexpr std::chrono::seconds awake_for{1};
+constexpr std::chrono::milliseconds awake_for{100};
 constexpr int most_runs = 20000;  ///< of a program that takes no time
 
 }  // namespace

@@ -19,7 +19,7 @@ class WarmUp {
   explicit WarmUp(const DeviceFacts& facts) : waking_seconds_(waking_seconds(facts)) {}
 
   /// Runs the program at least `runs` times, since drivers may compile in the first, and until it has been busy for
-  /// 20 ms; for waking_seconds() where the device may have fallen asleep, a second after the last call.
+  /// 20 ms; for waking_seconds() where the device may have fallen asleep, 0.1 s after the last call.
   void operator()(Program& program, int runs = 1);
 
  private:

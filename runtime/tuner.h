@@ -34,7 +34,7 @@ struct TunedProgram {
 };
 
 /// Measures the kinds of live nodes of `graph` that have several candidates and no choice in `tuning`, and adds their
-/// choices to it: a warm_up() and one sample a candidate, those slower than 1.5 times the best are dropped, the others
+/// choices to it: a WarmUp and one sample a candidate, those slower than 1.5 times the best are dropped, the others
 /// sampled again; the least time wins, the heuristic's choice within 3 % of it. When the program as a whole is no
 /// faster with them, the heuristics' kernels become the choices. `fill` writes the program's inputs; runs change what
 /// the program changes in `store`. A candidate that fails is left out; nothing else is lost by it. `progress`

@@ -70,7 +70,8 @@ bool offered(const std::vector<std::string_view>& names) {
 /// The reference, except that products come out in another scale or not at all.
 class WrongBackend : public Backend {
  public:
-  explicit WrongBackend(double scale) : facts_(device_with_matrix_cores()), scale_(scale) {
+  explicit WrongBackend(double scale, bool rounded_alone = false)
+      : facts_(device_with_matrix_cores()), scale_(scale), rounded_alone_(rounded_alone) {
     facts_.matrix_shapes.push_back({16, 16, 16, DType::bf16});
   }
   const DeviceFacts& facts() const override { return facts_; }
@@ -93,7 +94,7 @@ class WrongBackend : public Backend {
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
       const Node& node = graph.nodes()[i];
       Attributes attributes = node.attributes;
-      attributes.set("scale", scale_);
+      if (!rounded_alone_ || is_half(node.output_types[0].dtype)) attributes.set("scale", scale_);
       const auto end = next + static_cast<std::ptrdiff_t>(node.inputs.size());
       scaled.mark_output(scaled.add(*node.op, Values(next, end), attributes)[0], graph.info(graph.outputs()[i]).name);
       next = end;
@@ -104,6 +105,7 @@ class WrongBackend : public Backend {
  private:
   DeviceFacts facts_;
   double scale_;
+  bool rounded_alone_;  ///< other products are right
   std::unique_ptr<Backend> reference_ = make_reference_backend();
 };
 
@@ -140,8 +142,8 @@ TEST_CASE("matrix cores are not for other operands, nor where their products don
   facts.full_subgroups = false;
   CHECK_FALSE(offered(candidates(facts, 1024, 1024, 1024)));
   facts = device_with_matrix_cores();
-  facts.shared_memory = 12288;  // too little for the strips of four shares of 64 x 64
-  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
+  facts.shared_memory = 16384;  // too little for the strips of four shares of 64 x 64
+  CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix128x64");
 }
 
 TEST_CASE("where lanes share registers, matrix cores get narrow subgroups and wait for a measurement",
@@ -188,6 +190,7 @@ TEST_CASE("products of whole workgroups are offered where the device has them in
     return std::ranges::count_if(names, [](std::string_view name) { return name.starts_with("matrix_workgroup"); });
   };
   DeviceFacts facts = device_with_matrix_cores();
+  facts.matrix_shapes.push_back({16, 16, 16, DType::bf16});
   CHECK(offered_blocks(facts) == 0);
   facts.workgroup_matrices = {
       .granularities = {{{32, 32, 16}, 256}, {{32, 16, 16}, 128}, {{256, 16, 16, DType::bf16}, 128}},
@@ -199,6 +202,8 @@ TEST_CASE("products of whole workgroups are offered where the device has them in
   CHECK(offered_blocks(facts, 3) == 3);
   CHECK(offered_blocks(facts, 1024, DType::f32) == 0);
   CHECK(offered_blocks(facts, 1024, DType::bf16) == 0);  // not in blocks of so many rows
+  facts.workgroup_matrices.granularities.back().shape.m = 32;
+  CHECK(offered_blocks(facts, 1024, DType::bf16) == 2);
   const auto without = [&](const auto& change) {
     DeviceFacts other = facts;
     change(other, other.workgroup_matrices);
@@ -238,6 +243,8 @@ TEST_CASE("whole workgroups take whole blocks that fill half of the device", "[m
                               .max_dimension = 256,
                               .kernels = {DType::f16}};
   const auto first = [&](int64_t m, int64_t n, int64_t k) { return candidates(facts, m, n, k).front(); };
+  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "matrix_workgroup128"; };
+  CHECK(first(1024, 512, 1024) == "matrix_workgroup128_4");  // of cores that nobody counted, 64
   facts.cores = 128;
   CHECK(first(1024, 1024, 1024) == "matrix_workgroup128_4");
   CHECK(first(1024, 1024 + 64, 1024) == "matrix_workgroup128x64_4");
@@ -253,7 +260,7 @@ TEST_CASE("a transposed operand A has blocks of its own", "[matrix_cores]") {
   matmul(graph, graph.input("a", {4096, 1024}, DType::f16), graph.input("b", {4096, 4096}, DType::f16),
          {.transpose_a = true});
   const Node& node = graph.nodes().front();
-  CHECK(node.op->candidates(node, facts).front() == "matrix128_64x32");
+  CHECK(node.op->candidates(node, facts).front() == "matrix128x64");
 }
 
 TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {
@@ -270,7 +277,7 @@ TEST_CASE("blocks that come out wrong are left alone, and the next best go first
   DeviceFacts facts = device_with_matrix_cores();
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "matrix128"; };
   const auto names = candidates(facts, 4096, 4096, 1024);
-  CHECK(names.front() == "matrix128_64x32");
+  CHECK(names.front() == "matrix128x64");
   CHECK(std::ranges::count(names, "matrix128") == 0);
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel == "matrix64"; };
   CHECK(candidates(facts, 4096, 4096, 1024).front() == "matrix64");
@@ -329,7 +336,9 @@ TEST_CASE("K is cut into ranges only where workgroups are missing", "[matrix_cor
 }
 
 TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") {
-  WrongBackend right(1), wrong(1.01), failing(0);
+  WrongBackend right(1), wrong(1.01), failing(0), badly_rounded(1.05, true);
+  for (const DType type : {DType::f16, DType::bf16})
+    CHECK(matrix_cores_fault(badly_rounded, type, "matrix64").find("a^T b, rounded is ") != std::string::npos);
   CHECK(matrix_cores_fault(right, DType::f16, "matrix64").empty());
   CHECK(matrix_cores_fault(wrong, DType::bf16, "matrix64").starts_with("element 0 of a product a b is "));
   CHECK(matrix_cores_fault(failing, DType::f16, "matrix64") == "vkCreateComputePipelines failed");

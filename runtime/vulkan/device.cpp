@@ -42,7 +42,10 @@ WorkgroupMatrices plain_workgroup_matrices() {
                              .f16_sums = true,
                              .kernels = {DType::f16, DType::bf16},
                              .plain = true};
-  for (const DType type : matrices.kernels) matrices.granularities.push_back({{32, 32, 16, type}, 256});
+  for (const DType type : matrices.kernels) {
+    matrices.granularities.push_back({{32, 16, 16, type}, 128});
+    matrices.granularities.push_back({{32, 32, 16, type}, 256});
+  }
   return matrices;
 }
 

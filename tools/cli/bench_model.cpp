@@ -28,9 +28,8 @@ struct Row {
 /// Runs untimed, once (drivers compile at first use) and until the device is awake, then `repetitions` times.
 Row measure(const Backend& backend, const std::string& test, double tokens, int repetitions,
             const std::function<void()>& work) {
-  const double awake_at = now() + waking_seconds(backend.facts());
-  do work();
-  while (now() < awake_at);
+  work();
+  for (const double awake_at = now() + waking_seconds(backend.facts()); now() < awake_at;) work();
   double sum = 0, squares = 0, best = 1e30;
   for (int r = 0; r < repetitions; ++r) {
     const double start = now();

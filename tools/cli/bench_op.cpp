@@ -134,7 +134,8 @@ void bench_op(const BenchFlags& flags) {
   print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
   // All compilers run before the first measurement: a GPU that waits for one falls asleep.
   for (std::string_view candidate : candidates)
-    if (only.empty() || candidate == only) backend->compile(graph, store, {.candidate = std::string(candidate)});
+    if (only.empty() || candidate == only)
+      backend->make_pipelines(graph, layout, {.candidate = std::string(candidate)});
   WarmUp warm_up(backend->facts());
   for (std::string_view candidate : candidates) {
     if (!only.empty() && candidate != only) continue;

@@ -35,12 +35,12 @@ bool matrix_legal(const MatrixTile& tile, const MatmulProblem& p, const DeviceFa
          facts.has_matrix_cores(p.a_type) && facts.computes_right(p.a_type, tile.name);
 }
 
-/// What blocks of a size reach of a large product without and with a transposed A (an H200, TFLOP/s).
+/// What blocks of a size reach without and with a transposed A, in TFLOP/s: of the products in docs/benchmarks.md.
 struct MatrixRate {
   const MatrixTile* tile;
   double upright, transposed;
 };
-constexpr MatrixRate matrix_rates[] = {{&matrix128, 197, 80}, {&matrix128_64x32, 180, 185}, {&matrix64, 150, 100}};
+constexpr MatrixRate matrix_rates[] = {{&matrix128, 197, 50}, {&matrix128x64, 140, 125}, {&matrix64, 138, 96}};
 
 /// Whether no other tile promises to be faster: blocks run in waves of one a core.
 bool matrix_first(const MatrixTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
@@ -92,12 +92,12 @@ constexpr MatmulKernel matrix_kernel() {
 
 // --- the same, a whole workgroup together ---
 
-/// Whole blocks that fill half of the cores: a tenth to a third faster than the kernels above on an H200, where those
-/// past the edges are slower by as much.
+/// Whole blocks that fill half of the cores: a tenth to a third faster than the kernels above in an H200's training
+/// step. Past the edges they are slower by as much.
 template <const WorkgroupTile& tile>
 bool workgroup_first(const MatmulProblem& p, const DeviceFacts& facts) {
-  const bool whole = p.m % tile.rows == 0 && p.n % tile.columns == 0 && p.k % tile.slice == 0;
-  return matrix_cores_pay(p, facts) && whole && 2 * tile_count(p, tile.rows, tile.columns) >= cores_of(facts);
+  return matrix_cores_pay(p, facts) && is_whole(tile, p) &&
+         2 * tile_count(p, tile.rows, tile.columns) >= cores_of(facts);
 }
 
 template <const WorkgroupTile& tile, auto first>
@@ -183,7 +183,7 @@ constexpr MatmulKernel kernels[] = {
      .launch = matrix_launch<matrix64>,
      .split = {split_side, split_side}},
     matrix_kernel<matrix128>(),
-    matrix_kernel<matrix128_64x32>(),
+    matrix_kernel<matrix128x64>(),
     matrix_kernel<matrix64>(),
     {.name = "tile64_split",
      .room = KernelRoom::gpu,

@@ -26,12 +26,14 @@ std::optional<MatrixLayout> layout_of(const MatrixTile& tile, const MatrixShape&
   if (rows / shape.m > most_tiles_down) return {};
   MatrixLayout layout{lanes, tile.rows / rows, tile.columns / columns, shape, tile.slice, tile.stages};
   if (layout.invocations() > facts.most_invocations(lanes)) return {};
+  const auto divides = [&](uint32_t side) { return side * layout.slice / 8 % layout.invocations() == 0; };
+  const auto loads_whole = [&] { return divides(tile.rows) && divides(tile.columns); };
+  if (!loads_whole()) layout.slice *= 2;
   while (shared_bytes(tile, layout) > facts.shared_memory) {
     if (layout.stages == 1 && layout.slice == 8) return {};
     (layout.stages > 1 ? layout.stages : layout.slice) /= 2;
   }
-  const auto divides = [&](uint32_t side) { return side * layout.slice / 8 % layout.invocations() == 0; };
-  if (layout.slice % shape.k || !divides(tile.rows) || !divides(tile.columns)) return {};
+  if (layout.slice % shape.k || !loads_whole()) return {};
   return layout;
 }
 

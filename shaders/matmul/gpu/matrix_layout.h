@@ -16,10 +16,10 @@ struct MatrixTile {
   uint32_t stages;  ///< slices in shared memory
 };
 /// Shares of 64 x 64 read 3 bytes of shared memory for 64 operations, those of 32 x 32 twice as many. Larger blocks
-/// asked less of the L2 cache of an H200 and were slower: fewer of them stay resident. Blocks of 64 x 32 shares walk K
-/// in slices half as deep, and keep their registers where A is transposed.
+/// asked less of the L2 cache of an H200 and were slower: fewer of them stay resident. Blocks of 128 x 64 walk K in
+/// slices half as deep: where A is transposed those of 32 took twice as long there.
 inline constexpr MatrixTile matrix128{"matrix128", 128, 128, 64, 64, 32, 2},
-    matrix128_64x32{"matrix128_64x32", 128, 128, 64, 32, 16, 2}, matrix64{"matrix64", 64, 64, 32, 32, 32, 2};
+    matrix128x64{"matrix128x64", 128, 64, 64, 32, 16, 2}, matrix64{"matrix64", 64, 64, 32, 32, 32, 2};
 
 /// How a workgroup's subgroups share a block, and the products they compute at once.
 struct MatrixLayout {
@@ -35,8 +35,8 @@ struct MatrixLayout {
 ///
 /// Shares are halved until a lane holds no more sums than registers bear: 128 in subgroups of 32 and more. Where lanes
 /// share a thread's registers (Intel), subgroups are as narrow as a product has columns, since such units hold a column
-/// a lane and wider subgroups spill hundreds of registers, and a lane holds 16. Slices and stages are halved until they
-/// fit into shared memory.
+/// a lane and wider subgroups spill hundreds of registers, and a lane holds 16. A slice that leaves
+/// invocations without a load is doubled; slices and stages are halved until they fit into shared memory.
 std::optional<MatrixLayout> matrix_layout(const MatrixTile& tile, const DeviceFacts& facts, DType type);
 
 }  // namespace vkformer

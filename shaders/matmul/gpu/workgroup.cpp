@@ -33,11 +33,10 @@ bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const De
 Launch workgroup_launch(const WorkgroupTile& tile, const DeviceFacts& facts, const MatmulWork& work) {
   const MatmulProblem& p = work.p;
   const bool aligned = work.a_aligned(8) && work.b_aligned(8) && work.y_aligned(8);
-  const bool whole = p.m % tile.rows == 0 && p.n % tile.columns == 0 && p.k % tile.slice == 0;
   return {.kernel = "matmul_workgroup",
           .variant = facts.workgroup_matrices.plain ? variant_without_cores(p) : variant_of(p),
           .constants = {work.activation, tile.invocations, tile.rows, tile.columns, tile.slice, p.transpose_a,
-                        p.transpose_b, aligned, !whole},
+                        p.transpose_b, aligned, !is_whole(tile, p)},
           .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, tile.rows, tile.columns)))};
 }
 

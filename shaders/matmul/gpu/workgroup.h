@@ -18,6 +18,11 @@ struct WorkgroupTile {
 inline constexpr WorkgroupTile workgroup128{"matrix_workgroup128", 128, 128, 256},
     workgroup128_4{"matrix_workgroup128_4", 128, 128, 128}, workgroup128x64_4{"matrix_workgroup128x64_4", 128, 64, 128};
 
+/// Whether blocks and slices end with the product.
+inline bool is_whole(const WorkgroupTile& tile, const MatmulProblem& p) {
+  return p.m % tile.rows == 0 && p.n % tile.columns == 0 && p.k % tile.slice == 0;
+}
+
 /// Whether the device offers such products in blocks of this size, and computes them right, with matrices of results
 /// (NVIDIA has none of bf16), and both operands' matrices begin at multiples of 16 bytes.
 bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const DeviceFacts& facts);
