@@ -29,9 +29,11 @@ echo '{"model_type": "xlnet", "d_model": 24, "n_layer": 1, "n_head": 3, "d_inner
 echo '{"model_type": "t5", "d_model": 24, "d_kv": 8, "d_ff": 30, "num_layers": 1, "num_heads": 3,
        "dropout_rate": 0.1}' >t5.json
 same=(--iterations 40 --warmup 5 --checkpoint-every 2 --evaluate-every 15 --quiet)
-# Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed.
+# Weights, moments and metrics. Of the latter what differs: how fast it was, and where it was resumed. A checkpoint that was
+# complete before a kill but not named yet is written a second time, as checkpoint-000040-2.
 bits() {
-  (cd "$1" && find "$(cat latest)" best good average -name '*.safetensors' 2>/dev/null | sort | xargs sha256sum)
+  (cd "$1" && find "$(cat latest)" best good average -name '*.safetensors' 2>/dev/null | sort | xargs sha256sum) |
+    sed -E 's/(checkpoint-[0-9]+)-[0-9]+/\1/'
   grep -v '"resumed"' "$1/metrics.jsonl" | sed -E 's/,"tokens_per_second":[0-9.e+]+//'
 }
 
