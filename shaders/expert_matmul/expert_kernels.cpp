@@ -7,6 +7,7 @@
 #include "shaders/common/block_variants.h"
 #include "shaders/expert_matmul/expert_matmul.args.h"
 #include "shaders/expert_matmul/expert_problem.h"
+#include "shaders/matmul/gpu/straight_code.h"
 #include "shaders/matmul/gpu/vector.h"
 #include "shaders/matmul/software/shared_loads.h"
 
@@ -111,7 +112,7 @@ Launch tile_launch(const DeviceFacts& facts, const ExpertProblem& p, const Exper
   return {.kernel = "expert_tile",
           .variant = variant_of(p),
           .constants = {0, tile.invocations(), tile.side, tile.quads, tile.quads, tile.slice,
-                        facts.is_cpu() ? 1 : tile.slice, p.backward, p.transpose_b, a_aligned(p, args, 4),
+                        straight_steps(facts, tile.slice), p.backward, p.transpose_b, a_aligned(p, args, 4),
                         b_aligned(p, args, 4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(block_count(p, tile.side, tile.side)))};
 }

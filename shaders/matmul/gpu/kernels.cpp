@@ -1,6 +1,7 @@
 // The matmul kernels for GPUs: tiles through shared memory, on matrix cores or on plain ones.
 
 #include "shaders/matmul/gpu/matrix_layout.h"
+#include "shaders/matmul/gpu/straight_code.h"
 #include "shaders/matmul/gpu/vector.h"
 #include "shaders/matmul/gpu/workgroup.h"
 #include "shaders/matmul/matmul_kernel.h"
@@ -157,7 +158,7 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
   return {.kernel = "matmul_tile",
           .variant = variant_of(p),
           .constants = {work.activation, tile.invocations(), tile.side, tile.quads, tile.quads, tile.slice(facts),
-                        facts.is_cpu() ? 1 : tile.slice(facts), p.transpose_a, p.transpose_b, work.a_aligned(4),
+                        straight_steps(facts, tile.slice(facts)), p.transpose_a, p.transpose_b, work.a_aligned(4),
                         work.b_aligned(4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count))};
 }

@@ -28,7 +28,7 @@ std::optional<MatrixLayout> layout_of(const MatrixTile& tile, const MatrixShape&
   if (layout.invocations() > facts.most_invocations(lanes)) return {};
   const auto divides = [&](uint32_t side) { return side * layout.slice / 8 % layout.invocations() == 0; };
   const auto loads_whole = [&] { return divides(tile.rows) && divides(tile.columns); };
-  if (!loads_whole()) layout.slice *= 2;
+  if (!loads_whole() && !facts.lanes_share_registers()) layout.slice *= 2;
   while (shared_bytes(tile, layout) > facts.shared_memory) {
     if (layout.stages == 1 && layout.slice == 8) return {};
     (layout.stages > 1 ? layout.stages : layout.slice) /= 2;
