@@ -153,7 +153,7 @@ void multiply_tile(uint begin) {
         next_b[i] = load_quad_b(i, k + SLICE);
       }
     }
-    [[dont_unroll]] for (uint part = 0; part < SLICE; part += STRAIGHT) {
+    for (uint part = 0; part < SLICE; part += STRAIGHT) {
       [[unroll]] for (uint step = 0; step < STRAIGHT; step++) {
         const uint row = (part + step) * STRIDE;
         vec4 b[BLOCK_COLUMNS];
