@@ -1,0 +1,148 @@
+// Prompts on matrix cores: products with weights of 16 bits or blocks, and attention over the cache.
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/generation/generation.h"
+#include "models/generation/stored_weights.h"
+#include "models/parameters.h"
+#include "shaders/matmul/gpu/matrix_layout.h"
+#include "shaders/matmul/matmul.h"
+#include "tests/matrix_helpers.h"
+#include "tests/model_helpers.h"
+#include "tests/program_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+
+namespace {
+
+nlohmann::json one_layer(const char* family) {
+  return {{"model_type", family},     {"hidden_size", 64},
+          {"num_attention_heads", 4}, {"num_key_value_heads", 4},
+          {"num_hidden_layers", 1},   {"intermediate_size", 96},
+          {"vocab_size", 23},         {"max_position_embeddings", 4096}};
+}
+
+Model stored_as(DType weights, const nlohmann::json& config) {
+  Model model = testing::model_of(config);
+  store_weights_as(model, weights);
+  return model;
+}
+
+/// Behind two prompts of 128 tokens each, of graphs for the device of these facts; of two rows the second is padded.
+std::vector<float> logits_of_prompts(Backend& backend, const Model& model, const DeviceFacts* device,
+                                     int64_t rows = 1) {
+  const GeneratorShape shape{.rows = rows, .capacity = 256, .left_padded = rows > 1};
+  const GenerationPlan plan = plan_generation(model, shape, parameter_blocks(model.parameters, 1u << 30));
+  const std::shared_ptr<Store> store = backend.make_store(plan.layout);
+  write_constants(*store, model);
+  initialize(*store, model.parameters, 7);
+  const auto program = backend.compile(build_generation(model, plan.shape, 128, device), store);
+  std::vector<int32_t> last, first(static_cast<size_t>(rows)), mask(static_cast<size_t>(rows) * 256, 1);
+  for (int32_t r = 0; r < static_cast<int32_t>(rows); ++r) last.push_back(128 * r + 127);
+  program->write("last", last);
+  std::vector<float> logits;
+  for (const int32_t position : {0, 128}) {
+    program->write("ids", testing::some_ids(128 * rows, 23, 5 + position));
+    program->write("position", std::vector<int32_t>{position});
+    if (rows > 1) {
+      std::fill_n(mask.begin() + 256, 9, 0);
+      first = {position, position - 9};
+      program->write("mask", mask);
+      program->write("first_positions", first);
+    }
+    program->run();
+    for (const float logit : program->read("logits")) logits.push_back(logit);
+  }
+  return logits;
+}
+
+}  // namespace
+
+TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens one by one as they are",
+          "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  const auto reference = make_backend("reference");
+  for (const DType weights : {DType::f16, DType::q8_0, DType::q4_0}) {
+    const Model model = stored_as(weights, one_layer("llama"));
+    const double difference =
+        largest_difference(logits_of_prompts(*reference, model, nullptr), logits_of_prompts(*reference, model, &facts));
+    CHECK(difference > 0);
+    CHECK(difference < 2e-3);
+
+    const auto casts = [&](int64_t positions, const DeviceFacts& device) {
+      const Graph graph = build_generation(model, {.capacity = 64}, positions, &device);
+      int64_t count = 0;
+      for (const Node& node : graph.nodes()) {
+        count += node.op->name == "cast";
+        if (is_matmul(node) && is_half(node.input_types[0].dtype)) CHECK(offered(node.op->candidates(node, device)));
+      }
+      return count;
+    };
+    // Of the attention's queries and cache, and of weights where these are blocks: all other rows are written rounded.
+    CHECK(casts(64, facts) == (is_blocks(weights) ? 6 : 2));
+    CHECK(casts(1, facts) == 0);
+    CHECK(casts(64, device_with_matrix_cores(DeviceKind::cpu)) == 0);
+  }
+}
+
+TEST_CASE("a prompt's attention goes to matrix cores, by whatever rules keys are seen", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.matrix_shapes.push_back({16, 16, 16, DType::bf16});
+  const auto reference = make_backend("reference");
+  nlohmann::json shared_keys = one_layer("llama"), window = one_layer("mistral"), caps = one_layer("gemma2");
+  shared_keys["num_key_value_heads"] = 2;
+  window["sliding_window"] = 120;
+  caps["head_dim"] = 16;
+  caps["sliding_window"] = 120;
+  caps["attn_logit_softcapping"] = 0.5;
+  const nlohmann::json gpt2{{"model_type", "gpt2"}, {"n_embd", 64}, {"n_head", 4},       {"n_layer", 1},
+                            {"vocab_size", 23},     {"n_ctx", 256}, {"n_positions", 256}};
+  for (const nlohmann::json& config : {one_layer("llama"), shared_keys, window, caps, gpt2})
+    for (const DType type : {DType::f16, DType::bf16})
+      for (const int64_t rows : {1, 2}) {
+        CAPTURE(config.dump(), name_of(type), rows);
+        const Model model = stored_as(type, config);
+        const Graph graph =
+            build_generation(model, {.rows = rows, .capacity = 256, .left_padded = rows > 1}, 128, &facts);
+        for (const Node& node : graph.nodes())
+          if (is_attention(node)) CHECK(node.op->candidates(node, facts).front() == "matrix");
+        const double difference = largest_difference(logits_of_prompts(*reference, model, nullptr, rows),
+                                                     logits_of_prompts(*reference, model, &facts, rows));
+        CHECK(difference > 0);
+        CHECK(difference < (type == DType::f16 ? 2e-3 : 2e-2));
+      }
+}
+
+TEST_CASE("a prompt's attention stays as it is where rounding the cache would cost more than it saves",
+          "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  const auto type = [&](const char* key, const nlohmann::json& value, int64_t positions, int64_t capacity) {
+    nlohmann::json config = one_layer("llama");
+    if (*key) config[key] = value;
+    const Graph graph = build_generation(stored_as(DType::f16, config), {.capacity = capacity}, positions, &facts);
+    for (const Node& node : graph.nodes())
+      if (is_attention(node)) return node.input_types[0].dtype;
+    return DType::i32;
+  };
+  CHECK(type("", {}, 64, 64) == DType::f16);
+  CHECK(type("", {}, 64, 256) == DType::f32);
+  CHECK(type("num_key_value_heads", 1, 64, 256) == DType::f16);  // four heads have each key
+  CHECK(type("", {}, 512, 4096) == DType::f16);
+  CHECK(type("head_dim", 12, 64, 64) == DType::f32);
+}
+
+TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {
+  const auto backend = make_backend("", {.as_gpu = true, .note = [](const std::string&) {}});
+  if (!backend->facts().has_matrix_cores(DType::f16)) return;
+  nlohmann::json config = one_layer("mistral");
+  config["sliding_window"] = 120;
+  const Model model = stored_as(DType::q4_0, config);
+  for (const int64_t rows : {1, 2}) {
+    const auto right = logits_of_prompts(*make_backend("reference"), model, &backend->facts(), rows);
+    CHECK(largest_difference(right, logits_of_prompts(*backend, model, &backend->facts(), rows)) < 1e-3);
+  }
+}
