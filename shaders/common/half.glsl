@@ -34,6 +34,10 @@ vec2 saturated(vec2 x, float most) {
 
 // The bits of element i.
 uint half_bits(Halves data, uint i) { return i % 2 == 0 ? data.v[i / 2] & 0xffffu : data.v[i / 2] >> 16; }
+uvec2 gathered_halves(Halves data, uint at[4]) {
+  return uvec2(half_bits(data, at[0]) | half_bits(data, at[1]) << 16,
+               half_bits(data, at[2]) | half_bits(data, at[3]) << 16);
+}
 float half_at(Halves data, uint i) {
   const vec2 pair = unpack_halves(data.v[i / 2]);
   return i % 2 == 0 ? pair.x : pair.y;

@@ -53,21 +53,23 @@ void main() {
   [[unroll]] for (int n = 0; n < head_tiles; n++) gradient_k[n] = Sums(0.0);
   [[unroll]] for (int n = 0; n < value_tiles; n++) gradient_v[n] = Sums(0.0);
 
-  // A block is staged and the next sent for, then it is used.
-  const int blocks_of_head = (max(end - begin, 0) + BLOCK - 1) / BLOCK, blocks = group() * blocks_of_head;
+  // A block is staged and the next (or the last again) sent for, then it is used.
+  const int blocks_of_head = max(end - begin + BLOCK - 1, BLOCK) / BLOCK;
+  const int blocks = end > begin ? group() * blocks_of_head : 0;
   uvec4 next_q[head_loads], next_up[value_loads];
   vec2 next_terms[4];
-#define LOAD_NEXT(n)                                                                                      \
-  if (n < blocks) {                                                                                       \
-    const int head = key_head * group() + (n) / blocks_of_head, t = begin + (n) % blocks_of_head * BLOCK; \
-    const int q_base = q_batch + head * head_width, up_base = up_batch + head * value_width;              \
-    LOAD_BLOCK(next_q, head_loads, head_packs, args.source.q, q_base, args.source.q_stride, t, end)       \
-    LOAD_BLOCK(next_up, value_loads, value_packs, args.upstream, up_base, up_stride, t, end)              \
-    const int row_base = (batch * args.source.heads + head) * args.source.queries;                        \
-    [[unroll]] for (int i = 0; i < 4; i++) {                                                              \
-      const int query = min(t + id() % strip_quads * 4 + i, args.source.queries - 1);                     \
-      next_terms[i] = FloatPairs(args.terms).v[row_base + query];                                         \
-    }                                                                                                     \
+#define LOAD_NEXT(n)                                                                                          \
+  {                                                                                                           \
+    const int block = min(n, group() * blocks_of_head - 1);                                                   \
+    const int head = key_head * group() + block / blocks_of_head, t = begin + block % blocks_of_head * BLOCK; \
+    const int q_base = q_batch + head * head_width, up_base = up_batch + head * value_width;                  \
+    LOAD_BLOCK(next_q, head_loads, head_packs, args.source.q, q_base, args.source.q_stride, t, end)           \
+    LOAD_BLOCK(next_up, value_loads, value_packs, args.upstream, up_base, up_stride, t, end)                  \
+    const int row_base = (batch * args.source.heads + head) * args.source.queries;                            \
+    [[unroll]] for (int i = 0; i < 4; i++) {                                                                  \
+      const int query = min(t + id() % strip_quads * 4 + i, args.source.queries - 1);                         \
+      next_terms[i] = FloatPairs(args.terms).v[row_base + query];                                             \
+    }                                                                                                         \
   }
   LOAD_NEXT(0)
   int stage = 0, vectors = vectors_at;

@@ -44,7 +44,7 @@ void main() {
   Sums origin = Sums(lowest_origin);
   Sums sum = Sums(0.0);  // of every COLUMNS-th weight of a row
 
-  // A block is staged and the next (zeros past the last) sent for, then it is used.
+  // A block is staged and the next (or the last row again) sent for, then it is used.
   uvec4 next_k[head_loads], next_v[value_loads];
 #define LOAD_NEXT(s)                                                                                \
   LOAD_BLOCK(next_k, head_loads, head_packs, args.source.k, k_base, args.source.k_stride, s, end)   \

@@ -63,7 +63,7 @@ const int batch = tile > 32 ? 8 : 512 / threads;
 #endif
 
 // Copies rows `first` .. of a matrix, `width` of its columns from `column` on, to `place`; zeros where there is none.
-// Loads are unconditional, so that they need not wait for each other.
+// Nothing is done to what is loaded before all loads are sent: compilers wait for a load where its value is first touched.
 void stage(int place, const int width, Reals from, int base, int stride, int first, int end, int column, int columns) {
   const int loads = width / load_width;
   const int c = int(gl_LocalInvocationIndex) % loads * load_width, step = threads / loads;
@@ -72,18 +72,17 @@ void stage(int place, const int width, Reals from, int base, int stride, int fir
     LOADED values[batch];
     [[unroll]] for (int i = 0; i < batch; i++) {
       const int row = first + r + step * i;
-      const bool inside = in_row && row < end;
-      const LOADED value = from.v[inside ? (base + row * stride + column + c) / load_width : 0];
-      values[i] = inside ? value : 0;
+      values[i] = from.v[in_row && row < end ? (base + row * stride + column + c) / load_width : 0];
     }
     [[unroll]] for (int i = 0; i < batch; i++) {
-      const int at = place + (r + step * i) * (width + 1) + c;
+      const int row = r + step * i, at = place + row * (width + 1) + c;
+      const LOADED value = in_row && first + row < end ? values[i] : 0;
 #ifdef HALF
-      const vec2 pair = unpack_halves(values[i]);
+      const vec2 pair = unpack_halves(value);
       tiles[at] = pair.x;
       tiles[at + 1] = pair.y;
 #else
-      tiles[at] = values[i];
+      tiles[at] = value;
 #endif
     }
   }

@@ -8,7 +8,7 @@
 // variant f16_y_through_floats: -DHALF=1 -DA_HALF -DB_HALF -DY_HALF -DTHROUGH_FLOATS
 // variant bf16_y: -DHALF=2 -DA_HALF -DB_HALF -DY_HALF -DTHROUGH_FLOATS
 // Product of 16-bit operands on matrix cores, summed in f32. A workgroup owns TILE_ROWS x TILE_COLUMNS outputs and walks
-// K in slices staged through shared memory as they lie in memory, with zeros past the edges. Each subgroup owns a share
+// K in slices staged through shared memory as they lie in memory, with zeros past the end of K. Each subgroup owns a share
 // of the block, in tiles of ROWS x COLUMNS, the size that the device multiplies at once; the larger the share, the fewer
 // bytes of shared memory a product needs. While a slice is multiplied the next one is on its way into registers. With
 // -DTHROUGH_FLOATS no matrix of sums is of 16 bits, which not all devices have (NVIDIA not of bf16).
@@ -81,33 +81,36 @@ const uint SHARE_COLUMNS = TILE_COLUMNS / ACROSS, STRIP_STRIDE = SHARE_COLUMNS /
 const uint STRIPS = DOWN * ACROSS * ROWS * STRIP_STRIDE;
 shared uvec4 staged[SLICES > STRIPS ? SLICES : STRIPS];
 
-uint bits_at(Halves data, uint base, uvec2 at, uvec2 end, uint stride) {
-  const bool inside = at.x < end.x && at.y < end.y;
-  const uint bits = half_bits(data, inside ? base + at.y * stride + at.x : 0);
-  return inside ? bits : 0;
-}
-
-// Eight neighbours of a stored matrix from (column, row) `at` on, as bits; zeros from (column, row) `end` on.
+// Eight neighbours of a stored matrix from (column, row) `at` on, as bits; whatever there is from (column, row) `end` on.
+// Nothing is done to them before they are staged, a slice later: compilers wait for a load where its value is first
+// touched, and NVIDIA's did so before it sent for the next.
 uvec4 load_pack(Halves data, const uint whole, uint base, uvec2 at, uvec2 end, uint stride) {
-  uvec4 bits;
   const uint index = base + at.y * stride + at.x;
-  if (whole == 8) {
-    const bool inside = at.x < end.x && at.y < end.y;
-    bits = HalfPacks(data).v[inside ? index / 8 : 0];
-    return inside ? bits : uvec4(0);
-  }
+  const bool in_row = at.y < end.y;
+  if (whole == 8) return HalfPacks(data).v[in_row && at.x < end.x ? index / 8 : 0];
+  uvec4 bits;
   [[unroll]] for (uint i = 0; i < 2; i++) {
     if (whole == 4) {
-      const bool inside = at.x + 4 * i < end.x && at.y < end.y;
-      const uvec2 words = HalfQuads(data).v[inside ? index / 4 + i : 0];
-      bits[2 * i] = inside ? words.x : 0;
-      bits[2 * i + 1] = inside ? words.y : 0;
+      const uvec2 words = HalfQuads(data).v[in_row && at.x + 4 * i < end.x ? index / 4 + i : 0];
+      bits[2 * i] = words.x;
+      bits[2 * i + 1] = words.y;
     } else {
-      [[unroll]] for (uint j = 2 * i; j < 2 * i + 2; j++)
-        bits[j] = bits_at(data, base, uvec2(at.x + 2 * j, at.y), end, stride) |
-                  bits_at(data, base, uvec2(at.x + 2 * j + 1, at.y), end, stride) << 16;
+      uint from[4];
+      [[unroll]] for (uint e = 0; e < 4; e++) from[e] = in_row && at.x + 4 * i + e < end.x ? index + 4 * i + e : 0;
+      const uvec2 words = gathered_halves(data, from);
+      bits[2 * i] = words.x;
+      bits[2 * i + 1] = words.y;
     }
   }
+  return bits;
+}
+
+// What of a pack is summed: zeros for values of k from `end` on. Its own is `k`, or where it lies `along` k, that of the
+// first. Rows and columns past the end make outputs that nobody keeps.
+uvec4 up_to(uint end, uvec4 bits, uint k, const bool along, const uint whole) {
+  if (!along || whole == 8) return k < end ? bits : uvec4(0);
+  [[unroll]] for (uint i = 0; i < 4; i++)
+    bits[i] = k + 2 * i + 1 < end ? bits[i] : k + 2 * i < end ? bits[i] & 0xffffu : 0;
   return bits;
 }
 
@@ -149,7 +152,7 @@ void main() {
   Sums c[TILES_DOWN * TILES_ACROSS];
   [[unroll]] for (uint t = 0; t < TILES_DOWN * TILES_ACROSS; t++) c[t] = Sums(0.0);
 
-  // A slice is staged and the next (zeros past the last) sent for, then it is multiplied. No condition is around the
+  // A slice is staged and the next (anything past the last) sent for, then it is multiplied. No condition is around the
   // sums: NVIDIA's compiler would move all of them where paths meet.
   uvec4 next_a[LOADS_A], next_b[LOADS_B];
 #define LOAD_SLICE(first_k)                                                                             \
@@ -162,11 +165,13 @@ void main() {
     if (STAGES == 1) barrier();
     [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
       const uvec2 to = slot(i, PACKS_A);
-      staged[at_a + to.y * STRIDE_A + to.x] = next_a[i];
+      const uint own_k = k + (TRANSPOSE_A ? to.y : 8 * to.x);
+      staged[at_a + to.y * STRIDE_A + to.x] = up_to(end, next_a[i], own_k, !TRANSPOSE_A, WHOLE_A);
     }
     [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
       const uvec2 to = slot(i, PACKS_B);
-      staged[at_b + to.y * STRIDE_B + to.x] = next_b[i];
+      const uint own_k = k + (TRANSPOSE_B ? 8 * to.x : to.y);
+      staged[at_b + to.y * STRIDE_B + to.x] = up_to(end, next_b[i], own_k, TRANSPOSE_B, WHOLE_B);
     }
     barrier();
     LOAD_SLICE(k + SLICE)

@@ -40,11 +40,32 @@ uint b_at(uint column, uint k) { return TRANSPOSE_B ? b_row(column) * args.k + k
 // The outputs that are summed: rows from first_row to end_row, columns from first_column on, values of k up to end_k.
 uint first_row, end_row, first_column, end_k;
 
-float load_a(uint row, uint k) {
-  const bool inside = row < end_row && k < end_k;
+// Quads on their way: 16-bit values as they are stored, values past the end whatever they are. Both are seen to when
+// quads are staged, a slice later: compilers wait for a load where its value is first touched, and NVIDIA's did so before
+// it sent for the next.
+#ifdef A_HALF
+#define QuadA uvec2
+#else
+#define QuadA vec4
+#endif
+#ifdef B_HALF
+#define QuadB uvec2
+#else
+#define QuadB vec4
+#endif
+vec4 quad_values(vec4 quad) { return quad; }
+#ifdef HALF
+vec4 quad_values(uvec2 quad) { return half_quad(quad); }
+#endif
+
+// The elements of a row (column) and k, of the first where there is none.
+uint safe_a_at(uint row, uint k) {
   const uint at = a_at(row, k);
-  const float value = a_one(inside ? at : 0);
-  return inside ? value : 0.0;
+  return row < end_row && k < end_k ? at : 0;
+}
+uint safe_b_at(uint column, uint k) {
+  const uint at = b_at(column, k);
+  return column < args.n && k < end_k ? at : 0;
 }
 
 // Which k and which quad of a slice load `i` of this invocation brings: neighbours read neighbouring addresses.
@@ -59,64 +80,53 @@ uvec2 turned_slot(uint i) {
   return uvec2(id % (SLICE / 4) * 4, id / (SLICE / 4));
 }
 
-vec4 load_quad_a(uint i, uint k) {
+QuadA load_quad_a(uint i, uint k) {
   if (ALIGNED_A) {
     const uvec2 at = TURN_A ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
-    const uint row = first_row + at.y;
-    k += at.x;
-    const bool inside = row < end_row && k < end_k;
-    const vec4 quad = a_quad(inside ? a_at(row, k) / 4 : 0);
-    return inside ? quad : vec4(0);
+    return args.a_quads.v[safe_a_at(first_row + at.y, k + at.x) / 4];
   }
   const uvec2 at = slot(i, !TRANSPOSE_A);
-  const uint row = first_row + 4 * at.y;
-  k += at.x;
-  return vec4(load_a(row, k), load_a(row + 1, k), load_a(row + 2, k), load_a(row + 3, k));
-}
-
-#ifdef BLOCKS
-// Rows of blocks are whole quads.
-vec4 load_quad_b(uint i, uint k) {
-  const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
-  const uint column = first_column + at.y;
-  k += at.x;
-  const bool inside = column < args.n && k < end_k;
-  const uint row = inside ? b_row(TRANSPOSE_B ? column : k) : 0, width = TRANSPOSE_B ? args.k : args.n;
-  const vec4 quad = block_quad(args.b, row * block_row_words(width), width / BLOCK_VALUES,
-                               inside ? TRANSPOSE_B ? k : column : 0);
-  return inside ? quad : vec4(0);
-}
+  uint from[4];
+  [[unroll]] for (uint e = 0; e < 4; e++) from[e] = safe_a_at(first_row + 4 * at.y + e, k + at.x);
+#ifdef A_HALF
+  return gathered_halves(args.a, from);
 #else
-float load_b(uint column, uint k) {
-  const bool inside = column < args.n && k < end_k;
-  const uint at = b_at(column, k);
-  const float value = b_one(inside ? at : 0);
-  return inside ? value : 0.0;
+  return vec4(a_one(from[0]), a_one(from[1]), a_one(from[2]), a_one(from[3]));
+#endif
 }
 
-vec4 load_quad_b(uint i, uint k) {
+QuadB load_quad_b(uint i, uint k) {
+#ifdef BLOCKS  // rows of blocks are whole quads
+  const uvec2 at = (TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4)) + uvec2(k, first_column);
+  const bool inside = at.y < args.n && at.x < end_k;
+  const uint row = inside ? b_row(TRANSPOSE_B ? at.y : at.x) : 0, width = TRANSPOSE_B ? args.k : args.n;
+  return block_quad(args.b, row * block_row_words(width), width / BLOCK_VALUES,
+                    inside ? TRANSPOSE_B ? at.x : at.y : 0);
+#else
   if (ALIGNED_B) {
     const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
-    const uint column = first_column + at.y;
-    k += at.x;
-    const bool inside = column < args.n && k < end_k;
-    const vec4 quad = b_quad(inside ? b_at(column, k) / 4 : 0);
-    return inside ? quad : vec4(0);
+    return args.b_quads.v[safe_b_at(first_column + at.y, k + at.x) / 4];
   }
   const uvec2 at = slot(i, TRANSPOSE_B);
-  const uint column = first_column + 4 * at.y;
-  k += at.x;
-  return vec4(load_b(column, k), load_b(column + 1, k), load_b(column + 2, k), load_b(column + 3, k));
-}
+  uint from[4];
+  [[unroll]] for (uint e = 0; e < 4; e++) from[e] = safe_b_at(first_column + 4 * at.y + e, k + at.x);
+#ifdef B_HALF
+  return gathered_halves(args.b, from);
+#else
+  return vec4(b_one(from[0]), b_one(from[1]), b_one(from[2]), b_one(from[3]));
 #endif
+#endif
+}
 
-#define STAGE(slice, quad, turn, k_contiguous)                                                          \
-  if (turn) {                                                                                           \
-    const uvec2 at = turned_slot(i);                                                                    \
-    [[unroll]] for (uint e = 0; e < 4; e++) slice[(at.x + e) * STRIDE + at.y / 4][at.y % 4] = quad[e]; \
-  } else {                                                                                              \
-    const uvec2 at = slot(i, k_contiguous);                                                             \
-    slice[at.x * STRIDE + at.y] = quad;                                                         \
+// Rows and columns past the end make outputs that nobody keeps; values of k past it must not be summed.
+#define STAGE(slice, quad, turn, k_contiguous)                                                           \
+  if (turn) {                                                                                            \
+    const uvec2 at = turned_slot(i);                                                                     \
+    const vec4 values = k + at.x < end_k ? quad_values(quad) : vec4(0);                                    \
+    [[unroll]] for (uint e = 0; e < 4; e++) slice[(at.x + e) * STRIDE + at.y / 4][at.y % 4] = values[e]; \
+  } else {                                                                                               \
+    const uvec2 at = slot(i, k_contiguous);                                                              \
+    slice[at.x * STRIDE + at.y] = k + at.x < end_k ? quad_values(quad) : vec4(0);                          \
   }
 
 const uint SHARE = 4 * BLOCK_ROWS * BLOCK_COLUMNS;  // quads of outputs that an invocation has
@@ -135,11 +145,14 @@ uint column_of(uint i) {
 void multiply_tile(uint begin) {
   const uint across = gl_LocalInvocationIndex % ACROSS, down = gl_LocalInvocationIndex / ACROSS;
   [[unroll]] for (uint i = 0; i < SHARE; i++) c[i] = vec4(0);
-  vec4 next_a[LOADS], next_b[LOADS];
-  [[unroll]] for (uint i = 0; i < LOADS; i++) {
-    next_a[i] = load_quad_a(i, begin);
-    next_b[i] = load_quad_b(i, begin);
+  QuadA next_a[LOADS];
+  QuadB next_b[LOADS];
+#define LOAD_SLICE(first_k)                        \
+  [[unroll]] for (uint i = 0; i < LOADS; i++) {    \
+    next_a[i] = load_quad_a(i, first_k);           \
+    next_b[i] = load_quad_b(i, first_k);           \
   }
+  LOAD_SLICE(begin)
   for (uint k = begin; k < end_k; k += SLICE) {
     barrier();
     [[unroll]] for (uint i = 0; i < LOADS; i++) {
@@ -147,12 +160,7 @@ void multiply_tile(uint begin) {
       STAGE(slice_b, next_b[i], TURN_B, TRANSPOSE_B)
     }
     barrier();
-    if (k + SLICE < end_k) {
-      [[unroll]] for (uint i = 0; i < LOADS; i++) {
-        next_a[i] = load_quad_a(i, k + SLICE);
-        next_b[i] = load_quad_b(i, k + SLICE);
-      }
-    }
+    LOAD_SLICE(k + SLICE)
     for (uint part = 0; part < SLICE; part += STRAIGHT) {
       [[unroll]] for (uint step = 0; step < STRAIGHT; step++) {
         const uint row = (part + step) * STRIDE;
