@@ -61,15 +61,15 @@ void store_finished_quad(uint index, vec4 quad, uint count, const bool whole) {
 }
 
 #ifndef Y_HALF
+float residual_of(uint index) { return (args.flags & MATMUL_RESIDUAL) != 0 ? args.residual.v[index] : 0.0; }
+
 // With a factor for the activation: y = activation(value) * factor + residual.
-void store_gated(uint index, float value, float factor) {
+void store_gated(uint index, float value, float factor, float residual) {
   if ((args.flags & MATMUL_PRE_ACTIVATION) != 0) args.pre_activation.v[index] = value;
-  value = activate(ACTIVATION, value) * factor;
-  if ((args.flags & MATMUL_RESIDUAL) != 0) value += args.residual.v[index];
-  args.y.v[index] = value;
+  args.y.v[index] = activate(ACTIVATION, value) * factor + residual;
 }
 
-void store_finished(uint index, float value) { store_gated(index, value, 1); }
+void store_finished(uint index, float value) { store_gated(index, value, 1, residual_of(index)); }
 #endif
 
 // Kernels with many outputs in registers first store the value before the activation to y, unrolled, and then come back

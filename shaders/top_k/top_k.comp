@@ -16,15 +16,26 @@ shared uvec2 largest[THREADS];
 shared uvec2 least;  // that may be wanted
 shared uint found;
 
+// for each element of the row that is this invocation's: one workgroup has the whole row, so four loads are under way.
+#define EACH_ELEMENT(element, action)                                                                              \
+  for (uint first = id; first < args.columns; first += 4 * THREADS) {                                              \
+    float x[4];                                                                                                    \
+    [[unroll]] for (uint j = 0; j < 4; j++) x[j] = args.x.v[start + min(first + j * THREADS, args.columns - 1)];   \
+    [[unroll]] for (uint j = 0; j < 4; j++) {                                                                      \
+      const uint i = first + j * THREADS;                                                                          \
+      const uvec2 element = uvec2(key_of(x[j]), i);                                                                \
+      if (i < args.columns) action                                                                                 \
+    }                                                                                                              \
+  }
+
 void main() {
   const uint row = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, id = gl_LocalInvocationID.x;
   if (row >= args.rows) return;
   const uint start = row * args.columns, list = row * args.room;
   uvec2 own = uvec2(0, 0xffffffffu);  // behind every element
-  for (uint i = id; i < args.columns; i += THREADS) {
-    const uvec2 element = uvec2(key_of(args.x.v[start + i]), i);
+  EACH_ELEMENT(element, {
     if (before(element, own)) own = element;
-  }
+  })
   largest[id] = own;
   if (id == 0) found = 0;
   barrier();
@@ -45,10 +56,9 @@ void main() {
     if (rank == args.count - 1) least = largest[id];
   }
   barrier();
-  for (uint i = id; i < args.columns; i += THREADS) {
-    const uvec2 element = uvec2(key_of(args.x.v[start + i]), i);
+  EACH_ELEMENT(element, {
     if (!before(least, element)) args.candidates.v[list + atomicAdd(found, 1)] = element;
-  }
+  })
   memoryBarrierBuffer();
   barrier();
   for (uint i = id; i < found; i += THREADS) {

@@ -19,11 +19,13 @@ const uint teams = threads / lanes;
 const uint key_quads = head_width / 4, value_quads = value_width / 4;  // whole ones
 const uint lane_quads = (key_quads + lanes - 1) / lanes;
 // Loads under way for an invocation: one workgroup reads all of a head's rows, and waits longer for a long cache the
-// fewer there are. For a short one more would be loads of nothing.
-const uint unroll = capacity > 512 && lane_quads == 1 ? 8 : 4;
+// fewer there are. For a short one more would be loads of nothing; Adreno's subgroups of 128 have no registers for them.
+const uint unroll = capacity > 512 && lane_quads == 1 && subgroup <= 64 ? 8 : 4;
+const uint key_unroll = lane_quads == 1 ? unroll : lane_quads == 2 ? 2 : 1;
 
 shared vec4 q[key_quads];
 shared vec4 own_key[key_quads];
+shared vec4 own_value[value_quads];
 shared float scores[capacity];
 shared float group_values[threads / subgroup];
 shared vec4 partial[threads];
@@ -47,6 +49,8 @@ int angle_of(int row) {
   return clamp(offset, 0, args.table_rows - 1) * 2 * turned_half;
 }
 
+uint row_quads() { return args.source.heads / group() * (key_quads + value_quads); }
+
 // Over all invocations, in a fixed order.
 #define GROUP_REDUCTION(name, combine)                                                                         \
   float name(float x) {                                                                                        \
@@ -67,6 +71,22 @@ float over_lanes(float x) {
   return x;
 }
 
+// Rows of the cache, from key `first_key` on. Of none the first is loaded.
+uint first_key, count;
+uint place_of(uint i) { return min(i, max(count, 1) - 1) * row_quads() + first_key; }
+
+// The next keys of a team (its lanes' quads), and an invocation's next values.
+vec4 keys[key_unroll * lane_quads], values[unroll];
+void load_keys(uint first, uint column) {
+  [[unroll]] for (uint u = 0; u < key_unroll; u++)
+    [[unroll]] for (uint j = 0; j < lane_quads; j++)
+      keys[u * lane_quads + j] =
+          args.cache.v[place_of(first + u * teams) + column + min(id % lanes + j * lanes, key_quads - 1)];
+}
+void load_values(uint first, uint slices, uint column) {
+  [[unroll]] for (uint u = 0; u < unroll; u++) values[u] = args.cache.v[place_of(first + u * slices) + column];
+}
+
 void main() {
   id = subgroup > 1 ? gl_SubgroupID * subgroup + gl_SubgroupInvocationID : gl_LocalInvocationIndex;
   const int head = int(gl_WorkGroupID.x), row = int(gl_WorkGroupID.y);
@@ -74,51 +94,53 @@ void main() {
   const int x_start = row * args.x_stride;
   const int k_start = x_start + args.source.heads * head_width + kv_head * head_width;
   const int v_start = x_start + (args.source.heads + kv_heads) * head_width + kv_head * value_width;
-  const uint row_quads = kv_heads * (key_quads + value_quads);
-  const uint first_row = uint(row * args.source.keys) * row_quads;
+  const uint first_row = uint(row * args.source.keys) * row_quads();
   const uint k_column = kv_head * key_quads, v_column = kv_heads * key_quads + kv_head * value_quads;
 
-  const int angle = angle_of(row);
-  for (int c = int(id); c < head_width; c += int(threads)) {
-    q[c / 4][c % 4] = turned(x_start + head * head_width, c, angle) * args.scale;
-    own_key[c / 4][c % 4] = turned(k_start, c, angle);
-  }
-  barrier();
   const int shift = visible_shift(), end = key_end(shift, 0), begin = min(key_begin(shift, 0), end);
   const bool has_own = shift >= 0 && shift < args.source.keys;
-  const uint count = uint(end - begin) - (has_own ? 1 : 0);  // of the keys in the cache
-  const uint own_row = first_row + uint(max(shift, 0)) * row_quads, cached = first_row + uint(begin) * row_quads;
+  count = uint(end - begin) - (has_own ? 1 : 0);  // of the keys in the cache
+  first_key = first_row + uint(begin) * row_quads();
+
+  // What is read first is sent for together: a head's workgroup waits for one access to memory after the other.
+  const uint team = id / lanes, lane = id % lanes;
+  load_keys(team, k_column);
+  const int angle = angle_of(row);
+  for (int c = int(id); c < max(head_width, value_width); c += int(threads)) {
+    const int column = min(c, head_width - 1);
+    const float own_q = turned(x_start + head * head_width, column, angle) * args.scale;
+    const float own_k = turned(k_start, column, angle), own_v = args.x.v[v_start + min(c, value_width - 1)];
+    if (c < head_width) {
+      q[c / 4][c % 4] = own_q;
+      own_key[c / 4][c % 4] = own_k;
+    }
+    if (c < value_width) own_value[c / 4][c % 4] = own_v;
+  }
+  barrier();
+
+  const uint own_row = first_row + uint(max(shift, 0)) * row_quads();
   if (has_own && head % group() == 0) {
     for (uint i = id; i < key_quads; i += threads) args.cache.v[own_row + k_column + i] = own_key[i];
-    for (uint i = id; i < value_quads; i += threads) {
-      const int at = v_start + 4 * int(i);
-      args.cache.v[own_row + v_column + i] =
-          vec4(args.x.v[at], args.x.v[at + 1], args.x.v[at + 2], args.x.v[at + 3]);
-    }
+    for (uint i = id; i < value_quads; i += threads) args.cache.v[own_row + v_column + i] = own_value[i];
   }
-
-  const uint team = id / lanes, lane = id % lanes;
   vec4 own_q[lane_quads];
   [[unroll]] for (uint j = 0; j < lane_quads; j++) {
     const uint quad = lane + j * lanes;
     own_q[j] = quad < key_quads ? q[min(quad, key_quads - 1)] : vec4(0);
   }
-  for (uint first = team; first - team < count; first += unroll * teams) {
-    float products[unroll];
-    [[unroll]] for (uint u = 0; u < unroll; u++) {
-      const uint key = cached + min(first + u * teams, count - 1) * row_quads + k_column;
-      products[u] = 0;
-      [[unroll]] for (uint j = 0; j < lane_quads; j++)
-        products[u] += dot(own_q[j], args.cache.v[key + min(lane + j * lanes, key_quads - 1)]);
-    }
-    [[unroll]] for (uint u = 0; u < unroll; u++) {
+  for (uint first = team; first - team < count;) {
+    [[unroll]] for (uint u = 0; u < key_unroll; u++) {
       const uint i = first + u * teams;
-      const float product = over_lanes(products[u]);
+      float product = 0;
+      [[unroll]] for (uint j = 0; j < lane_quads; j++) product += dot(own_q[j], keys[u * lane_quads + j]);
+      product = over_lanes(product);
       if (lane == 0 && i < count) {
         const int s = begin + int(i);
         scores[i] = visible(row, 0, s, shift, end) ? score_of(product, row, head, 0, s) : lowest;
       }
     }
+    first += key_unroll * teams;
+    if (first - team < count) load_keys(first, k_column);
   }
   if (has_own) {
     float product = 0;
@@ -127,6 +149,12 @@ void main() {
     product = over_lanes(product);
     if (id == 0) scores[count] = visible(row, 0, shift, shift, end) ? score_of(product, row, head, 0, shift) : lowest;
   }
+  // The first values travel while weights are made of the scores.
+  uint column_threads = 1;
+  while (column_threads < value_quads) column_threads *= 2;
+  const uint slices = threads / column_threads, slice = id / column_threads, column = id % column_threads;
+  const uint own_column = v_column + min(column, value_quads - 1);
+  load_values(slice, slices, own_column);
   barrier();
 
   const uint all = count + (has_own ? 1 : 0);
@@ -141,22 +169,17 @@ void main() {
   }
   const float normalise = reciprocal_of(group_sum(sum));
 
-  uint column_threads = 1;
-  while (column_threads < value_quads) column_threads *= 2;
-  const uint slices = threads / column_threads, slice = id / column_threads, column = id % column_threads;
-  const uint own_column = v_column + min(column, value_quads - 1);
   vec4 result = vec4(0);
-  for (uint first = slice; first < count; first += unroll * slices) {
-    vec4 values[unroll];
-    [[unroll]] for (uint u = 0; u < unroll; u++)
-      values[u] = args.cache.v[cached + min(first + u * slices, count - 1) * row_quads + own_column];
+  for (uint first = slice; first < count;) {
     [[unroll]] for (uint u = 0; u < unroll; u++)
       if (first + u * slices < count) result += scores[first + u * slices] * values[u];
+    first += unroll * slices;
+    if (first < count) load_values(first, slices, own_column);
   }
   partial[id] = result;
   barrier();
   for (int c = int(id); c < value_width; c += int(threads)) {
-    float value = has_own ? scores[count] * args.x.v[v_start + c] : 0;
+    float value = has_own ? scores[count] * own_value[c / 4][c % 4] : 0;
     for (uint n = 0; n < slices; n++) value += partial[n * column_threads + c / 4][c % 4];
     args.result.v[(row * args.source.heads + head) * value_width + c] = value * normalise;
   }

@@ -120,67 +120,108 @@ uint row_of_column(uint team, uint c) {
   return min(first_column + team * OWN + c % OWN, width - 1) + (c < OWN ? 0 : width);
 }
 
-void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
-  // In flight for each column. What is unpacked of blocks takes more registers.
+// Whether loads are sent for before what they wait for: Adreno's subgroups of 128 have no registers to keep blocks.
 #ifdef BLOCKS
-  const uint LOADS = COLUMNS < 2 ? 2 : 1;
+const bool ahead = SUBGROUP <= 64;
 #else
-  const uint LOADS = 4 / COLUMNS;
+const bool ahead = true;
 #endif
-  uint b_rows[COLUMNS];
-  [[unroll]] for (uint c = 0; c < COLUMNS; c++) b_rows[c] = stored_row(matrix, row_of_column(team, c));
-  for (uint first = slice * GRAIN; first < args.k; first += LOADS * TEAM * GRAIN) {
-    Grain b[LOADS * COLUMNS];
-    [[unroll]] for (uint l = 0; l < LOADS; l++) {
-      const uint k = first + l * TEAM * GRAIN, at = k < args.k ? k : first;
-      [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-        b[l * COLUMNS + c] = load_grain(b_rows[c], at);
-      }
-    }
-    [[unroll]] for (uint l = 0; l < LOADS; l++) {
+
+// In flight for each column. What is unpacked of blocks takes more registers.
+#ifdef BLOCKS
+const uint GRAINS = COLUMNS < 2 ? 2 : 1;
+#else
+const uint GRAINS = COLUMNS < 4 ? 4 / COLUMNS : 1;
+#endif
+Grain grains[GRAINS * COLUMNS];
+
+// A single row of a from memory is sent for with them.
+const bool with_a = ROWS == 1 && NORM == 0 && GRAIN <= 8;
+const uint QUADS = 2;  // of rows of b, in flight where it is not transposed
+vec4 quads_of_a[!with_a ? 1 : TRANSPOSE_B ? GRAINS * GRAIN / 4 : QUADS];
+
+// Sends for those from k = `first` on.
+void load_grains(uint a_base, uint matrix, uint team, uint first) {
+  [[unroll]] for (uint l = 0; l < GRAINS; l++) {
+    const uint k = first + l * TEAM * GRAIN, at = k < args.k ? k : 0;
+    [[unroll]] for (uint c = 0; c < COLUMNS; c++)
+      grains[l * COLUMNS + c] = load_grain(stored_row(matrix, row_of_column(team, c)), at);
+    if (with_a)
+      [[unroll]] for (uint i = 0; i < GRAIN / 4; i++) quads_of_a[l * GRAIN / 4 + i] = load_a(a_base, 0, column_of(at, i));
+  }
+}
+
+void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
+  for (uint first = slice * GRAIN; first < args.k;) {
+    if (!ahead) load_grains(a_base, matrix, team, first);
+    [[unroll]] for (uint l = 0; l < GRAINS; l++) {
       const uint k = first + l * TEAM * GRAIN;
       if (k >= args.k) continue;
       [[unroll]] for (uint i = 0; i < GRAIN / 4; i++) {
         vec4 a[ROWS];
-        [[unroll]] for (uint r = 0; r < ROWS; r++) a[r] = load_a(a_base, r, column_of(k, i));
+        [[unroll]] for (uint r = 0; r < ROWS; r++)
+          a[r] = with_a ? quads_of_a[with_a ? l * GRAIN / 4 + i : 0] : load_a(a_base, r, column_of(k, i));
         [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
-          const vec4 quad = quad_of(b[l * COLUMNS + c], k, i);
+          const vec4 quad = quad_of(grains[l * COLUMNS + c], k, i);
           [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r * COLUMNS + c] += dot(a[r], quad);
         }
       }
     }
+    first += GRAINS * TEAM * GRAIN;
+    if (ahead && first < args.k) load_grains(a_base, matrix, team, first);
   }
 }
 
 // --- b as it is: a quad of columns ---
 
-#ifdef BLOCKS
-void multiply(uint a_base, uint matrix, uint team, uint slice) {}  // is read along its rows alone
+#ifdef BLOCKS  // are read along their rows alone
+void load_quads(uint a_base, uint matrix, uint team, uint first) {}
+void multiply(uint a_base, uint matrix, uint team, uint slice) {}
 #else
-vec4 load_b(uint row_start, uint column) {
+#ifdef B_HALF
+#define Quad uvec2
+vec4 values_of_quad(uvec2 quad) { return half_quad(quad); }
+#else
+#define Quad vec4
+vec4 values_of_quad(vec4 quad) { return quad; }
+#endif
+Quad load_b(uint row_start, uint column) {
   const uint last = args.n - 1;
-  if (ALIGNED_B) return b_quad((row_start + min(column, last - 3)) / 4);
-  vec4 quad;
-  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = b_one(row_start + min(column + i, last));
-  return quad;
+  if (ALIGNED_B) return args.b_quads.v[(row_start + min(column, last - 3)) / 4];
+  uint from[4];
+  [[unroll]] for (uint i = 0; i < 4; i++) from[i] = row_start + min(column + i, last);
+#ifdef B_HALF
+  return gathered_halves(args.b, from);
+#else
+  return vec4(b_one(from[0]), b_one(from[1]), b_one(from[2]), b_one(from[3]));
+#endif
+}
+
+Quad quads_of_b[4 * QUADS];
+
+void load_quads(uint a_base, uint matrix, uint team, uint first) {
+  const uint b_base = matrix * args.k * args.n, column = first_column + 4 * team;
+  [[unroll]] for (uint l = 0; l < QUADS; l++) {
+    const uint k = first + l * 4 * TEAM;
+    [[unroll]] for (uint i = 0; i < 4; i++)
+      quads_of_b[4 * l + i] = load_b(b_base + min(k + i, args.k - 1) * args.n, column);
+    if (with_a) quads_of_a[with_a ? l : 0] = load_a(a_base, 0, k < args.k ? k : 0);
+  }
 }
 
 void multiply(uint a_base, uint matrix, uint team, uint slice) {
-  const uint LOADS = 2, b_base = matrix * args.k * args.n, column = first_column + 4 * team;
   vec4 quads[ROWS];
   [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] = vec4(0);
-  for (uint first = 4 * slice; first < args.k; first += LOADS * 4 * TEAM) {
-    mat4 b[LOADS];
-    [[unroll]] for (uint l = 0; l < LOADS; l++) {
-      [[unroll]] for (uint i = 0; i < 4; i++) {
-        b[l][i] = load_b(b_base + min(first + l * 4 * TEAM + i, args.k - 1) * args.n, column);
-      }
-    }
-    [[unroll]] for (uint l = 0; l < LOADS; l++) {
+  for (uint first = 4 * slice; first < args.k;) {
+    [[unroll]] for (uint l = 0; l < QUADS; l++) {
       const uint k = first + l * 4 * TEAM;
       if (k >= args.k) continue;
-      [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] += b[l] * load_a(a_base, r, k);
+      mat4 b;
+      [[unroll]] for (uint i = 0; i < 4; i++) b[i] = values_of_quad(quads_of_b[4 * l + i]);
+      [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] += b * (with_a ? quads_of_a[with_a ? l : 0] : load_a(a_base, r, k));
     }
+    first += QUADS * 4 * TEAM;
+    if (first < args.k) load_quads(a_base, matrix, team, first);
   }
   [[unroll]] for (uint r = 0; r < ROWS; r++) {
     [[unroll]] for (uint c = 0; c < 4; c++) sums[r * COLUMNS + c] = quads[r][c];
@@ -195,6 +236,18 @@ float sum_of(uint team, uint value) {
   return sum;
 }
 
+// What an invocation finishes: an output, the sums' team and value.
+const uint OUTPUTS = (ROWS * TEAMS * OWN + THREADS - 1) / THREADS;
+struct Output {
+  bool exists;
+  uint row, column, team, value;
+};
+Output output_of(uint o, uint id) {
+  const uint i = id + o * THREADS, row = i / (TEAMS * OWN), own = i % (TEAMS * OWN), column = first_column + own;
+  const uint width = GATED ? args.n / 2 : args.n;
+  return Output(row < ROWS && column < width, row, column, own / OWN, row * COLUMNS + own % OWN);
+}
+
 void main() {
   const uint id = invocation();
   const uint width = GATED ? args.n / 2 : args.n, groups = (width + TEAMS * OWN - 1) / (TEAMS * OWN);
@@ -205,6 +258,21 @@ void main() {
   const uint own_team = TRANSPOSE_B ? id / TEAM : id % TEAMS, slice = TRANSPOSE_B ? id % TEAM : id / TEAMS;
   first_column = group % groups * TEAMS * OWN;
 
+  // All that no sum is needed for is sent for first: a product of one row takes as long as what it waits for.
+  float biases[OUTPUTS], gate_biases[OUTPUTS], residuals[OUTPUTS];
+  [[unroll]] for (uint o = 0; o < OUTPUTS; o++) {
+    biases[o] = gate_biases[o] = residuals[o] = 0;
+    const Output own = output_of(o, id);
+    if (!own.exists) continue;
+    biases[o] = bias_of(own.column);
+    if (GATED) gate_biases[o] = bias_of(own.column + width);
+    residuals[o] = residual_of((product * ROWS + own.row) * width + own.column);
+  }
+  if (TRANSPOSE_B) {
+    if (ahead) load_grains(a_base, matrix, own_team, slice * GRAIN);
+  } else {
+    load_quads(a_base, matrix, own_team, 4 * slice);
+  }
   if (NORM != 0) norm_rows(a_base);
   [[unroll]] for (uint v = 0; v < VALUES; v++) sums[v] = 0;
   if (TRANSPOSE_B) {
@@ -218,15 +286,12 @@ void main() {
     if (slice % MET == 0) group_sums[(slice / MET * TEAMS + own_team) * VALUES + v] = sums[v];
   }
   barrier();
-  for (uint output_id = id; output_id < ROWS * TEAMS * OWN; output_id += THREADS) {
-    const uint r = output_id / (TEAMS * OWN), own = output_id % (TEAMS * OWN), column = first_column + own;
-    if (column >= width) continue;
-    const uint team = own / OWN, v = r * COLUMNS + own % OWN, at = (product * ROWS + r) * width + column;
-    const float value = args.scale * sum_of(team, v) + bias_of(column);
-    if (GATED) {
-      store_gated(at, value, args.scale * sum_of(team, v + OWN) + bias_of(column + width));
-    } else {
-      store_finished(at, value);
-    }
+  [[unroll]] for (uint o = 0; o < OUTPUTS; o++) {
+    const Output own = output_of(o, id);
+    if (!own.exists) continue;
+    const uint at = (product * ROWS + own.row) * width + own.column;
+    const float value = args.scale * sum_of(own.team, own.value) + biases[o];
+    const float factor = GATED ? args.scale * sum_of(own.team, own.value + OWN) + gate_biases[o] : 1;
+    store_gated(at, value, factor, residuals[o]);
   }
 }

@@ -25,35 +25,67 @@ void add_up(inout float sums[ROWS]) {
   }
 }
 
+// Columns of an invocation, THREADS apart, whose loads are under way together. Gains are sent for with the row where
+// there are no more.
+const uint COLUMNS_OF_ONE = (NORMED_COLUMNS + THREADS - 1) / THREADS, TOGETHER = COLUMNS_OF_ONE < 8 ? COLUMNS_OF_ONE : 8;
+const bool all_together = COLUMNS_OF_ONE == TOGETHER;
+
+float gains[TOGETHER], shifts[TOGETHER];
+void load_gains(uint first) {
+  [[unroll]] for (uint i = 0; i < TOGETHER; i++) {
+    const uint at = min(invocation() + (first + i) * THREADS, args.k - 1);
+    gains[i] = args.gain.v[at];
+    shifts[i] = (args.flags & MATMUL_SHIFT) != 0 ? args.shift.v[at] : 0;
+  }
+}
+
+// for each column k of this invocation, the `i`-th of those together
+#define EACH_COLUMN(first, i, k, action)                                                \
+  [[unroll]] for (uint i = 0; i < TOGETHER; i++) {                                      \
+    const uint k = invocation() + (first + i) * THREADS;                                \
+    if (k < args.k) action                                                              \
+  }
+#define NORMED(r, k) normed[(r) * (NORMED_COLUMNS / 4) + normed_place((k) / 4)][(k) % 4]
+
 void norm_rows(uint a_base) {
-  const uint id = invocation();
   float means[ROWS], factors[ROWS];
   [[unroll]] for (uint r = 0; r < ROWS; r++) means[r] = factors[r] = 0;
-  if (NORM == MATMUL_NORM_LAYER) {
-    for (uint k = id; k < args.k; k += THREADS) {
-      [[unroll]] for (uint r = 0; r < ROWS; r++) means[r] += a_one(a_base + r * args.k + k);
+  if (all_together) load_gains(0);
+  for (uint first = 0; first < COLUMNS_OF_ONE; first += TOGETHER) {
+    [[unroll]] for (uint r = 0; r < ROWS; r++) {
+      float x[TOGETHER];
+      [[unroll]] for (uint i = 0; i < TOGETHER; i++)
+        x[i] = a_one(a_base + r * args.k + min(invocation() + (first + i) * THREADS, args.k - 1));
+      EACH_COLUMN(first, i, k, {
+        NORMED(r, k) = x[i];
+        means[r] += x[i];
+      })
     }
+  }
+  if (NORM == MATMUL_NORM_LAYER) {
     add_up(means);
     [[unroll]] for (uint r = 0; r < ROWS; r++) means[r] /= args.k;
+  } else {
+    [[unroll]] for (uint r = 0; r < ROWS; r++) means[r] = 0;
   }
   // From deviations, so that a large mean costs no accuracy.
-  for (uint k = id; k < args.k; k += THREADS) {
-    [[unroll]] for (uint r = 0; r < ROWS; r++) {
-      const float deviation = a_one(a_base + r * args.k + k) - means[r];
-      factors[r] += deviation * deviation;
-    }
+  for (uint first = 0; first < COLUMNS_OF_ONE; first += TOGETHER) {
+    [[unroll]] for (uint r = 0; r < ROWS; r++)
+      EACH_COLUMN(first, i, k, {
+        const float deviation = NORMED(r, k) - means[r];
+        factors[r] += deviation * deviation;
+      })
   }
   add_up(factors);
   [[unroll]] for (uint r = 0; r < ROWS; r++) factors[r] = 1 / sqrt(factors[r] / args.k + args.epsilon);
-  for (uint k = id; k < NORMED_COLUMNS; k += THREADS) {
-    const bool inside = k < args.k;
-    const uint at = min(k, args.k - 1);
-    const float gain = inside ? args.gain_offset + args.gain.v[at] : 0;
-    const float shift = inside && (args.flags & MATMUL_SHIFT) != 0 ? args.shift.v[at] : 0;
-    [[unroll]] for (uint r = 0; r < ROWS; r++) {
-      const float value = (a_one(a_base + r * args.k + at) - means[r]) * factors[r] * gain + shift;
-      normed[r * (NORMED_COLUMNS / 4) + normed_place(k / 4)][k % 4] = inside ? value : 0;
-    }
+  for (uint first = 0; first < COLUMNS_OF_ONE; first += TOGETHER) {
+    if (!all_together) load_gains(first);
+    [[unroll]] for (uint r = 0; r < ROWS; r++)
+      EACH_COLUMN(first, i, k,
+                  { NORMED(r, k) = (NORMED(r, k) - means[r]) * factors[r] * (args.gain_offset + gains[i]) + shifts[i]; })
   }
+  const uint behind = args.k + invocation();
+  if (behind < NORMED_COLUMNS)
+    [[unroll]] for (uint r = 0; r < ROWS; r++) NORMED(r, behind) = 0;
   barrier();
 }

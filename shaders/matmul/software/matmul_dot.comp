@@ -104,7 +104,8 @@ void main() {
     // One way to store for both: LLVM sinks arithmetic into the only block that uses its result, away from the loads.
     const float gated = GATED ? subgroupShuffleXor(value, SUBGROUP / 2) : 1;
     if (lane < own_lanes && group * own_lanes + lane < columns) {
-      store_gated(r * columns + group * own_lanes + lane, value, gated);
+      const uint index = r * columns + group * own_lanes + lane;
+      store_gated(index, value, gated, residual_of(index));
     }
   }
 }
