@@ -9,21 +9,22 @@
 float bias_of(uint column) { return (args.flags & MATMUL_BIAS) != 0 ? args.bias.v[column] : 0.0; }
 // Of four neighbours; past the last column, of that.
 vec4 bias_quad(uint column) {
-  vec4 quad;
-  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = bias_of(min(column + i, args.n - 1));
+  vec4 quad = vec4(0);
+  if ((args.flags & MATMUL_BIAS) != 0)
+    [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = args.bias.v[min(column + i, args.n - 1)];
   return quad;
 }
 
 // Four neighbours in a row of y, or in what lies like it, of which `count` (one or more) are in the row. Rows that start
 // at whole quads are accessed in such.
 #ifdef Y_HALF
-#define Y_QUADS HalfQuads
+#define Y_QUAD uvec2
 vec2 load_pair(Halves from, uint index, uint count) { return unpack_halves(from.v[index / 2]); }
 void store_pair(Halves to, uint index, vec2 pair, uint count) { to.v[index / 2] = pack_halves(pair); }
 vec4 values_of(uvec2 words) { return half_quad(words); }
 uvec2 stored(vec4 quad) { return uvec2(pack_halves(quad.xy), pack_halves(quad.zw)); }
 #else
-#define Y_QUADS FloatQuads
+#define Y_QUAD vec4
 vec2 load_pair(Floats from, uint index, uint count) {
   return vec2(from.v[index], from.v[count > 1 ? index + 1 : index]);
 }
@@ -60,6 +61,13 @@ void store_finished_quad(uint index, vec4 quad, uint count, const bool whole) {
   store_quad(args.y, index, quad, count, whole);
 }
 
+// Of four neighbours in whole quads without an activation, with the residual as it is stored.
+void store_summed_quad(uint index, vec4 quad, Y_QUAD residual) {
+  if ((args.flags & MATMUL_PRE_ACTIVATION) != 0) store_quad(args.pre_activation, index, quad, 4, true);
+  if ((args.flags & MATMUL_RESIDUAL) != 0) quad += values_of(residual);
+  store_quad(args.y, index, quad, 4, true);
+}
+
 #ifndef Y_HALF
 float residual_of(uint index) { return (args.flags & MATMUL_RESIDUAL) != 0 ? args.residual.v[index] : 0.0; }
 
@@ -71,19 +79,3 @@ void store_gated(uint index, float value, float factor, float residual) {
 
 void store_finished(uint index, float value) { store_gated(index, value, 1, residual_of(index)); }
 #endif
-
-// Kernels with many outputs in registers first store the value before the activation to y, unrolled, and then come back
-// for the rest in a real loop: unrolled, it would be many times the code of the product, and compile for seconds. A
-// residual without an activation is added to 16-bit results at once, so that they are rounded once.
-#ifdef Y_HALF
-const bool residual_at_once = ACTIVATION == activation_none;
-#else
-const bool residual_at_once = false;
-#endif
-bool needs_finish() {
-  return ACTIVATION != activation_none || (!residual_at_once && (args.flags & MATMUL_RESIDUAL) != 0);
-}
-void store_first_quad(uint index, vec4 quad, uint count) {
-  if (residual_at_once && (args.flags & MATMUL_RESIDUAL) != 0) quad += load_quad(args.residual, index, count, false);
-  store_quad(args.y, index, quad, count, false);
-}

@@ -29,8 +29,10 @@
 #endif
 #ifdef Y_HALF
 #define Y_ELEMENTS Halves
+#define Y_QUADS HalfQuads
 #else
 #define Y_ELEMENTS Floats
+#define Y_QUADS FloatQuads
 #endif
 #endif
 
@@ -44,6 +46,7 @@ using B_ELEMENTS = uint64_t;
 using B_PAIRS = uint64_t;
 using B_QUADS = uint64_t;
 using Y_ELEMENTS = uint64_t;
+using Y_QUADS = uint64_t;
 #endif
 
 const uint MATMUL_BIAS = 1;
@@ -65,12 +68,14 @@ struct MatmulArgs {
   Y_ELEMENTS pre_activation;  ///< [batch, M, N]
   Floats bias;                ///< [N]
   Y_ELEMENTS residual;        ///< [batch, M, N]
+  Y_QUADS y_quads;            ///< the same addresses, where rows start at whole quads (SwiftShader can't convert them)
+  Y_QUADS residual_quads;
   uint m, n, k;
   uint batch;
   uint splits;
   uint k_per_split;  ///< a multiple of 4
   float scale;
-  uint flags;  ///< MATMUL_*: which of the last three pointers are there
+  uint flags;  ///< MATMUL_*: which of pre_activation, bias and residual are there
 };
 
 VKFORMER_SHARED_END

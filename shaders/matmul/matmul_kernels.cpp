@@ -58,6 +58,8 @@ MatmulWork whole_work(const Recorder& recorder, const Node& node, const MatmulPr
     args.pre_activation = args.residual = 0;
     work.activation = static_cast<uint32_t>(Activation::none);
   }
+  args.y_quads = args.y;
+  args.residual_quads = args.residual;
   args.flags = (args.bias ? MATMUL_BIAS : 0) | (args.pre_activation ? MATMUL_PRE_ACTIVATION : 0) |
                (args.residual ? MATMUL_RESIDUAL : 0);
   return work;
@@ -72,7 +74,7 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
   MatmulProblem sums = p;
   sums.y_type = DType::f32;
   MatmulWork ranges{sums, work.args, static_cast<uint32_t>(Activation::none)};
-  ranges.args.y = partial.address;
+  ranges.args.y = ranges.args.y_quads = partial.address;
   ranges.args.splits = static_cast<uint>(splits);
   ranges.args.k_per_split = static_cast<uint>(ranges_of_k.length);
   ranges.args.scale = 1;

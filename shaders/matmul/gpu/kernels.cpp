@@ -159,7 +159,7 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
           .variant = variant_of(p),
           .constants = {work.activation, tile.invocations(), tile.side, tile.quads, tile.quads, tile.slice(facts),
                         straight_steps(facts, tile.slice(facts)), p.transpose_a, p.transpose_b, work.a_aligned(4),
-                        work.b_aligned(4)},
+                        work.b_aligned(4), work.y_aligned(4)},
           .groups = spread_groups(facts, static_cast<uint64_t>(count))};
 }
 

@@ -132,11 +132,52 @@ uvec4 load_b(uint i, uint base, uint column, uint k, uint end) {
   return load_pack(args.b, WHOLE_B, base, at, edge, TRANSPOSE_B ? args.k : args.n);
 }
 
-// Four neighbours' sums from (column, row) `at` of y on, which begins at element `base`.
-void finish_quad(vec4 quad, uint base, uvec2 at) {
-  if (at.x >= args.n || at.y >= args.m) return;
-  const uint index = base + at.y * args.n + at.x;
-  store_finished_quad(index, args.scale * quad + bias_quad(at.x), args.n - at.x, WHOLE_Y >= 4);
+// What a subgroup finishes of a strip: an invocation's quads are SUBGROUP apart, whole rows, and so in the same columns.
+const uint ROW_QUADS = SHARE_COLUMNS / 4, STRIP_QUADS = (ROWS * ROW_QUADS + SUBGROUP - 1) / SUBGROUP;
+// Residuals of a strip are sent for before it is written. (Of values with an activation there are hardly any.)
+const bool residual_ahead = ACTIVATION == activation_none && WHOLE_Y >= 4;
+
+uint y_base;  // y's first element
+uvec2 first;  // (column, row) of the subgroup's share
+vec4 own_bias;  // of the invocation's columns
+Y_QUAD residuals[STRIP_QUADS];
+
+// Where quad `n` of strip `i` lies, as (column, row) of y, and whether it does.
+uvec2 quad_at(uint i, uint n) {
+  const uint e = n * SUBGROUP + gl_SubgroupInvocationID;
+  return first + uvec2(4 * (e % ROW_QUADS), i * ROWS + e / ROW_QUADS);
+}
+bool has_quad(uint n, uvec2 at) {
+  return n * SUBGROUP + gl_SubgroupInvocationID < ROWS * ROW_QUADS && at.x < args.n && at.y < args.m;
+}
+
+void send_for_residuals(uint i) {
+  if (!residual_ahead || (args.flags & MATMUL_RESIDUAL) == 0) return;
+  [[unroll]] for (uint n = 0; n < STRIP_QUADS; n++) {
+    const uvec2 at = quad_at(i, n);
+    const uint index = y_base + at.y * args.n + at.x;
+    residuals[n] = Y_QUADS(args.residual).v[has_quad(n, at) ? index / 4 : 0];
+  }
+}
+
+vec4 scaled_quad(uint n) {
+  const uint e = n * SUBGROUP + gl_SubgroupInvocationID, row = gl_SubgroupID * ROWS + e / ROW_QUADS;
+  return args.scale * uintBitsToFloat(staged[row * STRIP_STRIDE + e % ROW_QUADS]) + own_bias;
+}
+
+void finish_strip(uint i) {
+  if (residual_ahead) {
+    [[unroll]] for (uint n = 0; n < STRIP_QUADS; n++) {
+      const uvec2 at = quad_at(i, n);
+      if (has_quad(n, at)) store_summed_quad(y_base + at.y * args.n + at.x, scaled_quad(n), residuals[n]);
+    }
+  } else {
+    [[dont_unroll]] for (uint n = 0; n < STRIP_QUADS; n++) {
+      const uvec2 at = quad_at(i, n);
+      if (has_quad(n, at))
+        store_finished_quad(y_base + at.y * args.n + at.x, scaled_quad(n), args.n - at.x, WHOLE_Y >= 4);
+    }
+  }
 }
 
 void main() {
@@ -204,12 +245,14 @@ void main() {
 
   // Blocks inside y without an activation are finished where they are summed, others by lanes, strip by strip. All
   // subgroups of a workgroup meet as many barriers: there are drivers on which those of subgroups are its own.
-  const uint base = product * args.m * args.n, own = gl_SubgroupID * ROWS * STRIP_STRIDE;
-  const uvec2 first = uvec2(first_column + across, first_row + down);
+  const uint own = gl_SubgroupID * ROWS * STRIP_STRIDE;
+  y_base = product * args.m * args.n;
+  first = uvec2(first_column + across, first_row + down);
 #ifndef THROUGH_FLOATS
   const bool inside = first_row + TILE_ROWS <= args.m && first_column + TILE_COLUMNS <= args.n;
   if (WHOLE_Y % VECTOR == 0 && ACTIVATION == activation_none && inside) {
-    const bool has_bias = (args.flags & MATMUL_BIAS) != 0;
+    const bool has_bias = (args.flags & MATMUL_BIAS) != 0, has_residual = (args.flags & MATMUL_RESIDUAL) != 0;
+#define INDEX(i, j) ((y_base + (first.y + i * ROWS) * args.n + first.x + j * COLUMNS) / VECTOR)
     if (has_bias) {
       for (uint e = gl_SubgroupInvocationID; e < ROWS * SHARE_COLUMNS / 4; e += SUBGROUP) {
         const uint quad = e % (SHARE_COLUMNS / 4);
@@ -220,33 +263,30 @@ void main() {
     [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++) {
       Sums bias = Sums(0.0);
       if (has_bias) coopMatLoad(bias, staged, own + j * COLUMNS / 4, STRIP_STRIDE, by_rows);
+      Results residual[TILES_DOWN];
+      if (has_residual)
+        [[unroll]] for (uint i = 0; i < TILES_DOWN; i++)
+          coopMatLoad(residual[i], ResultVectors(args.residual).v, INDEX(i, j), args.n / VECTOR, by_rows);
       [[unroll]] for (uint i = 0; i < TILES_DOWN; i++) {
-        const uint index = (base + (first.y + i * ROWS) * args.n + first.x + j * COLUMNS) / VECTOR;
         Sums result = args.scale * c[i * TILES_ACROSS + j] + bias;
-        if ((args.flags & MATMUL_RESIDUAL) != 0) {
-          Results residual;
-          coopMatLoad(residual, ResultVectors(args.residual).v, index, args.n / VECTOR, by_rows);
-          result += Sums(residual);
-        }
-        coopMatStore(Results(result), ResultVectors(args.y).v, index, args.n / VECTOR, by_rows);
+        if (has_residual) result += Sums(residual[i]);
+        coopMatStore(Results(result), ResultVectors(args.y).v, INDEX(i, j), args.n / VECTOR, by_rows);
       }
     }
     return;
   }
 #endif
   // Not a loop over strips: compilers that do not unroll loops around loops would put all sums into memory.
-#define FINISH_STRIP(i)                                                                                        \
-  if (i < TILES_DOWN) {                                                                                        \
-    subgroupBarrier();                                                                                         \
-    [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++)                                                         \
-      coopMatStore(c[i * TILES_ACROSS + j], staged, own + j * COLUMNS / 4, STRIP_STRIDE, by_rows);             \
-    subgroupBarrier();                                                                                         \
-    [[dont_unroll]] for (uint e = gl_SubgroupInvocationID; e < ROWS * SHARE_COLUMNS / 4; e += SUBGROUP) {      \
-      const uvec2 quad = uvec2(e % (SHARE_COLUMNS / 4), e / (SHARE_COLUMNS / 4));                              \
-      finish_quad(uintBitsToFloat(staged[own + quad.y * STRIP_STRIDE + quad.x]), base,                         \
-                  first + uvec2(4 * quad.x, i * ROWS + quad.y));                                               \
-    }                                                                                                          \
+#define FINISH_STRIP(i)                                                                            \
+  if (i < TILES_DOWN) {                                                                            \
+    send_for_residuals(i);                                                                         \
+    subgroupBarrier();                                                                             \
+    [[unroll]] for (uint j = 0; j < TILES_ACROSS; j++)                                             \
+      coopMatStore(c[i * TILES_ACROSS + j], staged, own + j * COLUMNS / 4, STRIP_STRIDE, by_rows); \
+    subgroupBarrier();                                                                             \
+    finish_strip(i);                                                                               \
   }
+  own_bias = bias_quad(quad_at(0, 0).x);
   FINISH_STRIP(0)
   FINISH_STRIP(1)
   FINISH_STRIP(2)

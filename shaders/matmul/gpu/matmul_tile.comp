@@ -24,6 +24,7 @@
 #include "shaders/matmul/matmul.args.h"
 
 layout(constant_id = 0) const uint ACTIVATION = 0;
+layout(constant_id = 11) const bool WHOLE_Y = false;  // stored rows of y start at whole quads and are made of them
 
 PUSH(MatmulArgs);
 #include "shaders/matmul/operands.glsl"
@@ -50,17 +51,32 @@ void main() {
   multiply_tile(begin);
 
   const uint base = group * args.m * args.n;
+  const bool has_residual = ACTIVATION == activation_none && (args.flags & MATMUL_RESIDUAL) != 0;
   [[unroll]] for (uint j = 0; j < BLOCK_COLUMNS; j++) {
-    const uint column = column_of(j);
+    const uint column = column_of(j), count = args.n - column;
     if (column >= args.n) break;
     const vec4 bias = bias_quad(column);
-    [[unroll]] for (uint i = j; i < SHARE; i += BLOCK_COLUMNS) {
-      const uint row = row_of(i), index = base + row * args.n + column;
-      const vec4 quad = args.scale * c[i] + bias;
-      if (row < args.m) store_first_quad(index, quad, args.n - column);
+    Y_QUAD residuals[SHARE / BLOCK_COLUMNS];  // sent for before one is waited for
+    if (WHOLE_Y && has_residual)
+      [[unroll]] for (uint i = 0; i < SHARE / BLOCK_COLUMNS; i++) {
+        const uint row = min(row_of(i * BLOCK_COLUMNS), args.m - 1);
+        residuals[i] = args.residual_quads.v[(base + row * args.n + column) / 4];
+      }
+    [[unroll]] for (uint i = 0; i < SHARE / BLOCK_COLUMNS; i++) {
+      const uint row = row_of(i * BLOCK_COLUMNS), index = base + row * args.n + column;
+      if (row >= args.m) continue;
+      vec4 quad = args.scale * c[i * BLOCK_COLUMNS + j] + bias;
+      if (has_residual)
+        quad += WHOLE_Y ? values_of(residuals[i]) : load_quad(args.residual, index, count, false);
+      if (WHOLE_Y)
+        args.y_quads.v[index / 4] = stored(quad);
+      else
+        store_quad(args.y, index, quad, count, false);
     }
   }
-  if (!needs_finish()) return;
+  if (ACTIVATION == activation_none) return;
+  // With an activation that was the value before it, which a real loop comes back for: unrolled, it would be many times
+  // the code of the product, and compile for seconds.
   for (uint i = 0; i < SHARE; i++) {
     const uint row = row_of(i), column = column_of(i), index = base + row * args.n + column, count = args.n - column;
     if (row < args.m && column < args.n)

@@ -23,7 +23,7 @@ std::optional<MatrixLayout> layout_of(const MatrixTile& tile, const MatrixShape&
   uint32_t rows = tile.share_rows, columns = tile.share_columns;
   while (rows * columns / lanes > sums) (rows > columns ? rows : columns) /= 2;
   if (shape.m % 8 || shape.n % 8 || shape.k % 8 || rows % shape.m || columns % shape.n) return {};
-  if (rows / shape.m > most_tiles_down) return {};
+  if (rows / shape.m > most_tiles_down || lanes % (columns / 4) != 0) return {};  // lanes are whole rows of a strip
   MatrixLayout layout{lanes, tile.rows / rows, tile.columns / columns, shape, tile.slice, tile.stages};
   if (layout.invocations() > facts.most_invocations(lanes)) return {};
   const auto divides = [&](uint32_t side) { return side * layout.slice / 8 % layout.invocations() == 0; };
