@@ -245,6 +245,7 @@ std::vector<Case> cases() {
       make_case({.batches = 2, .keys = 211, .heads = 4, .kv_heads = 2, .low = 150, .high = 210}),
       make_case({.keys = 11, .heads = 2, .kv_heads = 1, .low = -1, .high = -1}),
       make_case({.keys = 11, .heads = 2, .kv_heads = 1, .low = 11, .high = 11}),
+      make_case({.keys = 11, .low = 30, .high = 30, .window = 5}),
       make_case({.batches = 3,
                  .keys = 1500,
                  .heads = 2,

@@ -33,7 +33,7 @@ vec2 saturated(vec2 x, float most) {
 }
 
 // The bits of element i.
-uint half_bits(Halves data, uint i) { return i % 2 == 0 ? data.v[i / 2] & 0xffffu : data.v[i / 2] >> 16; }
+uint half_bits(Halves data, uint i) { return data.v[i / 2] >> 16 * (i % 2) & 0xffffu; }
 uvec2 gathered_halves(Halves data, uint at[4]) {
   return uvec2(half_bits(data, at[0]) | half_bits(data, at[1]) << 16,
                half_bits(data, at[2]) | half_bits(data, at[3]) << 16);

@@ -63,7 +63,6 @@ void store_finished_quad(uint index, vec4 quad, uint count, const bool whole) {
 
 // Of four neighbours in whole quads without an activation, with the residual as it is stored.
 void store_summed_quad(uint index, vec4 quad, Y_QUAD residual) {
-  if ((args.flags & MATMUL_PRE_ACTIVATION) != 0) store_quad(args.pre_activation, index, quad, 4, true);
   if ((args.flags & MATMUL_RESIDUAL) != 0) quad += values_of(residual);
   store_quad(args.y, index, quad, 4, true);
 }

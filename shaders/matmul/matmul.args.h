@@ -68,7 +68,7 @@ struct MatmulArgs {
   Y_ELEMENTS pre_activation;  ///< [batch, M, N]
   Floats bias;                ///< [N]
   Y_ELEMENTS residual;        ///< [batch, M, N]
-  Y_QUADS y_quads;            ///< the same addresses, where rows start at whole quads (SwiftShader can't convert them)
+  Y_QUADS y_quads;            ///< the same addresses, where rows start at whole quads: SwiftShader can't cast them
   Y_QUADS residual_quads;
   uint m, n, k;
   uint batch;

@@ -180,7 +180,7 @@ std::vector<Case> cases() {
                 {.activation = Activation::gelu_tanh, .centred = true, .shift = true, .transpose_b = false}),
       make_case({1, 21, 130}, {.centred = true, .bias = true, .transpose_b = false, .b_type = DType::f16}),
       make_case({1, 8202, 64}, {.activation = silu, .gated = true}),
-      // More columns than gains are sent for beside.
+      // More columns than are loaded together: gains come later.
       make_case({2, 3, 2100}, {.centred = true, .shift = true}),
       // Encoded blocks.
       make_case({1, 35, 512}, {.b_type = DType::q8_0}),

@@ -77,7 +77,7 @@ int strip() { return strips_at + subgroup() * ROWS * strip_stride; }
 // Eight columns of a row, of the last row from `end` on: weights there are 0, and nothing is done to what is loaded
 // before it is staged. (Compilers wait for a load where its value is first touched, NVIDIA's before it sends for the next.)
 uvec4 load_pack(Reals from, int base, int stride, int row, int pack, int end) {
-  return HalfPacks(from).v[(base + min(row, max(end - 1, 0)) * stride) / 8 + pack];
+  return HalfPacks(from).v[uint(base + min(row, max(end - 1, 0)) * stride) / 8 + pack];
 }
 
 // What load `i` of this invocation brings of a block, (pack, row). The last may bring nothing.

@@ -1,6 +1,6 @@
 #version 460
 // Attention of one position a row over a cache, which takes in the row's key and value; see cached_attention.h. One
-// workgroup a head of a row: teams of lanes compute scores, four keys at a time, which stay in shared memory; then
+// workgroup a head of a row: teams of lanes compute scores, some keys at a time, which stay in shared memory; then
 // invocations own a quad of columns in a slice of the keys. The row's own key never goes through the cache.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
@@ -21,7 +21,9 @@ const uint lane_quads = (key_quads + lanes - 1) / lanes;
 // Loads under way for an invocation: one workgroup reads all of a head's rows, and waits longer for a long cache the
 // fewer there are. For a short one more would be loads of nothing; Adreno's subgroups of 128 have no registers for them.
 const uint unroll = capacity > 512 && lane_quads == 1 && subgroup <= 64 ? 8 : 4;
-const uint key_unroll = lane_quads == 1 ? unroll : lane_quads == 2 ? 2 : 1;
+const uint key_unroll = lane_quads == 1 ? unroll : lane_quads < 8 ? 8 / lane_quads : 1;
+const int widest = head_width > value_width ? head_width : value_width;
+const int own_columns = (widest + int(threads) - 1) / int(threads);  // of the row itself, an invocation's
 
 shared vec4 q[key_quads];
 shared vec4 own_key[key_quads];
@@ -32,21 +34,22 @@ shared vec4 partial[threads];
 
 uint id;
 
-// x from `start` on, a head, turned by the angles at `angle`.
-float turned(int start, int c, int angle) {
-  if (c >= 2 * turned_half) return args.x.v[start + c];
-  const int pair = interleaved ? c / 2 : c % max(turned_half, 1);
-  const bool second = interleaved ? c % 2 == 1 : c >= turned_half;
-  const int first = start + (interleaved ? 2 * pair : pair);
-  const float x1 = args.x.v[first], x2 = args.x.v[first + (interleaved ? 1 : turned_half)];
-  const float cosine = args.table.v[angle + pair], sine = args.table.v[angle + turned_half + pair];
-  return second ? x2 * cosine + x1 * sine : x1 * cosine - x2 * sine;
+// Column c of a head is turned with its partner, by the cosine and sine of its pair.
+bool is_turned(int c) { return c < 2 * turned_half; }
+int pair_of(int c) { return interleaved ? c / 2 : c % max(turned_half, 1); }
+bool is_second(int c) { return interleaved ? c % 2 == 1 : c >= turned_half; }
+int partner_of(int c) {
+  const int step = interleaved ? 1 : turned_half;
+  return !is_turned(c) ? c : is_second(c) ? c - step : c + step;
+}
+float turned(int c, float own, float partner, float cosine, float sine) {
+  if (!is_turned(c)) return own;
+  return is_second(c) ? own * cosine + partner * sine : own * cosine - partner * sine;
 }
 
-int angle_of(int row) {
-  if (turned_half == 0) return 0;
-  const int offset = args.offset_count > 0 ? args.offsets.v[min(row, args.offset_count - 1)] : 0;
-  return clamp(offset, 0, args.table_rows - 1) * 2 * turned_half;
+// The position that a row is turned by.
+int offset_of(int row) {
+  return turned_half > 0 && args.offset_count > 0 ? args.offsets.v[min(row, args.offset_count - 1)] : 0;
 }
 
 uint row_quads() { return args.source.heads / group() * (key_quads + value_quads); }
@@ -97,24 +100,36 @@ void main() {
   const uint first_row = uint(row * args.source.keys) * row_quads();
   const uint k_column = kv_head * key_quads, v_column = kv_heads * key_quads + kv_head * value_quads;
 
-  const int shift = visible_shift(), end = key_end(shift, 0), begin = min(key_begin(shift, 0), end);
+  const int offset = offset_of(row), shift = visible_shift();
+  const int end = key_end(shift, 0), begin = min(key_begin(shift, 0), end);
   const bool has_own = shift >= 0 && shift < args.source.keys;
   count = uint(end - begin) - (has_own ? 1 : 0);  // of the keys in the cache
-  first_key = first_row + uint(begin) * row_quads();
+  first_key = first_row + uint(min(begin, args.source.keys - 1)) * row_quads();
 
   // What is read first is sent for together: a head's workgroup waits for one access to memory after the other.
   const uint team = id / lanes, lane = id % lanes;
   load_keys(team, k_column);
-  const int angle = angle_of(row);
-  for (int c = int(id); c < max(head_width, value_width); c += int(threads)) {
-    const int column = min(c, head_width - 1);
-    const float own_q = turned(x_start + head * head_width, column, angle) * args.scale;
-    const float own_k = turned(k_start, column, angle), own_v = args.x.v[v_start + min(c, value_width - 1)];
+  const int angle = clamp(offset, 0, max(args.table_rows, 1) - 1) * 2 * turned_half;
+  float own_x[3 * own_columns], partners[2 * own_columns], cosines[own_columns], sines[own_columns];
+  [[unroll]] for (int i = 0; i < own_columns; i++) {
+    const int c = int(id + i * threads), key_c = min(c, head_width - 1);
+    own_x[3 * i] = args.x.v[x_start + head * head_width + key_c];
+    own_x[3 * i + 1] = args.x.v[k_start + key_c];
+    own_x[3 * i + 2] = args.x.v[v_start + min(c, value_width - 1)];
+    if (turned_half == 0) continue;
+    partners[2 * i] = args.x.v[x_start + head * head_width + partner_of(key_c)];
+    partners[2 * i + 1] = args.x.v[k_start + partner_of(key_c)];
+    const int at = angle + min(pair_of(key_c), turned_half - 1);
+    cosines[i] = args.table.v[at];
+    sines[i] = args.table.v[at + turned_half];
+  }
+  [[unroll]] for (int i = 0; i < own_columns; i++) {
+    const int c = int(id + i * threads);
     if (c < head_width) {
-      q[c / 4][c % 4] = own_q;
-      own_key[c / 4][c % 4] = own_k;
+      q[c / 4][c % 4] = turned(c, own_x[3 * i], partners[2 * i], cosines[i], sines[i]) * args.scale;
+      own_key[c / 4][c % 4] = turned(c, own_x[3 * i + 1], partners[2 * i + 1], cosines[i], sines[i]);
     }
-    if (c < value_width) own_value[c / 4][c % 4] = own_v;
+    if (c < value_width) own_value[c / 4][c % 4] = own_x[3 * i + 2];
   }
   barrier();
 

@@ -82,7 +82,7 @@ const uint STRIPS = DOWN * ACROSS * ROWS * STRIP_STRIDE;
 shared uvec4 staged[SLICES > STRIPS ? SLICES : STRIPS];
 
 // Eight neighbours of a stored matrix from (column, row) `at` on, as bits; whatever there is from (column, row) `end` on.
-// Nothing is done to them before they are staged, a slice later: compilers wait for a load where its value is first
+// Nothing is done to whole ones before they are staged, a slice later: compilers wait for a load where its value is first
 // touched, and NVIDIA's did so before it sent for the next.
 uvec4 load_pack(Halves data, const uint whole, uint base, uvec2 at, uvec2 end, uint stride) {
   const uint index = base + at.y * stride + at.x;
@@ -137,7 +137,7 @@ const uint ROW_QUADS = SHARE_COLUMNS / 4, STRIP_QUADS = (ROWS * ROW_QUADS + SUBG
 // Residuals of a strip are sent for before it is written. (Of values with an activation there are hardly any.)
 const bool residual_ahead = ACTIVATION == activation_none && WHOLE_Y >= 4;
 
-uint y_base;  // y's first element
+uint y_base;  // the product's first element in y
 uvec2 first;  // (column, row) of the subgroup's share
 vec4 own_bias;  // of the invocation's columns
 Y_QUAD residuals[STRIP_QUADS];
@@ -156,7 +156,7 @@ void send_for_residuals(uint i) {
   [[unroll]] for (uint n = 0; n < STRIP_QUADS; n++) {
     const uvec2 at = quad_at(i, n);
     const uint index = y_base + at.y * args.n + at.x;
-    residuals[n] = Y_QUADS(args.residual).v[has_quad(n, at) ? index / 4 : 0];
+    residuals[n] = args.residual_quads.v[has_quad(n, at) ? index / 4 : 0];
   }
 }
 
@@ -254,9 +254,9 @@ void main() {
     const bool has_bias = (args.flags & MATMUL_BIAS) != 0, has_residual = (args.flags & MATMUL_RESIDUAL) != 0;
 #define INDEX(i, j) ((y_base + (first.y + i * ROWS) * args.n + first.x + j * COLUMNS) / VECTOR)
     if (has_bias) {
-      for (uint e = gl_SubgroupInvocationID; e < ROWS * SHARE_COLUMNS / 4; e += SUBGROUP) {
-        const uint quad = e % (SHARE_COLUMNS / 4);
-        staged[own + e / (SHARE_COLUMNS / 4) * STRIP_STRIDE + quad] = floatBitsToUint(bias_quad(first.x + 4 * quad));
+      for (uint e = gl_SubgroupInvocationID; e < ROWS * ROW_QUADS; e += SUBGROUP) {
+        const uint quad = e % ROW_QUADS;
+        staged[own + e / ROW_QUADS * STRIP_STRIDE + quad] = floatBitsToUint(bias_quad(first.x + 4 * quad));
       }
       subgroupBarrier();
     }

@@ -75,11 +75,12 @@ void main() {
     }
   }
   if (ACTIVATION == activation_none) return;
-  // With an activation that was the value before it, which a real loop comes back for: unrolled, it would be many times
+  // What is in y now is the value before the activation; a real loop comes back for it: unrolled, it would be many times
   // the code of the product, and compile for seconds.
   for (uint i = 0; i < SHARE; i++) {
     const uint row = row_of(i), column = column_of(i), index = base + row * args.n + column, count = args.n - column;
-    if (row < args.m && column < args.n)
-      store_finished_quad(index, load_quad(args.y, index, count, false), count, false);
+    if (row >= args.m || column >= args.n) continue;
+    const vec4 quad = WHOLE_Y ? values_of(args.y_quads.v[index / 4]) : load_quad(args.y, index, count, false);
+    store_finished_quad(index, quad, count, false);
   }
 }

@@ -131,7 +131,7 @@ const bool ahead = true;
 #ifdef BLOCKS
 const uint GRAINS = COLUMNS < 2 ? 2 : 1;
 #else
-const uint GRAINS = COLUMNS < 4 ? 4 / COLUMNS : 1;
+const uint GRAINS = 4 / COLUMNS;
 #endif
 Grain grains[GRAINS * COLUMNS];
 
@@ -140,14 +140,15 @@ const bool with_a = ROWS == 1 && NORM == 0 && GRAIN <= 8;
 const uint QUADS = 2;  // of rows of b, in flight where it is not transposed
 vec4 quads_of_a[!with_a ? 1 : TRANSPOSE_B ? GRAINS * GRAIN / 4 : QUADS];
 
-// Sends for those from k = `first` on.
+// Sends for grains from k = `first` on, and for what they are multiplied with.
 void load_grains(uint a_base, uint matrix, uint team, uint first) {
   [[unroll]] for (uint l = 0; l < GRAINS; l++) {
     const uint k = first + l * TEAM * GRAIN, at = k < args.k ? k : 0;
     [[unroll]] for (uint c = 0; c < COLUMNS; c++)
       grains[l * COLUMNS + c] = load_grain(stored_row(matrix, row_of_column(team, c)), at);
     if (with_a)
-      [[unroll]] for (uint i = 0; i < GRAIN / 4; i++) quads_of_a[l * GRAIN / 4 + i] = load_a(a_base, 0, column_of(at, i));
+      [[unroll]] for (uint i = 0; i < GRAIN / 4; i++)
+        quads_of_a[with_a ? l * GRAIN / 4 + i : 0] = load_a(a_base, 0, column_of(at, i));
   }
 }
 
@@ -218,7 +219,8 @@ void multiply(uint a_base, uint matrix, uint team, uint slice) {
       if (k >= args.k) continue;
       mat4 b;
       [[unroll]] for (uint i = 0; i < 4; i++) b[i] = values_of_quad(quads_of_b[4 * l + i]);
-      [[unroll]] for (uint r = 0; r < ROWS; r++) quads[r] += b * (with_a ? quads_of_a[with_a ? l : 0] : load_a(a_base, r, k));
+      [[unroll]] for (uint r = 0; r < ROWS; r++)
+        quads[r] += b * (with_a ? quads_of_a[with_a ? l : 0] : load_a(a_base, r, k));
     }
     first += QUADS * 4 * TEAM;
     if (first < args.k) load_quads(a_base, matrix, team, first);

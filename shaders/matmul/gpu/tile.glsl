@@ -42,7 +42,8 @@ uint first_row, end_row, first_column, end_k;
 
 // Quads on their way: 16-bit values as they are stored, values past the end whatever they are. Both are seen to when
 // quads are staged, a slice later: compilers wait for a load where its value is first touched, and NVIDIA's did so before
-// it sent for the next.
+// it sent for the next. Blocks are decoded and unaligned halves joined as they are loaded, and do wait; so does what must
+// know from a table which rows to load.
 #ifdef A_HALF
 #define QuadA uvec2
 #else
@@ -122,11 +123,11 @@ QuadB load_quad_b(uint i, uint k) {
 #define STAGE(slice, quad, turn, k_contiguous)                                                           \
   if (turn) {                                                                                            \
     const uvec2 at = turned_slot(i);                                                                     \
-    const vec4 values = k + at.x < end_k ? quad_values(quad) : vec4(0);                                    \
+    const vec4 values = k + at.x < end_k ? quad_values(quad) : vec4(0);                                  \
     [[unroll]] for (uint e = 0; e < 4; e++) slice[(at.x + e) * STRIDE + at.y / 4][at.y % 4] = values[e]; \
   } else {                                                                                               \
     const uvec2 at = slot(i, k_contiguous);                                                              \
-    slice[at.x * STRIDE + at.y] = k + at.x < end_k ? quad_values(quad) : vec4(0);                          \
+    slice[at.x * STRIDE + at.y] = k + at.x < end_k ? quad_values(quad) : vec4(0);                        \
   }
 
 const uint SHARE = 4 * BLOCK_ROWS * BLOCK_COLUMNS;  // quads of outputs that an invocation has
@@ -153,6 +154,11 @@ void multiply_tile(uint begin) {
     next_b[i] = load_quad_b(i, first_k);           \
   }
   LOAD_SLICE(begin)
+#ifdef BLOCKS
+  const bool decodes = true;  // nothing past the end
+#else
+  const bool decodes = false;
+#endif
   for (uint k = begin; k < end_k; k += SLICE) {
     barrier();
     [[unroll]] for (uint i = 0; i < LOADS; i++) {
@@ -160,7 +166,9 @@ void multiply_tile(uint begin) {
       STAGE(slice_b, next_b[i], TURN_B, TRANSPOSE_B)
     }
     barrier();
-    LOAD_SLICE(k + SLICE)
+    if (!decodes || k + SLICE < end_k) {
+      LOAD_SLICE(k + SLICE)
+    }
     for (uint part = 0; part < SLICE; part += STRAIGHT) {
       [[unroll]] for (uint step = 0; step < STRAIGHT; step++) {
         const uint row = (part + step) * STRIDE;
