@@ -179,26 +179,15 @@ void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
 void load_quads(uint a_base, uint matrix, uint team, uint first) {}
 void multiply(uint a_base, uint matrix, uint team, uint slice) {}
 #else
-#ifdef B_HALF
-#define Quad uvec2
-vec4 values_of_quad(uvec2 quad) { return half_quad(quad); }
-#else
-#define Quad vec4
-vec4 values_of_quad(vec4 quad) { return quad; }
-#endif
-Quad load_b(uint row_start, uint column) {
+StoredB load_b(uint row_start, uint column) {
   const uint last = args.n - 1;
-  if (ALIGNED_B) return args.b_quads.v[(row_start + min(column, last - 3)) / 4];
+  if (ALIGNED_B) return b_stored((row_start + min(column, last - 3)) / 4);
   uint from[4];
   [[unroll]] for (uint i = 0; i < 4; i++) from[i] = row_start + min(column + i, last);
-#ifdef B_HALF
-  return gathered_halves(args.b, from);
-#else
-  return vec4(b_one(from[0]), b_one(from[1]), b_one(from[2]), b_one(from[3]));
-#endif
+  return b_gathered(from);
 }
 
-Quad quads_of_b[4 * QUADS];
+StoredB quads_of_b[4 * QUADS];
 
 void load_quads(uint a_base, uint matrix, uint team, uint first) {
   const uint b_base = matrix * args.k * args.n, column = first_column + 4 * team;
@@ -218,7 +207,7 @@ void multiply(uint a_base, uint matrix, uint team, uint slice) {
       const uint k = first + l * 4 * TEAM;
       if (k >= args.k) continue;
       mat4 b;
-      [[unroll]] for (uint i = 0; i < 4; i++) b[i] = values_of_quad(quads_of_b[4 * l + i]);
+      [[unroll]] for (uint i = 0; i < 4; i++) b[i] = stored_values(quads_of_b[4 * l + i]);
       [[unroll]] for (uint r = 0; r < ROWS; r++)
         quads[r] += b * (with_a ? quads_of_a[with_a ? l : 0] : load_a(a_base, r, k));
     }

@@ -44,20 +44,6 @@ uint first_row, end_row, first_column, end_k;
 // quads are staged, a slice later: compilers wait for a load where its value is first touched, and NVIDIA's did so before
 // it sent for the next. Blocks are decoded and unaligned halves joined as they are loaded, and do wait; so does what must
 // know from a table which rows to load.
-#ifdef A_HALF
-#define QuadA uvec2
-#else
-#define QuadA vec4
-#endif
-#ifdef B_HALF
-#define QuadB uvec2
-#else
-#define QuadB vec4
-#endif
-vec4 quad_values(vec4 quad) { return quad; }
-#ifdef HALF
-vec4 quad_values(uvec2 quad) { return half_quad(quad); }
-#endif
 
 // The elements of a row (column) and k, of the first where there is none.
 uint safe_a_at(uint row, uint k) {
@@ -81,22 +67,18 @@ uvec2 turned_slot(uint i) {
   return uvec2(id % (SLICE / 4) * 4, id / (SLICE / 4));
 }
 
-QuadA load_quad_a(uint i, uint k) {
+StoredA load_quad_a(uint i, uint k) {
   if (ALIGNED_A) {
     const uvec2 at = TURN_A ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
-    return args.a_quads.v[safe_a_at(first_row + at.y, k + at.x) / 4];
+    return a_stored(safe_a_at(first_row + at.y, k + at.x) / 4);
   }
   const uvec2 at = slot(i, !TRANSPOSE_A);
   uint from[4];
   [[unroll]] for (uint e = 0; e < 4; e++) from[e] = safe_a_at(first_row + 4 * at.y + e, k + at.x);
-#ifdef A_HALF
-  return gathered_halves(args.a, from);
-#else
-  return vec4(a_one(from[0]), a_one(from[1]), a_one(from[2]), a_one(from[3]));
-#endif
+  return a_gathered(from);
 }
 
-QuadB load_quad_b(uint i, uint k) {
+StoredB load_quad_b(uint i, uint k) {
 #ifdef BLOCKS  // rows of blocks are whole quads
   const uvec2 at = (TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4)) + uvec2(k, first_column);
   const bool inside = at.y < args.n && at.x < end_k;
@@ -106,16 +88,12 @@ QuadB load_quad_b(uint i, uint k) {
 #else
   if (ALIGNED_B) {
     const uvec2 at = TURN_B ? turned_slot(i) : slot(i, false) * uvec2(1, 4);
-    return args.b_quads.v[safe_b_at(first_column + at.y, k + at.x) / 4];
+    return b_stored(safe_b_at(first_column + at.y, k + at.x) / 4);
   }
   const uvec2 at = slot(i, TRANSPOSE_B);
   uint from[4];
   [[unroll]] for (uint e = 0; e < 4; e++) from[e] = safe_b_at(first_column + 4 * at.y + e, k + at.x);
-#ifdef B_HALF
-  return gathered_halves(args.b, from);
-#else
-  return vec4(b_one(from[0]), b_one(from[1]), b_one(from[2]), b_one(from[3]));
-#endif
+  return b_gathered(from);
 #endif
 }
 
@@ -123,11 +101,11 @@ QuadB load_quad_b(uint i, uint k) {
 #define STAGE(slice, quad, turn, k_contiguous)                                                           \
   if (turn) {                                                                                            \
     const uvec2 at = turned_slot(i);                                                                     \
-    const vec4 values = k + at.x < end_k ? quad_values(quad) : vec4(0);                                  \
+    const vec4 values = k + at.x < end_k ? stored_values(quad) : vec4(0);                                \
     [[unroll]] for (uint e = 0; e < 4; e++) slice[(at.x + e) * STRIDE + at.y / 4][at.y % 4] = values[e]; \
   } else {                                                                                               \
     const uvec2 at = slot(i, k_contiguous);                                                              \
-    slice[at.x * STRIDE + at.y] = k + at.x < end_k ? quad_values(quad) : vec4(0);                        \
+    slice[at.x * STRIDE + at.y] = k + at.x < end_k ? stored_values(quad) : vec4(0);                      \
   }
 
 const uint SHARE = 4 * BLOCK_ROWS * BLOCK_COLUMNS;  // quads of outputs that an invocation has
@@ -146,8 +124,8 @@ uint column_of(uint i) {
 void multiply_tile(uint begin) {
   const uint across = gl_LocalInvocationIndex % ACROSS, down = gl_LocalInvocationIndex / ACROSS;
   [[unroll]] for (uint i = 0; i < SHARE; i++) c[i] = vec4(0);
-  QuadA next_a[LOADS];
-  QuadB next_b[LOADS];
+  StoredA next_a[LOADS];
+  StoredB next_b[LOADS];
 #define LOAD_SLICE(first_k)                        \
   [[unroll]] for (uint i = 0; i < LOADS; i++) {    \
     next_a[i] = load_quad_a(i, first_k);           \
