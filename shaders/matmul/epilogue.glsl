@@ -61,12 +61,6 @@ void store_finished_quad(uint index, vec4 quad, uint count, const bool whole) {
   store_quad(args.y, index, quad, count, whole);
 }
 
-// Of four neighbours in whole quads without an activation, with the residual as it is stored.
-void store_summed_quad(uint index, vec4 quad, Y_QUAD residual) {
-  if ((args.flags & MATMUL_RESIDUAL) != 0) quad += values_of(residual);
-  store_quad(args.y, index, quad, 4, true);
-}
-
 #ifndef Y_HALF
 float residual_of(uint index) { return (args.flags & MATMUL_RESIDUAL) != 0 ? args.residual.v[index] : 0.0; }
 

@@ -90,17 +90,16 @@ uvec4 load_pack(Halves data, const uint whole, uint base, uvec2 at, uvec2 end, u
   if (whole == 8) return HalfPacks(data).v[in_row && at.x < end.x ? index / 8 : 0];
   uvec4 bits;
   [[unroll]] for (uint i = 0; i < 2; i++) {
+    uvec2 words;
     if (whole == 4) {
-      const uvec2 words = HalfQuads(data).v[in_row && at.x + 4 * i < end.x ? index / 4 + i : 0];
-      bits[2 * i] = words.x;
-      bits[2 * i + 1] = words.y;
+      words = HalfQuads(data).v[in_row && at.x + 4 * i < end.x ? index / 4 + i : 0];
     } else {
       uint from[4];
       [[unroll]] for (uint e = 0; e < 4; e++) from[e] = in_row && at.x + 4 * i + e < end.x ? index + 4 * i + e : 0;
-      const uvec2 words = gathered_halves(data, from);
-      bits[2 * i] = words.x;
-      bits[2 * i + 1] = words.y;
+      words = gathered_halves(data, from);
     }
+    bits[2 * i] = words.x;
+    bits[2 * i + 1] = words.y;
   }
   return bits;
 }
@@ -137,8 +136,8 @@ const uint ROW_QUADS = SHARE_COLUMNS / 4, STRIP_QUADS = (ROWS * ROW_QUADS + SUBG
 // Residuals of a strip are sent for before it is written. (Of values with an activation there are hardly any.)
 const bool residual_ahead = ACTIVATION == activation_none && WHOLE_Y >= 4;
 
-uint y_base;  // the product's first element in y
-uvec2 first;  // (column, row) of the subgroup's share
+uint y_base;    // the product's first element in y
+uvec2 first;    // (column, row) of the subgroup's share
 vec4 own_bias;  // of the invocation's columns
 Y_QUAD residuals[STRIP_QUADS];
 
@@ -169,7 +168,10 @@ void finish_strip(uint i) {
   if (residual_ahead) {
     [[unroll]] for (uint n = 0; n < STRIP_QUADS; n++) {
       const uvec2 at = quad_at(i, n);
-      if (has_quad(n, at)) store_summed_quad(y_base + at.y * args.n + at.x, scaled_quad(n), residuals[n]);
+      if (!has_quad(n, at)) continue;
+      vec4 quad = scaled_quad(n);
+      if ((args.flags & MATMUL_RESIDUAL) != 0) quad += values_of(residuals[n]);
+      args.y_quads.v[(y_base + at.y * args.n + at.x) / 4] = stored(quad);
     }
   } else {
     [[dont_unroll]] for (uint n = 0; n < STRIP_QUADS; n++) {

@@ -35,8 +35,8 @@ struct MatrixLayout {
 ///
 /// Shares are halved until a lane holds no more sums than registers bear: 128 in subgroups of 32 and more. Where lanes
 /// share a thread's registers (Intel), subgroups are as narrow as a product has columns, since such units hold a column
-/// a lane and wider subgroups spill hundreds of registers, and a lane holds 16. Elsewhere a slice
-/// that leaves invocations without a load is doubled; slices and stages are halved until they fit into shared memory.
+/// a lane and wider subgroups spill hundreds of registers, and a lane holds 16. Elsewhere a slice that leaves
+/// invocations without a load is doubled; slices and stages are halved until they fit into shared memory.
 /// A subgroup's lanes are whole rows of its share, four columns a lane, so that each finishes the same columns.
 std::optional<MatrixLayout> matrix_layout(const MatrixTile& tile, const DeviceFacts& facts, DType type);
 

@@ -27,7 +27,8 @@ void add_up(inout float sums[ROWS]) {
 
 // Columns of an invocation, THREADS apart, whose loads are under way together. Gains are sent for with the row if those
 // are all.
-const uint COLUMNS_OF_ONE = (NORMED_COLUMNS + THREADS - 1) / THREADS, TOGETHER = COLUMNS_OF_ONE < 8 ? COLUMNS_OF_ONE : 8;
+const uint COLUMNS_OF_ONE = (NORMED_COLUMNS + THREADS - 1) / THREADS;
+const uint TOGETHER = COLUMNS_OF_ONE < 8 ? COLUMNS_OF_ONE : 8;
 const bool all_together = COLUMNS_OF_ONE == TOGETHER;
 
 float gains[TOGETHER], shifts[TOGETHER];
