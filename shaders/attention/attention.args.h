@@ -87,6 +87,8 @@ struct AttentionBiasBackwardArgs {
 
 VKFORMER_SHARED_END
 
+#define ATTENTION_MOST_PARTS 256 /* of the keys of a query */
+
 // Flags of `rules`.
 #define ATTENTION_GROUP_BITS 0x07ffffffu
 #define ATTENTION_CAUSAL 0x08000000u        /* a query sees no key behind its own */

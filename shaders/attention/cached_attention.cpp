@@ -17,12 +17,21 @@ namespace {
 
 enum Input : size_t { in_x, in_cache, in_position, in_table, in_offsets, in_mask, in_bias };
 
-/// Keys that one workgroup reads through. More of them are faster in parts (attention's "decode"), which take two
-/// dispatches more.
+/// Keys that one workgroup reads through. More are read in parts, which takes a dispatch more.
 constexpr int64_t most_keys = 2048;
+constexpr int64_t fewest_keys = 256, wanted_groups = 256;
 
 struct Heads {
   int64_t batches, keys, heads, kv_heads, head_width, value_width;
+
+  /// Workgroups that share a head's keys.
+  int64_t parts() const {
+    if (keys <= most_keys) return 1;
+    return std::clamp(wanted_groups / (heads * batches), (keys + most_keys - 1) / most_keys, keys / fewest_keys);
+  }
+  /// Bytes of what they leave to be joined: sums, then results.
+  int64_t sum_bytes() const { return parts() == 1 ? 0 : batches * heads * parts() * 8; }
+  int64_t result_bytes() const { return parts() == 1 ? 0 : batches * heads * parts() * value_width * 4; }
 };
 
 struct Sizes : Heads {
@@ -80,7 +89,8 @@ uint32_t threads_of(const DeviceFacts& facts) { return facts.largest_group(512);
 
 bool is_legal(const Heads& s, const DeviceFacts& facts) {
   return s.head_width % 4 == 0 && s.value_width % 4 == 0 && s.head_width <= 256 && s.value_width <= 256 &&
-         s.keys <= most_keys && s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
+         s.parts() <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]) &&
+         s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
          s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
          facts.shared_memory >= 32768;
 }
@@ -88,6 +98,11 @@ bool is_legal(const Heads& s, const DeviceFacts& facts) {
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
   return is_legal(Sizes(node), facts) ? std::vector<std::string_view>{"cached_attention"}
                                       : std::vector<std::string_view>{};
+}
+
+int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) {
+  const Sizes s(node);
+  return s.sum_bytes() + s.result_bytes();
 }
 
 void record(Recorder& recorder, const Node& node) {
@@ -104,7 +119,18 @@ void record(Recorder& recorder, const Node& node) {
   const uint32_t threads = threads_of(facts);
   const uint32_t subgroup = facts.roomy_subgroup();
   const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / 4)));
-  const uint32_t capacity = std::max(std::bit_ceil(constant(s.keys)), 256u);
+  const int64_t parts = s.parts(), steps = parts * CACHED_PART_STEP;
+  const int64_t most_scores = parts > 1 ? (s.keys + steps - 1) / steps * CACHED_PART_STEP + 1 : s.keys;
+  const uint32_t capacity = std::max(std::bit_ceil(constant(most_scores)), 256u);
+  const Region scratch = recorder.scratch_region(0, static_cast<uint64_t>(s.sum_bytes() + s.result_bytes()));
+  const Region result = recorder.region(node.outputs[0]);
+  const AttentionMergeArgs merge{.parts = scratch.address + static_cast<uint64_t>(s.sum_bytes()),
+                                 .sums = scratch.address,
+                                 .result = result.address,
+                                 .log_sum_exp = 0,
+                                 .queries = 1,
+                                 .heads = static_cast<int>(s.heads),
+                                 .part_count = static_cast<int>(parts)};
   const CachedAttentionArgs args{
       .source = {.step = recorder.address(node.inputs[in_position]),
                  .mask = address(in_mask),
@@ -121,7 +147,8 @@ void record(Recorder& recorder, const Node& node) {
                  .stream = 0},
       .x = recorder.address(node.inputs[in_x]) + static_cast<uint64_t>(4 * s.column),
       .cache = recorder.address(node.inputs[in_cache]),
-      .result = recorder.address(node.outputs[0]),
+      .result = parts > 1 ? merge.parts : result.address,
+      .sums = merge.sums,
       .table = address(in_table),
       .offsets = address(in_offsets),
       .table_rows = node.has_input(in_table) ? static_cast<int>(node.in(in_table)[0]) : 0,
@@ -132,10 +159,19 @@ void record(Recorder& recorder, const Node& node) {
       {.kernel = "cached_attention",
        .constants = {threads, constant(s.value_width), 1, constant(s.head_width), 0, node.has_input(in_mask),
                      node.has_input(in_bias), window > 0, node.number("softcap") > 0, subgroup, lanes, capacity,
-                     constant(s.half), s.interleaved},
-       .groups = {constant(s.heads), constant(s.batches), 1},
-       .subgroup_size = subgroup > 1 ? subgroup : 0},
+                     constant(s.half), s.interleaved, constant(parts)},
+       .groups = {constant(s.heads), constant(s.batches), constant(parts)},
+       .subgroup_size = subgroup > 1 ? subgroup : 0,
+       .writes = {parts > 1 ? scratch : result, recorder.region(node.outputs[1])}},
       args);
+  if (parts > 1)
+    recorder.dispatch({.kernel = "attention_decode_merge",
+                       .constants = {64, constant(s.value_width), 1},
+                       .groups = {1, constant(s.heads), constant(s.batches)},
+                       .reads = {scratch},
+                       .writes = {result},
+                       .cost = Cost{.bytes = static_cast<double>(scratch.bytes)}},
+                      merge);
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -254,6 +290,9 @@ std::vector<Case> cases() {
                  .high = 1499,
                  .rotary_width = 64,
                  .offsets = 3}),
+      make_case({.keys = 2049, .heads = 2, .kv_heads = 1, .low = 1900, .high = 2048, .rotary_width = 64}),
+      make_case({.batches = 9, .keys = 4097, .heads = 16, .kv_heads = 1, .low = 150, .high = 4096, .window = 2300}),
+      make_case({.keys = 2500, .low = 0, .high = 0}),
       make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
       make_case({.batches = 3,
@@ -298,6 +337,7 @@ const Op cached_attention_op{.name = "cached_attention",
                              .cost = cost,
                              .candidates = candidates,
                              .room = [](std::string_view) { return KernelRoom::gpu; },
+                             .scratch = scratch,
                              .aliases = {-1, in_cache}};
 
 std::optional<CachedAttention> find_cached_attention(const Graph& graph, int attention, std::span<const int> uses,

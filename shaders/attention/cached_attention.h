@@ -1,7 +1,6 @@
 #pragma once
 // Attention of one position over a cache that takes in its keys and values first, with the rotation before: one
-// dispatch where decoding would need three or four. Only for GPUs and caches that one workgroup a head may read
-// through.
+// dispatch where decoding would need three or four, two for a long cache. Only for GPUs.
 
 #include <optional>
 

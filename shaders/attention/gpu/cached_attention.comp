@@ -1,7 +1,8 @@
 #version 460
 // Attention of one position a row over a cache, which takes in the row's key and value; see cached_attention.h. One
-// workgroup a head of a row: teams of lanes compute scores, some keys at a time, which stay in shared memory; then
-// invocations own a quad of columns in a slice of the keys. The row's own key never goes through the cache.
+// workgroup a head of a row, or a part of its keys: teams of lanes compute scores, some keys at a time, which stay in
+// shared memory; then invocations own a quad of columns in a slice of the keys. The row's own key never goes through the
+// cache; the first part has it.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_GOOGLE_include_directive : require
@@ -14,6 +15,7 @@ layout(constant_id = CACHED_LANES) const uint lanes = 1;
 layout(constant_id = CACHED_CAPACITY) const uint capacity = 256;
 layout(constant_id = CACHED_HALF) const int turned_half = 0;
 layout(constant_id = CACHED_INTERLEAVED) const bool interleaved = false;
+layout(constant_id = CACHED_PARTS) const uint parts = 1;
 
 const uint teams = threads / lanes;
 const uint key_quads = head_width / 4, value_quads = value_width / 4;  // whole ones
@@ -101,9 +103,18 @@ void main() {
   const uint k_column = kv_head * key_quads, v_column = kv_heads * key_quads + kv_head * value_quads;
 
   const int offset = offset_of(row), shift = visible_shift();
-  const int end = key_end(shift, 0), begin = min(key_begin(shift, 0), end);
-  const bool has_own = shift >= 0 && shift < args.source.keys;
+  const int end = key_end(shift, 0);
+  int begin = min(key_begin(shift, 0), end);
+  bool has_own = shift >= 0 && shift < args.source.keys;
   count = uint(end - begin) - (has_own ? 1 : 0);  // of the keys in the cache
+  const uint part = parts > 1 ? gl_WorkGroupID.z : 0;
+  if (parts > 1) {
+    const uint part_keys = (count + parts * CACHED_PART_STEP - 1) / (parts * CACHED_PART_STEP) * CACHED_PART_STEP;
+    const uint first = min(part * part_keys, count);
+    begin += int(first);
+    count = min(count - first, part_keys);
+    has_own = has_own && part == 0;
+  }
   first_key = first_row + uint(min(begin, args.source.keys - 1)) * row_quads();
 
   // What is read first is sent for together: a head's workgroup waits for one access to memory after the other.
@@ -182,7 +193,7 @@ void main() {
     scores[i] = weight;
     sum += weight;
   }
-  const float normalise = reciprocal_of(group_sum(sum));
+  sum = group_sum(sum);
 
   vec4 result = vec4(0);
   for (uint first = slice; first < count;) {
@@ -193,9 +204,15 @@ void main() {
   }
   partial[id] = result;
   barrier();
+  const uint result_row = uint(row * args.source.heads + head) * parts + part;
+  const float normalise = parts > 1 ? 1 : reciprocal_of(sum);
+  if (parts > 1 && id == 0) {
+    args.sums.v[2 * result_row] = maximum;
+    args.sums.v[2 * result_row + 1] = sum;
+  }
   for (int c = int(id); c < value_width; c += int(threads)) {
     float value = has_own ? scores[count] * own_value[c / 4][c % 4] : 0;
     for (uint n = 0; n < slices; n++) value += partial[n * column_threads + c / 4][c % 4];
-    args.result.v[(row * args.source.heads + head) * value_width + c] = value * normalise;
+    args.result.v[result_row * value_width + c] = value * normalise;
   }
 }

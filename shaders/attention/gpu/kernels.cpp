@@ -21,7 +21,7 @@ bool decode_legal(const AttentionProblem& problem, const DeviceFacts&) { return 
 
 /// Parts of the keys, a workgroup each, so that a few queries fill the device.
 int64_t decode_parts(const AttentionProblem& problem) {
-  constexpr int64_t wanted_groups = 256;
+  constexpr int64_t wanted_groups = ATTENTION_MOST_PARTS;
   const int64_t most = (problem.keys + decode_threads - 1) / decode_threads;
   return std::clamp<int64_t>(wanted_groups / problem.rows(), 1, most);
 }
