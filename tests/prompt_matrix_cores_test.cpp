@@ -33,9 +33,9 @@ Model stored_as(DType weights, const nlohmann::json& config) {
 }
 
 /// Behind two prompts of 128 tokens each, of graphs for the device of these facts; of two rows the second is padded.
-std::vector<float> logits_of_prompts(Backend& backend, const Model& model, const DeviceFacts* device,
-                                     int64_t rows = 1) {
-  const GeneratorShape shape{.rows = rows, .capacity = 256, .left_padded = rows > 1};
+std::vector<float> logits_of_prompts(Backend& backend, const Model& model, const DeviceFacts* device, int64_t rows = 1,
+                                     DType cache = DType::f32) {
+  const GeneratorShape shape{.rows = rows, .capacity = 256, .left_padded = rows > 1, .cache_type = cache};
   const GenerationPlan plan = plan_generation(model, shape, parameter_blocks(model.parameters, 1u << 30));
   const std::shared_ptr<Store> store = backend.make_store(plan.layout);
   write_constants(*store, model);
@@ -73,8 +73,8 @@ TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens
     CHECK(difference > 0);
     CHECK(difference < 2e-3);
 
-    const auto casts = [&](int64_t positions, const DeviceFacts& device) {
-      const Graph graph = build_generation(model, {.capacity = 64}, positions, &device);
+    const auto casts = [&](int64_t positions, const DeviceFacts& device, DType cache = DType::f32) {
+      const Graph graph = build_generation(model, {.capacity = 64, .cache_type = cache}, positions, &device);
       int64_t count = 0;
       for (const Node& node : graph.nodes()) {
         count += node.op->name == "cast";
@@ -83,8 +83,11 @@ TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens
       return count;
     };
     // Of the attention's queries and cache, and of weights where these are blocks: all other rows are written rounded.
-    CHECK(casts(64, facts) == (is_blocks(weights) ? 6 : 2));
+    const int64_t blocks = is_blocks(weights) ? 4 : 0;
+    CHECK(casts(64, facts) == blocks + 2);
+    CHECK(casts(64, facts, DType::f16) == blocks + 1);  // the cache is of 16 bits already
     CHECK(casts(1, facts) == 0);
+    CHECK(casts(1, facts, DType::f16) == 0);
     CHECK(casts(64, device_with_matrix_cores(DeviceKind::cpu)) == 0);
   }
 }
@@ -114,16 +117,21 @@ TEST_CASE("a prompt's attention goes to matrix cores, by whatever rules keys are
                                                      logits_of_prompts(*reference, model, &facts, rows));
         CHECK(difference > 0);
         CHECK(difference < (type == DType::f16 ? 2e-3 : 2e-2));
+        CHECK(largest_difference(logits_of_prompts(*reference, model, nullptr, rows),
+                                 logits_of_prompts(*reference, model, &facts, rows, type)) <
+              (type == DType::f16 ? 2e-3 : 2e-2));
       }
 }
 
 TEST_CASE("a prompt's attention stays as it is where rounding the cache would cost more than it saves",
           "[matrix_cores]") {
   const DeviceFacts facts = device_with_matrix_cores();
-  const auto type = [&](const char* key, const nlohmann::json& value, int64_t positions, int64_t capacity) {
+  const auto type = [&](const char* key, const nlohmann::json& value, int64_t positions, int64_t capacity,
+                        DType cache = DType::f32) {
     nlohmann::json config = one_layer("llama");
     if (*key) config[key] = value;
-    const Graph graph = build_generation(stored_as(DType::f16, config), {.capacity = capacity}, positions, &facts);
+    const GeneratorShape shape{.capacity = capacity, .cache_type = cache};
+    const Graph graph = build_generation(stored_as(DType::f16, config), shape, positions, &facts);
     for (const Node& node : graph.nodes())
       if (is_attention(node)) return node.input_types[0].dtype;
     return DType::i32;
@@ -133,6 +141,8 @@ TEST_CASE("a prompt's attention stays as it is where rounding the cache would co
   CHECK(type("num_key_value_heads", 1, 64, 256) == DType::f16);  // four heads have each key
   CHECK(type("", {}, 512, 4096) == DType::f16);
   CHECK(type("head_dim", 12, 64, 64) == DType::f32);
+  CHECK(type("", {}, 64, 4096, DType::f16) == DType::f16);  // only queries are rounded
+  CHECK(type("", {}, 64, 64, DType::bf16) == DType::f32);   // products are of f16
 }
 
 TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {

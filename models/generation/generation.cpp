@@ -12,6 +12,8 @@
 #include "runtime/check.h"
 #include "runtime/passes/fusion.h"
 #include "runtime/passes/matrix_operands.h"
+#include "runtime/passes/rewrite.h"
+#include "shaders/attention/attention.h"
 #include "shaders/cache_reorder/cache_reorder.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
@@ -21,6 +23,21 @@
 
 namespace vkformer {
 
+namespace {
+
+bool is_cache(const ValueInfo& info) { return info.role == Role::cache || info.role == Role::memory; }
+
+Graph with_cache_type(Graph graph, const GeneratorShape& shape) {
+  const DType type = shape.cache_type.value_or(DType::f32);
+  if (type == DType::f32) return graph;
+  const auto type_of = [type](const ValueInfo& info) {
+    return is_cache(info) ? TensorType{info.type.shape, type} : info.type;
+  };
+  return rewrite(graph, {.type_of = type_of}).graph;
+}
+
+}  // namespace
+
 Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device) {
   Graph graph;
   const Shape ids{shape.sources, shape.source_positions};
@@ -29,7 +46,7 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape, const Devic
   pass.position = graph.input("position", {1}, DType::i32);
   pass.memory = model.encode(graph, pass);
   model.remember(graph, pass);
-  graph = with_stored_types(adapted(std::move(graph), model), model);
+  graph = with_cache_type(with_stored_types(adapted(std::move(graph), model), model), shape);
   return device ? with_matrix_operands(graph, *device) : graph;
 }
 
@@ -39,8 +56,10 @@ Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& c
   Graph graph;
   const Value parents = graph.input("parents", {rows}, DType::i32);
   const Value count = graph.input("count", {1}, DType::i32);
-  for (const std::string& name : caches)
-    cache_reorder(graph, graph.persistent(name, layout.find(name)->type.shape, Role::cache), parents, count);
+  for (const std::string& name : caches) {
+    const TensorType& type = layout.find(name)->type;
+    cache_reorder(graph, graph.persistent(name, type.shape, Role::cache, type.dtype), parents, count);
+  }
   return graph;
 }
 
@@ -79,7 +98,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   } else {
     graph.mark_output(logits, "logits");
   }
-  graph = with_stored_types(adapted(std::move(graph), model), model);
+  graph = with_cache_type(with_stored_types(adapted(std::move(graph), model), model), shape);
   return device ? with_matrix_operands(fused(graph, *device), *device) : graph;
 }
 
@@ -97,8 +116,22 @@ int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t po
   return position == 0 ? room : floor(room);  // the capacity is one more length, the room behind a position any
 }
 
+DType usual_cache_type(const Model& model, const DeviceFacts& device) {
+  if (device.is_cpu()) return DType::f32;
+  std::map<DType, int64_t> elements;
+  for (const ParameterSpec& parameter : model.parameters)
+    elements[is_blocks(parameter.dtype) ? DType::f16 : parameter.dtype] += parameter.shape.elements();
+  const DType type = std::ranges::max_element(elements, {}, [](const auto& entry) { return entry.second; })->first;
+  const auto takes_words = [](const Node& node) {
+    return !is_attention(node) || (node.integer("head_width") % 2 == 0 && node.integer("value_width") % 2 == 0);
+  };
+  const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
+  const Graph graph = build_generation(model, smallest, 1);
+  return std::ranges::all_of(graph.nodes(), takes_words) ? type : DType::f32;
+}
+
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
-                               const std::vector<ParameterBlock>& blocks) {
+                               const std::vector<ParameterBlock>& blocks, const DeviceFacts* device) {
   check(model.generates(), "this {} model does not write text", model.family);
   GenerationPlan plan{.shape = asked};
   const auto limited = [&](int64_t positions) {
@@ -110,13 +143,13 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
   plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
   check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
         "{} rows can't be shared evenly by {} sources", asked.rows, asked.sources);
+  if (!asked.cache_type) plan.shape.cache_type = device ? usual_cache_type(model, *device) : DType::f32;
   add_model(plan.layout, model, blocks);
   const int64_t model_bytes = plan.layout.total_bytes();
   const auto add_state = [&](const Graph& graph) {
     for (Value value : graph.persistents()) {
       const ValueInfo& info = graph.info(value);
-      const bool state = info.role == Role::cache || info.role == Role::memory;
-      if (state && !plan.layout.find(info.name)) {
+      if (is_cache(info) && !plan.layout.find(info.name)) {
         plan.layout.add_block("block of " + info.name, std::vector<StoreLayout::Part>{{info.name, info.type}});
         if (info.role == Role::cache) plan.caches.push_back(info.name);
       }
@@ -161,7 +194,7 @@ Generator::Generator(Backend& backend, const Model& model, const GeneratorShape&
     : backend_(backend), model_(model), blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
   GeneratorShape wanted = shape;
   if (backend.facts().is_cpu()) wanted.choices = 0;
-  GenerationPlan plan = plan_generation(model, wanted, blocks_);
+  GenerationPlan plan = plan_generation(model, wanted, blocks_, &backend.facts());
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
   store_ = backend.make_store(plan.layout);

@@ -21,6 +21,9 @@ struct GeneratorShape {
   /// Most positions of all rows in one run, but for 8 of each: longer prompts take several, so that their temporaries
   /// stay small.
   int64_t run_positions = 2048;
+  /// Type of keys and values in the caches, f32 or one of 16 bits; nothing: usual_cache_type() of a plan's device, f32
+  /// without a plan.
+  std::optional<DType> cache_type = {};
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
   int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context
@@ -33,9 +36,13 @@ struct GenerationPlan {
   int64_t cache_bytes = 0;
   std::vector<std::string> caches;  ///< of the decoder's own positions
 };
-/// Throws Error for sizes that can't be, and for a model that does not write text.
+/// On GPUs the 16-bit type of most of the weights, f16 beside encoded ones, f32 beside f32 and for heads of odd widths.
+/// On CPU devices, whose kernels for decoding take no other, f32.
+DType usual_cache_type(const Model& model, const DeviceFacts& device);
+/// Throws Error for sizes that can't be, and for a model that does not write text. `device`: where it will run, if that
+/// is known.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
-                               const std::vector<ParameterBlock>& blocks);
+                               const std::vector<ParameterBlock>& blocks, const DeviceFacts* device = nullptr);
 /// One run over the next `positions` tokens of each row; with a device, fused for it and with operands
 /// for its matrix cores (runtime/passes).
 Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions,

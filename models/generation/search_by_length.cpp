@@ -29,6 +29,7 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::functi
       limited.max_new_tokens = model.context > 0 ? std::min(most, model.context - 1) : most;
     }
     PreparedSearch prepared = prepare_search(model, limited, std::move(given), bucket.length);
+    prepared.shape.cache_type = cache_type;
     if (recorded != &bucket) {
       if (generator && ran) ran(*generator, recorded->rows, recorded->length);
       generator.reset();  // its memory is free before more is taken

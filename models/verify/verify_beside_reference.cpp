@@ -29,8 +29,8 @@ struct NamedLogits {
   std::vector<std::vector<float>> logits;
 };
 
-NamedLogits write_text(Backend& backend, const Model& model, const Weights& weights) {
-  GeneratorShape shape{.capacity = prompt_length + step_count};
+NamedLogits write_text(Backend& backend, const Model& model, const Weights& weights, DType cache_type) {
+  GeneratorShape shape{.capacity = prompt_length + step_count, .cache_type = cache_type};
   if (model.context > 0) shape.capacity = std::min(shape.capacity, model.context);
   if (model.has_encoder()) shape.source_positions = std::min(prompt_length, shape.capacity);
   check(shape.capacity > step_count, "{}: a context of {} positions is too short to try", weights.files().name(),
@@ -74,7 +74,8 @@ void verify_beside_reference(Backend& backend, const std::filesystem::path& file
     if (is_gguf(file) && model.generates()) store_weights_as(model, Weights(model.parameters, file));
     const Weights weights(model.parameters, file);
     const auto run = [&](Backend& on) {
-      return model.generates() ? write_text(on, model, weights) : classify(on, model, weights);
+      return model.generates() ? write_text(on, model, weights, usual_cache_type(model, backend.facts()))
+                               : classify(on, model, weights);
     };
     const NamedLogits got = run(backend), want = run(*make_reference_backend());
     for (size_t i = 0; i < want.names.size(); ++i) {

@@ -9,10 +9,10 @@ namespace vkformer {
 /// The same graph for a device with matrix cores: products of many rows with 16-bit weights get rows rounded to that
 /// type (what an f16 can't hold: to the largest), and those with encoded blocks both operands in f16, the blocks
 /// decoded once for the whole product. Their results stay f32. Attention whose result only such products of one type
-/// read gets queries, keys and values of that type where that pays, a cache rounded as a whole, and gives it; norms and
-/// gated units that they alone read write it (saturated, too), so nothing is rounded in a pass of its own. Not to be
-/// differentiated; few rows, as in decoding, stay as they are, and so does all where matrix cores are not what products
-/// should run on.
+/// read gets queries, keys and values of that type where that pays, an f32 cache rounded as a whole, and gives it;
+/// norms and gated units that they alone read write it (saturated, too), so nothing is rounded in a pass of its own.
+/// Not to be differentiated; few rows, as in decoding, stay as they are, and so does all where matrix cores are not
+/// what products should run on.
 Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts);
 
 }  // namespace vkformer

@@ -11,8 +11,8 @@ VKFORMER_SHARED_BEGIN
 /// column of head 0 in the first row; strides are columns from one row to the next.
 struct AttentionSource {
   Reals q;
-  Reals k;
-  Reals v;
+  KeyReals k;
+  KeyReals v;
   Ints step;    ///< what changes from step to step: {position?, seed, step}; without either, anything readable
   Ints mask;    ///< read if ATTENTION_MASK
   Floats bias;  ///< [B or 1, H, T, S]; read if ATTENTION_BIAS

@@ -23,10 +23,11 @@ Types infer(const Node& node) {
 
 Cost cost(const Node& node) {
   const AttentionProblem problem(node);
-  const auto elements =
-      static_cast<double>(problem.batches * (problem.queries * (problem.q.width + problem.heads * problem.value_width) +
-                                             problem.keys * (problem.k.width + problem.v.width)));
-  return {.bytes = static_cast<double>(size_of(problem.type)) * elements,
+  const auto bytes = static_cast<double>(
+      problem.batches *
+      (size_of(problem.type) * problem.queries * (problem.q.width + problem.heads * problem.value_width) +
+       size_of(problem.k.type) * problem.keys * (problem.k.width + problem.v.width)));
+  return {.bytes = bytes,
           .flops = 2 * problem.visible_pairs() * static_cast<double>(problem.head_width + problem.value_width),
           .at_most = problem.has_position};
 }
@@ -37,6 +38,8 @@ Cost cost(const Node& node) {
 Types infer_backward(const Node& node) {
   check_attention(node);
   const AttentionProblem problem(node);
+  check(!problem.mixed(), "[attention_backward] q is {}, k {}; cast them to one type", name_of(problem.type),
+        name_of(problem.k.type));
   const Shape result{problem.batches, problem.queries, problem.heads * problem.value_width};
   const Shape log_sum_exp{problem.batches, problem.heads, problem.queries};
   check(node.in(attention_result) == result && node.in(attention_upstream) == result &&
@@ -103,7 +106,7 @@ const Op attention_op{.name = "attention",
 Types infer_weights(const Node& node) {
   check_attention(node);
   const AttentionProblem problem(node);
-  check(problem.type == DType::f32, "[attention_weights] q is {}; cast q, k and v to f32", name_of(problem.type));
+  check(problem.k.type == DType::f32, "[attention_weights] k is {}; cast q, k and v to f32", name_of(problem.k.type));
   const Shape rows{problem.batches, problem.heads, problem.queries};
   check(node.in(attention_weights_log_sum_exp) == rows, "[attention_weights] log_sum_exp is {}, it must be {}",
         node.in(attention_weights_log_sum_exp).to_string(), rows.to_string());

@@ -22,7 +22,7 @@ struct Targets {
   /// Of head 0's first column; 0 when nobody wants it.
   uint64_t address(const HeadSource& source) const {
     const uint64_t address = region(source).address;
-    return address ? address + column_bytes(problem, source) : 0;
+    return address ? address + source.offset() : 0;
   }
 };
 

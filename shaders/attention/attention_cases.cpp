@@ -34,9 +34,10 @@ using Layout = Setting::Layout;
 struct Family {
   int64_t D, Dv;
   std::vector<Setting> settings;
-  DType type = DType::f32;  ///< of q, k and v
+  DType type = DType::f32;  ///< of q, k and v; of another one only k and v
   /// Whether tiles of 64 run it, too, which are those of 32 in other sizes and compile for up to half a minute.
   bool large_tiles = true;
+  bool float_queries = false;  ///< q is f32 whatever `type` is
 };
 
 /// None of them: training and decoding of most models. With few queries there is one, so that decoding kernels compute
@@ -291,6 +292,38 @@ Family masked_bf16() {
           false};
 }
 
+/// f32 queries over caches of 16 bits: one, few and many.
+Family half_caches() {
+  return {64,
+          32,
+          {
+              {.sizes = {2, 1, 300, 4, 2},
+               .layout = Layout::packed_kv,
+               .with_position = true,
+               .low_position = 150,
+               .high_position = 299,
+               .size = 3},
+              {.sizes = {1, 8, 131, 2, 1}, .causal = false, .size = 2},
+              {.sizes = {2, 70, 150, 2, 1},
+               .layout = Layout::packed_kv,
+               .with_position = true,
+               .low_position = 5,
+               .high_position = 79},
+          },
+          DType::f16,
+          false,
+          true};
+}
+Family half_caches_bf16() {
+  return {64,
+          32,
+          {{.sizes = {1, 3, 41, 2, 1}, .layout = Layout::packed_kv, .margin = 2},
+           {.sizes = {1, 33, 41, 2, 1}, .layout = Layout::packed_kv, .margin = 2}},
+          DType::bf16,
+          false,
+          true};
+}
+
 enum class Of { attention, backward, weights };
 
 Case make_case(const Family& family, const Setting& s, Of op) {
@@ -305,11 +338,13 @@ Case make_case(const Family& family, const Setting& s, Of op) {
   const auto source = [&](int64_t rows, int64_t columns, bool present) {
     return CaseInput{.type = {{B, rows, columns}, family.type}, .low = -size, .high = size, .absent = !present};
   };
-  const int64_t q_columns = s.layout == Layout::packed ? v_column + v_width : q_column + q_width;
+  CaseInput q_source = source(T, s.layout == Layout::packed ? v_column + v_width : q_column + q_width, true);
+  if (family.float_queries) q_source.type.dtype = DType::f32;
+  q_source.constant = family.float_queries;  // not differentiable
   const int64_t k_columns = s.layout == Layout::packed_kv ? v_column + v_width : k_column + k_width;
   Case result;
   result.inputs = {
-      source(T, q_columns, true),
+      q_source,
       source(S, k_columns, s.layout != Layout::packed),
       source(S, v_column + v_width, s.layout == Layout::separate),
       {.type = {{1}, DType::i32}, .low = s.low_position, .high = s.high_position, .absent = !s.with_position},
@@ -351,6 +386,7 @@ std::vector<Case> make_cases(Of op) {
   std::vector<Family> families{plain(), ruled(), windowed_dropout(), masked_dropout(), wide_bias()};
   if (op != Of::weights)
     families.insert(families.end(), {plain_halves(), ruled_halves(), windowed_halves(), masked_bf16()});
+  if (op == Of::attention) families.insert(families.end(), {half_caches(), half_caches_bf16()});
   for (const Family& family : families)
     for (const Setting& setting : family.settings) cases.push_back(make_case(family, setting, op));
   return cases;

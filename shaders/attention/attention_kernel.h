@@ -14,7 +14,8 @@ struct AttentionKernel {
   bool (*legal)(const AttentionProblem&, const DeviceFacts&);
   /// Whether it keeps its row's place, where it is legal; otherwise it comes behind all that do. None: always.
   bool (*first)(const AttentionProblem&, const DeviceFacts&) = nullptr;
-  bool halves = false;  ///< also takes 16-bit values, in the variant of their type's name
+  bool halves = false;     ///< also takes 16-bit values, in the variant of their type's name
+  bool half_keys = false;  ///< also a mixed() problem, in the variant "f16_keys" or "bf16_keys"
 
   // Either one dispatch,
   Launch (*launch)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted) = nullptr;
@@ -38,11 +39,17 @@ struct AttentionBackwardKernel {
   std::string_view variant = "f32";
 };
 
-/// Gives a launch of `kernel` the variant for the problem's type, unless it has one of its own.
+/// Of a kernel that takes the problem's types beside f32.
+inline std::string_view variant_of(const AttentionProblem& problem) {
+  if (problem.mixed()) return problem.k.type == DType::f16 ? "f16_keys" : "bf16_keys";
+  return is_half(problem.type) ? name_of(problem.type) : Launch{}.variant;
+}
+
+/// Gives a launch of `kernel` the variant for the problem's types, unless it has one of its own.
 template <class Kernel>
 void set_variant(Launch& launch, const Kernel& kernel, const AttentionProblem& problem) {
   if (launch.variant == Launch{}.variant)
-    launch.variant = is_half(problem.type) ? name_of(problem.type) : kernel.variant;
+    launch.variant = is_half(problem.k.type) ? variant_of(problem) : kernel.variant;
 }
 
 /// The tables of the rooms.

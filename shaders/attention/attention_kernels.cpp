@@ -24,6 +24,13 @@ bool grid_fits(const AttentionProblem& problem, const DeviceFacts& facts) {
          problem.heads * AttentionProblem::most_decode_queries <= facts.max_workgroups[1];
 }
 
+bool takes_types(const AttentionKernel& kernel, const AttentionProblem& problem) {
+  return problem.mixed() ? kernel.half_keys : kernel.halves || !is_half(problem.type);
+}
+bool takes_types(const AttentionBackwardKernel& kernel, const AttentionProblem& problem) {
+  return kernel.halves || !is_half(problem.type);
+}
+
 template <class Kernel>
 std::vector<std::string_view> legal_names(const Rooms<Kernel>& rooms, const Node& node, const DeviceFacts& facts) {
   const AttentionProblem problem(node);
@@ -31,7 +38,7 @@ std::vector<std::string_view> legal_names(const Rooms<Kernel>& rooms, const Node
   if (!grid_fits(problem, facts)) return preferred;
   for (const auto& room : rooms)
     for (const Kernel& kernel : room)
-      if ((kernel.halves || !is_half(problem.type)) && kernel.legal(problem, facts))
+      if (takes_types(kernel, problem) && kernel.legal(problem, facts))
         (!kernel.first || kernel.first(problem, facts) ? preferred : others).push_back(kernel.name);
   preferred.insert(preferred.end(), others.begin(), others.end());
   return preferred;
@@ -46,9 +53,11 @@ const Kernel& named(const Rooms<Kernel>& rooms, std::string_view op, std::string
 }
 
 /// A value that is rounded moves 6 bytes, in the time in which plain cores multiply it by some 15 queries. What a cache
-/// holds behind the last query is rounded as well, seen by none: so it depends on what is seen from position 0 on.
+/// of f32 holds behind the last query is rounded as well, seen by none: so it depends on what is seen from position 0
+/// on.
 bool rounding_pays(const AttentionProblem& problem) {
   constexpr int64_t fewest_queries = 64, fewest_uses = 32;
+  if (problem.mixed()) return problem.queries >= fewest_queries;  // only queries are left to round
   int64_t pairs = 0;
   for (int64_t t = 0; t < problem.queries; ++t)
     pairs += std::max<int64_t>(problem.key_end(t, 0) - problem.key_begin(t, 0), 0);
@@ -75,7 +84,8 @@ std::vector<std::string_view> attention_backward_candidates(const Node& node, co
 
 bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts) {
   const AttentionProblem problem(node);
-  if (problem.type != DType::f32 || !is_half(type) || !rounding_pays(problem)) return false;
+  const bool fits = problem.type == DType::f32 && (!problem.mixed() || problem.k.type == type);
+  if (!fits || !is_half(type) || !rounding_pays(problem)) return false;
   Node rounded = node;
   for (const HeadSource& source : {problem.q, problem.k, problem.v}) rounded.input_types[source.input].dtype = type;
   const std::vector<std::string_view> names = attention_candidates(rounded, facts);

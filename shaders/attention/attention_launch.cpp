@@ -39,10 +39,6 @@ uint64_t step_address(Recorder& recorder, const Node& node, const AttentionProbl
 
 }  // namespace
 
-uint64_t column_bytes(const AttentionProblem& problem, const HeadSource& source) {
-  return static_cast<uint64_t>(size_of(problem.type) * source.column);
-}
-
 bool is_decode(const AttentionProblem& problem) {
   return problem.queries <= AttentionProblem::most_decode_queries && problem.dropout == 0;
 }
@@ -54,7 +50,7 @@ int64_t gathered_step_bytes(const AttentionProblem& problem) {
 AttentionSource source_args(Recorder& recorder, const Node& node, const AttentionProblem& problem,
                             int64_t scratch_offset) {
   const auto address = [&](const HeadSource& source) {
-    return recorder.address(node.inputs[source.input]) + column_bytes(problem, source);
+    return recorder.address(node.inputs[source.input]) + source.offset();
   };
   const auto optional = [&](size_t input) { return node.has_input(input) ? recorder.address(node.inputs[input]) : 0; };
   return {.q = address(problem.q),

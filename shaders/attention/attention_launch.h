@@ -10,9 +10,6 @@ namespace vkformer::attention_launch {
 /// Whether a kernel for a few queries over many keys, which knows no dropout, may compute the node.
 bool is_decode(const AttentionProblem& problem);
 
-/// From the first column of a row to head 0.
-uint64_t column_bytes(const AttentionProblem& problem, const HeadSource& source);
-
 /// The workspace in which source_args() gathers what changes from step to step, where it comes from two inputs.
 int64_t gathered_step_bytes(const AttentionProblem& problem);
 /// `scratch_offset` is where those bytes begin in the node's workspace.

@@ -11,12 +11,10 @@ constexpr int64_t most_elements = int64_t{1} << 31;
 
 void check_source(const Node& node, std::string_view name, const HeadSource& source) {
   const Shape& shape = node.in(source.input);
-  const DType type = node.input_types[source.input].dtype;
+  const DType type = source.type;
   check((type == DType::f32 || is_half(type)) && shape.rank() == 3 && shape.elements() > 0,
         "[{}] {} lies in {} {}, it needs a float tensor [B, T, columns]", node.op->name, name, name_of(type),
         shape.to_string());
-  check(type == node.input_types[attention_q].dtype, "[{}] {} is {}, q is {}; they must be of one type", node.op->name,
-        name, name_of(type), name_of(node.input_types[attention_q].dtype));
   check(shape.elements() < most_elements, "[{}] {} lies in {}, which has 2^31 elements or more", node.op->name, name,
         shape.to_string());
   check(source.column >= 0 && source.column + source.width <= shape.columns(), "[{}] {} takes columns {} to {} of {}",
@@ -52,12 +50,12 @@ AttentionProblem::AttentionProblem(const Node& node)
   const size_t k_input = node.has_input(attention_k) ? attention_k : attention_q;
   const size_t v_input = node.has_input(attention_v) ? attention_v : k_input;
   const auto source = [&](size_t input, std::string_view column, int64_t width) {
-    return HeadSource{input, node.integer(column), node.in(input).columns(), width};
+    return HeadSource{input, node.integer(column), node.in(input).columns(), width, node.input_types[input].dtype};
   };
   q = source(attention_q, "q_column", heads * head_width);
   k = source(k_input, "k_column", kv_heads * head_width);
   v = source(v_input, "v_column", kv_heads * value_width);
-  type = node.input_types[attention_q].dtype;
+  type = q.type;
   if (node.has_input(attention_mask) && node.in(attention_mask).rank() == 3) {
     mask_rows = node.in(attention_mask)[1];
     mask_shared = node.in(attention_mask)[0] == 1;
@@ -93,12 +91,16 @@ void check_attention(const Node& node) {
         "[{}] {} heads cannot share {} key heads evenly", op, problem.heads, problem.kv_heads);
   check(problem.head_width >= 1 && problem.head_width <= 256 && problem.value_width >= 1 && problem.value_width <= 256,
         "[{}] heads of {} and {} columns; 1 to 256 are supported", op, problem.head_width, problem.value_width);
-  check(!is_half(problem.type) || (problem.head_width % 2 == 0 && problem.value_width % 2 == 0),
-        "[{}] q is {}, whose words hold two columns: heads of {} and {} columns must be even", op,
-        name_of(problem.type), problem.head_width, problem.value_width);
   check_source(node, "q", problem.q);
   check_source(node, "k", problem.k);
   check_source(node, "v", problem.v);
+  const DType type = problem.type, key_type = problem.k.type;
+  check(problem.v.type == key_type && (key_type == type || (type == DType::f32 && is_half(key_type))),
+        "[{}] q is {}, k {}, v {}; they must be of one type, or k and v of 16 bits and q f32", op, name_of(type),
+        name_of(key_type), name_of(problem.v.type));
+  check(!is_half(key_type) || (problem.head_width % 2 == 0 && problem.value_width % 2 == 0),
+        "[{}] k is {}, whose words hold two columns: heads of {} and {} columns must be even", op, name_of(key_type),
+        problem.head_width, problem.value_width);
   check_apart(node, problem.q, problem.k);
   check_apart(node, problem.q, problem.v);
   check_apart(node, problem.k, problem.v);

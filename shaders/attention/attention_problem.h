@@ -32,6 +32,10 @@ struct HeadSource {
   int64_t column = 0;  ///< where head 0 begins
   int64_t stride = 0;  ///< columns of the tensor
   int64_t width = 0;   ///< columns of all heads together
+  DType type = DType::f32;
+
+  /// Where column 0 of its head 0 begins in the tensor's first row, in bytes.
+  uint64_t offset() const { return static_cast<uint64_t>(size_of(type) * column); }
 };
 
 struct AttentionProblem {
@@ -55,13 +59,15 @@ struct AttentionProblem {
   int64_t stream = 0;
   int64_t window = 0;
   double softcap = 0;
-  DType type = DType::f32;  ///< of q, k and v
+  DType type = DType::f32;  ///< of q and the result; of k and v, too, unless mixed()
   HeadSource q, k, v;
 
   /// Of a node whose types passed check_attention.
   explicit AttentionProblem(const Node& node);
 
   int64_t group() const { return heads / kv_heads; }
+  /// Queries of f32 meet keys and values of 16 bits, as a cache may have.
+  bool mixed() const { return k.type != type; }
   int64_t rows() const { return batches * heads * queries; }
   /// Query t sees the keys [key_begin, key_end), but for masked ones. `position` is the value of that input, if there
   /// is one.

@@ -21,7 +21,7 @@ struct CachedAttentionRules {
 struct CachedAttentionArgs {
   CachedAttentionRules source;
   Floats x;          ///< q of head 0 of the first row; k's heads behind q's, then v's
-  FloatQuads cache;  ///< [B, S, Hk * (D + Dv)]
+  KeyVectors cache;  ///< [B, S, Hk * (D + Dv)]
   Floats result;     ///< [B, H * Dv]; of several parts [B, H, parts, Dv], see AttentionDecodeArgs
   Floats sums;       ///< of several parts {maximum, sum} of each: [B, H, parts, 2]
   Floats table;      ///< [table_rows, 2 HALF]: cosines, then sines

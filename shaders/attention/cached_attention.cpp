@@ -4,11 +4,13 @@
 #include <bit>
 #include <cmath>
 
+#include "runtime/half.h"
 #include "runtime/recorder.h"
 #include "shaders/attention/attention.h"
 #include "shaders/attention/attention_problem.h"
 #include "shaders/attention/cached_attention.args.h"
 #include "shaders/cache_write/cache_write.h"
+#include "shaders/common/result_type.h"
 #include "shaders/rope/rope.h"
 
 namespace vkformer {
@@ -23,12 +25,16 @@ constexpr int64_t fewest_keys = 256, wanted_groups = 256;
 
 struct Heads {
   int64_t batches, keys, heads, kv_heads, head_width, value_width;
+  DType type;  ///< of the cache
 
   /// Workgroups that share a head's keys.
   int64_t parts() const {
     if (keys <= most_keys) return 1;
-    return std::clamp(wanted_groups / (heads * batches), (keys + most_keys - 1) / most_keys, keys / fewest_keys);
+    constexpr int64_t most = most_keys - CACHED_PART_STEP;  // and the row's own
+    return std::clamp(wanted_groups / (heads * batches), (keys + most - 1) / most, keys / fewest_keys);
   }
+  /// Values of 16 bytes of the cache.
+  int64_t vector() const { return 16 / size_of(type); }
   /// Bytes of what they leave to be joined: sums, then results.
   int64_t sum_bytes() const { return parts() == 1 ? 0 : batches * heads * parts() * 8; }
   int64_t result_bytes() const { return parts() == 1 ? 0 : batches * heads * parts() * value_width * 4; }
@@ -44,7 +50,8 @@ struct Sizes : Heads {
               .heads = node.integer("heads"),
               .kv_heads = node.integer("kv_heads"),
               .head_width = node.integer("head_width"),
-              .value_width = node.integer("value_width")},
+              .value_width = node.integer("value_width"),
+              .type = node.input_types[in_cache].dtype},
         window(node.integer("window")),
         column(node.integer("column")),
         half(node.integer("rotary_width") / 2),
@@ -60,6 +67,8 @@ Types infer(const Node& node) {
         "[cached_attention] x is {}, cache {}; they must be [B, 1, columns] and [B, S, C]", x.to_string(),
         cache.to_string());
   const Sizes s(node);
+  check(s.type == DType::f32 || is_half(s.type), "[cached_attention] cache is {}, it must be a float type",
+        name_of(s.type));
   check(s.heads >= 1 && s.kv_heads >= 1 && s.heads % s.kv_heads == 0 && s.head_width >= 1 && s.value_width >= 1 &&
             cache[2] == s.cache_columns() && s.column >= 0 && s.column + s.heads * s.head_width + cache[2] <= x[2],
         "[cached_attention] {} and {} heads of {} and {} columns from column {} on don't fit x {} and cache {}",
@@ -88,8 +97,8 @@ Types infer(const Node& node) {
 uint32_t threads_of(const DeviceFacts& facts) { return facts.largest_group(512); }
 
 bool is_legal(const Heads& s, const DeviceFacts& facts) {
-  return s.head_width % 4 == 0 && s.value_width % 4 == 0 && s.head_width <= 256 && s.value_width <= 256 &&
-         s.parts() <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]) &&
+  return s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 && s.head_width <= 256 &&
+         s.value_width <= 256 && s.parts() <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]) &&
          s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
          s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
          facts.shared_memory >= 32768;
@@ -118,7 +127,7 @@ void record(Recorder& recorder, const Node& node) {
   const int64_t window = std::min(s.window, int64_t{1} << 29);
   const uint32_t threads = threads_of(facts);
   const uint32_t subgroup = facts.roomy_subgroup();
-  const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / 4)));
+  const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / s.vector())));
   const int64_t parts = s.parts(), steps = parts * CACHED_PART_STEP;
   const int64_t most_scores = parts > 1 ? (s.keys + steps - 1) / steps * CACHED_PART_STEP + 1 : s.keys;
   const uint32_t capacity = std::max(std::bit_ceil(constant(most_scores)), 256u);
@@ -157,6 +166,7 @@ void record(Recorder& recorder, const Node& node) {
       .scale = static_cast<float>(node.number("scale"))};
   recorder.dispatch(
       {.kernel = "cached_attention",
+       .variant = name_of(s.type),
        .constants = {threads, constant(s.value_width), 1, constant(s.head_width), 0, node.has_input(in_mask),
                      node.has_input(in_bias), window > 0, node.number("softcap") > 0, subgroup, lanes, capacity,
                      constant(s.half), s.interleaved, constant(parts)},
@@ -180,6 +190,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const auto present = [&](size_t i) { return i < in.size() && in[i]; };
   const auto position = static_cast<int64_t>((*in[in_position])[0]);
   const double softcap = node.number("softcap");
+  const double most = s.type == DType::f16 ? static_cast<double>(most_f16) : HUGE_VAL;
   std::vector<double> own_keys(static_cast<size_t>(s.head_width)), query(own_keys.size());
   for (int64_t b = 0; b < s.batches; ++b) {
     const int64_t row = b * node.in(in_x)[2];
@@ -232,6 +243,11 @@ void reference(const Node& node, Inputs in, Outputs out) {
               std::exp(score - largest) / sum *
               out[1][cache_at(key, s.kv_heads * s.head_width + kv * s.value_width + c)];
     }
+    if (position >= 0 && position < s.keys)
+      for (int64_t c = 0; c < s.cache_columns(); ++c) {
+        double& kept = out[1][cache_at(position, c)];
+        kept = round_to(s.type, saturated(kept, most));
+      }
   }
 }
 
@@ -239,6 +255,7 @@ struct CaseParts {
   int64_t batches = 1, keys = 1, heads = 1, kv_heads = 1, head_width = 64, value_width = 64;
   double low = 0, high = 0;  ///< position
   int64_t column = 0, rotary_width = 0, offsets = 0, masks = 0, biases = 0, window = 0;
+  DType type = DType::f32;  ///< of the cache
   bool interleaved = false;
   double softcap = 0;
 };
@@ -247,7 +264,7 @@ Case make_case(const CaseParts& p) {
   const int64_t cached = p.kv_heads * (p.head_width + p.value_width);
   const int64_t columns = p.column + p.heads * p.head_width + cached + p.column;
   return {.inputs = {{.type = {{p.batches, 1, columns}}},
-                     {.type = {{p.batches, p.keys, cached}}},
+                     {.type = {{p.batches, p.keys, cached}, p.type}},
                      {.type = {{1}, DType::i32}, .low = p.low, .high = p.high},
                      {.type = {{13, std::max<int64_t>(p.rotary_width, 1)}}, .absent = p.rotary_width == 0},
                      {.type = {{std::max<int64_t>(p.offsets, 1)}, DType::i32},
@@ -295,6 +312,25 @@ std::vector<Case> cases() {
       make_case({.keys = 2500, .low = 0, .high = 0}),
       make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
+      make_case({.batches = 2,
+                 .keys = 211,
+                 .heads = 4,
+                 .kv_heads = 2,
+                 .low = 150,
+                 .high = 210,
+                 .column = 1,
+                 .type = DType::f16}),
+      make_case({.batches = 3,
+                 .keys = 2500,
+                 .heads = 2,
+                 .head_width = 80,
+                 .value_width = 16,
+                 .low = 2100,
+                 .high = 2499,
+                 .rotary_width = 64,
+                 .offsets = 3,
+                 .type = DType::f16}),
+      make_case({.keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .type = DType::bf16}),
       make_case({.batches = 3,
                  .keys = 131,
                  .heads = 6,
@@ -315,10 +351,9 @@ std::vector<Case> cases() {
 
 Cost cost(const Node& node) {
   const Sizes s(node);
-  const auto elements = static_cast<double>(node.in(in_cache).elements() + node.in(in_x).elements());
+  const auto bytes = static_cast<double>(node.input_types[in_cache].bytes() + node.input_types[in_x].bytes());
   const auto pairs = static_cast<double>(s.batches * s.heads * s.keys);
-  return {
-      .bytes = 4 * elements, .flops = 2 * pairs * static_cast<double>(s.head_width + s.value_width), .at_most = true};
+  return {.bytes = bytes, .flops = 2 * pairs * static_cast<double>(s.head_width + s.value_width), .at_most = true};
 }
 
 /// The node that computes `value`; -1: none does, or one of another op.
@@ -338,7 +373,8 @@ const Op cached_attention_op{.name = "cached_attention",
                              .candidates = candidates,
                              .room = [](std::string_view) { return KernelRoom::gpu; },
                              .scratch = scratch,
-                             .aliases = {-1, in_cache}};
+                             .aliases = {-1, in_cache},
+                             .half_inputs = 1u << in_cache};
 
 std::optional<CachedAttention> find_cached_attention(const Graph& graph, int attention, std::span<const int> uses,
                                                      const DeviceFacts& facts) {
@@ -351,7 +387,7 @@ std::optional<CachedAttention> find_cached_attention(const Graph& graph, int att
   const std::vector<std::string_view> kernels = attention_candidates(node, facts);
   if (found.write < 0 || p.queries != 1 || p.dropout > 0 || !p.causal || !p.has_position ||
       node.has_input(attention_v) || used(node.outputs[1]) > 0 || kernels.empty() || kernels.front() != "decode" ||
-      !is_legal({p.batches, p.keys, p.heads, p.kv_heads, p.head_width, p.value_width}, facts))
+      !is_legal({p.batches, p.keys, p.heads, p.kv_heads, p.head_width, p.value_width, p.k.type}, facts))
     return {};
   const Node& write = node_at(found.write);
   const Value x = node.inputs[attention_q];

@@ -13,8 +13,8 @@ namespace vkformer {
 ///
 /// From `column` on x has the heads of q, k and v, in this order. Those of q and k are turned like rope's, unless
 /// rotary_width is 0; then k and v become row `position` of the cache, if it has that, and attention() is taken over
-/// its rows up to there, within the window. Attributes: heads, kv_heads, head_width, value_width, scale, window,
-/// softcap, column, rotary_width, interleaved.
+/// its rows up to there, within the window, the row's own before it is rounded to the cache's type. Attributes: heads,
+/// kv_heads, head_width, value_width, scale, window, softcap, column, rotary_width, interleaved.
 extern const Op cached_attention_op;
 
 /// Nodes of a graph that are one cached_attention together.

@@ -12,7 +12,7 @@ struct CacheReorderArgs {
   Ints count;         // [1]
   int batches;
   int keys;      // S
-  uint columns;  // C
+  uint columns;  // C, or of 16-bit caches C / 2: words
   uint chunks;   // workgroups for one row of the batch
   uint span;     // words that one workgroup copies: vec4, or floats where rows are not aligned
   uint gather;   // 1: target[b] = source[rows[b]], 0: target[b] = source[b]

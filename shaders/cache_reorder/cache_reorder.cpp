@@ -10,8 +10,9 @@ namespace {
 
 Types infer(const Node& node) {
   const Shape& cache = node.in(0);
-  check(node.input_types[0].dtype == DType::f32 && cache.rank() == 3,
-        "[cache_reorder] cache is {} {}, it must be f32 [B, S, C]", name_of(node.input_types[0].dtype),
+  const DType type = node.input_types[0].dtype;
+  check((type == DType::f32 || (is_half(type) && cache.columns() % 2 == 0)) && cache.rank() == 3,
+        "[cache_reorder] cache is {} {}, it must be f32 [B, S, C], or of 16 bits with an even C", name_of(type),
         cache.to_string());
   check(cache.elements() < int64_t{1} << 31, "[cache_reorder] cache {} has 2^31 elements or more", cache.to_string());
   check(node.input_types[1] == TensorType{{cache[0]}, DType::i32}, "[cache_reorder] rows is {} {}, needs i32 [{}]",
@@ -27,7 +28,8 @@ int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) { return
 void record(Recorder& recorder, const Node& node) {
   const DeviceFacts& facts = recorder.device();
   const Shape& cache = node.in(0);
-  const int64_t row = cache[1] * cache[2];
+  const int64_t columns = cache[2] * size_of(node.input_types[0].dtype) / 4;
+  const int64_t row = cache[1] * columns;
   const bool aligned = row % 4 == 0;
   const uint32_t span = facts.is_cpu() ? 1024 : 4 * stream_workgroup(facts);
   const uint32_t chunks = std::max(groups_for(row / (aligned ? 4 : 1), span), 1u);
@@ -47,7 +49,7 @@ void record(Recorder& recorder, const Node& node) {
                                        .count = count.address,
                                        .batches = static_cast<int>(cache[0]),
                                        .keys = static_cast<int>(cache[1]),
-                                       .columns = static_cast<uint>(cache[2]),
+                                       .columns = static_cast<uint>(columns),
                                        .chunks = chunks,
                                        .span = span,
                                        .gather = gather});
@@ -67,8 +69,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const auto add = [&](const Shape& cache, double low, double high) {
-    list.push_back({.inputs = {{.type = {cache}},
+  const auto add = [&](const Shape& cache, double low, double high, DType type = DType::f32) {
+    list.push_back({.inputs = {{.type = {cache, type}},
                                {.type = {{cache[0]}, DType::i32}, .low = -1, .high = static_cast<double>(cache[0])},
                                {.type = {{1}, DType::i32}, .low = low, .high = high}},
                     .attributes = {}});
@@ -82,13 +84,14 @@ std::vector<Case> cases() {
   add({6, 13, 4}, 13, 13);
   add({4, 37, 72}, 37, 37);
   add({3, 67, 129}, 66, 66);
+  add({5, 7, 6}, 3, 3, DType::f16);
   add({3, 5, 4}, -7, -7);
   add({3, 5, 4}, 2147483647, 2147483647);
   return list;
 }
 
 /// All positions: how many there are is known only when it runs.
-Cost cost(const Node& node) { return {.bytes = 16 * static_cast<double>(node.in(0).elements()), .flops = 0}; }
+Cost cost(const Node& node) { return {.bytes = 4 * static_cast<double>(node.input_types[0].bytes()), .flops = 0}; }
 
 const Op cache_reorder_op{.name = "cache_reorder",
                           .infer = infer,
@@ -99,7 +102,8 @@ const Op cache_reorder_op{.name = "cache_reorder",
                           .candidates = stream_candidates,
                           .room = stream_room,
                           .scratch = scratch,
-                          .aliases = {0}};
+                          .aliases = {0},
+                          .half_inputs = 0b1};
 
 }  // namespace
 

@@ -5,12 +5,12 @@ VKFORMER_SHARED_BEGIN
 
 struct CacheWriteArgs {
   Floats source;   ///< first column wanted of the first row
-  Floats cache;    ///< [B, S, C]
+  KeyReals cache;  ///< [B, S, C]
   Ints position;
   int queries;     ///< T
   int keys;        ///< S
-  int columns;     ///< C
-  int stride;      ///< floats from one source row to the next
+  int words;       ///< of a cache row: C, or C / 2
+  int stride;      ///< words from one source row to the next
 };
 
 VKFORMER_SHARED_END

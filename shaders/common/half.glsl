@@ -26,6 +26,9 @@ uint pack_halves(vec2 pair) {
 }
 #endif
 
+// The largest that is finite, for saturated(): a bf16 has no other than an f32, but for rounding.
+const float most_half = HALF == HALF_F16 ? 65504.0 : 3.3895314e38;
+
 // What is finite and beyond `most` becomes it.
 vec2 saturated(vec2 x, float most) {
   const bvec2 infinite = equal(floatBitsToUint(abs(x)), uvec2(0x7f800000u));

@@ -13,8 +13,11 @@ using FloatQuads = uint64_t;  ///< address of f32 read four at a time; must be 1
 using Ints = uint64_t;        ///< address of i32
 using Halves = uint64_t;      ///< address of 16-bit floats, read as words of two; must be 4-byte aligned
 using HalfQuads = uint64_t;   ///< address of 16-bit floats read four at a time; must be 8-byte aligned
+using HalfPacks = uint64_t;   ///< address of 16-bit floats read eight at a time; must be 16-byte aligned
 using Reals = uint64_t;       ///< Halves in variants compiled with HALF, Floats in the others
 using RealQuads = uint64_t;   ///< HalfQuads or FloatQuads, likewise
+using KeyReals = uint64_t;    ///< Reals, but Halves beside Floats in variants compiled with FLOAT_QUERIES
+using KeyVectors = uint64_t;  ///< HalfPacks in variants compiled with HALF, FloatQuads in the others
 using RowFloats = uint64_t;   ///< of f32 beside Reals in rows.glsl: FloatPairs or Floats, likewise
 }  // namespace vkformer
 #define VKFORMER_SHARED_BEGIN namespace vkformer {
@@ -29,8 +32,15 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer FloatQuads 
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Ints { int v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer Halves { uint v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer HalfQuads { uvec2 v[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks { uvec4 v[]; };  // eight at a time
+layout(buffer_reference, scalar, buffer_reference_align = 16) buffer HalfPacks { uvec4 v[]; };
 #ifdef HALF
+#define KeyReals Halves
+#define KeyVectors HalfPacks
+#else
+#define KeyReals Floats
+#define KeyVectors FloatQuads
+#endif
+#if defined(HALF) && !defined(FLOAT_QUERIES)
 #define Reals Halves
 #define RealQuads HalfQuads
 #define RowFloats FloatPairs

@@ -54,7 +54,8 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
   const auto nothing = [](int64_t length) { return length == 0; };
   if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing)) return;
   const int64_t positions = std::max(std::ranges::max(flags.prompts), std::ranges::max(flags.tokens) + 1);
-  Generator generator(backend, model, {.capacity = positions, .choices = 1});  // as greedy search has it
+  Generator generator(  // of choices as greedy search has them
+      backend, model, {.capacity = positions, .choices = 1, .cache_type = cache_type(flags.cache_dtype)});
   initialize(generator.store(), model.parameters, 1);
   for (int64_t length : flags.prompts) {
     if (length == 0) continue;
@@ -130,9 +131,10 @@ void bench_model(const BenchFlags& flags) {
   const auto none = [](const std::vector<int64_t>& counts) {
     return std::ranges::all_of(counts, [](int64_t n) { return n == 0; });
   };
-  if (!flags.dtype.empty() && none(flags.prompts) && none(flags.tokens))
+  if ((!flags.dtype.empty() || !flags.cache_dtype.empty()) && none(flags.prompts) && none(flags.tokens))
     throw UsageError(
-        "bench: --dtype is of weights when generating, and -p 0 -n 0 generate nothing; training has --precision");
+        "bench: --dtype and --cache-dtype are of weights and caches when generating, and -p 0 -n 0 generate nothing; "
+        "training has --precision");
   auto backend = open_backend(flags.common);
   Model stored = model;
   store_weights_as(stored, flags.model, flags.dtype);

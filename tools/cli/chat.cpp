@@ -122,7 +122,10 @@ void chat(const ChatFlags& flags) {
 
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
-  const GeneratorShape shape{.capacity = flags.context, .choices = search->choices(), .usable = search->usable()};
+  const GeneratorShape shape{.capacity = flags.context,
+                             .choices = search->choices(),
+                             .usable = search->usable(),
+                             .cache_type = cache_type(flags.cache_dtype)};
   check_fits(model, folder, shape, backend->facts());
   Generator generator(*backend, model, shape);
   generator.prepare(1);  // how long prompts will be nobody knows

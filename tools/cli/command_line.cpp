@@ -92,6 +92,16 @@ void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help) {
   if (!dtype.empty()) option->capture_default_str();
 }
 
+void add_cache_dtype(CLI::App& command, std::string& dtype) {
+  command
+      .add_option(
+          "--cache-dtype", dtype,
+          "type of the keys and values that are kept of each position (default: on a GPU that of 16-bit weights, "
+          "f16 beside encoded ones, else f32)")
+      ->transform(type_name())
+      ->check(CLI::IsMember(precisions()));
+}
+
 void add_stride(CLI::App& command, int64_t& stride) {
   command
       .add_option("--stride", stride,

@@ -88,6 +88,7 @@ struct GenerateFlags {
   std::string file;     ///< whose text is the prompt; empty: it is `prompt` itself
   std::string adapter;  ///< folder; empty: none
   std::string dtype = "f32";
+  std::string cache_dtype;  ///< f32, f16 or bf16; empty: as usual on the device
   int64_t tokens = 200;
   int64_t seed = -1;
   SamplingSettings sampling;
@@ -228,6 +229,7 @@ struct BenchFlags {
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
   std::string dtype;              ///< of weights when generating; empty: f32, of a .gguf what it has
+  std::string cache_dtype;        ///< as of GenerateFlags
   std::string precision = "f32";  ///< when training
   int64_t batch = 12;
   bool roof = false;
@@ -238,7 +240,7 @@ struct BenchFlags {
 struct TuneFlags {
   CommonFlags common;
   std::string model = "4x128x4:65:64";
-  std::string dtype, precision = "f32";  ///< as of BenchFlags
+  std::string dtype, cache_dtype, precision = "f32";  ///< as of BenchFlags
   int64_t batch = 12, context = 0, accumulate = 1;
   std::vector<int64_t> prompts{64};
 };

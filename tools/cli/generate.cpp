@@ -37,7 +37,8 @@ void generate(GenerateFlags flags) {
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   const auto length = static_cast<int64_t>(prompt.size());
   // A context may be far longer than any text that is asked for.
-  GeneratorShape shape{.capacity = length + config.most_new_tokens(length)};
+  GeneratorShape shape{.capacity = length + config.most_new_tokens(length),
+                       .cache_type = cache_type(flags.cache_dtype)};
   check_fits(model, folder, shape, backend->facts());
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     tune_generation(*backend, model, shape, std::span(&length, 1), tuning, observer);

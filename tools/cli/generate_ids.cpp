@@ -56,6 +56,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   if (as_text && model.has_encoder())
     for (const int32_t id : tokenizer->ends_beside(given.front())) config.eos_token_ids.push_back(id);
   PreparedSearch prepared = prepare_search(model, config, std::move(given));
+  prepared.shape.cache_type = cache_type(flags.cache_dtype);
   const Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);

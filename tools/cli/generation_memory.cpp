@@ -17,7 +17,8 @@ bool has_room(int64_t bytes, const DeviceFacts& facts) {
 }  // namespace
 
 int64_t generator_bytes(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts) {
-  return plan_generation(model, shape, parameter_blocks(model.parameters, facts.max_allocation)).layout.total_bytes();
+  const auto blocks = parameter_blocks(model.parameters, facts.max_allocation);
+  return plan_generation(model, shape, blocks, &facts).layout.total_bytes();
 }
 
 std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts) {

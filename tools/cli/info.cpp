@@ -131,7 +131,8 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
       rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
     return rows;
   }
-  const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks);
+  const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks,
+                                              backend ? &backend->facts() : nullptr);
   rows[fmt::format("key-value cache of {} positions", positions)] = plan.cache_bytes;
   if (!backend) return rows;
   plan.layout.check_blocks(backend->facts());

@@ -119,6 +119,10 @@ std::string weights_text(const std::filesystem::path& files, const std::string& 
   return !dtype.empty() ? dtype : is_gguf(files) ? "as filed" : "f32";
 }
 
+std::optional<DType> cache_type(const std::string& name) {
+  return name.empty() ? std::nullopt : std::optional(float_type(name));
+}
+
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
   Model model = load_model(folder);
   store_weights_as(model, folder, dtype);

@@ -23,6 +23,8 @@ std::string base_print(const std::filesystem::path& folder);
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype);
 /// What tables call that.
 std::string weights_text(const std::filesystem::path& files, const std::string& dtype);
+/// Of --cache-dtype, as GeneratorShape has it; "": nothing.
+std::optional<DType> cache_type(const std::string& name);
 
 /// The model of such a folder, its weights stored like that, with an adapter if there is one.
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,

@@ -64,7 +64,7 @@ void translate(GenerateFlags flags) {
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
-  SearchByLength search{.config = config};
+  SearchByLength search{.config = config, .cache_type = cache_type(flags.cache_dtype)};
   if (flags.batch_tokens > 0) search.positions = flags.batch_tokens;
   ProfileReport profile(*backend, flags.common);
   search.ran = [&](const Generator& generator, int64_t rows, int64_t length) {

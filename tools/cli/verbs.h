@@ -19,6 +19,8 @@ void add_tune_flags(CLI::App& command, CommonFlags& flags);
 std::vector<std::string> weight_types();
 /// --dtype, of stored weights: any of them.
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
+/// --cache-dtype, of keys and values.
+void add_cache_dtype(CLI::App& command, std::string& dtype);
 /// Names of the types that training computes in.
 std::vector<std::string> precisions();
 /// Types as llama.cpp and PyTorch write them become ours: "Q8_0" q8_0, "float16" f16.

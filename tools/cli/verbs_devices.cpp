@@ -136,6 +136,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   add_weight_dtype(*command, flags->dtype,
                    "type of the weights when generating (default: f32; of a .gguf's weights the file's own)");
+  add_cache_dtype(*command, flags->cache_dtype);
   add_precision(*command, flags->precision);
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
       ->check(CLI::Range(1, 100000))
@@ -159,7 +160,8 @@ void add_bench(CLI::App& app) {
       "--roof", flags->roof, "measure what the device can do at most, and keep it: profiles then show shares of it");
   roof->excludes(op);
   op->excludes(command->get_option("--output"));
-  for (const char* of_models : {"--model", "--prompt", "--tokens", "--batch", "--dtype", "--precision", "--profile"}) {
+  for (const char* of_models :
+       {"--model", "--prompt", "--tokens", "--batch", "--dtype", "--cache-dtype", "--precision", "--profile"}) {
     op->excludes(command->get_option(of_models));
     roof->excludes(command->get_option(of_models));
   }
@@ -192,6 +194,7 @@ void add_tune(CLI::App& app) {
       ->check(not_negative())
       ->capture_default_str();
   add_weight_dtype(*command, flags->dtype, "as for bench");
+  add_cache_dtype(*command, flags->cache_dtype);
   add_precision(*command, flags->precision);
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);

@@ -7,10 +7,11 @@ namespace vkformer {
 
 namespace {
 
-void add_dtype_of_weights(CLI::App& command, GenerateFlags& flags) {
+void add_dtypes(CLI::App& command, GenerateFlags& flags) {
   flags.dtype.clear();
   add_weight_dtype(command, flags.dtype,
                    "type of the weights in the device's memory (default: f32; of a .gguf the file's own)");
+  add_cache_dtype(command, flags.cache_dtype);
 }
 
 void add_adapter(CLI::App& command, std::string& folder) {
@@ -89,7 +90,7 @@ void add_translate(CLI::App& app) {
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin; -: stdin");
   command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
-  add_dtype_of_weights(*command, *flags);
+  add_dtypes(*command, *flags);
   add_adapter(*command, flags->adapter);
   add_beam_flags(*command, *flags);
   command->add_option("--n-best,--return", flags->returned, "hypotheses of each line to print, with their scores")
@@ -119,7 +120,7 @@ void add_generate(CLI::App& app) {
   CLI::Option* prompt =
       command->add_option("-p,--prompt", flags->prompt,
                           "the text to continue, or for an encoder-decoder the source text; -: standard input");
-  add_dtype_of_weights(*command, *flags);
+  add_dtypes(*command, *flags);
   add_adapter(*command, flags->adapter);
   command->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
@@ -180,7 +181,7 @@ void add_chat(CLI::App& app) {
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 31))
       ->capture_default_str();
   command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
-  add_dtype_of_weights(*command, *flags);
+  add_dtypes(*command, *flags);
   add_adapter(*command, flags->adapter);
   command
       ->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens,

@@ -1,9 +1,15 @@
 #version 460
+// variant f32:
+// variant f16_keys: -DHALF=1 -DFLOAT_QUERIES
+// variant bf16_keys: -DHALF=2 -DFLOAT_QUERIES
 // Attention of a few queries over many keys for GPUs: one workgroup computes one query of one head over a part of the
 // keys, an invocation a key for the scores and a column for the values. No dropout.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionDecodeArgs
 #include "shaders/attention/attention.glsl"
+#ifdef HALF
+#include "shaders/common/half.glsl"
+#endif
 layout(constant_id = ATTENTION_EXTRA) const int column_threads = 64;  // a power of two: invocations along a row
 
 const int threads = 128;
@@ -13,6 +19,14 @@ const int value_columns = (value_width + column_threads - 1) / column_threads;
 shared float q[head_width];
 shared float weights[threads];
 shared float partial[threads];
+
+float value_at(int i) {
+#ifdef HALF
+  return half_at(args.source.v, uint(i));
+#else
+  return args.source.v.v[i];
+#endif
+}
 
 void main() {
   const int id = int(gl_LocalInvocationIndex);
@@ -44,7 +58,12 @@ void main() {
   for (int s = begin; s < end; s += threads) {
     float score = 0;
     const int k_row = k_base + min(s + id, end - 1) * args.source.k_stride;
+#ifdef HALF
+    for (int c = 0; c < head_width; c += 2)
+      score += dot(vec2(q[c], q[c + 1]), unpack_halves(args.source.k.v[(k_row + c) / 2]));
+#else
     for (int c = 0; c < head_width; c++) score += q[c] * args.source.k.v[k_row + c];
+#endif
     score = score_of(score, batch, head, t, s + id);
     const bool seen = visible(batch, t, s + id, shift, end);
     partial[id] = seen ? score : lowest;
@@ -64,7 +83,7 @@ void main() {
       const int c = min(column + i * column_threads, value_width - 1);
       result[i] *= rescale;
       for (int j = slice; j < min(threads, end - s); j += slices)
-        result[i] += weights[j] * args.source.v.v[v_base + (s + j) * args.source.v_stride + c];
+        result[i] += weights[j] * value_at(v_base + (s + j) * args.source.v_stride + c);
     }
     barrier();
   }

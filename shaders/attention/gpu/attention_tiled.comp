@@ -2,6 +2,8 @@
 // variant f32:
 // variant f16: -DHALF=1
 // variant bf16: -DHALF=2
+// variant f16_keys: -DHALF=1 -DFLOAT_QUERIES
+// variant bf16_keys: -DHALF=2 -DFLOAT_QUERIES
 // Attention forward for GPUs: one workgroup computes a tile's queries of one head, a tile's keys at a time.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionArgs

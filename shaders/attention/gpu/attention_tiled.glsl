@@ -50,54 +50,49 @@ int chunk_column_of(int j) { return 2 * (x() + across * (j / 2)) + j % 2; }
 int chunk_column_of(int j) { return column_of(j); }
 #endif
 
-// Loads of an invocation that are under way together, each of so many columns.
-#ifdef HALF
-#define LOADED uint
-const int load_width = 2;
-const int all_loads = staged / load_width / threads;
-const int batch = all_loads < 8 ? all_loads : 8;
-#else
-#define LOADED float
-const int load_width = 1;
-const int batch = tile > 32 ? 8 : 512 / threads;
+// How rows are staged: those of keys, values and what is of their type from HALF's words, all else from floats. glslang
+// does not tell functions apart by types of references, so they have names of their own.
+#if !defined(HALF) || defined(FLOAT_QUERIES)
+const int float_batch = tile > 32 ? 8 : 512 / threads;
+#define STAGE stage_floats
+#define STAGE_SOURCE Floats
+#define STAGE_LOADED float
+#define STAGE_COLUMNS 1
+#define STAGE_BATCH float_batch
+#include "shaders/attention/gpu/attention_stage.glsl"
+#undef STAGE
+#undef STAGE_SOURCE
+#undef STAGE_LOADED
+#undef STAGE_COLUMNS
+#undef STAGE_BATCH
+#define STAGE_REALS stage_floats
+#define STAGE_KEYS stage_floats
 #endif
-
-// Copies rows `first` .. of a matrix, `width` of its columns from `column` on, to `place`; zeros where there is none.
-// Nothing is done to what is loaded before all loads are sent: compilers wait for a load where its value is first touched.
-void stage(int place, const int width, Reals from, int base, int stride, int first, int end, int column, int columns) {
-  const int loads = width / load_width;
-  const int c = int(gl_LocalInvocationIndex) % loads * load_width, step = threads / loads;
-  const bool in_row = column + c < columns;
-  for (int r = int(gl_LocalInvocationIndex) / loads; r < staged / width; r += batch * step) {
-    LOADED values[batch];
-    [[unroll]] for (int i = 0; i < batch; i++) {
-      const int row = first + r + step * i;
-      values[i] = from.v[in_row && row < end ? (base + row * stride + column + c) / load_width : 0];
-    }
-    [[unroll]] for (int i = 0; i < batch; i++) {
-      const int row = r + step * i, at = place + row * (width + 1) + c;
-      const LOADED value = in_row && first + row < end ? values[i] : 0;
 #ifdef HALF
-      const vec2 pair = unpack_halves(value);
-      tiles[at] = pair.x;
-      tiles[at + 1] = pair.y;
-#else
-      tiles[at] = value;
+const int words = staged / 2 / threads, word_batch = words < 8 ? words : 8;
+#define STAGE stage_halves
+#define STAGE_SOURCE Halves
+#define STAGE_LOADED uint
+#define STAGE_COLUMNS 2
+#define STAGE_BATCH word_batch
+#include "shaders/attention/gpu/attention_stage.glsl"
+#undef STAGE_KEYS
+#define STAGE_KEYS stage_halves
+#ifndef FLOAT_QUERIES
+#define STAGE_REALS stage_halves
 #endif
-    }
-  }
-}
+#endif
 
 // Slice `n` of the columns of rows `first` .. as the rows or the columns of a tile of scores.
 void stage_rows(Reals from, int base, int stride, int first, int end, int n, int columns) {
-  stage(rows_at, slice, from, base, stride, first, end, n * slice, columns);
+  STAGE_REALS(rows_at, slice, from, base, stride, first, end, n * slice, columns);
 }
-void stage_columns(Reals from, int base, int stride, int first, int end, int n, int columns) {
-  stage(columns_at, slice, from, base, stride, first, end, n * slice, columns);
+void stage_columns(KeyReals from, int base, int stride, int first, int end, int n, int columns) {
+  STAGE_KEYS(columns_at, slice, from, base, stride, first, end, n * slice, columns);
 }
 // Chunk `n` of the columns of rows `first` .., which weights multiply.
-void stage_strip(Reals from, int base, int stride, int first, int end, int n, int columns) {
-  stage(columns_at, chunk, from, base, stride, first, end, n * chunk, columns);
+void stage_strip(KeyReals from, int base, int stride, int first, int end, int n, int columns) {
+  STAGE_KEYS(columns_at, chunk, from, base, stride, first, end, n * chunk, columns);
 }
 
 // The loops below are unrolled by this much and no more: some drivers take a minute to compile 32 steps.
@@ -145,11 +140,11 @@ void add_weighted(inout float product[row_count][chunk_count], int begin) {
 
 // Writes this invocation's columns of chunk `n`, times `factor`, to the row of so many columns that begins at `base`.
 void store_chunk(Reals to, int base, int n, int columns, float values[chunk_count], float factor) {
-  [[unroll]] for (int j = 0; j < chunk_count; j += load_width) {
+  [[unroll]] for (int j = 0; j < chunk_count; j++) {
     const int c = n * chunk + chunk_column_of(j);
     if (c >= columns) continue;
-#ifdef HALF
-    to.v[(base + c) / 2] = pack_halves(factor * vec2(values[j], values[j + 1]));
+#if defined(HALF) && !defined(FLOAT_QUERIES)
+    if (j % 2 == 0) to.v[(base + c) / 2] = pack_halves(factor * vec2(values[j], values[j + 1]));
 #else
     to.v[base + c] = factor * values[j];
 #endif

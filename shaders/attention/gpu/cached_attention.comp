@@ -1,7 +1,10 @@
 #version 460
+// variant f32:
+// variant f16: -DHALF=1 -DFLOAT_QUERIES
+// variant bf16: -DHALF=2 -DFLOAT_QUERIES
 // Attention of one position a row over a cache, which takes in the row's key and value; see cached_attention.h. One
 // workgroup a head of a row, or a part of its keys: teams of lanes compute scores, some keys at a time, which stay in
-// shared memory; then invocations own a quad of columns in a slice of the keys. The row's own key never goes through the
+// shared memory; then invocations own a vector of columns in a slice of the keys. The row's own key never goes through the
 // cache; the first part has it.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
@@ -9,6 +12,9 @@
 #define ATTENTION_PUSH CachedAttentionArgs
 #include "shaders/attention/cached_attention.args.h"
 #include "shaders/attention/attention.glsl"
+#ifdef HALF
+#include "shaders/common/half.glsl"
+#endif
 layout(constant_id = 0) const uint threads = 256;
 layout(constant_id = CACHED_SUBGROUP) const uint subgroup = 1;
 layout(constant_id = CACHED_LANES) const uint lanes = 1;
@@ -17,22 +23,38 @@ layout(constant_id = CACHED_HALF) const int turned_half = 0;
 layout(constant_id = CACHED_INTERLEAVED) const bool interleaved = false;
 layout(constant_id = CACHED_PARTS) const uint parts = 1;
 
+// A vector of the cache is 16 bytes: a quad, or two of 16 bits.
+#ifdef HALF
+#define VECTOR uvec4
+const uint quads = 2;
+vec4 quad_of(VECTOR v, uint n) { return half_quad(n == 0 ? v.xy : v.zw); }
+uint word_of(vec2 pair) { return pack_halves(saturated(pair, most_half)); }
+VECTOR vector_of(vec4 quad[quads]) {
+  return uvec4(word_of(quad[0].xy), word_of(quad[0].zw), word_of(quad[1].xy), word_of(quad[1].zw));
+}
+#else
+#define VECTOR vec4
+const uint quads = 1;
+vec4 quad_of(VECTOR v, uint n) { return v; }
+VECTOR vector_of(vec4 quad[quads]) { return quad[0]; }
+#endif
+
 const uint teams = threads / lanes;
-const uint key_quads = head_width / 4, value_quads = value_width / 4;  // whole ones
-const uint lane_quads = (key_quads + lanes - 1) / lanes;
+const uint key_vectors = head_width / (4 * quads), value_vectors = value_width / (4 * quads);  // whole ones
+const uint lane_vectors = (key_vectors + lanes - 1) / lanes;
 // Loads under way for an invocation: one workgroup reads all of a head's rows, and waits longer for a long cache the
 // fewer there are. For a short one more would be loads of nothing; Adreno's subgroups of 128 have no registers for them.
-const uint unroll = capacity > 512 && lane_quads == 1 && subgroup <= 64 ? 8 : 4;
-const uint key_unroll = lane_quads == 1 ? unroll : lane_quads < 8 ? 8 / lane_quads : 1;
+const uint unroll = capacity > 512 && lane_vectors == 1 && subgroup <= 64 ? 8 : 4;
+const uint key_unroll = lane_vectors == 1 ? unroll : lane_vectors < 8 ? 8 / lane_vectors : 1;
 const int widest = head_width > value_width ? head_width : value_width;
 const int own_columns = (widest + int(threads) - 1) / int(threads);  // of the row itself, an invocation's
 
-shared vec4 q[key_quads];
-shared vec4 own_key[key_quads];
-shared vec4 own_value[value_quads];
+shared vec4 q[key_vectors * quads];
+shared vec4 own_key[key_vectors * quads];
+shared vec4 own_value[value_vectors * quads];
 shared float scores[capacity];
 shared float group_values[threads / subgroup];
-shared vec4 partial[threads];
+shared vec4 partial[threads * quads];
 
 uint id;
 
@@ -54,7 +76,7 @@ int offset_of(int row) {
   return turned_half > 0 && args.offset_count > 0 ? args.offsets.v[min(row, args.offset_count - 1)] : 0;
 }
 
-uint row_quads() { return args.source.heads / group() * (key_quads + value_quads); }
+uint row_vectors() { return args.source.heads / group() * (key_vectors + value_vectors); }
 
 // Over all invocations, in a fixed order.
 #define GROUP_REDUCTION(name, combine)                                                                         \
@@ -78,15 +100,15 @@ float over_lanes(float x) {
 
 // Rows of the cache, from key `first_key` on. Of none the first is loaded.
 uint first_key, count;
-uint place_of(uint i) { return min(i, max(count, 1) - 1) * row_quads() + first_key; }
+uint place_of(uint i) { return min(i, max(count, 1) - 1) * row_vectors() + first_key; }
 
-// The next keys of a team (its lanes' quads), and an invocation's next values.
-vec4 keys[key_unroll * lane_quads], values[unroll];
+// The next keys of a team (its lanes' vectors), and an invocation's next values.
+VECTOR keys[key_unroll * lane_vectors], values[unroll];
 void load_keys(uint first, uint column) {
   [[unroll]] for (uint u = 0; u < key_unroll; u++)
-    [[unroll]] for (uint j = 0; j < lane_quads; j++)
-      keys[u * lane_quads + j] =
-          args.cache.v[place_of(first + u * teams) + column + min(id % lanes + j * lanes, key_quads - 1)];
+    [[unroll]] for (uint j = 0; j < lane_vectors; j++)
+      keys[u * lane_vectors + j] =
+          args.cache.v[place_of(first + u * teams) + column + min(id % lanes + j * lanes, key_vectors - 1)];
 }
 void load_values(uint first, uint slices, uint column) {
   [[unroll]] for (uint u = 0; u < unroll; u++) values[u] = args.cache.v[place_of(first + u * slices) + column];
@@ -99,8 +121,8 @@ void main() {
   const int x_start = row * args.x_stride;
   const int k_start = x_start + args.source.heads * head_width + kv_head * head_width;
   const int v_start = x_start + (args.source.heads + kv_heads) * head_width + kv_head * value_width;
-  const uint first_row = uint(row * args.source.keys) * row_quads();
-  const uint k_column = kv_head * key_quads, v_column = kv_heads * key_quads + kv_head * value_quads;
+  const uint first_row = uint(row * args.source.keys) * row_vectors();
+  const uint k_column = kv_head * key_vectors, v_column = kv_heads * key_vectors + kv_head * value_vectors;
 
   const int offset = offset_of(row), shift = visible_shift();
   const int end = key_end(shift, 0);
@@ -115,7 +137,7 @@ void main() {
     count = min(count - first, part_keys);
     has_own = has_own && part == 0;
   }
-  first_key = first_row + uint(min(begin, args.source.keys - 1)) * row_quads();
+  first_key = first_row + uint(min(begin, args.source.keys - 1)) * row_vectors();
 
   // What is read first is sent for together: a head's workgroup waits for one access to memory after the other.
   const uint team = id / lanes, lane = id % lanes;
@@ -144,21 +166,31 @@ void main() {
   }
   barrier();
 
-  const uint own_row = first_row + uint(max(shift, 0)) * row_quads();
+  const uint own_row = first_row + uint(max(shift, 0)) * row_vectors();
   if (has_own && head % group() == 0) {
-    for (uint i = id; i < key_quads; i += threads) args.cache.v[own_row + k_column + i] = own_key[i];
-    for (uint i = id; i < value_quads; i += threads) args.cache.v[own_row + v_column + i] = own_value[i];
+    vec4 quad[quads];
+    for (uint i = id; i < key_vectors; i += threads) {
+      [[unroll]] for (uint n = 0; n < quads; n++) quad[n] = own_key[i * quads + n];
+      args.cache.v[own_row + k_column + i] = vector_of(quad);
+    }
+    for (uint i = id; i < value_vectors; i += threads) {
+      [[unroll]] for (uint n = 0; n < quads; n++) quad[n] = own_value[i * quads + n];
+      args.cache.v[own_row + v_column + i] = vector_of(quad);
+    }
   }
-  vec4 own_q[lane_quads];
-  [[unroll]] for (uint j = 0; j < lane_quads; j++) {
-    const uint quad = lane + j * lanes;
-    own_q[j] = quad < key_quads ? q[min(quad, key_quads - 1)] : vec4(0);
+  vec4 own_q[lane_vectors * quads];
+  [[unroll]] for (uint j = 0; j < lane_vectors; j++) {
+    const uint i = lane + j * lanes;
+    [[unroll]] for (uint n = 0; n < quads; n++)
+      own_q[j * quads + n] = i < key_vectors ? q[min(i, key_vectors - 1) * quads + n] : vec4(0);
   }
   for (uint first = team; first - team < count;) {
     [[unroll]] for (uint u = 0; u < key_unroll; u++) {
       const uint i = first + u * teams;
       float product = 0;
-      [[unroll]] for (uint j = 0; j < lane_quads; j++) product += dot(own_q[j], keys[u * lane_quads + j]);
+      [[unroll]] for (uint j = 0; j < lane_vectors; j++)
+        [[unroll]] for (uint n = 0; n < quads; n++)
+          product += dot(own_q[j * quads + n], quad_of(keys[u * lane_vectors + j], n));
       product = over_lanes(product);
       if (lane == 0 && i < count) {
         const int s = begin + int(i);
@@ -170,16 +202,17 @@ void main() {
   }
   if (has_own) {
     float product = 0;
-    [[unroll]] for (uint j = 0; j < lane_quads; j++)
-      product += dot(own_q[j], own_key[min(lane + j * lanes, key_quads - 1)]);
+    [[unroll]] for (uint j = 0; j < lane_vectors; j++)
+      [[unroll]] for (uint n = 0; n < quads; n++)
+        product += dot(own_q[j * quads + n], own_key[min(lane + j * lanes, key_vectors - 1) * quads + n]);
     product = over_lanes(product);
     if (id == 0) scores[count] = visible(row, 0, shift, shift, end) ? score_of(product, row, head, 0, shift) : lowest;
   }
   // The first values travel while weights are made of the scores.
   uint column_threads = 1;
-  while (column_threads < value_quads) column_threads *= 2;
+  while (column_threads < value_vectors) column_threads *= 2;
   const uint slices = threads / column_threads, slice = id / column_threads, column = id % column_threads;
-  const uint own_column = v_column + min(column, value_quads - 1);
+  const uint own_column = v_column + min(column, value_vectors - 1);
   load_values(slice, slices, own_column);
   barrier();
 
@@ -195,14 +228,16 @@ void main() {
   }
   sum = group_sum(sum);
 
-  vec4 result = vec4(0);
+  vec4 result[quads];
+  [[unroll]] for (uint n = 0; n < quads; n++) result[n] = vec4(0);
   for (uint first = slice; first < count;) {
     [[unroll]] for (uint u = 0; u < unroll; u++)
-      if (first + u * slices < count) result += scores[first + u * slices] * values[u];
+      if (first + u * slices < count)
+        [[unroll]] for (uint n = 0; n < quads; n++) result[n] += scores[first + u * slices] * quad_of(values[u], n);
     first += unroll * slices;
     if (first < count) load_values(first, slices, own_column);
   }
-  partial[id] = result;
+  [[unroll]] for (uint n = 0; n < quads; n++) partial[id * quads + n] = result[n];
   barrier();
   const uint result_row = uint(row * args.source.heads + head) * parts + part;
   const float normalise = parts > 1 ? 1 : reciprocal_of(sum);
@@ -212,7 +247,7 @@ void main() {
   }
   for (int c = int(id); c < value_width; c += int(threads)) {
     float value = has_own ? scores[count] * own_value[c / 4][c % 4] : 0;
-    for (uint n = 0; n < slices; n++) value += partial[n * column_threads + c / 4][c % 4];
+    for (uint n = 0; n < slices; n++) value += partial[n * column_threads * quads + c / 4][c % 4];
     args.result.v[result_row * value_width + c] = value * normalise;
   }
 }

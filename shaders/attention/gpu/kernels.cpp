@@ -38,6 +38,7 @@ void record_decode(Recorder& recorder, const Node& node, const AttentionProblem&
   while (column_threads < problem.value_width && column_threads < decode_threads) column_threads *= 2;
   Launch launch = block_launch("attention_decode", constants(problem, decode_threads, wanted, {column_threads}), parts,
                                problem.heads * problem.queries, problem.batches);
+  launch.variant = variant_of(problem);
   AttentionDecodeArgs args{.source = whole.source,
                            .result = whole.result,
                            .log_sum_exp = whole.log_sum_exp,
@@ -224,6 +225,7 @@ constexpr AttentionKernel kernels[] = {
     {.name = "decode",
      .room = KernelRoom::gpu,
      .legal = decode_legal,
+     .half_keys = true,
      .record = record_decode,
      .scratch = decode_scratch},
     {.name = "matrix",
@@ -237,18 +239,26 @@ constexpr AttentionKernel kernels[] = {
      .legal = tile64_legal<tile64_8x4, 1, 128>,
      .first = tile64_first<large_shares_pay, forward_fills>,
      .halves = true,
+     .half_keys = true,
      .launch = forward_launch<tile64_8x4>},
     {.name = "tiled64_4x4",
      .room = KernelRoom::gpu,
      .legal = small_shares_legal,
      .first = tile64_first<small_shares_pay, forward_fills>,
      .halves = true,
+     .half_keys = true,
      .launch = forward_launch<tile64_4x4>},
-    {.name = "tiled", .room = KernelRoom::gpu, .legal = always, .halves = true, .launch = forward_launch<tile32>},
+    {.name = "tiled",
+     .room = KernelRoom::gpu,
+     .legal = always,
+     .halves = true,
+     .half_keys = true,
+     .launch = forward_launch<tile32>},
     {.name = "tiled_narrow",
      .room = KernelRoom::gpu,
      .legal = wide_chunks,
      .halves = true,
+     .half_keys = true,
      .launch = forward_launch<tile32_narrow>},
 };
 
