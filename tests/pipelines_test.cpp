@@ -72,10 +72,10 @@ TEST_CASE("of several codes for a pipeline the widest without spills counts", "[
 TEST_CASE("rows are held by a subgroup only where its lanes have the registers", "[pipelines]") {
   const DeviceFacts nvidia = gpu(32, 32, 32), amd = gpu(32, 64, 64), intel = gpu(8, 32, 32);
   CHECK(first_for_row(nvidia, 256) == "subgroup");
-  CHECK(first_for_row(nvidia, 768) == "workgroup");
+  CHECK(first_for_row(nvidia, 768) == "subgroups");
   CHECK(first_for_row(amd, 512) == "subgroup");
-  CHECK(first_for_row(amd, 768) == "workgroup");
-  CHECK(first_for_row(intel, 128) == "workgroup");
+  CHECK(first_for_row(amd, 768) == "subgroups");
+  CHECK(first_for_row(intel, 128) == "subgroups");
 }
 
 TEST_CASE("large products take large shares where registers and shared memory hold them", "[pipelines]") {

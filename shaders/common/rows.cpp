@@ -47,9 +47,15 @@ std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t c
     names.push_back(plain);
     if (int64 && !facts.is_cpu()) names.push_back(wide);
   };
-  const std::string_view by_subgroup = !half ? "subgroup" : f16 ? "subgroup_f16" : "subgroup_bf16";
+  const auto typed = [&](std::string_view floats, std::string_view f16s, std::string_view bf16s) {
+    return !half ? floats : f16 ? f16s : bf16s;
+  };
+  const std::string_view by_subgroup = typed("subgroup", "subgroup_f16", "subgroup_bf16");
   if (prefer_subgroup) add(subgroup, by_subgroup, "subgroup_int64");
-  add(true, !half ? "workgroup" : f16 ? "workgroup_f16" : "workgroup_bf16", "workgroup_int64");
+  if (use == RowUse::hold && !facts.is_cpu() && facts.subgroup_shuffle && facts.full_subgroups)
+    names.push_back(typed("subgroups", "subgroups_f16", "subgroups_bf16"));
+  else
+    add(true, typed("workgroup", "workgroup_f16", "workgroup_bf16"), "workgroup_int64");
   if (!prefer_subgroup) add(subgroup, by_subgroup, "subgroup_int64");
   return names;
 }
@@ -59,6 +65,9 @@ KernelRoom row_room(std::string_view candidate) {
 }
 
 uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::string_view candidate) {
+  // Six to eight columns a lane: as many loads are under way, and more rows at a time.
+  if (candidate.starts_with("subgroups"))
+    return std::clamp(std::bit_ceil(groups_for(columns, 8)), std::max(facts.roomy_subgroup(), 64u), facts.largest_group(256));
   if (candidate.starts_with("subgroup")) return facts.subgroup_size;
   const uint32_t most = std::bit_floor(std::min(facts.max_workgroup_size, 256u));
   if (!facts.is_cpu()) return std::clamp(std::bit_ceil(groups_for(columns, 4)), 64u, most);
@@ -102,7 +111,9 @@ Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use,
                 .variant = variant,
                 .constants = {lanes, static_cast<uint32_t>(columns), paired, groups_for(pairs, steps)},
                 .groups = spread_groups(recorder.device(), row_groups(rows)),
-                .subgroup_size = variant.starts_with("subgroup") ? lanes : 0};
+                .subgroup_size = variant.starts_with("subgroups")  ? recorder.device().roomy_subgroup()
+                                 : variant.starts_with("subgroup") ? lanes
+                                                                   : 0};
   launch.constants.insert(launch.constants.end(), constants);
   return launch;
 }

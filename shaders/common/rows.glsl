@@ -5,7 +5,8 @@
 // `Rows rows`.
 //
 // An invocation owns the same COUNT pairs of columns in every row. Every sum runs in a fixed order. Compiled with
-//   -DSUBGROUP  the workgroup is exactly one full subgroup and reductions are shuffles; otherwise shared memory
+//   -DSUBGROUP  the workgroup is exactly one full subgroup and reductions are shuffles
+//   -DSUBGROUPS it is several full ones: shuffles, then shared memory; without either, all through shared memory
 //   -DINT64     aligned pairs travel as 64-bit words, half the price on drivers that load lane by lane
 //   -DHALF=...  `Reals` are 16-bit floats (half.glsl), two to a word; rows of an odd number can only be read
 // (A pointer cast to FloatPairs would do without 64-bit integers, but SwiftShader cannot compile the cast.)
@@ -140,6 +141,20 @@ vec2 plus(vec2 a, vec2 b) { return a + b; }
   vec2 name(vec2 x) {                                                                                         \
     [[unroll]] for (uint step = LANES / 2; step > 0; step /= 2) x = combine(x, subgroupShuffleXor(x, step)); \
     return x;                                                                                                 \
+  }
+#elif defined(SUBGROUPS)
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+shared vec2 slots[LANES / 4];  // of each subgroup; none has fewer lanes
+#define REDUCTION(name, combine)                                                                                     \
+  vec2 name(vec2 x) {                                                                                                \
+    [[unroll]] for (uint step = 1; step < gl_SubgroupSize; step *= 2) x = combine(x, subgroupShuffleXor(x, step)); \
+    barrier(); /* the last reduction's values have been read */                                                      \
+    if (gl_SubgroupInvocationID == 0) slots[gl_SubgroupID] = x;                                                      \
+    barrier();                                                                                                       \
+    x = slots[0];                                                                                                    \
+    for (uint i = 1; i < gl_NumSubgroups; i++) x = combine(x, slots[i]);                                             \
+    return x;                                                                                                        \
   }
 #else
 shared vec2 slots[LANES];

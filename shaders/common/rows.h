@@ -14,8 +14,9 @@ enum class RowUse : uint8_t {
 };
 
 /// The kernel variants legal on this device, best first: "subgroup", "workgroup" and both with "_int64", which moves
-/// pairs of columns: of an odd number of columns none starts aligned in every row. Where the kernel's `Reals` are of
-/// a 16-bit type, the first two in their variants for it: "subgroup_f16", "workgroup_bf16", ...
+/// pairs of columns: of an odd number of columns none starts aligned in every row. On GPUs whose workgroups can be full
+/// subgroups "subgroups" stands in place of "workgroup" where rows are held. Where the kernel's `Reals` are of a 16-bit
+/// type, these in their variants for it: "subgroup_f16", "workgroup_bf16", ...
 std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t columns, RowUse use,
                                              DType type = DType::f32);
 

@@ -7,6 +7,9 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
+// variant subgroups: -DSUBGROUPS
+// variant subgroups_f16: -DSUBGROUPS -DHALF=1
+// variant subgroups_bf16: -DSUBGROUPS -DHALF=2
 // y = x * reciprocal_rms * (gain_offset + gain) for each head, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/head_norm/head_columns.glsl"

@@ -7,6 +7,9 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
+// variant subgroups: -DSUBGROUPS
+// variant subgroups_f16: -DSUBGROUPS -DHALF=1
+// variant subgroups_bf16: -DSUBGROUPS -DHALF=2
 // With x^ = x * reciprocal_rms and g = upstream * (gain_offset + gain), for each head
 //   dx = reciprocal_rms * (g - x^ * mean of (g x^))
 // and over the workgroup's heads the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.

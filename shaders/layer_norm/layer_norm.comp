@@ -7,6 +7,9 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
+// variant subgroups: -DSUBGROUPS
+// variant subgroups_f16: -DSUBGROUPS -DHALF=1
+// variant subgroups_bf16: -DSUBGROUPS -DHALF=2
 // y = (x - mean) * reciprocal_std * gain + bias for each row. The variance is summed from deviations in a second pass,
 // so a large mean costs no accuracy. May run in place.
 #extension GL_GOOGLE_include_directive : require

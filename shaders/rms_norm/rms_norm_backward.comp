@@ -7,6 +7,9 @@
 // variant workgroup_bf16: -DHALF=2
 // variant subgroup_f16: -DSUBGROUP -DHALF=1
 // variant subgroup_bf16: -DSUBGROUP -DHALF=2
+// variant subgroups: -DSUBGROUPS
+// variant subgroups_f16: -DSUBGROUPS -DHALF=1
+// variant subgroups_bf16: -DSUBGROUPS -DHALF=2
 // With x^ = x * reciprocal_rms and g = upstream * (gain_offset + gain), for each row
 //   dx = reciprocal_rms * (g - x^ * mean of (g x^)) + addend
 // and over the workgroup's rows the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.
@@ -16,6 +19,9 @@
 
 layout(constant_id = 4) const bool ADD = false;
 
+// The addend is sent for with the row, not behind its sums, where there are registers for that.
+const bool AHEAD = ADD && COUNT <= 8;
+
 PUSH(RmsNormBackwardArgs);
 
 vec2 gain[COUNT], gain_sums[COUNT];
@@ -24,6 +30,9 @@ void take_row(uint row) {
   const uint start = row * COLUMNS;
   const float reciprocal_rms = args.reciprocal_rms.v[row];
   vec2 x[COUNT], g[COUNT], gx_sum = vec2(0);
+  vec2 addend[AHEAD ? COUNT : 1];
+  if (AHEAD)
+    [[unroll]] for (uint n = 0; n < COUNT; ++n) addend[n] = load2(args.addend, start, n, whole(n), 0);
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
     const vec2 upstream = load_reals2(args.upstream, start, n, whole(n), 0);
     x[n] = load2(args.x, start, n, whole(n), 0) * reciprocal_rms;
@@ -35,7 +44,7 @@ void take_row(uint row) {
   const float gx_mean = lanes_sum(gx_sum.x + gx_sum.y) / COLUMNS;
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
     vec2 dx = reciprocal_rms * (g[n] - x[n] * gx_mean);
-    if (ADD) dx += load2(args.addend, start, n, whole(n), 0);
+    if (ADD) dx += AHEAD ? addend[n] : load2(args.addend, start, n, whole(n), 0);
     store2(args.dx, start, n, whole(n), dx);
   }
 }
