@@ -85,7 +85,7 @@ TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens
     // Of the attention's queries and cache, and of weights where these are blocks: all other rows are written rounded.
     const int64_t blocks = is_blocks(weights) ? 4 : 0;
     CHECK(casts(64, facts) == blocks + 2);
-    CHECK(casts(64, facts, DType::f16) == blocks + 1);  // the cache is of 16 bits already
+    CHECK(casts(64, facts, DType::f16) == blocks);  // their product gives queries, keys and values as they are kept
     CHECK(casts(1, facts) == 0);
     CHECK(casts(1, facts, DType::f16) == 0);
     CHECK(casts(64, device_with_matrix_cores(DeviceKind::cpu)) == 0);
@@ -113,6 +113,9 @@ TEST_CASE("a prompt's attention goes to matrix cores, by whatever rules keys are
             build_generation(model, {.rows = rows, .capacity = 256, .left_padded = rows > 1}, 128, &facts);
         for (const Node& node : graph.nodes())
           if (is_attention(node)) CHECK(node.op->candidates(node, facts).front() == "matrix");
+        const GeneratorShape halves{.rows = rows, .capacity = 256, .left_padded = rows > 1, .cache_type = type};
+        const Graph cast_free = build_generation(model, halves, 128, &facts);
+        for (const Node& node : cast_free.nodes()) CHECK(node.op->name != "cast");
         const double difference = largest_difference(logits_of_prompts(*reference, model, nullptr, rows),
                                                      logits_of_prompts(*reference, model, &facts, rows));
         CHECK(difference > 0);
@@ -151,8 +154,9 @@ TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {
   nlohmann::json config = one_layer("mistral");
   config["sliding_window"] = 120;
   const Model model = stored_as(DType::q4_0, config);
-  for (const int64_t rows : {1, 2}) {
-    const auto right = logits_of_prompts(*make_backend("reference"), model, &backend->facts(), rows);
-    CHECK(largest_difference(right, logits_of_prompts(*backend, model, &backend->facts(), rows)) < 1e-3);
-  }
+  for (const DType cache : {DType::f32, DType::f16})
+    for (const int64_t rows : {1, 2}) {
+      const auto right = logits_of_prompts(*make_backend("reference"), model, &backend->facts(), rows, cache);
+      CHECK(largest_difference(right, logits_of_prompts(*backend, model, &backend->facts(), rows, cache)) < 1e-3);
+    }
 }

@@ -1,9 +1,11 @@
 #include "runtime/passes/matrix_operands.h"
 
 #include <map>
+#include <ranges>
 
 #include "runtime/passes/rewrite.h"
 #include "shaders/attention/attention.h"
+#include "shaders/cache_write/cache_write.h"
 #include "shaders/cast/cast.h"
 #include "shaders/common/result_type.h"
 #include "shaders/gated_unit/gated_unit.h"
@@ -11,6 +13,7 @@
 #include "shaders/matmul/matmul.h"
 #include "shaders/matmul/matmul_kernels.h"
 #include "shaders/rms_norm/rms_norm.h"
+#include "shaders/rope/rope.h"
 
 namespace vkformer {
 
@@ -25,30 +28,51 @@ DType product_type(const Node& node, const DeviceFacts& facts) {
                                                                                                         : DType::f32;
 }
 
-/// By value id: what all that read it make of it first; f32 but for the rows of products on matrix cores.
-std::map<int32_t, DType> read_types(const Graph& graph, const DeviceFacts& facts) {
-  std::map<int32_t, DType> types;
-  const auto read = [&](Value value, DType type) {
-    DType& known = types.try_emplace(value.id, type).first->second;
-    if (known != type) known = DType::f32;
-  };
-  for (const Node& node : graph.nodes()) {
-    const DType rows = product_type(node, facts);
-    for (size_t i = 0; i < node.inputs.size(); ++i)
-      if (node.inputs[i]) read(node.inputs[i], i == 0 ? rows : DType::f32);
+/// What all that read a value make of it first: f32, but for what goes to matrix cores or into a cache of 16 bits.
+class ReadTypes {
+ public:
+  ReadTypes(const Graph& graph, const DeviceFacts& facts) {
+    for (Value output : graph.outputs()) read(output, DType::f32);
+    for (const Node& node : graph.nodes() | std::views::reverse)
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i]) read(node.inputs[i], made_of(node, i, facts));
   }
-  for (Value output : graph.outputs()) read(output, DType::f32);
-  return types;
-}
+
+  DType of(Value value) const {
+    const auto found = types_.find(value.id);
+    return found == types_.end() ? DType::f32 : found->second;
+  }
+
+ private:
+  void read(Value value, DType type) {
+    DType& known = types_.try_emplace(value.id, type).first->second;
+    if (known != type) known = DType::f32;
+  }
+
+  /// What the node makes of input i. All that reads its result is known.
+  DType made_of(const Node& node, size_t i, const DeviceFacts& facts) const {
+    const DType result = of(node.outputs[0]);
+    if (i == 0 && is_matmul(node)) return product_type(node, facts);
+    if (i < 3 && is_attention(node) && matrix_attention_pays(node, result, facts)) return result;
+    if (i == 1 && is_cache_write(node) && takes(node, i, node.input_types[0].dtype)) return node.input_types[0].dtype;
+    if (i == 0 && is_rope(node) && is_half(result)) {
+      Node turned = node;
+      turned.input_types[0].dtype = turned.output_types[0].dtype = result;
+      if (takes(turned, 0, result)) return result;
+    }
+    return DType::f32;
+  }
+
+  std::map<int32_t, DType> types_;
+};
 
 }  // namespace
 
 Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
-  const std::map<int32_t, DType> types = read_types(graph, facts);
+  const ReadTypes types(graph, facts);
   std::map<std::pair<int32_t, DType>, Value> casts;  // what several nodes read is rounded once
   const auto add = [&](Rewritten& copy, const Node& node, Values inputs) {
-    const auto found = types.find(node.outputs[0].id);
-    const DType read = found == types.end() ? DType::f32 : found->second;
+    const DType read = types.of(node.outputs[0]);
     const bool whole_words = node.out(0).columns() % 2 == 0;
     DType type = product_type(node, facts);
     size_t operands = 2;
@@ -56,6 +80,8 @@ Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
     if (is_attention(node)) {
       operands = 3;
       if (matrix_attention_pays(node, read, facts)) type = read;
+    } else if (whole_words && type != DType::f32 && type == read && !node.has_input(3)) {
+      set_saturated_result(attributes, read);
     } else if (whole_words && (is_rms_norm(node) || is_layer_norm(node) || is_gated_unit(node))) {
       set_saturated_result(attributes, read);
     }

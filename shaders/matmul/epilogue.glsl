@@ -19,10 +19,16 @@ vec4 bias_quad(uint column) {
 // at whole quads are accessed in such.
 #ifdef Y_HALF
 #define Y_QUAD uvec2
+uint stored(vec2 pair) {
+#if HALF == HALF_F16
+  if ((args.flags & MATMUL_SATURATED) != 0) pair = saturated(pair, most_half);
+#endif
+  return pack_halves(pair);
+}
 vec2 load_pair(Halves from, uint index, uint count) { return unpack_halves(from.v[index / 2]); }
-void store_pair(Halves to, uint index, vec2 pair, uint count) { to.v[index / 2] = pack_halves(pair); }
+void store_pair(Halves to, uint index, vec2 pair, uint count) { to.v[index / 2] = stored(pair); }
 vec4 values_of(uvec2 words) { return half_quad(words); }
-uvec2 stored(vec4 quad) { return uvec2(pack_halves(quad.xy), pack_halves(quad.zw)); }
+uvec2 stored(vec4 quad) { return uvec2(stored(quad.xy), stored(quad.zw)); }
 #else
 #define Y_QUAD vec4
 vec2 load_pair(Floats from, uint index, uint count) {

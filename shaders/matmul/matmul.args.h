@@ -53,6 +53,7 @@ const uint MATMUL_BIAS = 1;
 const uint MATMUL_PRE_ACTIVATION = 2;
 const uint MATMUL_RESIDUAL = 4;
 const uint MATMUL_SHIFT = 8;  ///< matmul_vector's
+const uint MATMUL_SATURATED = 16;  ///< finite results that an f16 can't hold become the largest
 
 /// One launch of any matmul kernel: `batch` products y[M, N] = op(a)[M, K] op(b)[K, N], each stored densely after the
 /// last. With splits > 1 the sum over K is cut into ranges of k_per_split and `y` receives the raw partial sums
@@ -75,7 +76,7 @@ struct MatmulArgs {
   uint splits;
   uint k_per_split;  ///< a multiple of 4
   float scale;
-  uint flags;  ///< MATMUL_*: which of pre_activation, bias and residual are there
+  uint flags;  ///< MATMUL_*: which of pre_activation, bias and residual are there, and what becomes of large results
 };
 
 VKFORMER_SHARED_END

@@ -136,7 +136,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const HostTensor &a = *in[0], &b = *in[1];
   const HostTensor* bias = in.size() > 2 ? in[2] : nullptr;
   const HostTensor* residual = in.size() > 3 ? in[3] : nullptr;
-  const double scale = attribute(node, "scale", 1);
+  const double scale = attribute(node, "scale", 1), most = most_of_result(node);
   for (int64_t i = 0; i < p.batch * p.m * p.n; ++i) {
     const int64_t product = i / (p.m * p.n), row = i / p.n % p.m, column = i % p.n;
     const int64_t a_base = product * p.m * p.k, b_base = product * p.k * p.n;
@@ -145,8 +145,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
       sum += a[a_base + (p.transpose_a ? k * p.m + row : row * p.k + k)] *
              b[b_base + (p.transpose_b ? column * p.k + k : k * p.n + column)];
     const double value = scale * sum + (bias ? (*bias)[column] : 0);
-    out[0][i] = activated(p.activation, value) + (residual ? (*residual)[i] : 0);
-    if (out.size() > 1) out[1][i] = value;
+    out[0][i] = saturated(activated(p.activation, value) + (residual ? (*residual)[i] : 0), most);
+    if (out.size() > 1) out[1][i] = saturated(value, most);
   }
 }
 
@@ -185,7 +185,8 @@ MatmulProblem matmul_problem(const Node& node) {
                   .b_type = node.input_types[1].dtype,
                   .y_type = result_type(node),
                   .scale = static_cast<float>(attribute(node, "scale", 1)),
-                  .activation = static_cast<Activation>(attribute(node, "activation", 0))};
+                  .activation = static_cast<Activation>(attribute(node, "activation", 0)),
+                  .saturated = most_of_result(node) == most_f16};
   const bool batched = is_batched(node);
   if (batched) p.batch = leading(b, 2).elements();
   const int64_t rows = batched ? a[-2] : a.rows();

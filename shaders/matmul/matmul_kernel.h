@@ -17,6 +17,7 @@ struct MatmulProblem {
   DType a_type = DType::f32, b_type = DType::f32, y_type = DType::f32;
   float scale = 1;
   Activation activation = Activation::none;
+  bool saturated = false;  ///< finite results that an f16 can't hold become the largest
 };
 
 /// Inputs a, b, bias?, residual?; outputs y and, with an activation, the value before it.

@@ -61,7 +61,7 @@ MatmulWork whole_work(const Recorder& recorder, const Node& node, const MatmulPr
   args.y_quads = args.y;
   args.residual_quads = args.residual;
   args.flags = (args.bias ? MATMUL_BIAS : 0) | (args.pre_activation ? MATMUL_PRE_ACTIVATION : 0) |
-               (args.residual ? MATMUL_RESIDUAL : 0);
+               (args.residual ? MATMUL_RESIDUAL : 0) | (p.saturated ? MATMUL_SATURATED : 0);
   return work;
 }
 

@@ -44,8 +44,9 @@ const uint key_vectors = head_width / (4 * quads), value_vectors = value_width /
 const uint lane_vectors = (key_vectors + lanes - 1) / lanes;
 // Loads under way for an invocation: one workgroup reads all of a head's rows, and waits longer for a long cache the
 // fewer there are. For a short one more would be loads of nothing; Adreno's subgroups of 128 have no registers for them.
-const uint unroll = capacity > 512 && lane_vectors == 1 && subgroup <= 64 ? 8 : 4;
-const uint key_unroll = lane_vectors == 1 ? unroll : lane_vectors < 8 ? 8 / lane_vectors : 1;
+const uint few = subgroup <= 64 ? 4 : 4 / quads;
+const uint unroll = capacity > 512 && lane_vectors == 1 && subgroup <= 64 ? 8 : few;
+const uint key_unroll = lane_vectors == 1 ? unroll : lane_vectors < 2 * few ? 2 * few / lane_vectors : 1;
 const int widest = head_width > value_width ? head_width : value_width;
 const int own_columns = (widest + int(threads) - 1) / int(threads);  // of the row itself, an invocation's
 

@@ -245,14 +245,16 @@ void main() {
   }
   barrier();
 
-  // Blocks inside y without an activation are finished where they are summed, others by lanes, strip by strip. All
+  // Blocks inside y without an activation are finished where they are summed, others and what saturates by lanes, strip
+  // by strip. All
   // subgroups of a workgroup meet as many barriers: there are drivers on which those of subgroups are its own.
   const uint own = gl_SubgroupID * ROWS * STRIP_STRIDE;
   y_base = product * args.m * args.n;
   first = uvec2(first_column + across, first_row + down);
 #ifndef THROUGH_FLOATS
   const bool inside = first_row + TILE_ROWS <= args.m && first_column + TILE_COLUMNS <= args.n;
-  if (WHOLE_Y % VECTOR == 0 && ACTIVATION == activation_none && inside) {
+  const bool as_they_are = ACTIVATION == activation_none && (args.flags & MATMUL_SATURATED) == 0;
+  if (WHOLE_Y % VECTOR == 0 && as_they_are && inside) {
     const bool has_bias = (args.flags & MATMUL_BIAS) != 0, has_residual = (args.flags & MATMUL_RESIDUAL) != 0;
 #define INDEX(i, j) ((y_base + (first.y + i * ROWS) * args.n + first.x + j * COLUMNS) / VECTOR)
     if (has_bias) {
