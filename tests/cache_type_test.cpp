@@ -61,9 +61,10 @@ TEST_CASE("keys and values of 16 bits differ by their rounding, and devices agre
     for (const auto& [type, most] : {std::pair{DType::f16, 2e-3}, {DType::bf16, 2e-2}}) {
       INFO(name_of(type));
       const std::vector<float> rounded = logits(*reference, model, type);
-      CHECK(difference(rounded, exact) > 0);
-      CHECK(difference(rounded, exact) < most);
-      if (type == DType::f16) CHECK(difference(logits(*device, model, type), rounded) < most / 10);
+      const double rounding = difference(rounded, exact);
+      CHECK(rounding > 0);
+      CHECK(rounding < most);
+      if (type == DType::f16) CHECK(difference(logits(*device, model, type), rounded) < rounding / 4);
     }
   }
 }
@@ -77,11 +78,9 @@ TEST_CASE("a GPU keeps keys and values in the type of the weights", "[cache_type
   CHECK(usual(gpt2, DType::f32, gpu()) == DType::f32);
   CHECK(usual(gpt2, DType::f16, gpu()) == DType::f16);
   CHECK(usual(gpt2, DType::bf16, gpu()) == DType::bf16);
-  CHECK(usual(llama, DType::q8_0, gpu()) == DType::f16);
+  CHECK(usual(gpt2, DType::q8_0, gpu()) == DType::f16);
+  CHECK(usual(llama, DType::f16, gpu()) == DType::f32);  // heads of 6
   CHECK(usual(gpt2, DType::f16, DeviceFacts{.kind = DeviceKind::cpu}) == DType::f32);
-  nlohmann::json odd = t5;
-  odd["d_kv"] = 7;
-  CHECK(usual(odd, DType::f16, gpu()) == DType::f32);
 }
 
 TEST_CASE("caches of 16 bits take half the memory", "[cache_type]") {

@@ -60,7 +60,8 @@ const nlohmann::json t5 = {{"model_type", "t5"}, {"vocab_size", 23}, {"d_model",
 const std::vector<int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6};
 
 std::vector<float> logits_of(Backend& backend, const Model& model, const Store* rounded) {
-  Generator generator(backend, model, {.capacity = 12, .source_positions = model.has_encoder() ? 12 : 0});
+  const int64_t sources = model.has_encoder() ? 12 : 0;
+  Generator generator(backend, model, {.capacity = 12, .cache_type = DType::f32, .source_positions = sources});
   initialize(generator.store(), model.parameters, 7);
   if (rounded)
     for (const ParameterSpec& parameter : model.parameters)

@@ -104,7 +104,9 @@ TEST_CASE("a prompt's attention goes to matrix cores, by whatever rules keys are
   caps["attn_logit_softcapping"] = 0.5;
   const nlohmann::json gpt2{{"model_type", "gpt2"}, {"n_embd", 64}, {"n_head", 4},       {"n_layer", 1},
                             {"vocab_size", 23},     {"n_ctx", 256}, {"n_positions", 256}};
-  for (const nlohmann::json& config : {one_layer("llama"), shared_keys, window, caps, gpt2})
+  nlohmann::json norms = one_layer("qwen3");
+  norms["head_dim"] = 16;
+  for (const nlohmann::json& config : {one_layer("llama"), shared_keys, window, caps, norms, gpt2})
     for (const DType type : {DType::f16, DType::bf16})
       for (const int64_t rows : {1, 2}) {
         CAPTURE(config.dump(), name_of(type), rows);

@@ -38,7 +38,7 @@ std::vector<float> random_floats(size_t count) {
 
 /// Of a prompt and two tokens more; `rounded`: a store that has the weights in other types.
 std::vector<float> logits_of_stored(Backend& backend, const Model& model, const Model* stored, const Store* rounded) {
-  Generator generator(backend, model, {.capacity = 12});
+  Generator generator(backend, model, {.capacity = 12, .cache_type = DType::f32});
   initialize(generator.store(), model.parameters, 7);
   for (size_t i = 0; rounded && i < model.parameters.size(); ++i) {
     const ParameterSpec& parameter = stored->parameters[i];
@@ -55,7 +55,7 @@ std::vector<float> logits_of_stored(Backend& backend, const Model& model, const 
 
 /// The model computes with its weights what it would in f32 with the same values.
 void check_stored(Backend& backend, const Model& model, const Model& stored) {
-  Generator generator(backend, stored, {.capacity = 12});
+  Generator generator(backend, stored, {.capacity = 12, .cache_type = DType::f32});
   initialize(generator.store(), stored.parameters, 7);
   const auto got = logits_of_stored(backend, stored, nullptr, nullptr);
   const auto same = logits_of_stored(backend, model, &stored, &generator.store());
@@ -146,7 +146,7 @@ TEST_CASE("parts of a joint tensor may have unlike types", "[encoding][device][o
         return parameter.name.ends_with("v_proj.weight") ? DType::q8_0 : DType::q4_0;
       });
       CHECK(std::ranges::count(stored.parameters, true, &ParameterSpec::apart) == 6);
-      const Graph graph = build_generation(stored, {.capacity = 12}, 1);
+      const Graph graph = build_generation(stored, {.capacity = 12, .cache_type = DType::f32}, 1);
       CHECK(std::ranges::count_if(graph.nodes(), [](const Node& node) { return node.op->name == "join_columns"; }) ==
             2);
       check_stored(*backend, model, stored);

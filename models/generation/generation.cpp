@@ -118,16 +118,17 @@ int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t po
 
 DType usual_cache_type(const Model& model, const DeviceFacts& device) {
   if (device.is_cpu()) return DType::f32;
-  std::map<DType, int64_t> elements;
+  std::map<DType, int64_t> elements{{DType::f32, 0}};
   for (const ParameterSpec& parameter : model.parameters)
     elements[is_blocks(parameter.dtype) ? DType::f16 : parameter.dtype] += parameter.shape.elements();
   const DType type = std::ranges::max_element(elements, {}, [](const auto& entry) { return entry.second; })->first;
-  const auto takes_words = [](const Node& node) {
-    return !is_attention(node) || (node.integer("head_width") % 2 == 0 && node.integer("value_width") % 2 == 0);
+  if (type == DType::f32) return type;
+  const auto whole_vectors = [](const Node& node) {
+    return !is_attention(node) || (node.integer("head_width") % 8 == 0 && node.integer("value_width") % 8 == 0);
   };
   const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
   const Graph graph = build_generation(model, smallest, 1);
-  return std::ranges::all_of(graph.nodes(), takes_words) ? type : DType::f32;
+  return std::ranges::all_of(graph.nodes(), whole_vectors) ? type : DType::f32;
 }
 
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,

@@ -36,8 +36,8 @@ struct GenerationPlan {
   int64_t cache_bytes = 0;
   std::vector<std::string> caches;  ///< of the decoder's own positions
 };
-/// On GPUs the 16-bit type of most of the weights, f16 beside encoded ones, f32 beside f32 and for heads of odd widths.
-/// On CPU devices, whose kernels for decoding take no other, f32.
+/// On GPUs the 16-bit type of most of the weights, f16 beside encoded ones, f32 beside f32 and for heads that are no
+/// whole vectors of 16 bytes then, which decoding reads. On CPU devices, whose kernels for decoding take no other, f32.
 DType usual_cache_type(const Model& model, const DeviceFacts& device);
 /// Throws Error for sizes that can't be, and for a model that does not write text. `device`: where it will run, if that
 /// is known.

@@ -9,6 +9,7 @@
 #include "shaders/cast/cast.h"
 #include "shaders/common/result_type.h"
 #include "shaders/gated_unit/gated_unit.h"
+#include "shaders/head_norm/head_norm.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/matmul/matmul_kernels.h"
@@ -55,16 +56,26 @@ class ReadTypes {
     if (i == 0 && is_matmul(node)) return product_type(node, facts);
     if (i < 3 && is_attention(node) && matrix_attention_pays(node, result, facts)) return result;
     if (i == 1 && is_cache_write(node) && takes(node, i, node.input_types[0].dtype)) return node.input_types[0].dtype;
-    if (i == 0 && is_rope(node) && is_half(result)) {
-      Node turned = node;
-      turned.input_types[0].dtype = turned.output_types[0].dtype = result;
-      if (takes(turned, 0, result)) return result;
+    if (i == 0 && is_half(result) && (is_rope(node) || is_head_norm(node) || node.op->renames_storage())) {
+      Node narrow = node;
+      narrow.output_types[0].dtype = result;
+      if (takes(narrow, 0, result)) return result;
     }
     return DType::f32;
   }
 
   std::map<int32_t, DType> types_;
 };
+
+/// Whether a product of operands of that type can give it and runs on the kernel that would go first for f32.
+bool same_kernel_writes(Node product, DType type, const DeviceFacts& facts) {
+  if (product.has_input(3) || product.out(0).columns() % 2 != 0) return false;
+  product.input_types[0].dtype = product.input_types[1].dtype = type;
+  const std::string_view first = product.op->candidates(product, facts).front();
+  set_saturated_result(product.attributes, type);
+  const std::vector<std::string_view> narrow = product.op->candidates(product, facts);
+  return !narrow.empty() && narrow.front() == first;
+}
 
 }  // namespace
 
@@ -80,8 +91,10 @@ Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
     if (is_attention(node)) {
       operands = 3;
       if (matrix_attention_pays(node, read, facts)) type = read;
-    } else if (whole_words && type != DType::f32 && type == read && !node.has_input(3)) {
+    } else if (type != DType::f32 && type == read && same_kernel_writes(node, type, facts)) {
       set_saturated_result(attributes, read);
+    } else if (is_rope(node)) {
+      set_saturated(attributes, copy.graph.info(inputs[0]).type.dtype);
     } else if (whole_words && (is_rms_norm(node) || is_layer_norm(node) || is_gated_unit(node))) {
       set_saturated_result(attributes, read);
     }

@@ -56,8 +56,8 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
 Value attention_weights(Graph& graph, const Node& attention_node);
 bool is_attention(const Node& node);
 
-/// Whether this attention of f32 values goes to matrix cores once q, k and v are rounded to `type`, which costs a pass
-/// over each of them, and what that saves is worth it.
+/// Whether this attention with f32 queries goes to matrix cores once those of q, k and v that are f32 are rounded to
+/// `type`, which costs a pass over each of them, and what that saves is worth it.
 bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts);
 
 }  // namespace vkformer

@@ -83,6 +83,22 @@ std::vector<uint32_t> constants(const AttentionProblem& problem, uint32_t workgr
   return list;
 }
 
+void PartialResults::record_merge(Recorder& recorder, Region result, Region log_sum_exp) const {
+  const uint32_t wanted = (result.address ? 1u : 0u) | (log_sum_exp.address ? 2u : 0u);
+  Launch launch = block_launch("attention_decode_merge", {64, constant(value_width), wanted}, queries, heads, batches);
+  launch.reads = {region(recorder)};
+  for (const Region& written : {result, log_sum_exp})
+    if (written.address) launch.writes.push_back(written);
+  launch.cost = {.bytes = static_cast<double>(bytes())};
+  recorder.dispatch(launch, AttentionMergeArgs{.parts = results(recorder),
+                                               .sums = sums(recorder),
+                                               .result = result.address,
+                                               .log_sum_exp = log_sum_exp.address,
+                                               .queries = static_cast<int>(queries),
+                                               .heads = static_cast<int>(heads),
+                                               .part_count = static_cast<int>(parts)});
+}
+
 Launch block_launch(std::string_view kernel, std::vector<uint32_t> constants, int64_t blocks, int64_t heads,
                     int64_t batches) {
   return {.kernel = kernel,

@@ -22,14 +22,15 @@ struct CachedAttentionArgs {
   CachedAttentionRules source;
   Floats x;          ///< q of head 0 of the first row; k's heads behind q's, then v's
   KeyVectors cache;  ///< [B, S, Hk * (D + Dv)]
-  Floats result;     ///< [B, H * Dv]; of several parts [B, H, parts, Dv], see AttentionDecodeArgs
-  Floats sums;       ///< of several parts {maximum, sum} of each: [B, H, parts, 2]
+  Floats result;     ///< [B, H * Dv]; of several parts as in AttentionDecodeArgs
+  Floats sums;       ///< of several parts, likewise
   Floats table;      ///< [table_rows, 2 HALF]: cosines, then sines
   Ints offsets;      ///< rows of the table: one, or one for each row of x
   int table_rows;
   int offset_count;
   int x_stride;
   float scale;
+  uint part_count;  ///< of the keys, a workgroup each
 };
 
 VKFORMER_SHARED_END
@@ -40,7 +41,7 @@ VKFORMER_SHARED_END
 #define CACHED_CAPACITY 11  /* scores that shared memory holds */
 #define CACHED_HALF 12      /* columns of a head that turn, halved */
 #define CACHED_INTERLEAVED 13
-#define CACHED_PARTS 14 /* of the keys, a workgroup each: results for attention_decode_merge where there are several \
-                         */
-#define CACHED_PART_STEP 64 /* a part has a multiple of so many keys */
+#define CACHED_SEVERAL 14 /* parts: results for attention_decode_merge */
+
+#define CACHED_PART_STEP 64 /* keys: a part has a multiple of them */
 #endif

@@ -7,6 +7,7 @@
 #include "runtime/half.h"
 #include "runtime/recorder.h"
 #include "shaders/attention/attention.h"
+#include "shaders/attention/attention_launch.h"
 #include "shaders/attention/attention_problem.h"
 #include "shaders/attention/cached_attention.args.h"
 #include "shaders/cache_write/cache_write.h"
@@ -15,29 +16,30 @@
 
 namespace vkformer {
 
+using namespace attention_launch;
+
 namespace {
 
 enum Input : size_t { in_x, in_cache, in_position, in_table, in_offsets, in_mask, in_bias };
 
 /// Keys that one workgroup reads through. More are read in parts, which takes a dispatch more.
-constexpr int64_t most_keys = 2048;
-constexpr int64_t fewest_keys = 256, wanted_groups = 256;
+constexpr int64_t most_keys = 2048, fewest_keys = 256;
 
 struct Heads {
   int64_t batches, keys, heads, kv_heads, head_width, value_width;
   DType type;  ///< of the cache
 
-  /// Workgroups that share a head's keys.
-  int64_t parts() const {
-    if (keys <= most_keys) return 1;
-    constexpr int64_t most = most_keys - CACHED_PART_STEP;  // and the row's own
-    return std::clamp(wanted_groups / (heads * batches), (keys + most - 1) / most, keys / fewest_keys);
-  }
   /// Values of 16 bytes of the cache.
   int64_t vector() const { return 16 / size_of(type); }
-  /// Bytes of what they leave to be joined: sums, then results.
-  int64_t sum_bytes() const { return parts() == 1 ? 0 : batches * heads * parts() * 8; }
-  int64_t result_bytes() const { return parts() == 1 ? 0 : batches * heads * parts() * value_width * 4; }
+  PartialResults partial() const {
+    constexpr int64_t most = most_keys - CACHED_PART_STEP;  // and the row's own
+    const int64_t wanted = wanted_decode_groups / (heads * batches);
+    return {.batches = batches,
+            .heads = heads,
+            .queries = 1,
+            .value_width = value_width,
+            .parts = keys <= most_keys ? 1 : std::clamp(wanted, (keys + most - 1) / most, keys / fewest_keys)};
+  }
 };
 
 struct Sizes : Heads {
@@ -97,11 +99,13 @@ Types infer(const Node& node) {
 uint32_t threads_of(const DeviceFacts& facts) { return facts.largest_group(512); }
 
 bool is_legal(const Heads& s, const DeviceFacts& facts) {
+  const int64_t parts = s.partial().parts;
+  const bool merges = s.heads <= facts.max_workgroups[1] && s.batches <= facts.max_workgroups[2] &&
+                      parts <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]);
   return s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 && s.head_width <= 256 &&
-         s.value_width <= 256 && s.parts() <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]) &&
-         s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
-         s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
-         facts.shared_memory >= 32768;
+         s.value_width <= 256 && s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
+         (parts == 1 || merges) && s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle &&
+         threads_of(facts) >= 256 && facts.shared_memory >= 32768;
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
@@ -109,10 +113,7 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
                                       : std::vector<std::string_view>{};
 }
 
-int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) {
-  const Sizes s(node);
-  return s.sum_bytes() + s.result_bytes();
-}
+int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) { return Sizes(node).partial().bytes(); }
 
 void record(Recorder& recorder, const Node& node) {
   const Sizes s(node);
@@ -128,18 +129,12 @@ void record(Recorder& recorder, const Node& node) {
   const uint32_t threads = threads_of(facts);
   const uint32_t subgroup = facts.roomy_subgroup();
   const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / s.vector())));
-  const int64_t parts = s.parts(), steps = parts * CACHED_PART_STEP;
-  const int64_t most_scores = parts > 1 ? (s.keys + steps - 1) / steps * CACHED_PART_STEP + 1 : s.keys;
+  const PartialResults partial = s.partial();
+  const bool merges = partial.parts > 1;
+  const int64_t step = partial.parts * CACHED_PART_STEP;
+  const int64_t most_scores = merges ? (s.keys + step - 1) / step * CACHED_PART_STEP + 1 : s.keys;
   const uint32_t capacity = std::max(std::bit_ceil(constant(most_scores)), 256u);
-  const Region scratch = recorder.scratch_region(0, static_cast<uint64_t>(s.sum_bytes() + s.result_bytes()));
   const Region result = recorder.region(node.outputs[0]);
-  const AttentionMergeArgs merge{.parts = scratch.address + static_cast<uint64_t>(s.sum_bytes()),
-                                 .sums = scratch.address,
-                                 .result = result.address,
-                                 .log_sum_exp = 0,
-                                 .queries = 1,
-                                 .heads = static_cast<int>(s.heads),
-                                 .part_count = static_cast<int>(parts)};
   const CachedAttentionArgs args{
       .source = {.step = recorder.address(node.inputs[in_position]),
                  .mask = address(in_mask),
@@ -156,32 +151,26 @@ void record(Recorder& recorder, const Node& node) {
                  .stream = 0},
       .x = recorder.address(node.inputs[in_x]) + static_cast<uint64_t>(4 * s.column),
       .cache = recorder.address(node.inputs[in_cache]),
-      .result = parts > 1 ? merge.parts : result.address,
-      .sums = merge.sums,
+      .result = merges ? partial.results(recorder) : result.address,
+      .sums = partial.sums(recorder),
       .table = address(in_table),
       .offsets = address(in_offsets),
       .table_rows = node.has_input(in_table) ? static_cast<int>(node.in(in_table)[0]) : 0,
       .offset_count = node.has_input(in_offsets) ? static_cast<int>(node.in(in_offsets)[0]) : 0,
       .x_stride = static_cast<int>(node.in(in_x)[2]),
-      .scale = static_cast<float>(node.number("scale"))};
+      .scale = static_cast<float>(node.number("scale")),
+      .part_count = constant(partial.parts)};
   recorder.dispatch(
       {.kernel = "cached_attention",
        .variant = name_of(s.type),
        .constants = {threads, constant(s.value_width), 1, constant(s.head_width), 0, node.has_input(in_mask),
                      node.has_input(in_bias), window > 0, node.number("softcap") > 0, subgroup, lanes, capacity,
-                     constant(s.half), s.interleaved, constant(parts)},
-       .groups = {constant(s.heads), constant(s.batches), constant(parts)},
+                     constant(s.half), s.interleaved, merges},
+       .groups = {constant(s.heads), constant(s.batches), constant(partial.parts)},
        .subgroup_size = subgroup > 1 ? subgroup : 0,
-       .writes = {parts > 1 ? scratch : result, recorder.region(node.outputs[1])}},
+       .writes = {merges ? partial.region(recorder) : result, recorder.region(node.outputs[1])}},
       args);
-  if (parts > 1)
-    recorder.dispatch({.kernel = "attention_decode_merge",
-                       .constants = {64, constant(s.value_width), 1},
-                       .groups = {1, constant(s.heads), constant(s.batches)},
-                       .reads = {scratch},
-                       .writes = {result},
-                       .cost = Cost{.bytes = static_cast<double>(scratch.bytes)}},
-                      merge);
+  if (merges) partial.record_merge(recorder, result);
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -190,7 +179,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const auto present = [&](size_t i) { return i < in.size() && in[i]; };
   const auto position = static_cast<int64_t>((*in[in_position])[0]);
   const double softcap = node.number("softcap");
-  const double most = s.type == DType::f16 ? static_cast<double>(most_f16) : HUGE_VAL;
+  const auto stored = [&](double value) { return round_to(s.type, saturated(value, most_of(s.type))); };
   std::vector<double> own_keys(static_cast<size_t>(s.head_width)), query(own_keys.size());
   for (int64_t b = 0; b < s.batches; ++b) {
     const int64_t row = b * node.in(in_x)[2];
@@ -214,10 +203,10 @@ void reference(const Node& node, Inputs in, Outputs out) {
       for (int64_t h = 0; h < s.kv_heads; ++h) {
         turn(s.k_column() + h * s.head_width, own_keys);
         for (int64_t c = 0; c < s.head_width; ++c)
-          out[1][cache_at(position, h * s.head_width + c)] = own_keys[static_cast<size_t>(c)];
+          out[1][cache_at(position, h * s.head_width + c)] = stored(own_keys[static_cast<size_t>(c)]);
         for (int64_t c = 0; c < s.value_width; ++c)
           out[1][cache_at(position, s.kv_heads * s.head_width + h * s.value_width + c)] =
-              x[row + s.v_column() + h * s.value_width + c];
+              stored(x[row + s.v_column() + h * s.value_width + c]);
       }
     for (int64_t h = 0; h < s.heads; ++h) {
       const int64_t kv = h / (s.heads / s.kv_heads);
@@ -243,11 +232,6 @@ void reference(const Node& node, Inputs in, Outputs out) {
               std::exp(score - largest) / sum *
               out[1][cache_at(key, s.kv_heads * s.head_width + kv * s.value_width + c)];
     }
-    if (position >= 0 && position < s.keys)
-      for (int64_t c = 0; c < s.cache_columns(); ++c) {
-        double& kept = out[1][cache_at(position, c)];
-        kept = round_to(s.type, saturated(kept, most));
-      }
   }
 }
 
@@ -256,6 +240,7 @@ struct CaseParts {
   double low = 0, high = 0;  ///< position
   int64_t column = 0, rotary_width = 0, offsets = 0, masks = 0, biases = 0, window = 0;
   DType type = DType::f32;  ///< of the cache
+  double size = 1;          ///< x is in [-size, size]
   bool interleaved = false;
   double softcap = 0;
 };
@@ -263,7 +248,7 @@ struct CaseParts {
 Case make_case(const CaseParts& p) {
   const int64_t cached = p.kv_heads * (p.head_width + p.value_width);
   const int64_t columns = p.column + p.heads * p.head_width + cached + p.column;
-  return {.inputs = {{.type = {{p.batches, 1, columns}}},
+  return {.inputs = {{.type = {{p.batches, 1, columns}}, .low = -p.size, .high = p.size},
                      {.type = {{p.batches, p.keys, cached}, p.type}},
                      {.type = {{1}, DType::i32}, .low = p.low, .high = p.high},
                      {.type = {{13, std::max<int64_t>(p.rotary_width, 1)}}, .absent = p.rotary_width == 0},
@@ -309,7 +294,17 @@ std::vector<Case> cases() {
                  .offsets = 3}),
       make_case({.keys = 2049, .heads = 2, .kv_heads = 1, .low = 1900, .high = 2048, .rotary_width = 64}),
       make_case({.batches = 9, .keys = 4097, .heads = 16, .kv_heads = 1, .low = 150, .high = 4096, .window = 2300}),
-      make_case({.keys = 2500, .low = 0, .high = 0}),
+      make_case({.keys = 2500, .low = -1, .high = -1}),
+      make_case({.keys = 2500, .heads = 2, .low = 2500, .high = 2500}),
+      make_case({.batches = 2,
+                 .keys = 2500,
+                 .heads = 2,
+                 .low = 150,
+                 .high = 2499,
+                 .masks = 2,
+                 .biases = 1,
+                 .window = 37,
+                 .softcap = 2}),
       make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
       make_case({.batches = 2,
@@ -320,6 +315,8 @@ std::vector<Case> cases() {
                  .high = 210,
                  .column = 1,
                  .type = DType::f16}),
+      // Its own key and value are beyond an f16, and so is the rest by its product with that.
+      make_case({.keys = 1, .type = DType::f16, .size = 131008}),
       make_case({.batches = 3,
                  .keys = 2500,
                  .heads = 2,

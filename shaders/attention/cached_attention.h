@@ -1,6 +1,7 @@
 #pragma once
 // Attention of one position over a cache that takes in its keys and values first, with the rotation before: one
-// dispatch where decoding would need three or four, two for a long cache. Only for GPUs.
+// dispatch where decoding would need three or four, two for a long cache. For GPUs; a software driver takes it for
+// caches of 16 bits, for which it has no kernel of its own.
 
 #include <optional>
 
@@ -13,7 +14,7 @@ namespace vkformer {
 ///
 /// From `column` on x has the heads of q, k and v, in this order. Those of q and k are turned like rope's, unless
 /// rotary_width is 0; then k and v become row `position` of the cache, if it has that, and attention() is taken over
-/// its rows up to there, within the window, the row's own before it is rounded to the cache's type. Attributes: heads,
+/// its rows up to there, within the window. Attributes: heads,
 /// kv_heads, head_width, value_width, scale, window, softcap, column, rotary_width, interleaved.
 extern const Op cached_attention_op;
 

@@ -26,7 +26,7 @@ void main() {
   for (int w = begin + int(gl_LocalInvocationID.x); w < end; w += int(gl_WorkGroupSize.x)) {
 #ifdef HALF
     const vec2 pair = vec2(args.source.v[from + 2 * w], args.source.v[from + 2 * w + 1]);
-    args.cache.v[to + w] = pack_halves(saturated(pair, most_half));
+    args.cache.v[to + w] = pack_halves(within_half(pair));
 #else
     args.cache.v[to + w] = args.source.v[from + w];
 #endif

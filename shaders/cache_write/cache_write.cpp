@@ -64,7 +64,7 @@ void record(Recorder& recorder, const Node& node) {
 void reference(const Node& node, Inputs in, Outputs out) {
   const Shape &cache = node.in(0), &source = node.in(1);
   const DType type = node.input_types[0].dtype;
-  const double most = type == DType::f16 ? static_cast<double>(most_f16) : std::numeric_limits<double>::infinity();
+  const double most = most_of(type);
   for (int64_t b = 0; b < source[0]; ++b)
     for (int64_t t = 0; t < source[1]; ++t) {
       const int64_t s = static_cast<int64_t>((*in[2])[0]) + t;

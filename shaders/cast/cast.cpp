@@ -13,9 +13,7 @@ namespace {
 DType target_of(const Node& node) { return static_cast<DType>(node.integer("dtype")); }
 
 /// Finite values beyond it become it.
-float most_of(const Node& node) {
-  return node.flag("saturated") && target_of(node) == DType::f16 ? most_f16 : std::numeric_limits<float>::infinity();
-}
+float most_of(const Node& node) { return most_of(node.flag("saturated") ? target_of(node) : DType::f32); }
 
 Types infer(const Node& node) {
   const DType from = node.input_types[0].dtype, to = target_of(node);

@@ -26,13 +26,30 @@ uint pack_halves(vec2 pair) {
 }
 #endif
 
-// The largest that is finite, for saturated(): a bf16 has no other than an f32, but for rounding.
-const float most_half = HALF == HALF_F16 ? 65504.0 : 3.3895314e38;
-
 // What is finite and beyond `most` becomes it.
 vec2 saturated(vec2 x, float most) {
   const bvec2 infinite = equal(floatBitsToUint(abs(x)), uvec2(0x7f800000u));
   return mix(x, sign(x) * most, mix(greaterThan(abs(x), vec2(most)), bvec2(false), infinite));
+}
+
+// What is finite and beyond the largest f16 becomes that. A bf16 has an f32's range.
+vec2 within_half(vec2 pair) {
+#if HALF == HALF_F16
+  pair = saturated(pair, 65504.0);
+#endif
+  return pair;
+}
+
+// x as a 16-bit float holds it, to nearest. Of packing and unpacking an f16 compilers may leave out both.
+float rounded_half(float x) {
+#if HALF == HALF_F16
+  const uint bits = floatBitsToUint(x);
+  const float normal = uintBitsToFloat(bits + 0xfffu + (bits >> 13 & 1u) & ~0x1fffu);
+  const float small = roundEven(x * 16777216.0) * 5.9604644775390625e-8;  // multiples of 2^-24, below 2^-14
+  return isnan(x) ? x : abs(x) < 6.103515625e-5 ? small : normal;
+#else
+  return unpack_halves(pack_halves(vec2(x, 0))).x;
+#endif
 }
 
 // The bits of element i.

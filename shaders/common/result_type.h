@@ -27,6 +27,8 @@ inline void set_result_type(Attributes& attributes, DType type) {
 }
 
 constexpr float most_f16 = 65504;
+/// What is finite in f32 and beyond it is not in that type. A bf16 has an f32's range.
+constexpr float most_of(DType type) { return type == DType::f16 ? most_f16 : std::numeric_limits<float>::infinity(); }
 
 /// Finite values of the result beyond it become it.
 inline float most_of_result(const Node& node) {
@@ -35,9 +37,13 @@ inline float most_of_result(const Node& node) {
   return std::numeric_limits<float>::infinity();
 }
 
+/// Of an op whose result is of that type.
+inline void set_saturated(Attributes& attributes, DType type) {
+  if (type == DType::f16) attributes.set("most", most_f16);
+}
 inline void set_saturated_result(Attributes& attributes, DType type) {
   set_result_type(attributes, type);
-  if (type == DType::f16) attributes.set("most", most_f16);
+  set_saturated(attributes, type);
 }
 
 /// What the kernels' function of that name gives, for references.

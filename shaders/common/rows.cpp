@@ -65,9 +65,11 @@ KernelRoom row_room(std::string_view candidate) {
 }
 
 uint32_t row_lanes(const DeviceFacts& facts, int64_t columns, RowUse use, std::string_view candidate) {
-  // Six to eight columns a lane: as many loads are under way, and more rows at a time.
+  // Up to eight columns a lane, where the workgroup may be so large: their loads are under way together, and more rows
+  // at a time.
   if (candidate.starts_with("subgroups"))
-    return std::clamp(std::bit_ceil(groups_for(columns, 8)), std::max(facts.roomy_subgroup(), 64u), facts.largest_group(256));
+    return std::clamp(std::bit_ceil(groups_for(columns, 8)), std::max(facts.roomy_subgroup(), 64u),
+                      facts.largest_group(256));
   if (candidate.starts_with("subgroup")) return facts.subgroup_size;
   const uint32_t most = std::bit_floor(std::min(facts.max_workgroup_size, 256u));
   if (!facts.is_cpu()) return std::clamp(std::bit_ceil(groups_for(columns, 4)), 64u, most);

@@ -332,6 +332,8 @@ const Op head_norm_backward_op = {.name = "head_norm_backward",
 
 }  // namespace
 
+bool is_head_norm(const Node& node) { return node.op == &head_norm_op; }
+
 Value head_norm(Graph& graph, Value x, const HeadNormPart& q, const HeadNormPart& k, float epsilon, float gain_offset) {
   return graph.apply(head_norm_op, {x, q.gain, k.gain},
                      {{"heads", static_cast<double>(q.heads)},

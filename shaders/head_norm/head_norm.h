@@ -19,5 +19,6 @@ struct HeadNormPart {
 /// pass; it costs no memory when nobody uses it. Gradients flow through y only.
 Value head_norm(Graph& graph, Value x, const HeadNormPart& q, const HeadNormPart& k, float epsilon,
                 float gain_offset = 0);
+bool is_head_norm(const Node& node);
 
 }  // namespace vkformer

@@ -20,10 +20,7 @@ vec4 bias_quad(uint column) {
 #ifdef Y_HALF
 #define Y_QUAD uvec2
 uint stored(vec2 pair) {
-#if HALF == HALF_F16
-  if ((args.flags & MATMUL_SATURATED) != 0) pair = saturated(pair, most_half);
-#endif
-  return pack_halves(pair);
+  return pack_halves((args.flags & MATMUL_SATURATED) != 0 ? within_half(pair) : pair);
 }
 vec2 load_pair(Halves from, uint index, uint count) { return unpack_halves(from.v[index / 2]); }
 void store_pair(Halves to, uint index, vec2 pair, uint count) { to.v[index / 2] = stored(pair); }

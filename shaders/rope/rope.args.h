@@ -17,7 +17,8 @@ struct RopeArgs {
   float direction;  // 1, or -1 to turn back
   uint column;      // the first of head 0
   uint heads;
-  uint copy;  // also the columns that do not turn
+  uint copy;   // also the columns that do not turn
+  float most;  // finite values of a 16-bit y beyond it become it
 };
 
 VKFORMER_SHARED_END

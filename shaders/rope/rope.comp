@@ -23,7 +23,7 @@ vec2 load_angles(uint at) { return PAIRED ? load_pair(args.table, at) : vec2(flo
 
 #ifdef HALF
 vec2 load_some(uint at) { return load_real_pair(args.x, at); }
-void store_some(uint at, vec2 value) { store_real_pair(args.y, at, value); }
+void store_some(uint at, vec2 value) { store_real_pair(args.y, at, saturated(value, args.most)); }
 #else
 vec2 load_some(uint at) { return PAIRED ? load_pair(args.x, at) : vec2(args.x.v[at], 0); }
 void store_some(uint at, vec2 value) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shaders/common/result_type.h"
 #include "shaders/common/rows.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/rope/rope.args.h"
@@ -77,7 +78,8 @@ void record(Recorder& recorder, const Node& node) {
                       .direction = layout.inverse ? -1.0f : 1.0f,
                       .column = static_cast<uint>(layout.column),
                       .heads = static_cast<uint>(layout.heads),
-                      .copy = !in_place && 2 * layout.half * layout.heads < columns};
+                      .copy = !in_place && 2 * layout.half * layout.heads < columns,
+                      .most = most_of_result(node)};
   Launch launch =
       row_launch(recorder, "rope", RowUse::move, args.rows, columns, {args.x, args.table, args.y},
                  {static_cast<uint32_t>(layout.head_width), static_cast<uint32_t>(layout.half), layout.interleaved});
@@ -99,6 +101,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const HostTensor &x = *in[0], &table = *in[1];
   const int64_t columns = node.in(0).columns(), positions = node.in(0)[1], half = layout.half;
   const bool each = in[2] && node.in(2).elements() > 1;
+  const double most = most_of_result(node);
   out[0].data = x.data;
   for (int64_t row = 0; row < node.in(0).rows(); ++row) {
     const int64_t offset = in[2] ? static_cast<int64_t>((*in[2])[each ? row / positions : 0]) : 0;
@@ -110,8 +113,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
         const int64_t second = at + (layout.interleaved ? 2 * i + 1 : i + half);
         const double cosine = table[position * 2 * half + i];
         const double sine = table[position * 2 * half + half + i] * (layout.inverse ? -1 : 1);
-        out[0][first] = x[first] * cosine - x[second] * sine;
-        out[0][second] = x[second] * cosine + x[first] * sine;
+        out[0][first] = saturated(x[first] * cosine - x[second] * sine, most);
+        out[0][second] = saturated(x[second] * cosine + x[first] * sine, most);
       }
   }
 }
@@ -169,6 +172,11 @@ std::vector<Case> cases() {
   const size_t wide = list.size();
   add({3, 5, 40}, 2, 14, 12, 6, 13, {0, 8}, {false, true}, true);
   for (size_t i = wide; i < list.size(); ++i) list[i].inputs[0].type.dtype = i == wide ? DType::f16 : DType::bf16;
+  Case large = list[wide];  // turned out of an f16's range
+  large.inputs[0].low = -most_f16;
+  large.inputs[0].high = most_f16;
+  set_saturated(large.attributes, DType::f16);
+  list.push_back(std::move(large));
   return list;
 }
 

@@ -129,10 +129,11 @@ std::optional<Roof> roof_of(const Backend& backend) { return backend.tuning() ? 
 
 void tune(const TuneFlags& flags) {
   const Model model = model_or_shape(flags.model);
-  if (!model.generates() && !flags.dtype.empty())
-    throw UsageError(fmt::format("--dtype is of models that write text, this {} model is trained; --precision is the "
-                                 "training step's",
-                                 model.family));
+  if (!model.generates() && !(flags.dtype.empty() && flags.cache_dtype.empty()))
+    throw UsageError(
+        fmt::format("--dtype and --cache-dtype are of models that write text, this {} model is trained; "
+                    "--precision is the training step's",
+                    model.family));
   if (flags.batch == 0 && flags.accumulate > 1) throw UsageError("--accumulate is of training steps, and --batch is 0");
   auto backend = open_backend(flags.common, {}, true);
   const auto file = tuning_file(flags.common, backend->facts());

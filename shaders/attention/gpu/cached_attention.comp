@@ -21,14 +21,15 @@ layout(constant_id = CACHED_LANES) const uint lanes = 1;
 layout(constant_id = CACHED_CAPACITY) const uint capacity = 256;
 layout(constant_id = CACHED_HALF) const int turned_half = 0;
 layout(constant_id = CACHED_INTERLEAVED) const bool interleaved = false;
-layout(constant_id = CACHED_PARTS) const uint parts = 1;
+layout(constant_id = CACHED_SEVERAL) const bool several = false;
 
 // A vector of the cache is 16 bytes: a quad, or two of 16 bits.
 #ifdef HALF
 #define VECTOR uvec4
 const uint quads = 2;
 vec4 quad_of(VECTOR v, uint n) { return half_quad(n == 0 ? v.xy : v.zw); }
-uint word_of(vec2 pair) { return pack_halves(saturated(pair, most_half)); }
+uint word_of(vec2 pair) { return pack_halves(pair); }  // of what is stored() already
+float stored(float x) { return rounded_half(within_half(vec2(x)).x); }
 VECTOR vector_of(vec4 quad[quads]) {
   return uvec4(word_of(quad[0].xy), word_of(quad[0].zw), word_of(quad[1].xy), word_of(quad[1].zw));
 }
@@ -36,6 +37,7 @@ VECTOR vector_of(vec4 quad[quads]) {
 #define VECTOR vec4
 const uint quads = 1;
 vec4 quad_of(VECTOR v, uint n) { return v; }
+float stored(float x) { return x; }
 VECTOR vector_of(vec4 quad[quads]) { return quad[0]; }
 #endif
 
@@ -115,6 +117,12 @@ void load_values(uint first, uint slices, uint column) {
   [[unroll]] for (uint u = 0; u < unroll; u++) values[u] = args.cache.v[place_of(first + u * slices) + column];
 }
 
+// Of a part.
+void put_sum(uint result_row, float maximum, float sum) {
+  args.sums.v[2 * result_row] = maximum;
+  args.sums.v[2 * result_row + 1] = sum;
+}
+
 void main() {
   id = subgroup > 1 ? gl_SubgroupID * subgroup + gl_SubgroupInvocationID : gl_LocalInvocationIndex;
   const int head = int(gl_WorkGroupID.x), row = int(gl_WorkGroupID.y);
@@ -130,13 +138,20 @@ void main() {
   int begin = min(key_begin(shift, 0), end);
   bool has_own = shift >= 0 && shift < args.source.keys;
   count = uint(end - begin) - (has_own ? 1 : 0);  // of the keys in the cache
-  const uint part = parts > 1 ? gl_WorkGroupID.z : 0;
-  if (parts > 1) {
-    const uint part_keys = (count + parts * CACHED_PART_STEP - 1) / (parts * CACHED_PART_STEP) * CACHED_PART_STEP;
+  uint result_row = uint(row * args.source.heads + head);
+  if (several) {
+    const uint part = gl_WorkGroupID.z, step = args.part_count * CACHED_PART_STEP;
+    const uint part_keys = (count + step - 1) / step * CACHED_PART_STEP;
     const uint first = min(part * part_keys, count);
     begin += int(first);
     count = min(count - first, part_keys);
     has_own = has_own && part == 0;
+    result_row = result_row * args.part_count + part;
+    if (count == 0 && !has_own) {  // at the begin of a long cache
+      if (id == 0) put_sum(result_row, lowest, 0);
+      for (uint c = id; c < value_width; c += threads) args.result.v[result_row * value_width + c] = 0;
+      return;
+    }
   }
   first_key = first_row + uint(min(begin, args.source.keys - 1)) * row_vectors();
 
@@ -161,9 +176,9 @@ void main() {
     const int c = int(id + i * threads);
     if (c < head_width) {
       q[c / 4][c % 4] = turned(c, own_x[3 * i], partners[2 * i], cosines[i], sines[i]) * args.scale;
-      own_key[c / 4][c % 4] = turned(c, own_x[3 * i + 1], partners[2 * i + 1], cosines[i], sines[i]);
+      own_key[c / 4][c % 4] = stored(turned(c, own_x[3 * i + 1], partners[2 * i + 1], cosines[i], sines[i]));
     }
-    if (c < value_width) own_value[c / 4][c % 4] = own_x[3 * i + 2];
+    if (c < value_width) own_value[c / 4][c % 4] = stored(own_x[3 * i + 2]);
   }
   barrier();
 
@@ -240,12 +255,8 @@ void main() {
   }
   [[unroll]] for (uint n = 0; n < quads; n++) partial[id * quads + n] = result[n];
   barrier();
-  const uint result_row = uint(row * args.source.heads + head) * parts + part;
-  const float normalise = parts > 1 ? 1 : reciprocal_of(sum);
-  if (parts > 1 && id == 0) {
-    args.sums.v[2 * result_row] = maximum;
-    args.sums.v[2 * result_row + 1] = sum;
-  }
+  const float normalise = several ? 1 : reciprocal_of(sum);
+  if (several && id == 0) put_sum(result_row, maximum, sum);
   for (int c = int(id); c < value_width; c += int(threads)) {
     float value = has_own ? scores[count] * own_value[c / 4][c % 4] : 0;
     for (uint n = 0; n < slices; n++) value += partial[n * column_threads * quads + c / 4][c % 4];

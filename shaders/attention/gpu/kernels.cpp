@@ -19,52 +19,35 @@ bool decode_legal(const AttentionProblem& problem, const DeviceFacts&) { return 
 
 // --- decode ---
 
-/// Parts of the keys, a workgroup each, so that a few queries fill the device.
-int64_t decode_parts(const AttentionProblem& problem) {
-  constexpr int64_t wanted_groups = ATTENTION_MOST_PARTS;
+PartialResults decode_results(const AttentionProblem& problem) {
   const int64_t most = (problem.keys + decode_threads - 1) / decode_threads;
-  return std::clamp<int64_t>(wanted_groups / problem.rows(), 1, most);
+  return {.batches = problem.batches,
+          .heads = problem.heads,
+          .queries = problem.queries,
+          .value_width = problem.value_width,
+          .parts = std::clamp<int64_t>(wanted_decode_groups / problem.rows(), 1, most)};
 }
 
-int64_t decode_scratch(const AttentionProblem& problem) {
-  const int64_t parts = decode_parts(problem);
-  return parts == 1 ? 0 : problem.rows() * parts * (2 + problem.value_width) * 4;
-}
+int64_t decode_scratch(const AttentionProblem& problem) { return decode_results(problem).bytes(); }
 
 void record_decode(Recorder& recorder, const Node& node, const AttentionProblem& problem, const AttentionArgs& whole,
                    uint32_t wanted) {
-  const int64_t parts = decode_parts(problem);
+  const PartialResults partial = decode_results(problem);
   int64_t column_threads = 1;
   while (column_threads < problem.value_width && column_threads < decode_threads) column_threads *= 2;
-  Launch launch = block_launch("attention_decode", constants(problem, decode_threads, wanted, {column_threads}), parts,
-                               problem.heads * problem.queries, problem.batches);
+  Launch launch = block_launch("attention_decode", constants(problem, decode_threads, wanted, {column_threads}),
+                               partial.parts, problem.heads * problem.queries, problem.batches);
   launch.variant = variant_of(problem);
   AttentionDecodeArgs args{.source = whole.source,
                            .result = whole.result,
                            .log_sum_exp = whole.log_sum_exp,
-                           .part_count = static_cast<int>(parts)};
-  if (parts == 1) return recorder.dispatch(launch, args);
-
-  const auto sum_bytes = static_cast<uint64_t>(problem.rows() * parts * 8);
-  const AttentionMergeArgs merge{.parts = recorder.scratch() + sum_bytes,
-                                 .sums = recorder.scratch(),
-                                 .result = whole.result,
-                                 .log_sum_exp = whole.log_sum_exp,
-                                 .queries = whole.source.queries,
-                                 .heads = whole.source.heads,
-                                 .part_count = args.part_count};
-  args.result = merge.parts;
-  args.log_sum_exp = merge.sums;
-  const Region scratch = recorder.scratch_region(0, static_cast<uint64_t>(decode_scratch(problem)));
-  launch.writes = {scratch};
+                           .part_count = static_cast<int>(partial.parts)};
+  if (partial.parts == 1) return recorder.dispatch(launch, args);
+  args.result = partial.results(recorder);
+  args.log_sum_exp = partial.sums(recorder);
+  launch.writes = {partial.region(recorder)};
   recorder.dispatch(launch, args);
-  Launch join = block_launch("attention_decode_merge", {64, static_cast<uint32_t>(problem.value_width), wanted},
-                             problem.queries, problem.heads, problem.batches);
-  join.reads = {scratch};
-  join.cost = {.bytes = static_cast<double>(scratch.bytes)};
-  for (Value output : node.outputs)
-    if (recorder.address(output)) join.writes.push_back(recorder.region(output));
-  recorder.dispatch(join, merge);
+  partial.record_merge(recorder, recorder.region(node.outputs[0]), recorder.region(node.outputs[1]));
 }
 
 // --- tiles ---

@@ -246,8 +246,8 @@ void main() {
   barrier();
 
   // Blocks inside y without an activation are finished where they are summed, others and what saturates by lanes, strip
-  // by strip. All
-  // subgroups of a workgroup meet as many barriers: there are drivers on which those of subgroups are its own.
+  // by strip. All subgroups of a workgroup meet as many barriers: there are drivers on which those of subgroups are its
+  // own.
   const uint own = gl_SubgroupID * ROWS * STRIP_STRIDE;
   y_base = product * args.m * args.n;
   first = uvec2(first_column + across, first_row + down);

@@ -111,6 +111,7 @@ const uint UNROLL = 4;
   name = setTensorLayoutStrideNV(name, ALIGNED ? (columns) & ~7u : columns, 1);
 
 float activated(const in uint row, const in uint column, const in float value) { return activate(ACTIVATION, value); }
+float within(const in uint row, const in uint column, const in float value) { return within_half(vec2(value)).x; }
 
 void multiply(Block block, uint a_base, uint b_base, uint y_base) {
   STORED(in_a, TRANSPOSE_A ? args.k : args.m, TRANSPOSE_A ? args.m : args.k)
@@ -162,6 +163,7 @@ void multiply(Block block, uint a_base, uint b_base, uint y_base) {
     coopMatLoadTensorNV(residual, OWN_BLOCK(args.residual));
     c += Sums(residual);
   }
+  if ((args.flags & MATMUL_SATURATED) != 0) coopMatPerElementNV(c, c, within);
   coopMatStoreTensorNV(Results(c), OWN_BLOCK(args.y));
 }
 #endif

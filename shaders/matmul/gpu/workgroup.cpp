@@ -23,8 +23,7 @@ std::string_view variant_without_cores(const MatmulProblem& p) {
 
 bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
   const bool whole_vectors = p.batch == 1 || (p.m * p.k % 8 == 0 && p.k * p.n % 8 == 0 && p.m * p.n % 8 == 0);
-  const bool has_results =
-      !is_half(p.y_type) || (p.y_type == DType::f16 && !p.saturated && facts.workgroup_matrices.f16_sums);
+  const bool has_results = !is_half(p.y_type) || (p.y_type == DType::f16 && facts.workgroup_matrices.f16_sums);
   return is_half(p.a_type) && has_results && whole_vectors && tile.invocations <= facts.max_workgroup_size &&
          facts.workgroup_matrices.reserved_shared <= facts.shared_memory &&
          offered(tile, facts.workgroup_matrices, p.a_type) && facts.has_workgroup_matrices(p.a_type) &&
