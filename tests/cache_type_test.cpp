@@ -51,7 +51,7 @@ double difference(std::span<const float> a, std::span<const float> b) {
 
 }  // namespace
 
-TEST_CASE("keys and values of 16 bits differ by their rounding, and devices agree on it", "[cache_type][device]") {
+TEST_CASE("keys and values of 16 bits differ by their rounding, and devices agree on it", "[cache_type][device][one_driver]") {
   const auto reference = make_backend("reference");
   const auto device = make_backend("", {.as_gpu = true});
   for (const nlohmann::json& config : {gpt2, llama, t5}) {
