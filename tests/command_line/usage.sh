@@ -84,7 +84,9 @@ refuse 1 "fifo" timeout 5 "$vkformer" pipelines --judge fifo
 refuse 1 "fifo" timeout 5 "$vkformer" conform --matrix fifo
 refuse 1 "empty.txt" "$vkformer" bench --op add --input 4 --input 4 -r 1 --tuning empty.txt
 refuse 2 "training has --precision" "$vkformer" bench -m 1x24x3:100:16 -p 0 -n 0 -b 1 --dtype bf16
-refuse 2 "dtype is of models that write text" "$vkformer" tune "$fixtures/bert_mlm" --dtype f16
+refuse 2 "are of models that write text" "$vkformer" tune "$fixtures/bert_mlm" --dtype f16
+refuse 2 "are of models that write text" "$vkformer" tune "$fixtures/bert_mlm" --cache-dtype f16
+refuse 2 "did you mean --cache-dtype" "$vkformer" chat "$fixtures/llama" -ctk q8_0
 refuse 2 "--input requires --op" "$vkformer" bench --input 4x4
 refuse 2 "nothing to time" "$vkformer" bench -p 0 -n 0 -b 0
 refuse 2 "--batch excludes --op" "$vkformer" bench --op add --input 4 --input 4 --batch 2
