@@ -44,8 +44,8 @@ struct AttentionOptions {
 /// A query that sees no key gives zeros. Where q, k and v lie in one tensor without overlapping (or k and v do), its
 /// gradient is one tensor, written in place by the backward kernels. They are of one type, which the result has, too;
 /// only where nothing is differentiated, q may be f32 and k and v of 16 bits, as in a cache. 16-bit ones need even
-/// widths, first columns and columns of tensors. Sums are f32. Throws Error when shapes, columns,
-/// types or options disagree.
+/// widths, first columns and columns of tensors. Sums are f32. Throws Error when shapes, columns, types or options
+/// disagree.
 ///
 /// Dropout keeps weight s of row r = (b * H + h) * T + t iff word s % 4 of Philox4x32-10 with counter
 /// (s / 4, r, step, 0) and key (seed, stream), as a uniform number in [0, 1), is at least `dropout`.

@@ -86,6 +86,7 @@ void attention_weights_reference(const Node& node, Inputs in, Outputs out);
 std::vector<Case> attention_cases();
 std::vector<Case> attention_backward_cases();
 std::vector<Case> attention_weights_cases();
+std::vector<Case> cached_attention_cases();
 
 std::vector<std::string_view> attention_candidates(const Node& node, const DeviceFacts& facts);
 KernelRoom attention_room(std::string_view candidate);

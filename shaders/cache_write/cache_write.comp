@@ -1,7 +1,7 @@
 #version 460
 // variant f32:
-// variant f16: -DHALF=1 -DFLOAT_QUERIES
-// variant bf16: -DHALF=2 -DFLOAT_QUERIES
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // cache[b, position + t, :] = source[b, t, :], word by word; of 16-bit caches a word is two columns, rounded. A workgroup
 // writes `span` words of one row.
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 #version 460
 // variant f32:
-// variant f16: -DHALF=1 -DFLOAT_QUERIES
-// variant bf16: -DHALF=2 -DFLOAT_QUERIES
+// variant f16: -DHALF=1
+// variant bf16: -DHALF=2
 // Attention of one position a row over a cache, which takes in the row's key and value; see cached_attention.h. One
 // workgroup a head of a row, or a part of its keys: teams of lanes compute scores, some keys at a time, which stay in
 // shared memory; then invocations own a vector of columns in a slice of the keys. The row's own key never goes through the
@@ -28,10 +28,9 @@ layout(constant_id = CACHED_SEVERAL) const bool several = false;
 #define VECTOR uvec4
 const uint quads = 2;
 vec4 quad_of(VECTOR v, uint n) { return half_quad(n == 0 ? v.xy : v.zw); }
-uint word_of(vec2 pair) { return pack_halves(pair); }  // of what is stored() already
 float stored(float x) { return rounded_half(within_half(vec2(x)).x); }
 VECTOR vector_of(vec4 quad[quads]) {
-  return uvec4(word_of(quad[0].xy), word_of(quad[0].zw), word_of(quad[1].xy), word_of(quad[1].zw));
+  return uvec4(pack_halves(quad[0].xy), pack_halves(quad[0].zw), pack_halves(quad[1].xy), pack_halves(quad[1].zw));
 }
 #else
 #define VECTOR vec4
