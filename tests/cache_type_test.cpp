@@ -1,6 +1,5 @@
 // Keys and values of 16 bits.
 
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +7,7 @@
 #include "models/generation/stored_weights.h"
 #include "models/parameters.h"
 #include "tests/model_helpers.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;
@@ -43,15 +43,10 @@ std::vector<float> logits(Backend& backend, const Model& model, DType cache_type
   return all;
 }
 
-double difference(std::span<const float> a, std::span<const float> b) {
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(static_cast<double>(a[i] - b[i])));
-  return largest;
-}
-
 }  // namespace
 
-TEST_CASE("keys and values of 16 bits differ by their rounding, and devices agree on it", "[cache_type][device][one_driver]") {
+TEST_CASE("keys and values of 16 bits differ by their rounding, and devices agree on it",
+          "[cache_type][device][one_driver]") {
   const auto reference = make_backend("reference");
   const auto device = make_backend("", {.as_gpu = true});
   for (const nlohmann::json& config : {gpt2, llama, t5}) {
@@ -61,10 +56,10 @@ TEST_CASE("keys and values of 16 bits differ by their rounding, and devices agre
     for (const auto& [type, most] : {std::pair{DType::f16, 2e-3}, {DType::bf16, 2e-2}}) {
       INFO(name_of(type));
       const std::vector<float> rounded = logits(*reference, model, type);
-      const double rounding = difference(rounded, exact);
+      const double rounding = largest_difference(rounded, exact);
       CHECK(rounding > 0);
       CHECK(rounding < most);
-      if (type == DType::f16) CHECK(difference(logits(*device, model, type), rounded) < rounding / 4);
+      if (type == DType::f16) CHECK(largest_difference(logits(*device, model, type), rounded) < rounding / 4);
     }
   }
 }

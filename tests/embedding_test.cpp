@@ -12,6 +12,7 @@
 #include "runtime/files/safetensors.h"
 #include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
 using namespace vkformer::testing;
@@ -52,13 +53,6 @@ void add_text(TokenTexts& texts, std::vector<int32_t> ids, std::vector<int32_t> 
   segments.resize(ids.size());
   texts.ids.push_back(std::move(ids));
   texts.segments.push_back(std::move(segments));
-}
-
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  REQUIRE(a.size() == b.size());
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, static_cast<double>(std::abs(a[i] - b[i])));
-  return largest;
 }
 
 std::string recipe_error(const TemporaryFolder& folder) {
