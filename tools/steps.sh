@@ -36,12 +36,13 @@ skip() {
   add_row "$1" - "SKIPPED: $2"
 }
 
-# at_once FUNCTION NAME...: runs `FUNCTION NAME`, which makes steps, for all names at the same time. The subshells hand
-# their counts and rows back in files.
+# at_once FUNCTION NAME...: runs `FUNCTION NAME`, which makes steps, for all names at the same time, but for no more than
+# cores and one: the next name begins when another's steps are over. The subshells hand their counts and rows back in files.
 at_once() {
-  local steps=$1 name more rows
+  local steps=$1 name more rows free=$(($(nproc) + 1))
   shift
   for name; do
+    if ((free-- <= 0)); then wait -n || true; fi
     (
       passed=0 failed=0 skipped=0 table=""
       "$steps" "$name"
