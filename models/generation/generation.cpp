@@ -139,7 +139,7 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
     if (model.context == 0) return positions > 0 ? positions : usual_positions;
     return positions > 0 ? std::min(positions, model.context) : model.context;
   };
-  if (asked.choices > most_top_k) plan.shape.choices = 0;
+  if (asked.choices > most_top_k || (device && device->is_cpu())) plan.shape.choices = 0;
   plan.shape.capacity = limited(asked.capacity);
   plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
   check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
@@ -193,9 +193,7 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
 
 Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)
     : backend_(backend), model_(model), blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
-  GeneratorShape wanted = shape;
-  if (backend.facts().is_cpu()) wanted.choices = 0;
-  GenerationPlan plan = plan_generation(model, wanted, blocks_, &backend.facts());
+  GenerationPlan plan = plan_generation(model, shape, blocks_, &backend.facts());
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
   store_ = backend.make_store(plan.layout);

@@ -40,7 +40,7 @@ struct GenerationPlan {
 /// whole vectors of 16 bytes then, which decoding reads. On CPU devices, whose kernels for decoding take no other, f32.
 DType usual_cache_type(const Model& model, const DeviceFacts& device);
 /// Throws Error for sizes that can't be, and for a model that does not write text. `device`: where it will run, if that
-/// is known.
+/// is known; it decides on cache_type and choices.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks, const DeviceFacts* device = nullptr);
 /// One run over the next `positions` tokens of each row; with a device, fused for it and with operands

@@ -10,5 +10,11 @@ struct Stream {
   uint span;      // groups of four that one workgroup walks
 };
 
+struct StreamCopyArgs {
+  FloatQuads x;
+  FloatQuads y;
+  Stream stream;
+};
+
 VKFORMER_SHARED_END
 #endif

@@ -31,4 +31,8 @@ uint32_t stream_workgroup(const DeviceFacts& facts);
 Launch stream_launch(const Recorder& recorder, std::string_view kernel, const Stream& stream,
                      std::vector<uint32_t> constants = {});
 
+/// Copies between ranges that do not overlap, as Recorder::copy does: on GPUs by a kernel, where the ranges are whole
+/// words from an address that vectors may have.
+void stream_copy(Recorder& recorder, Region source, Region target);
+
 }  // namespace vkformer

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shaders/common/rows.h"
+#include "shaders/common/stream.h"
 #include "shaders/embedding/embedding.args.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
@@ -76,7 +77,7 @@ void record_backward(Recorder& recorder, const Node& node) {
   if (!node.has_input(2))
     recorder.fill(dtable, 0);
   else if (const Region total = recorder.region(node.inputs[2]); total.address != dtable.address)
-    recorder.copy(total, dtable);
+    stream_copy(recorder, total, dtable);
   const uint32_t tests =
       std::clamp(2048 / row_lanes(recorder.device(), columns, RowUse::move, recorder.candidate()), 1u, 32u);
   const uint32_t at_once = recorder.device().is_cpu() ? 1 : 4;  // a GPU waits for several rows as long as for one

@@ -1,7 +1,7 @@
 #include "shaders/join/join.h"
 
-#include "runtime/recorder.h"
 #include "runtime/store_layout.h"
+#include "shaders/common/stream.h"
 
 namespace vkformer {
 namespace {
@@ -23,7 +23,7 @@ void record(Recorder& r, const Node& node) {
     const Region source = r.region(node.inputs[i]);
     const auto bytes = static_cast<uint64_t>(node.input_types[i].bytes());
     const Region target{block + static_cast<uint64_t>(offsets[i]), bytes};
-    if (source.address != target.address) r.copy({source.address, bytes}, target);
+    if (source.address != target.address) stream_copy(r, {source.address, bytes}, target);
     const uint64_t gap = static_cast<uint64_t>(align_part(node.input_types[i].bytes())) - bytes;
     if (gap > 0) r.fill({target.address + bytes, gap}, 0);
   }

@@ -1,6 +1,6 @@
 #include "shaders/resize_rows/resize_rows.h"
 
-#include "runtime/recorder.h"
+#include "shaders/common/stream.h"
 
 namespace vkformer {
 
@@ -27,7 +27,7 @@ std::vector<int64_t> places(const Node&) { return {0}; }
 void record(Recorder& recorder, const Node& node) {
   const uint64_t x = recorder.address(node.inputs[0]), y = recorder.address(node.outputs[0]);
   const auto kept = static_cast<uint64_t>(node.input_types[0].bytes());
-  if (x != y) recorder.copy({x, kept}, {y, kept});
+  if (x != y) stream_copy(recorder, {x, kept}, {y, kept});
   recorder.fill({y + kept, static_cast<uint64_t>(node.output_types[0].bytes()) - kept}, 0);
 }
 

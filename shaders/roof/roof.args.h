@@ -4,12 +4,6 @@
 
 VKFORMER_SHARED_BEGIN
 
-struct RoofCopyArgs {
-  FloatQuads x;
-  FloatQuads y;
-  Stream stream;
-};
-
 struct RoofMultiplyAddArgs {
   FloatQuads x;
   FloatQuads y;

@@ -25,10 +25,10 @@ std::vector<std::string_view> copy_candidates(const Node& node, const DeviceFact
 void record_copy(Recorder& r, const Node& node) {
   if (node.out(0).elements() == 0) return;
   if (r.candidate() == "transfer") return r.copy(r.region(node.inputs[1]), r.region(node.inputs[0]));
-  const RoofCopyArgs args{.x = r.address(node.inputs[1]),
-                          .y = r.address(node.inputs[0]),
-                          .stream = stream_over(r.device(), node.out(0).elements())};
-  r.dispatch(stream_launch(r, "roof_copy", args.stream), args);
+  const StreamCopyArgs args{.x = r.address(node.inputs[1]),
+                            .y = r.address(node.inputs[0]),
+                            .stream = stream_over(r.device(), node.out(0).elements())};
+  r.dispatch(stream_launch(r, "stream_copy", args.stream), args);
 }
 
 void reference_copy(const Node&, Inputs inputs, Outputs outputs) { outputs[0].data = inputs[1]->data; }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/recorder.h"
+#include "shaders/common/stream.h"
 
 namespace vkformer {
 namespace {
@@ -28,7 +28,7 @@ void record(Recorder& recorder, const Node& node) {
   const auto skipped =
       static_cast<uint64_t>(node.integer("first") * node.in(0).columns() * size_of(node.input_types[0].dtype));
   const Region target = recorder.region(node.outputs[0]);
-  recorder.copy({recorder.address(node.inputs[0]) + skipped, target.bytes}, target);
+  stream_copy(recorder, {recorder.address(node.inputs[0]) + skipped, target.bytes}, target);
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -95,7 +95,7 @@ void joined_record(Recorder& recorder, const Node& node) {
   for (size_t i = 0; i < offsets.size(); ++i) {
     const Region source = recorder.region(node.inputs[i]);
     const Region place{target + static_cast<uint64_t>(offsets[i]), source.bytes};
-    if (source.address != place.address) recorder.copy(source, place);
+    if (source.address != place.address) stream_copy(recorder, source, place);
   }
 }
 

@@ -45,7 +45,8 @@ void make_model_pipelines(Backend& backend, const std::string& text, const Pipel
     Model stored = model;
     store_weights_as(stored, text, dtype);
     const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
-    const GenerationPlan plan = plan_generation(stored, {.capacity = flags.context}, blocks, &backend.facts());
+    const GeneratorShape greedy{.capacity = flags.context, .choices = 1};
+    const GenerationPlan plan = plan_generation(stored, greedy, blocks, &backend.facts());
     for (const auto& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
       make(weights_text(text, dtype), program, plan.layout);
   }

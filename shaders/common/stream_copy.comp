@@ -3,9 +3,8 @@
 // variant words: -DWORDS
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/stream.glsl"
-#include "shaders/roof/roof.args.h"
 
-PUSH(RoofCopyArgs);
+PUSH(StreamCopyArgs);
 
 void process(uint i, bool whole) { store(args.y, i, whole, load(args.x, i, whole)); }
 
