@@ -73,7 +73,8 @@ struct DeviceFacts {
   std::vector<MatrixShape> matrix_shapes;  ///< what the device offers on matrix cores
   bool f16_sums = false;                   ///< their matrices of sums may be of f16, too, where operands are
   WorkgroupMatrices workgroup_matrices;
-  uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown
+  uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown, since not every driver tells
+  int64_t usual_cores() const { return cores > 0 ? cores : 64; }
   /// Whether a candidate of matmul for matrix cores, or "attention", computes what it should with operands of a type:
   /// tried when first asked, since some drivers offer what they get wrong. Not set: it does.
   std::function<bool(DType, std::string_view kernel)> matrix_check;

@@ -6,6 +6,7 @@
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "shaders/attention/attention.h"
+#include "shaders/matmul/gpu/matrix_choice.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/matmul/matmul_kernel.h"
@@ -118,7 +119,8 @@ TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows 
 TEST_CASE("products of whole workgroups are offered where the device has them in that size", "[matrix_cores]") {
   const auto offered_blocks = [](const DeviceFacts& facts, int64_t m = 1024, DType type = DType::f16) {
     const auto names = candidates(facts, m, 1024, 1024, type, type);
-    return std::ranges::count_if(names, [](std::string_view name) { return name.starts_with("matrix_workgroup"); });
+    return std::ranges::count_if(
+        names, [](std::string_view name) { return name.starts_with("matrix_workgroup") && !name.ends_with("_split"); });
   };
   DeviceFacts facts = device_with_matrix_cores();
   facts.matrix_shapes.push_back({16, 16, 16, DType::bf16});
@@ -166,7 +168,7 @@ TEST_CASE("products of whole workgroups are offered where the device has them in
   CHECK(std::ranges::count(node.op->candidates(node, facts), "matrix_workgroup128") == 0);
 }
 
-TEST_CASE("whole workgroups take whole blocks that fill half of the device", "[matrix_cores]") {
+TEST_CASE("whole workgroups take whole blocks", "[matrix_cores]") {
   DeviceFacts facts = device_with_matrix_cores();
   facts.workgroup_matrices = {.granularities = {{{32, 16, 16}, 128}},
                               .tensor_addressing = true,
@@ -175,14 +177,13 @@ TEST_CASE("whole workgroups take whole blocks that fill half of the device", "[m
                               .kernels = {DType::f16}};
   const auto first = [&](int64_t m, int64_t n, int64_t k) { return candidates(facts, m, n, k).front(); };
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "matrix_workgroup128"; };
-  CHECK(first(1024, 512, 1024) == "matrix_workgroup128_4");  // of cores that nobody counted, 64
+  CHECK(first(1024, 1024, 1024) == "matrix_workgroup128_4");  // of cores that nobody counted, 64
   facts.cores = 128;
-  CHECK(first(1024, 1024, 1024) == "matrix_workgroup128_4");
-  CHECK(first(1024, 1024 + 64, 1024) == "matrix_workgroup128x64_4");
-  CHECK(first(1024, 512, 1024) == "matrix_workgroup128x64_4");
-  CHECK_FALSE(first(1024, 1024 + 8, 1024).starts_with("matrix_workgroup"));
-  CHECK_FALSE(first(1024, 1024, 1024 + 8).starts_with("matrix_workgroup"));
-  CHECK_FALSE(first(512, 512, 1024).starts_with("matrix_workgroup"));
+  CHECK(first(1024, 1024, 1024) == "matrix64");  // half of the cores would have no block of 128 x 128
+  CHECK(first(2048, 2048, 1024) == "matrix_workgroup128_4");
+  CHECK(first(512, 512, 4096) == "matrix_workgroup128_4_split");
+  CHECK_FALSE(first(2048, 2048 + 8, 1024).starts_with("matrix_workgroup"));
+  CHECK_FALSE(first(2048, 2048, 1024 + 8).starts_with("matrix_workgroup"));
 }
 
 TEST_CASE("a transposed operand A has blocks of its own", "[matrix_cores]") {
@@ -243,25 +244,42 @@ TEST_CASE("workgroups have no more subgroups than the device allows", "[matrix_c
 }
 
 TEST_CASE("each of the ranges of K that are summed side by side has some of it", "[matrix_cores]") {
-  for (const DeviceKind kind : {DeviceKind::discrete, DeviceKind::cpu})
-    for (const int64_t tiles : {1, 2, 5, 16, 63})
-      for (int64_t k = 64; k < 9000; ++k) {
-        const MatmulProblem p{.m = 64, .n = 64 * tiles, .k = k};
-        const SplitRanges ranges = split_ranges(p, device_with_matrix_cores(kind), {.rows = 64, .columns = 64});
-        const bool all = ranges.count >= 2 && ranges.length % 16 == 0 && (ranges.count - 1) * ranges.length < k &&
+  const MatrixBlocks blocks{.name = "", .rows = 64, .columns = 64, .upright = 100, .transposed = 100};
+  for (const int64_t tiles : {1, 2, 5, 16, 63})
+    for (int64_t k = 64; k < 9000; ++k) {
+      const MatmulProblem p{.m = 64, .n = 64 * tiles, .k = k};
+      const auto check = [&](const SplitRanges& ranges, int64_t least, int64_t step) {
+        const bool all = ranges.count >= least && ranges.length % step == 0 && (ranges.count - 1) * ranges.length < k &&
                          ranges.count * ranges.length >= k;
         if (!all) FAIL(k << " in " << ranges.count << " ranges of " << ranges.length << ", " << tiles << " tiles");
-      }
+      };
+      check(ranges_to_fill(p, 256, tiles), 2, 16);
+      check(matrix_ranges(blocks, p, device_with_matrix_cores()), k > matrix_range_step ? 2 : 1, matrix_range_step);
+    }
 }
 
-TEST_CASE("K is cut into ranges only where workgroups are missing", "[matrix_cores]") {
+TEST_CASE("K is cut into ranges where that keeps more cores busy than its sums cost", "[matrix_cores]") {
   DeviceFacts facts = device_with_matrix_cores();
+  facts.cores = 132;
+  const auto first = [&](int64_t m, int64_t n, int64_t k) { return candidates(facts, m, n, k).front(); };
+  // Products of prompts: LLaMA's of 1.1 G parameters, and a head.
+  CHECK(first(512, 2048, 5632) == "matrix128_split");
+  CHECK(first(512, 11264, 2048) == "matrix128");
+  CHECK(first(128, 2048, 5632) == "matrix128_split");
+  CHECK(first(64, 2048, 5632) == "matrix64_split");
+  CHECK(first(64, 50264, 768) == "matrix64");
+  facts.cores = 20;
+  CHECK(first(512, 2048, 5632) == "matrix128");
+}
+
+TEST_CASE("K is not cut, not even for a try, where workgroups are many", "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
   const auto splits = [&](int64_t m, int64_t n, DType type) {
     return std::ranges::count_if(candidates(facts, m, n, 4096, type, type),
-                                 [](std::string_view name) { return name.ends_with("64_split"); });
+                                 [](std::string_view name) { return name.ends_with("_split"); });
   };
-  CHECK(splits(8 * 64, 16 * 64, DType::f16) == 2);
-  CHECK(splits(8 * 64, 16 * 64, DType::f32) == 1);
-  CHECK(splits(8 * 64, 16 * 64 + 1, DType::f16) == 0);
+  CHECK(splits(16 * 64, 16 * 64, DType::f16) == 3);
+  CHECK(splits(16 * 64, 16 * 64, DType::f32) == 1);
+  CHECK(splits(16 * 64, 16 * 64 + 1, DType::f16) == 1);  // of blocks of 128 x 128
   CHECK(splits(4096, 151936, DType::f32) == 0);
 }

@@ -46,7 +46,8 @@ float rounded_half(float x) {
   const uint bits = floatBitsToUint(x);
   const float normal = uintBitsToFloat(bits + 0xfffu + (bits >> 13 & 1u) & ~0x1fffu);
   const float small = roundEven(x * 16777216.0) * 5.9604644775390625e-8;  // multiples of 2^-24, below 2^-14
-  return isnan(x) ? x : abs(x) < 6.103515625e-5 ? small : normal;
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;  // compilers may take isnan() for false
+  return nan ? x : abs(x) < 6.103515625e-5 ? small : normal;
 #else
   return unpack_halves(pack_halves(vec2(x, 0))).x;
 #endif

@@ -90,7 +90,7 @@ bool tile_fits(const ExpertProblem& p, const DeviceFacts& facts) {
 /// Whole tiles, two workgroups for each core.
 template <const ExpertTile& tile>
 bool tile_pays(const ExpertProblem& p, const DeviceFacts& facts) {
-  const int64_t cores = facts.cores > 0 ? facts.cores : 64;
+  const int64_t cores = facts.usual_cores();
   return !facts.is_cpu() && usual_rows(p) >= tile.side && p.n >= tile.side &&
          block_count(p, tile.side, tile.side) >= 2 * cores;
 }

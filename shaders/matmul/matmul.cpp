@@ -144,9 +144,10 @@ void reference(const Node& node, Inputs in, Outputs out) {
     for (int64_t k = 0; k < p.k; ++k)
       sum += a[a_base + (p.transpose_a ? k * p.m + row : row * p.k + k)] *
              b[b_base + (p.transpose_b ? column * p.k + k : k * p.n + column)];
-    const double value = scale * sum + (bias ? (*bias)[column] : 0);
+    double value = scale * sum + (bias ? (*bias)[column] : 0);
+    if (p.activation != Activation::none) value = saturated(value, most);  // of y's type before it is activated
     out[0][i] = saturated(activated(p.activation, value) + (residual ? (*residual)[i] : 0), most);
-    if (out.size() > 1) out[1][i] = saturated(value, most);
+    if (out.size() > 1) out[1][i] = value;
   }
 }
 

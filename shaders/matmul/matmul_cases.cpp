@@ -1,6 +1,7 @@
 #include "shaders/matmul/matmul_cases.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "runtime/encoding/encoding.h"
 #include "shaders/common/result_type.h"
@@ -133,9 +134,9 @@ std::vector<Case> matmul_cases() {
   list.back().spared = {"tile64"};
   add_half(make_case(nn, {}, false, 67, 42, 131, all_gelu), DType::bf16);
   list.back().spared = {"tile64"};
-  // Most of what an f16 can't hold, inside a block and past an edge.
-  for (const bool inside : {true, false}) {
-    add_half(make_case(nt, {}, false, inside ? 128 : 67, inside ? 128 : 42, 64, bias), DType::f16);
+  // Most of what an f16 can't hold, inside a block, also before an activation, and past an edge.
+  for (const auto& [m, n, parts] : {std::tuple{128, 128, bias}, {128, 128, all_gelu}, {67, 42, bias}}) {
+    add_half(make_case(nt, {}, false, m, n, 64, parts), DType::f16);
     set_saturated_result(list.back().attributes, DType::f16);
     for (CaseInput& input : list.back().inputs) input.constant = true, input.low *= 300, input.high *= 300;
     list.back().spared = {"tile64"};

@@ -46,19 +46,14 @@ struct MatmulWork {
 /// with blocks "f32_q8_0" and the like.
 std::string_view variant_of(const MatmulProblem& p);
 
-/// Outputs of a workgroup of a kernel that sums ranges of K side by side; no rows: of one that doesn't.
-struct SplitTile {
-  int64_t rows = 0, columns = 0;
-};
-/// The ranges of K, each of which has some of it. They start at multiples of 16, so that every kernel keeps its aligned
-/// loads.
+/// Ranges of K that are summed side by side, each of which has some of it.
 struct SplitRanges {
   int64_t count, length;
 };
-/// Workgroups that fill a GPU.
-inline constexpr int64_t split_workgroups = 256;
-/// So many that the device has enough workgroups: at least 2, where K is 64 or more; 1 for a kernel that cuts nothing.
-SplitRanges split_ranges(const MatmulProblem& p, const DeviceFacts& facts, const SplitTile& tile);
+/// `count` ranges, or fewer, that start at multiples of `step`, so that kernels keep their aligned loads.
+SplitRanges even_ranges(int64_t k, int64_t count, int64_t step = 16);
+/// So many that `tiles` tiles make that many workgroups: at least 2, where K is 64 or more.
+SplitRanges ranges_to_fill(const MatmulProblem& p, int64_t workgroups, int64_t tiles);
 
 struct MatmulKernel {
   std::string_view name;
@@ -72,17 +67,14 @@ struct MatmulKernel {
 
   // Either one dispatch,
   Launch (*launch)(const DeviceFacts&, const MatmulWork&) = nullptr;
-  /// with some rows, ranges of K side by side for devices with more workgroups than the product has tiles of this size;
-  /// then matmul_reduce adds up their sums.
-  SplitTile split = {};
+  /// or one for several ranges of K side by side, for devices with more cores than the product has tiles; then
+  /// matmul_reduce adds up their sums.
+  SplitRanges (*ranges)(const MatmulProblem&, const DeviceFacts&) = nullptr;
 
   // or several of its own, with a workspace of so many bytes.
   void (*record)(Recorder&, const MatmulWork&) = nullptr;
   int64_t (*scratch)(const MatmulProblem&, const DeviceFacts&) = nullptr;
 };
-
-/// Enough values of k for every range of a split to be worth a workgroup.
-inline bool can_split(const MatmulProblem& p) { return p.k >= 64; }
 
 /// The tables of the rooms.
 std::span<const MatmulKernel> matmul_gpu_kernels();

@@ -28,6 +28,10 @@ bool aligned(uint64_t address, int64_t row, int64_t bytes) {
   return static_cast<int64_t>(address) % bytes == 0 && row % bytes == 0;
 }
 
+SplitRanges ranges_of(const MatmulKernel& kernel, const MatmulProblem& p, const DeviceFacts& facts) {
+  return kernel.ranges ? kernel.ranges(p, facts) : SplitRanges{.count = 1, .length = p.k};
+}
+
 /// The arguments of a kernel that computes all of the node.
 MatmulWork whole_work(const Recorder& recorder, const Node& node, const MatmulProblem& p) {
   const auto in = [&](size_t i) { return node.has_input(i) ? recorder.address(node.inputs[i]) : 0; };
@@ -83,12 +87,15 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
   launch.writes = {partial};
   recorder.dispatch(launch, ranges.args);
   MatmulArgs sum = work.args;
-  sum.a = partial.address;
+  sum.a = sum.a_quads = partial.address;
   sum.splits = static_cast<uint>(splits);
+  const bool quads = !facts.is_cpu() && work.y_aligned(4);
   recorder.dispatch({.kernel = "matmul_reduce",
                      .variant = is_half(p.y_type) ? variant_of(p) : "f32",
-                     .constants = {work.activation},
-                     .groups = spread_groups(facts, groups_for(elements, is_half(p.y_type) ? 128 : 64)),
+                     .constants = {work.activation, quads},
+                     .groups = spread_groups(facts, groups_for(elements, quads               ? 256
+                                                                         : is_half(p.y_type) ? 128
+                                                                                             : 64)),
                      .cost = Cost{.bytes = static_cast<double>((splits + 1) * elements * float_bytes),
                                   .flops = static_cast<double>(splits * elements)}},
                     sum);
@@ -100,13 +107,13 @@ int64_t tile_count(const MatmulProblem& p, int64_t rows, int64_t columns) {
   return p.batch * groups_for(p.m, rows) * groups_for(p.n, columns);
 }
 
-SplitRanges split_ranges(const MatmulProblem& p, const DeviceFacts& facts, const SplitTile& tile) {
-  if (tile.rows == 0) return {.count = 1, .length = p.k};
-  const int64_t wanted =
-      (facts.is_cpu() ? 2 * int64_t{facts.cpu_threads} : split_workgroups) / tile_count(p, tile.rows, tile.columns);
-  const int64_t count = std::clamp<int64_t>(wanted, 2, std::max<int64_t>(p.k / 128, 2));
-  const int64_t length = (groups_for(p.k, count) + 15) / 16 * 16;
-  return {.count = groups_for(p.k, length), .length = length};
+SplitRanges even_ranges(int64_t k, int64_t count, int64_t step) {
+  const int64_t length = (groups_for(k, count) + step - 1) / step * step;
+  return {.count = groups_for(k, length), .length = length};
+}
+
+SplitRanges ranges_to_fill(const MatmulProblem& p, int64_t workgroups, int64_t tiles) {
+  return even_ranges(p.k, std::clamp<int64_t>(workgroups / tiles, 2, std::max<int64_t>(p.k / 128, 2)));
 }
 
 bool MatmulWork::a_aligned(int64_t elements) const {
@@ -150,7 +157,7 @@ int64_t matmul_scratch(const Node& node, const DeviceFacts& facts, std::string_v
   const MatmulProblem p = matmul_problem(node);
   const MatmulKernel& kernel = kernel_named(candidate);
   if (kernel.scratch) return kernel.scratch(p, facts);
-  const int64_t splits = split_ranges(p, facts, kernel.split).count;
+  const int64_t splits = ranges_of(kernel, p, facts).count;
   return splits > 1 ? splits * p.batch * p.m * p.n * float_bytes : 0;
 }
 
@@ -159,7 +166,7 @@ void record_matmul(Recorder& recorder, const Node& node) {
   const MatmulWork work = whole_work(recorder, node, p);
   if (work.args.y == 0) return;
   const MatmulKernel& kernel = kernel_named(recorder.candidate());
-  const SplitRanges ranges = split_ranges(p, recorder.device(), kernel.split);
+  const SplitRanges ranges = ranges_of(kernel, p, recorder.device());
   for (int64_t elements : {p.m * p.k, p.n * p.k, p.m * p.n * ranges.count})
     check(p.batch * elements < int64_t{1} << 31,
           "[matmul] one operand has {} elements; kernels address at most 2^31 - 1", p.batch * elements);

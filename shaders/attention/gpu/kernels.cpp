@@ -98,7 +98,7 @@ bool small_shares_legal(const AttentionProblem& problem, const DeviceFacts& fact
 
 /// Two workgroups for each core.
 bool enough_groups(int64_t items, int64_t heads, const AttentionProblem& problem, const DeviceFacts& facts) {
-  const int64_t cores = facts.cores > 0 ? facts.cores : 64;
+  const int64_t cores = facts.usual_cores();
   return !facts.is_cpu() && (items + tile64_8x4.side - 1) / tile64_8x4.side * heads * problem.batches >= 2 * cores;
 }
 bool forward_fills(const AttentionProblem& problem, const DeviceFacts& facts) {

@@ -1,5 +1,8 @@
 // The matmul kernels for GPUs: tiles through shared memory, on matrix cores or on plain ones.
 
+#include <algorithm>
+
+#include "shaders/matmul/gpu/matrix_choice.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/gpu/straight_code.h"
 #include "shaders/matmul/gpu/vector.h"
@@ -14,48 +17,15 @@ namespace {
 bool always(const MatmulProblem&, const DeviceFacts&) { return true; }
 bool never(const MatmulProblem&, const DeviceFacts&) { return false; }
 
-/// Not every driver tells.
-int64_t cores_of(const DeviceFacts& facts) { return facts.cores > 0 ? facts.cores : 64; }
+// --- matrix cores, in blocks of subgroups' products or of whole workgroups' ---
 
-// --- few workgroups, many values of k ---
-
-constexpr int64_t split_side = 64;
-
-/// With more tiles than half of what split_ranges() fills a GPU with, two ranges of K add no workgroup that is missing,
-/// only their sums, which are written, kept and added: gigabytes for the head of a large vocabulary.
-bool split_legal(const MatmulProblem& p) {
-  return can_split(p) && tile_count(p, split_side, split_side) <= split_workgroups / 2;
-}
-
-bool split_pays(const MatmulProblem& p) { return p.k >= 512 && tile_count(p, split_side, split_side) < 64; }
-
-// --- matrix cores ---
-
-bool matrix_legal(const MatrixTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
+bool is_legal(const MatrixTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
   return is_half(p.a_type) && matrix_layout(matrix64, facts, p.a_type) && matrix_layout(tile, facts, p.a_type) &&
          facts.has_matrix_cores(p.a_type) && facts.computes_right(p.a_type, tile.name);
 }
 
-/// What blocks of a size reach without and with a transposed A, in TFLOP/s: of the products in docs/benchmarks.md.
-struct MatrixRate {
-  const MatrixTile* tile;
-  double upright, transposed;
-};
-constexpr MatrixRate matrix_rates[] = {{&matrix128, 197, 50}, {&matrix128x64, 140, 125}, {&matrix64, 138, 96}};
-
-/// Whether no other tile promises to be faster: blocks run in waves of one a core.
-bool matrix_first(const MatrixTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
-  if (!matrix_cores_pay(p, facts)) return false;
-  const int64_t cores = cores_of(facts);
-  const MatrixTile* best = nullptr;
-  double least = 0;
-  for (const MatrixRate& rate : matrix_rates) {
-    const int64_t waves = (tile_count(p, rate.tile->rows, rate.tile->columns) + cores - 1) / cores;
-    const double time = static_cast<double>(waves * rate.tile->rows * rate.tile->columns) /
-                        (p.transpose_a ? rate.transposed : rate.upright);
-    if ((!best || time < least) && matrix_legal(*rate.tile, p, facts)) best = rate.tile, least = time;
-  }
-  return best == &tile;
+bool is_legal(const WorkgroupTile& tile, const MatmulProblem& p, const DeviceFacts& facts) {
+  return workgroup_legal(tile, p, facts);
 }
 
 /// How many values of 8, 4 or 1 stored rows start at multiples of.
@@ -64,8 +34,7 @@ uint32_t whole(Aligned aligned) {
   return aligned(8) ? 8 : aligned(4) ? 4 : 1;
 }
 
-template <const MatrixTile& tile>
-Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
+Launch launch_of(const MatrixTile& tile, const DeviceFacts& facts, const MatmulWork& work) {
   const MatmulProblem& p = work.p;
   const MatrixLayout layout = *matrix_layout(tile, facts, p.a_type);
   const int64_t count = tile_count(p, tile.rows, tile.columns) * work.args.splits;
@@ -81,35 +50,66 @@ Launch matrix_launch(const DeviceFacts& facts, const MatmulWork& work) {
       .subgroup_size = layout.subgroup_size};
 }
 
+Launch launch_of(const WorkgroupTile& tile, const DeviceFacts& facts, const MatmulWork& work) {
+  return workgroup_launch(tile, facts, work);
+}
+
+/// Blocks of whole workgroups past the edges of a product are slower than those of subgroups: none is chosen.
+template <const WorkgroupTile& tile>
+bool whole_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return is_whole(tile, p) && is_legal(tile, p, facts);
+}
 template <const MatrixTile& tile>
-constexpr MatmulKernel matrix_kernel() {
+bool whole_legal(const MatmulProblem& p, const DeviceFacts& facts) {
+  return is_legal(tile, p, facts);
+}
+
+template <const auto& tile>
+constexpr MatrixBlocks blocks_of(double upright, double transposed, bool cut) {
+  return {tile.name, tile.rows, tile.columns, upright, transposed, whole_legal<tile>, cut};
+}
+constexpr MatrixBlocks matrix_blocks[] = {
+    blocks_of<workgroup128_4>(280, 280, true), blocks_of<workgroup128x64_4>(160, 190, false),
+    blocks_of<matrix128>(200, 90, true),       blocks_of<matrix128x64>(140, 170, false),
+    blocks_of<matrix64>(138, 110, true),
+};
+
+template <const auto& tile, bool cut>
+bool matrix_first(const MatmulProblem& p, const DeviceFacts& facts) {
+  if (!matrix_cores_pay(p, facts)) return false;
+  const MatrixChoice choice = choose_blocks(matrix_blocks, p, facts);
+  return choice.blocks && choice.blocks->name == tile.name && choice.cut == cut;
+}
+
+/// With more blocks than a few for each core ranges of K add none that is missing, only their sums, which are written,
+/// kept and added: gigabytes for the head of a large vocabulary.
+bool may_be_cut(const MatmulProblem& p, const DeviceFacts& facts, int64_t rows, int64_t columns) {
+  return p.k > matrix_range_step && tile_count(p, rows, columns) <= 4 * facts.usual_cores();
+}
+
+/// A kernel that computes blocks of all of K.
+template <const auto& tile>
+constexpr MatmulKernel whole_kernel(bool (*first)(const MatmulProblem&, const DeviceFacts&)) {
   return {.name = tile.name,
           .room = KernelRoom::gpu,
-          .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_legal(tile, p, facts); },
-          .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return matrix_first(tile, p, facts); },
+          .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return is_legal(tile, p, facts); },
+          .first = first,
           .half_results = true,
-          .launch = matrix_launch<tile>};
+          .launch = [](const DeviceFacts& facts, const MatmulWork& work) { return launch_of(tile, facts, work); }};
 }
 
-// --- the same, a whole workgroup together ---
-
-/// Whole blocks that fill half of the cores: a tenth to a third faster than the kernels above in an H200's training
-/// step. Past the edges they are slower by as much.
-template <const WorkgroupTile& tile>
-bool workgroup_first(const MatmulProblem& p, const DeviceFacts& facts) {
-  return matrix_cores_pay(p, facts) && is_whole(tile, p) &&
-         2 * tile_count(p, tile.rows, tile.columns) >= cores_of(facts);
-}
-
-template <const WorkgroupTile& tile, auto first>
-constexpr MatmulKernel workgroup_kernel() {
-  return {
-      .name = tile.name,
-      .room = KernelRoom::gpu,
-      .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return workgroup_legal(tile, p, facts); },
-      .first = first,
-      .half_results = true,
-      .launch = [](const DeviceFacts& facts, const MatmulWork& work) { return workgroup_launch(tile, facts, work); }};
+/// The same of ranges of K.
+template <const auto& tile>
+constexpr MatmulKernel cut_kernel(std::string_view name) {
+  MatmulKernel kernel = whole_kernel<tile>(matrix_first<tile, true>);
+  kernel.name = name;
+  kernel.legal = [](const MatmulProblem& p, const DeviceFacts& facts) {
+    return may_be_cut(p, facts, tile.rows, tile.columns) && is_legal(tile, p, facts);
+  };
+  kernel.ranges = [](const MatmulProblem& p, const DeviceFacts& facts) {
+    return matrix_ranges(*std::ranges::find(matrix_blocks, tile.name, &MatrixBlocks::name), p, facts);
+  };
+  return kernel;
 }
 
 // --- plain cores ---
@@ -138,9 +138,8 @@ bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
 /// Where lanes have the registers (of subgroups of 64, AMD's, too few stay resident), and with two workgroups for each
 /// core.
 bool tile128_pays(const MatmulProblem& p, const DeviceFacts& facts) {
-  const int64_t cores = cores_of(facts);
   return !facts.is_cpu() && facts.subgroup_size <= 32 && facts.shared_memory >= 49152 &&
-         tile_count(p, 128, 128) >= 2 * cores;
+         tile_count(p, 128, 128) >= 2 * facts.usual_cores();
 }
 bool tile64_pays(const MatmulProblem& p, const DeviceFacts&) { return tile_count(p, 64, 64) >= 64; }
 
@@ -163,10 +162,15 @@ Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
           .groups = spread_groups(facts, static_cast<uint64_t>(count))};
 }
 
+bool split_pays(const MatmulProblem& p, const DeviceFacts& facts) {
+  return !facts.is_cpu() && p.k >= 512 && tile_count(p, 64, 64) < std::max<int64_t>(facts.usual_cores(), 64);
+}
+
 constexpr MatmulKernel kernels[] = {
-    workgroup_kernel<workgroup128_4, workgroup_first<workgroup128_4>>(),
-    workgroup_kernel<workgroup128x64_4, workgroup_first<workgroup128x64_4>>(),
-    workgroup_kernel<workgroup128, never>(),
+    whole_kernel<workgroup128_4>(matrix_first<workgroup128_4, false>),
+    cut_kernel<workgroup128_4>("matrix_workgroup128_4_split"),
+    whole_kernel<workgroup128x64_4>(matrix_first<workgroup128x64_4, false>),
+    whole_kernel<workgroup128>(never),
     {.name = "vector",
      .room = KernelRoom::gpu,
      .legal = vector_legal,
@@ -174,27 +178,23 @@ constexpr MatmulKernel kernels[] = {
      .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return !facts.is_cpu() || p.m <= 2; },
      .blocks = true,
      .record = [](Recorder& recorder, const MatmulWork& work) { record_vector(recorder, work, {}); }},
-    {.name = "matrix64_split",
-     .room = KernelRoom::gpu,
-     .legal = [](const MatmulProblem& p,
-                 const DeviceFacts& facts) { return split_legal(p) && matrix_legal(matrix64, p, facts); },
-     .first = [](const MatmulProblem& p,
-                 const DeviceFacts& facts) { return matrix_cores_pay(p, facts) && split_pays(p); },
-     .half_results = true,
-     .launch = matrix_launch<matrix64>,
-     .split = {split_side, split_side}},
-    matrix_kernel<matrix128>(),
-    matrix_kernel<matrix128x64>(),
-    matrix_kernel<matrix64>(),
+    cut_kernel<matrix128>("matrix128_split"),
+    cut_kernel<matrix64>("matrix64_split"),
+    whole_kernel<matrix128>(matrix_first<matrix128, false>),
+    whole_kernel<matrix128x64>(matrix_first<matrix128x64, false>),
+    whole_kernel<matrix64>(matrix_first<matrix64, false>),
     {.name = "tile64_split",
      .room = KernelRoom::gpu,
      .legal = [](const MatmulProblem& p,
-                 const DeviceFacts& facts) { return split_legal(p) && tile_fits<tile64>(p, facts); },
-     .first = [](const MatmulProblem& p, const DeviceFacts& facts) { return !facts.is_cpu() && split_pays(p); },
+                 const DeviceFacts& facts) { return may_be_cut(p, facts, 64, 64) && tile_fits<tile64>(p, facts); },
+     .first = split_pays,
      .half_results = true,
      .blocks = true,
      .launch = tile_launch<tile64>,
-     .split = {split_side, split_side}},
+     .ranges =
+         [](const MatmulProblem& p, const DeviceFacts& facts) {
+           return ranges_to_fill(p, std::max<int64_t>(2 * facts.usual_cores(), 256), tile_count(p, 64, 64));
+         }},
     {.name = "tile128",
      .room = KernelRoom::gpu,
      .legal = tile_legal<tile128, tile128_pays>,

@@ -65,10 +65,10 @@ uvec2 own_quad(uint i) {
   return uvec2(id / (TILE_COLUMNS / 4), id % (TILE_COLUMNS / 4) * 4);
 }
 
-void multiply(Block block, uint a_base, uint b_base, uint y_base) {
+void multiply(Block block, uint a_base, uint b_base, uint y_base, uint begin, uint end) {
   vec4 c[QUADS];
   [[dont_unroll]] for (uint i = 0; i < QUADS; i++) c[i] = vec4(0);
-  [[dont_unroll]] for (uint k = 0; k < args.k; k += SLICE)
+  [[dont_unroll]] for (uint k = begin; k < end; k += SLICE)
     [[dont_unroll]] for (uint i = 0; i < QUADS; i++) {
       const uvec2 at = uvec2(block.first_row, block.first_column) + own_quad(i);
       if (at.x >= args.m || at.y >= args.n) continue;
@@ -113,7 +113,7 @@ const uint UNROLL = 4;
 float activated(const in uint row, const in uint column, const in float value) { return activate(ACTIVATION, value); }
 float within(const in uint row, const in uint column, const in float value) { return within_half(vec2(value)).x; }
 
-void multiply(Block block, uint a_base, uint b_base, uint y_base) {
+void multiply(Block block, uint a_base, uint b_base, uint y_base, uint begin, uint end) {
   STORED(in_a, TRANSPOSE_A ? args.k : args.m, TRANSPOSE_A ? args.m : args.k)
   STORED(in_b, TRANSPOSE_B ? args.n : args.k, TRANSPOSE_B ? args.k : args.n)
   const tensorViewNV<2, false, 1, 0> transposed = createTensorViewNV(2, false, 1, 0);
@@ -135,11 +135,11 @@ void multiply(Block block, uint a_base, uint b_base, uint y_base) {
       coopMatLoadTensorNV(b, packs_b.v, b_base / 8, sliceTensorLayoutNV(in_b, k, SLICE, column, TILE_COLUMNS));       \
     c = coopMatMulAdd(a, b, c);                                                                                       \
   }
-  uint k = 0;
-  for (; k + UNROLL * SLICE <= args.k; k += UNROLL * SLICE) {
+  uint k = begin;
+  for (; k + UNROLL * SLICE <= end; k += UNROLL * SLICE) {
     [[unroll]] for (uint i = 0; i < UNROLL; i++) ADD_SLICE(k + i * SLICE)
   }
-  [[dont_unroll]] for (; k < args.k; k += SLICE) ADD_SLICE(k)
+  [[dont_unroll]] for (; k < end; k += SLICE) ADD_SLICE(k)
 
   STORED(in_y, args.m, args.n)
 #define OWN_BLOCK(from) \
@@ -153,6 +153,8 @@ void multiply(Block block, uint a_base, uint b_base, uint y_base) {
     coopMatLoadTensorNV(bias, args.bias.v, 0, sliceTensorLayoutNV(in_bias, row, TILE_ROWS, column, TILE_COLUMNS));
     c += bias;
   }
+  const bool saturated = (args.flags & MATMUL_SATURATED) != 0;
+  if (saturated && ACTIVATION != activation_none) coopMatPerElementNV(c, c, within);
   if ((args.flags & MATMUL_PRE_ACTIVATION) != 0) coopMatStoreTensorNV(Results(c), OWN_BLOCK(args.pre_activation));
   if (ACTIVATION != activation_none) {
     c = Sums(Results(c));
@@ -163,13 +165,17 @@ void multiply(Block block, uint a_base, uint b_base, uint y_base) {
     coopMatLoadTensorNV(residual, OWN_BLOCK(args.residual));
     c += Sums(residual);
   }
-  if ((args.flags & MATMUL_SATURATED) != 0) coopMatPerElementNV(c, c, within);
+  if (saturated) coopMatPerElementNV(c, c, within);
   coopMatStoreTensorNV(Results(c), OWN_BLOCK(args.y));
 }
 #endif
 
 void main() {
   const Block block = own_block();
-  if (block.product < args.batch)
-    multiply(block, block.product * args.m * args.k, block.product * args.k * args.n, block.product * args.m * args.n);
+  if (block.product >= args.batch * args.splits) return;
+  const uint product = block.product % args.batch;
+  // Of several ranges all begin at whole slices; this way the compiler knows, and loads 16 bytes.
+  const uint begin = block.product / args.batch * (args.k_per_split / SLICE * SLICE);
+  multiply(block, product * args.m * args.k, product * args.k * args.n, block.product * args.m * args.n, begin,
+           min(begin + args.k_per_split, args.k));
 }

@@ -61,7 +61,7 @@ void share_plain(Teams& shared, const MatmulProblem& p, int64_t wanted, uint32_t
 }
 
 Teams share(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
-  const int64_t wanted = int64_t{512} * (facts.cores > 0 ? facts.cores : 64);
+  const int64_t wanted = 512 * facts.usual_cores();
   Teams shared{.subgroup = facts.roomy_subgroup()};
   if (p.transpose_b)
     share_transposed(shared, p, wanted, gated);

@@ -33,11 +33,12 @@ bool workgroup_legal(const WorkgroupTile& tile, const MatmulProblem& p, const De
 Launch workgroup_launch(const WorkgroupTile& tile, const DeviceFacts& facts, const MatmulWork& work) {
   const MatmulProblem& p = work.p;
   const bool aligned = work.a_aligned(8) && work.b_aligned(8) && work.y_aligned(8);
-  return {.kernel = "matmul_workgroup",
-          .variant = facts.workgroup_matrices.plain ? variant_without_cores(p) : variant_of(p),
-          .constants = {work.activation, tile.invocations, tile.rows, tile.columns, tile.slice, p.transpose_a,
-                        p.transpose_b, aligned, !is_whole(tile, p)},
-          .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, tile.rows, tile.columns)))};
+  return {
+      .kernel = "matmul_workgroup",
+      .variant = facts.workgroup_matrices.plain ? variant_without_cores(p) : variant_of(p),
+      .constants = {work.activation, tile.invocations, tile.rows, tile.columns, tile.slice, p.transpose_a,
+                    p.transpose_b, aligned, !is_whole(tile, p)},
+      .groups = spread_groups(facts, static_cast<uint64_t>(tile_count(p, tile.rows, tile.columns) * work.args.splits))};
 }
 
 }  // namespace vkformer

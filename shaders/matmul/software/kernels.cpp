@@ -86,10 +86,13 @@ constexpr MatmulKernel kernels[] = {
      .record = [](Recorder& recorder, const MatmulWork& work) { record_dot(recorder, work, {}); }},
     {.name = "lanes_split",
      .room = KernelRoom::cpu,
-     .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return can_split(p) && lanes_legal(facts); },
+     .legal = [](const MatmulProblem& p, const DeviceFacts& facts) { return p.k >= 64 && lanes_legal(facts); },
      .first = split_pays,
      .launch = lanes_launch,
-     .split = {.rows = 32, .columns = 64}},
+     .ranges =
+         [](const MatmulProblem& p, const DeviceFacts& facts) {
+           return ranges_to_fill(p, 2 * int64_t{facts.cpu_threads}, tile_count(p, 32, 64));
+         }},
     {.name = "panels",
      .room = KernelRoom::cpu,
      .legal = panels_legal,
