@@ -248,13 +248,13 @@ TEST_CASE("each of the ranges of K that are summed side by side has some of it",
   for (const int64_t tiles : {1, 2, 5, 16, 63})
     for (int64_t k = 64; k < 9000; ++k) {
       const MatmulProblem p{.m = 64, .n = 64 * tiles, .k = k};
-      const auto check = [&](const SplitRanges& ranges, int64_t least, int64_t step) {
-        const bool all = ranges.count >= least && ranges.length % step == 0 && (ranges.count - 1) * ranges.length < k &&
+      const auto check = [&](const SplitRanges& ranges, int64_t step) {
+        const bool all = ranges.count >= 2 && ranges.length % step == 0 && (ranges.count - 1) * ranges.length < k &&
                          ranges.count * ranges.length >= k;
         if (!all) FAIL(k << " in " << ranges.count << " ranges of " << ranges.length << ", " << tiles << " tiles");
       };
-      check(ranges_to_fill(p, 256, tiles), 2, 16);
-      check(matrix_ranges(blocks, p, device_with_matrix_cores()), k > matrix_range_step ? 2 : 1, matrix_range_step);
+      check(ranges_to_fill(p, 256, tiles), 16);
+      if (k > matrix_range_step) check(matrix_ranges(blocks, p, device_with_matrix_cores()), matrix_range_step);
     }
 }
 
@@ -282,4 +282,15 @@ TEST_CASE("K is not cut, not even for a try, where workgroups are many", "[matri
   CHECK(splits(16 * 64, 16 * 64, DType::f32) == 1);
   CHECK(splits(16 * 64, 16 * 64 + 1, DType::f16) == 1);  // of blocks of 128 x 128
   CHECK(splits(4096, 151936, DType::f32) == 0);
+}
+
+TEST_CASE("every product that pays on matrix cores goes there, cut or not", "[matrix_cores]") {
+  DeviceFacts facts = device_with_matrix_cores();
+  facts.cores = 17;
+  for (int64_t m = 64; m < 4000; m += m / 3)
+    for (int64_t n = 64; n < 9000; n += n / 5)
+      for (const int64_t k : {64, 100, 3000, 40000}) {
+        CAPTURE(m, n, k);
+        REQUIRE(candidates(facts, m, n, k).front().starts_with("matrix"));
+      }
 }

@@ -81,12 +81,6 @@ bool matrix_first(const MatmulProblem& p, const DeviceFacts& facts) {
   return choice.blocks && choice.blocks->name == tile.name && choice.cut == cut;
 }
 
-/// With more blocks than a few for each core ranges of K add none that is missing, only their sums, which are written,
-/// kept and added: gigabytes for the head of a large vocabulary.
-bool may_be_cut(const MatmulProblem& p, const DeviceFacts& facts, int64_t rows, int64_t columns) {
-  return p.k > matrix_range_step && tile_count(p, rows, columns) <= 4 * facts.usual_cores();
-}
-
 /// A kernel that computes blocks of all of K.
 template <const auto& tile>
 constexpr MatmulKernel whole_kernel(bool (*first)(const MatmulProblem&, const DeviceFacts&)) {

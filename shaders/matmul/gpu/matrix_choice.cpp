@@ -33,6 +33,10 @@ double time_of(const MatrixBlocks& blocks, const MatmulProblem& p, const SplitRa
 
 }  // namespace
 
+bool may_be_cut(const MatmulProblem& p, const DeviceFacts& facts, int64_t rows, int64_t columns) {
+  return p.k > matrix_range_step && tile_count(p, rows, columns) <= 4 * facts.usual_cores();
+}
+
 SplitRanges matrix_ranges(const MatrixBlocks& blocks, const MatmulProblem& p, const DeviceFacts& facts) {
   const auto cores = static_cast<double>(facts.usual_cores());
   SplitRanges best = even_ranges(p.k, 2, matrix_range_step);
@@ -52,8 +56,8 @@ MatrixChoice choose_blocks(std::span<const MatrixBlocks> all, const MatmulProble
   std::vector<Option> options;
   for (const MatrixBlocks& blocks : all) {
     options.push_back({{&blocks, false}, time_of(blocks, p, {.count = 1, .length = p.k}, cores)});
-    const SplitRanges ranges = matrix_ranges(blocks, p, facts);
-    if (blocks.cut && ranges.count > 1) options.push_back({{&blocks, true}, gain * time_of(blocks, p, ranges, cores)});
+    if (blocks.cut && may_be_cut(p, facts, blocks.rows, blocks.columns))
+      options.push_back({{&blocks, true}, gain * time_of(blocks, p, matrix_ranges(blocks, p, facts), cores)});
   }
   std::ranges::stable_sort(options, {}, &Option::time);
   // In this order: that a kernel is legal may take a check on the device.

@@ -19,7 +19,11 @@ struct MatrixBlocks {
   bool cut;  ///< whether there is a kernel that computes ranges of K, too
 };
 
-/// The ranges, two or more, that a product takes the least time in; one where K is too short to be cut.
+/// Whether ranges of K may be worth a try. With more blocks than a few for each core they add none that is missing,
+/// only their sums, which are written, kept and added: gigabytes for the head of a large vocabulary.
+bool may_be_cut(const MatmulProblem& p, const DeviceFacts& facts, int64_t rows, int64_t columns);
+
+/// The ranges, two or more, that a product which may be cut takes the least time in.
 SplitRanges matrix_ranges(const MatrixBlocks& blocks, const MatmulProblem& p, const DeviceFacts& facts);
 
 /// Of these blocks, whole or cut, the legal ones that should take the least time.
