@@ -103,7 +103,8 @@ std::vector<int32_t> ChatPrompts::of(const ChatHistory& history) {
   if (std::ssize(ids) <= context_ - room_) return ids;
   while (std::ssize(ids) > context_ / 2 && left_out_ + 1 < history.turns()) ids = encoded(history, ++left_out_);
   check(std::ssize(ids) < context_,
-        "the last question has {} tokens, the context {}; shorten it or the system's text, or give a larger --context",
+        "the last question has {} tokens, the context {}; shorten it or the system's text, or give a larger "
+        "--context, if the model has more",
         ids.size(), context_);
   return ids;
 }

@@ -53,7 +53,8 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
   check_prompts(prompts, vocabulary);
   check(limit_ > 0, "max_new_tokens is {}; it must be at least 1", limit_);
   check(config_.num_return_sequences >= 1 && config_.num_return_sequences <= beams,
-        "num_return_sequences is {}, but {} beams give at most {}; raise num_beams (generate --return, --beams)",
+        "num_return_sequences is {}, but {} beams give at most {}; raise num_beams (--beams), or ask for "
+        "fewer (generate --return, translate --n-best)",
         config_.num_return_sequences, beams, beams);
   for (const auto& prompt : prompts) ids_.insert(ids_.end(), beams_, prompt);
   step_.parents.resize(ids_.size());

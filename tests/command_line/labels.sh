@@ -31,6 +31,8 @@ printf 'the cat\na dog\tdogs\n\nthe cat and the cat and the cat and the cat\n' >
 "$vkformer" classify labels --batch-tokens 9 <asked.txt >out 2>err || fail "classify: $(cat err)"
 [[ $(grep -cP '^(cat|dog)\t[01]\.[0-9]{4}$' out) == 4 && $(wc -l <out) == 4 ]] || fail "classify: $(cat out)"
 [[ $(head -n 1 out) == cat* ]] || fail "classify learned nothing: $(cat out)"
+cut -f 1 out >wanted.txt
+"$vkformer" score --metric labels wanted.txt <out | grep -q '^accuracy = 1.0000' || fail "score does not read what classify writes"
 grep -q "1 cut at 12 tokens" err || fail "classify did not say what was cut: $(cat err)"
 head -n 1 out >first
 accept "$vkformer" classify labels -p "the cat" --quiet

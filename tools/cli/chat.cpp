@@ -130,6 +130,8 @@ void chat(const ChatFlags& flags) {
   Generator generator(*backend, model, shape);
   generator.prepare(1);  // how long prompts will be nobody knows
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
+  if (flags.given.contains("--context") && generator.capacity() < flags.context && !flags.common.quiet)
+    say("the model has {} positions, so that is the context", generator.capacity());
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(
       std::move(chat_template), variables, [&](std::string_view text) { return tokenizer.encode_as_it_is(text); },

@@ -359,6 +359,8 @@ void run_command_line(int argc, char** argv) {
     for (const auto& [foreign, way] :
          {std::pair{"-ngl", "a model is on one device as a whole; -d names it (-d reference: the CPU)"},
           {"-hf", "models are not downloaded; give a folder or a .gguf"},
+          {"-fa", "attention is always computed as flash attention does"},
+          {"-sys", "chat --system has the system's text"},
           {"-no-cnv", "generate goes on from a text, chat talks"},
           {"-cnv", "generate goes on from a text, chat talks"}})
       if (std::find(argv, argv + argc, std::string_view(foreign)) != argv + argc)

@@ -14,6 +14,7 @@ class Progress {
   /// Redraws at most ten times a second; the lines of a log are five seconds apart, then farther and farther, up to a
   /// minute.
   void show(int64_t done, const std::string& text);
+  void expect(int64_t total) { total_ = total; }
   /// Removes the bar before something else is printed.
   void clear();
 

@@ -183,7 +183,8 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   const auto rows_of = [](const RunFile& file) { return read_prompt_rows(file.content, file.path); };
   std::optional<ConversationEncoder> talks;
   if (auto found = find_chat_template(folder)) talks.emplace(std::move(*found), folder, tokenizer);
-  const PromptEncoder encoder(tokenizer, talks ? &*talks : nullptr, end_of_text(*model.config), flags.context);
+  const std::optional<int32_t> end = end_of_text(*model.config);
+  const PromptEncoder encoder(tokenizer, talks ? &*talks : nullptr, end, flags.context);
   Cuts cuts;
   std::vector<LearnedText> training = encoder.encode(rows_of(*find_file(files, "prompts")), cuts), validation;
   if (const RunFile* validated = find_file(files, "valid prompts"))
@@ -194,6 +195,7 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
                             learned_tokens(training));
   if (!validation.empty()) job.summary += fmt::format(", {} for validation", counted(std::ssize(validation), "text"));
   job.summary += cuts.text(flags.context);
+  if (!end) job.summary += "\nthe config has no eos_token_id: only conversations learn where an answer ends";
   job.summary += fmt::format("\nthe first, what is learned in brackets:{}", shown(training.front(), tokenizer));
   const int64_t positions = std::min(flags.context, std::max(all_positions(training), all_positions(validation)));
   if ((!flags.resume || flags.given.contains("--batch-tokens")) && !flags.given.contains("--batch"))

@@ -119,12 +119,18 @@ Lines in_lower_case(Lines lines) {
   return lines;
 }
 
+/// Of the lines that `classify` writes: what stands before the probability.
+Lines labels_of(Lines lines) {
+  for (std::string& line : lines) line.resize(std::min(line.find('\t'), line.size()));
+  return lines;
+}
+
 Report report(const std::string& metric, const Lines& references, const Lines& hypotheses, bool lower_cased) {
   if (metric == "bleu") return report(score_bleu(references, hypotheses, lower_cased));
   if (metric == "chrf") return report(score_chrf(references, hypotheses, lower_cased));
   if (lower_cased) return report(metric, in_lower_case(references), in_lower_case(hypotheses), false);
   if (metric == "exact") return report_equal_lines(count_equal_lines(references, hypotheses), references.size());
-  return report(score_labels(references, hypotheses));
+  return report(score_labels(labels_of(references), labels_of(hypotheses)));
 }
 
 }  // namespace

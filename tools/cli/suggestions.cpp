@@ -103,6 +103,7 @@ std::string name_of_foreign_option(std::string_view option) {
       {"--lora-scaled", "--adapter"},
       {"--lora", "--adapter"},
       {"--outtype", "--dtype"},
+      {"--system-prompt", "--system"},
       {"-ctk", "--cache-dtype"},
       {"-ctv", "--cache-dtype"},
       {"--cache-type-k", "--cache-dtype"},

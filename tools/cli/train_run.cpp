@@ -115,7 +115,7 @@ void TrainRun::finish() {
       flush();
       if (finite) prove();
     } else if (!more && !out_of_time()) {
-      say("complete at iteration {}; give --iterations to go on", state_.iteration);
+      say("complete at iteration {0}; --iterations above {0} go on", state_.iteration);
     }
     average();
   }

@@ -24,14 +24,16 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
+/// `scored`: the search gives scores, as one with beams does.
 void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const std::string& source,
-                const std::vector<Hypothesis>& best) {
+                const std::vector<Hypothesis>& best, bool scored) {
   auto json = nlohmann::json{{"source", source}, {"hypotheses", nlohmann::json::array()}};
   for (const Hypothesis& hypothesis : best) {
     const std::string text = on_one_line(tokenizer.target().decode(hypothesis.ids));
-    if (flags.common.json)
-      json["hypotheses"].push_back({{"text", text}, {"score", hypothesis.score}});
-    else if (flags.returned > 1)
+    if (flags.common.json) {
+      json["hypotheses"].push_back({{"text", text}});
+      if (scored) json["hypotheses"].back()["score"] = hypothesis.score;
+    } else if (flags.returned > 1)
       print("{:.4f}\t{}\n", hypothesis.score, text);
     else
       print("{}\n", text);
@@ -91,7 +93,7 @@ void translate(GenerateFlags flags) {
   bar.clear();
   for (size_t i = 0; i < lines.size(); ++i) {
     if (results[i].empty()) results[i].push_back({});
-    print_line(flags, tokenizer, lines[i], results[i]);
+    print_line(flags, tokenizer, lines[i], results[i], config.num_beams > 1);
   }
   profile.write();
   check_output();

@@ -33,7 +33,8 @@ class Watch {
                 [this](const std::string& program, int done, int total) {
                   if (done == 1) bar_ = std::make_unique<Progress>(total, quiet_);
                   // Losers drop out, so the total shrinks.
-                  bar_->show(done, fmt::format("of {} rounds: {}", total, program));
+                  bar_->expect(total);
+                  bar_->show(done, fmt::format("rounds: {}", program));
                 },
             .report =
                 [this, report = std::move(report)](const std::string& program, const TunedProgram& tuned) {

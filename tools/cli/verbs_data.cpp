@@ -14,7 +14,8 @@ void add_score(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--metric", flags->metrics,
-                   "bleu, chrf: of translations, as sacrebleu; exact: equal lines; labels: each line is a label")
+                   "bleu, chrf: of translations, as sacrebleu; exact: equal lines; labels: each line is a label, "
+                   "up to a tab if there is one")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"bleu", "chrf", "exact", "labels"}))

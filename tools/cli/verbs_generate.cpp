@@ -29,22 +29,18 @@ void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
   put_below(command, "Beam search", {"--beams", "--length-penalty", "--early-stopping"});
 }
 
-/// How tokens are chosen, as llama.cpp names it.
+/// How tokens are chosen, as llama.cpp names it. What is not given here, the model's files say.
 void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
   command.add_option("--temp,--temperature", flags.sampling.temperature, "temperature; 0: always the likeliest token")
-      ->check(not_negative())
-      ->capture_default_str();
+      ->check(not_negative());
   command.add_option("--top-k", flags.sampling.top_k, "only the k likeliest tokens; 0: off")
-      ->check(not_negative())
-      ->capture_default_str();
+      ->check(not_negative());
   command.add_option("--top-p", flags.sampling.top_p, "only the likeliest tokens that together reach this probability")
-      ->check(between(0.0, 1.0))
-      ->capture_default_str();
+      ->check(between(0.0, 1.0));
   command
       .add_option("--min-p", flags.sampling.min_p,
                   "only tokens at least so likely, as a share of the likeliest; 0: off")
-      ->check(between(0.0, 1.0))
-      ->capture_default_str();
+      ->check(between(0.0, 1.0));
   command
       .add_option("--repeat-penalty,--repetition-penalty", flags.penalties.repeat,
                   "divides the logits of recent tokens where they are positive, else multiplies them; 1: off")

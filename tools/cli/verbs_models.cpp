@@ -140,7 +140,7 @@ void add_info(CLI::App& app) {
   add_facts_flag(*command, flags->common);
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
-  command->add_option("model", flags->model, "model folder, run folder or config.json")->required();
+  command->add_option("model", flags->model, "model folder, run folder, .gguf or config.json")->required();
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--batch", flags->batch, "sequences of a training step")->check(positive)->capture_default_str();
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
