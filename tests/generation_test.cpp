@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "models/weights.h"
 #include "runtime/random.h"
@@ -333,4 +334,28 @@ TEST_CASE("what can't be generated is refused before there is a device", "[gener
   CHECK_THAT(error("t5", {{1}}, {.decoder_start_token_id = 97}), ContainsSubstring("token 97 is outside"));
   CHECK_THAT(error("gpt2", {{1}, {}}, {}), ContainsSubstring("a prompt is empty"));
   CHECK_THAT(error("gpt2", {}, {}), ContainsSubstring("there is no prompt"));
+}
+
+TEST_CASE("prompts are padded a little and take few programs", "[generation]") {
+  for (const int64_t step : {0, 128}) {
+    const GeneratorShape shape{.capacity = 3000, .prompt_step = step};
+    std::set<int64_t> programs;
+    for (int64_t length = 2; length < shape.capacity; ++length) {
+      int64_t run = 0;
+      for (int64_t position = 0; position < length;) {
+        const int64_t positions = prompt_positions(shape, length - position, position);
+        const bool in_room = positions >= 1 && position + positions <= shape.capacity;
+        if (!in_room) FAIL(positions << " positions behind " << position << " of " << length << ", step " << step);
+        run += positions;
+        position += positions;
+        programs.insert(positions);
+      }
+      if (step > 0 && length >= step && run > length + step) FAIL(run << " positions for " << length);
+    }
+    CHECK(programs.size() <= 25);
+  }
+  CHECK(prompt_positions({.capacity = 4096}, 1100) == 2048);
+  CHECK(prompt_positions({.capacity = 4096, .prompt_step = 128}, 1100) == 1152);
+  CHECK(prompt_positions({.capacity = 4096, .prompt_step = 128}, 100) == 128);
+  CHECK(prompt_positions({.capacity = 4096, .prompt_step = 128}, 60) == 64);
 }

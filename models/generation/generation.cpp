@@ -105,14 +105,20 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
 // What pads a program's positions must have a place behind the present one, too.
 int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t position) {
   constexpr int64_t fewest = 8;
-  const auto floor = [](int64_t count) {
+  const int64_t step = shape.prompt_step;
+  const auto in_steps = [step](int64_t count) { return step > 0 && count >= step; };
+  const auto floor = [&](int64_t count) {
+    if (in_steps(count)) return count / step * step;
     return count < fewest ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count)));
+  };
+  const auto ceil = [&](int64_t count) {
+    if (in_steps(count)) return (count + step - 1) / step * step;
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(count, fewest))));
   };
   const int64_t room = shape.capacity - position;
   length = std::min(length, std::max(fewest, floor(shape.run_positions / shape.rows)));
   if (length <= 1) return length;
-  const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(length, fewest))));
-  if (padded <= room) return padded;
+  if (ceil(length) <= room) return ceil(length);
   return position == 0 ? room : floor(room);  // the capacity is one more length, the room behind a position any
 }
 
@@ -140,6 +146,8 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
     return positions > 0 ? std::min(positions, model.context) : model.context;
   };
   if (asked.choices > most_top_k || (device && device->is_cpu())) plan.shape.choices = 0;
+  // The rows of the largest blocks on matrix cores: shorter steps save nothing.
+  if (device && !device->is_cpu()) plan.shape.prompt_step = 128;
   plan.shape.capacity = limited(asked.capacity);
   plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
   check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,

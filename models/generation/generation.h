@@ -21,6 +21,9 @@ struct GeneratorShape {
   /// Most positions of all rows in one run, but for 8 of each: longer prompts take several, so that their temporaries
   /// stay small.
   int64_t run_positions = 2048;
+  /// Prompts are padded to powers of two, and from this many positions on to multiples of it; 0: to powers of two. A
+  /// plan for a GPU, where a program more takes 10 ms to record, has a step of its own.
+  int64_t prompt_step = 0;
   /// Type of keys and values in the caches, f32 or one of 16 bits; nothing: usual_cache_type() of a plan's device, f32
   /// without a plan.
   std::optional<DType> cache_type = {};
@@ -40,7 +43,7 @@ struct GenerationPlan {
 /// whole vectors of 16 bytes then, which decoding reads. On CPU devices, whose kernels for decoding take no other, f32.
 DType usual_cache_type(const Model& model, const DeviceFacts& device);
 /// Throws Error for sizes that can't be, and for a model that does not write text. `device`: where it will run, if that
-/// is known; it decides on cache_type and choices.
+/// is known; it decides on cache_type, choices and prompt_step.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks, const DeviceFacts* device = nullptr);
 /// One run over the next `positions` tokens of each row; with a device, fused for it and with operands
@@ -50,7 +53,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
 /// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
 Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device = nullptr);
 /// Positions of the program that runs the first `length` tokens of prompts, or as many of them as one run takes, behind
-/// `position`: powers of two keep the number of programs small.
+/// `position`: padding keeps the number of programs small.
 int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t position = 0);
 
 /// A program that generating runs, and a position at which it typically does.

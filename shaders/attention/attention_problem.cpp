@@ -15,7 +15,8 @@ void check_source(const Node& node, std::string_view name, const HeadSource& sou
   check((type == DType::f32 || is_half(type)) && shape.rank() == 3 && shape.elements() > 0,
         "[{}] {} lies in {} {}, it needs a float tensor [B, T, columns]", node.op->name, name, name_of(type),
         shape.to_string());
-  check(shape.elements() < most_elements, "[{}] {} lies in {}, which has 2^31 elements or more", node.op->name, name,
+  check(shape.elements() < most_elements,
+        "[{}] {} lies in {}, which has 2^31 elements or more; take a smaller batch or context", node.op->name, name,
         shape.to_string());
   check(source.column >= 0 && source.column + source.width <= shape.columns(), "[{}] {} takes columns {} to {} of {}",
         node.op->name, name, source.column, source.column + source.width, shape.to_string());
