@@ -57,7 +57,7 @@ Bytes with_tensor(const std::vector<uint64_t>& dimensions, uint32_t type, uint64
   return Bytes().counts(1, 0).tensor("t", dimensions, type, offset).data(data);
 }
 
-std::vector<float> ramp(size_t count) {
+std::vector<float> whole_numbers(size_t count) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) - 3;
   return values;
@@ -77,7 +77,7 @@ TEST_CASE("what is written as GGUF is read", "[gguf]") {
   pairs.add_numbers("a.numbers", std::vector<float>{1.5f});
   pairs.add_texts("a.texts", std::vector<std::string>{"", "b c"});
   pairs.add_bytes("a.bytes", std::string_view("\0\1", 2));
-  const auto values = ramp(6), more = ramp(32);
+  const auto values = whole_numbers(6), more = whole_numbers(32);
   write_gguf(path, pairs,
              {{"m", gguf_tensor_type("F32"), {2, 3}, [&] { return std::as_bytes(std::span(values)); }},
               {"v", gguf_tensor_type("F32"), {32}, [&] { return std::as_bytes(std::span(more)); }}});
@@ -159,7 +159,7 @@ TEST_CASE("GGUF headers that can't be are refused in one line", "[gguf]") {
 
 TEST_CASE("shards of a GGUF model are one", "[gguf]") {
   const TemporaryFolder folder;
-  const auto values = ramp(8);
+  const auto values = whole_numbers(8);
   const auto write = [&](const char* file, int number, int count, const char* tensor) {
     GgufPairs pairs;
     pairs.add_integer("split.no", static_cast<uint32_t>(number));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/generation/stored_weights.h"
 #include "shaders/top_k/top_k.h"
 
 namespace vkformer {
@@ -29,7 +30,9 @@ Program& BatchLogits::program(const BatchShape& shape, bool likeliest) {
     if (known.shape == shape && known.likeliest == likeliest) return *known.program;
   Graph graph;
   mark_results(graph, add_logits(graph, model_, add_inputs(graph, model_, shape)), likeliest);
-  programs_.push_back({shape, likeliest, backend_.compile(std::move(graph), store_, {}, workspace_)});
+  programs_.push_back(
+      {shape, likeliest,
+       backend_.compile(as_stored(std::move(graph), model_, backend_.facts()), store_, {}, workspace_)});
   return *programs_.back().program;
 }
 

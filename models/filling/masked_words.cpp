@@ -8,6 +8,7 @@
 #include "models/classification/batch_logits.h"
 #include "models/families/registry.h"
 #include "models/generation/beam_search.h"
+#include "models/generation/stored_weights.h"
 #include "runtime/check.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
@@ -30,6 +31,7 @@ Program& MaskedWords::program(const BatchShape& shape, int64_t places, bool like
   // The head, which is as wide as the vocabulary, only for what is asked for.
   const Value chosen = embedding(graph, reshape(graph, hidden, rows), graph.input("places", {places}, DType::i32));
   mark_results(graph, model_.head(graph, pass, chosen), likeliest);
+  graph = as_stored(std::move(graph), model_, backend_.facts());
   programs_.push_back({shape, places, likeliest, backend_.compile(std::move(graph), store_, {}, workspace_)});
   return *programs_.back().program;
 }

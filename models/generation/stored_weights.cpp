@@ -9,6 +9,7 @@
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/op.h"
+#include "runtime/passes/matrix_operands.h"
 #include "runtime/passes/precision.h"
 #include "shaders/matmul/matmul.h"
 
@@ -59,8 +60,6 @@ DType fitting_type(DType dtype, int64_t columns) {
 }
 
 void store_weights_as(Model& model, const WantedType& wanted) {
-  check(model.generates(), "this {} model does not write text; only then weights may be of another type than f32",
-        model.family);
   std::map<std::string, std::vector<std::pair<Node, size_t>>> uses;
   const auto visit = [&](const Graph& graph) {
     for (const Node& node : graph.nodes())
@@ -68,9 +67,17 @@ void store_weights_as(Model& model, const WantedType& wanted) {
         if (node.inputs[i] && graph.info(node.inputs[i]).storage == Storage::persistent)
           uses[graph.info(node.inputs[i]).name].emplace_back(node, i);
   };
-  const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
-  visit(build_generation(model, smallest, 1));
-  if (model.has_encoder()) visit(build_encoder(model, smallest));
+  if (model.generates()) {
+    const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
+    visit(build_generation(model, smallest, 1));
+    if (model.has_encoder()) visit(build_encoder(model, smallest));
+  } else {
+    for (const bool segments : {false, model.segments > 0}) {
+      Graph graph;
+      add_logits(graph, model, add_inputs(graph, model, {.segments = segments}));
+      visit(graph);
+    }
+  }
   std::map<std::string, std::set<DType>> of_joint;
   for (ParameterSpec& parameter : model.parameters) {
     const auto& readers = uses[name_in_graphs(parameter)];
@@ -108,6 +115,10 @@ Graph with_stored_types(Graph graph, const Model& model) {
     if (parameter.apart) types.apart.insert(parameter.joint);
   }
   return with_types(std::move(graph), types);
+}
+
+Graph as_stored(Graph graph, const Model& model, const DeviceFacts& device) {
+  return with_matrix_operands(with_stored_types(std::move(graph), model), device);
 }
 
 }  // namespace vkformer

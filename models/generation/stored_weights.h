@@ -1,16 +1,16 @@
 #pragma once
-// Weights that a generator's store keeps in 16 bits or in encoded blocks.
+// Weights that a store keeps in 16 bits or in encoded blocks, of models that are not trained there.
 
 #include "models/model.h"
+#include "runtime/device_facts.h"
 
 namespace vkformer {
 
 class Weights;
 
-/// Gives the parameters that a text generator reads only as weights of products and as embedding tables the type
+/// Gives the parameters that the model reads only as weights of products and as embedding tables the type
 /// `dtype`; others, like norms, stay f32. Blocks lie along what products sum over: a weight stored the other way round
 /// is kept transposed. Where rows are no whole blocks, the type is fitting_type()'s; where an op takes none, f16.
-/// Throws Error for a model that does not write text.
 void store_weights_as(Model& model, DType dtype);
 
 /// The type that a parameter should have, f32 where it is to stay; `turned`: its blocks would be those of the
@@ -29,5 +29,7 @@ DType fitting_type(DType dtype, int64_t columns);
 
 /// A graph of that model as its family builds it, reading the parameters in the types they are stored in.
 Graph with_stored_types(Graph graph, const Model& model);
+/// The same with operands for the device's matrix cores (runtime/passes/matrix_operands.h).
+Graph as_stored(Graph graph, const Model& model, const DeviceFacts& device);
 
 }  // namespace vkformer

@@ -42,7 +42,7 @@ printf 'the hen is \n cat\n' >context.txt
 [[ $(cat out) == $'cat\ncat' ]] || fail "answer: $(cat out)"
 accept "$vkformer" answer finder -c "thé hen is cat" -p who --json --quiet
 grep -q '{"answer":"cat","end":14,"probability":[01][.0-9]*,"question":"who","start":11}' out || fail "answer --json: $(cat out)"
-accept "$vkformer" answer finder -c "the hen and cat" -p who
+accept "$vkformer" answer finder -c "the hen and cat" -p who --dtype f16
 needs_stdout "$vkformer" answer finder -c "the hen and cat" -p who
 [[ $(cat out) == "" && $(wc -l <out) == 1 ]] || fail "an answer where there is none: $(cat out)"
 # In a text of many windows one has it.

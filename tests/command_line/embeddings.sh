@@ -21,6 +21,8 @@ grep -q '"embedding":\[.*"text":"the cat"' out || fail "embed --json: $(cat out)
 needs_stdout "$vkformer" embed encoder -p "the cat" -q
 "$vkformer" embed encoder --query "the cat" --top 2 -q <lines.txt >out 2>err || fail "embed --query: $(cat err)"
 [[ $(head -n 1 out) == $'1.0000\tthe cat' && $(wc -l <out) == 2 ]] || fail "the nearest line is another: $(cat out)"
+"$vkformer" embed encoder --query "the cat" --top 1 --dtype f16 -q <lines.txt >out 2>err || fail "embed --dtype: $(cat err)"
+[[ $(cat out) == $'1.0000\tthe cat' ]] || fail "the nearest line is another in f16: $(cat out)"
 "$vkformer" embed encoder --out e.safetensors -q <lines.txt >out 2>err || fail "embed --out: $(cat err)"
 [[ ! -s out ]] || fail "embed --out prints: $(cat out)"
 grep -qa '"embeddings":{"dtype":"F32","shape":\[3,24\],"data_offsets":\[0,288\]}' e.safetensors || fail "embed --out wrote something else"

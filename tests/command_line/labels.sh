@@ -40,7 +40,7 @@ needs_stdout "$vkformer" classify labels -p "the cat" --quiet
 cmp -s out first || fail "a text alone has another label or probability: $(cat out first)"
 cp -r "labels/$(cat labels/latest)" lines
 sed -i 's/"cat"/"c\\na\\tt"/' lines/config.json
-accept "$vkformer" classify lines -p "the cat" --quiet
+accept "$vkformer" classify lines -p "the cat" --quiet --dtype q8_0
 grep -qP '^c\\na\\tt\t[01]' out || fail "a label has lines of its own: $(cat out)"
 accept "$vkformer" classify labels -p "the cat" --json
 grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"

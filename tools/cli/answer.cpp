@@ -72,7 +72,7 @@ void answer(const AnswerFlags& flags) {
   if (flags.question && flags.context_file.empty() && !flags.context)
     throw UsageError("-p needs the text that answers it: --context FILE or -c TEXT");
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = load_model(folder);
+  Model model = load_model(folder);
   check(model.task == Task::answer, "{} is a {} model that finds no answers; train one with --answers", flags.model,
         model.family);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
@@ -82,6 +82,7 @@ void answer(const AnswerFlags& flags) {
   AskedQuestions windows;
   for (const Asked& one : asked) windows.add(encoder.encode(one.question, one.context, {}, one.place));
   const TextInputs inputs = text_inputs(model, windows.texts.largest_segment());
+  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Answerer answerer(*backend, model, load_store(*backend, model, weights, flags.common.quiet),

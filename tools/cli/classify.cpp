@@ -35,7 +35,7 @@ void print_classes(const std::string& line, const std::vector<double>& probabili
 
 void classify(const TextsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = load_model(folder);
+  Model model = load_model(folder);
   check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
         model.family);
   const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
@@ -50,6 +50,7 @@ void classify(const TextsFlags& flags) {
     texts.add(tokenizer, line.substr(0, tab), second, most, fmt::format("line {}", i + 1));
   }
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),

@@ -118,6 +118,7 @@ struct ChatFlags : GenerateFlags {
 struct TextsFlags {
   CommonFlags common;
   std::string model;
+  std::string dtype;                ///< of weights; empty: f32, of a .gguf what it has
   std::optional<std::string> text;  ///< instead of standard input
   int64_t batch_tokens = 4096;      ///< positions of a batch
 };
@@ -137,6 +138,7 @@ struct EmbedFlags : TextsFlags {
 struct AnswerFlags {
   CommonFlags common;
   std::string model, context_file;
+  std::string dtype;                             ///< of weights; empty: f32, of a .gguf what it has
   std::optional<std::string> context, question;  ///< instead of a file, instead of standard input
   int64_t stride = -1;                           ///< tokens that windows of a text share; -1: as usual
   int64_t batch_tokens = 4096;                   ///< positions of a batch

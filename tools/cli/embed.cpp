@@ -71,7 +71,8 @@ void write_embeddings(const std::string& file, const Embeddings& embeddings) {
 
 void embed(const EmbedFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = without_head(load_model(folder));
+  Model model = without_head(load_model(folder));
+  store_weights_as(model, folder, flags.dtype);
   const EmbeddingRecipe recipe = recipe_of(flags, folder);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
   const std::vector<std::string> lines = lines_argument(flags.text);

@@ -82,7 +82,7 @@ void print_candidates(size_t line, const MaskCandidates& masks, const Tokenizer&
 
 void fill(const FillFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = load_model(folder);
+  Model model = load_model(folder);
   check(predicts_masked_words(model),
         "{} is a {} model that predicts no masked words; fill takes BertForMaskedLM and its like of RoBERTa and "
         "DistilBERT",
@@ -93,6 +93,7 @@ void fill(const FillFlags& flags) {
   const std::vector<std::string> lines = lines_argument(flags.text);
   const TokenTexts texts = encode_to_fill(lines, tokenizer, mask, model);
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   MaskedWords words(*backend, model, load_store(*backend, model, weights, flags.common.quiet),

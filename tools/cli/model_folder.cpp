@@ -109,7 +109,7 @@ std::string base_print(const std::filesystem::path& folder) {
 
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {
   if (dtype.empty() && is_gguf(files)) {
-    if (model.generates()) store_weights_as(model, Weights(model.parameters, files));
+    store_weights_as(model, Weights(model.parameters, files));
   } else if (const DType type = dtype.empty() ? DType::f32 : weight_type(dtype); type != DType::f32) {
     store_weights_as(model, type);
   }

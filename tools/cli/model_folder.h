@@ -18,7 +18,7 @@ std::unique_ptr<AdapterFiles> open_adapter(const std::string& given, const std::
 /// Tells the weights and config of one model folder, or GGUF file, from those of another.
 std::string base_print(const std::filesystem::path& folder);
 
-/// Stores the weights of a model that lies there and writes text as `dtype` ("f32", "f16", "q8_0", ..; "": f32, of a
+/// Stores the weights of a model that lies there as `dtype` ("f32", "f16", "q8_0", ..; "": f32, of a
 /// .gguf what it has).
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype);
 /// What tables call that.

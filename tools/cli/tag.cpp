@@ -39,7 +39,7 @@ void print_tags(const std::vector<std::string>& words, const std::vector<WordTag
 
 void tag(const TextsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = load_model(folder);
+  Model model = load_model(folder);
   check(model.task == Task::tag, "{} is a {} model that gives no tags of words; train one with --tags", flags.model,
         model.family);
   const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
@@ -54,6 +54,7 @@ void tag(const TextsFlags& flags) {
     windows.add(tokenizer, words.back(), most, fmt::format("line {}", i + 1));
   }
   const TextInputs inputs = text_inputs(model, windows.texts.largest_segment());
+  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Tagger tagger(*backend, model, load_store(*backend, model, weights, flags.common.quiet), backend->make_workspace());

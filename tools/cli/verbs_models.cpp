@@ -13,10 +13,14 @@ void add_batch_tokens(CLI::App& command, int64_t& batch_tokens) {
       ->capture_default_str();
 }
 
+constexpr const char* type_of_weights =
+    "type of the weights in the device's memory (default: f32; of a .gguf the file's own)";
+
 void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, const char* prompt) {
   add_common_flags(command, flags.common);
   command.add_option("model", flags.model, model)->required();
   command.add_option("-p,--prompt", flags.text, prompt);
+  add_weight_dtype(command, flags.dtype, type_of_weights);
   add_batch_tokens(command, flags.batch_tokens);
 }
 
@@ -68,6 +72,7 @@ void add_answer(CLI::App& app) {
       command->add_option("--context", flags->context_file, "text that has the answers")->type_name("FILE");
   command->add_option("-c", flags->context, "the text itself")->excludes(file);
   command->add_option("-p,--prompt", flags->question, "one question, instead of stdin");
+  add_weight_dtype(*command, flags->dtype, type_of_weights);
   add_stride(*command, flags->stride);
   add_batch_tokens(*command, flags->batch_tokens);
   command->callback([flags] { answer(*flags); });
