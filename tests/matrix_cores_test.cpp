@@ -161,7 +161,10 @@ TEST_CASE("products of whole workgroups are offered where the device has them in
           other.matrix_check = [](DType, std::string_view kernel) { return !kernel.starts_with("matrix_workgroup"); };
         }) == 0);
 
-  // The second product would begin within 16 bytes.
+  // Sums of another range than the first would begin within 16 bytes.
+  CHECK(std::ranges::count(candidates(facts, 67, 42, 131), "matrix_workgroup128_4_split") == 0);
+  CHECK(std::ranges::count(candidates(facts, 128, 128, 192), "matrix_workgroup128_4_split") == 1);
+  // The second product would, too.
   Graph graph;
   matmul(graph, graph.input("a", {2, 3, 5}, DType::f16), graph.input("b", {2, 5, 16}, DType::f16));
   const Node& node = graph.nodes().front();

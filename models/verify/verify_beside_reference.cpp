@@ -54,6 +54,7 @@ NamedLogits classify(Backend& backend, const Model& model, const Weights& weight
   BatchShape shape{.positions = model.context > 0 ? std::min(prompt_length, model.context) : prompt_length};
   Graph graph;
   graph.mark_output(add_logits(graph, model, add_inputs(graph, model, shape)), "logits");
+  graph = with_stored_types(std::move(graph), model);
   StoreLayout layout;
   add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
   auto store = backend.make_store(layout);
@@ -71,7 +72,7 @@ void verify_beside_reference(Backend& backend, const std::filesystem::path& file
                              const std::function<void(const VerifyRow&)>& report) {
   try {
     Model model = load_model(file);
-    if (is_gguf(file) && model.generates()) store_weights_as(model, Weights(model.parameters, file));
+    if (is_gguf(file)) store_weights_as(model, Weights(model.parameters, file));
     const Weights weights(model.parameters, file);
     const auto run = [&](Backend& on) {
       return model.generates() ? write_text(on, model, weights, usual_cache_type(model, backend.facts()))

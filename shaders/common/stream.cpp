@@ -46,8 +46,8 @@ Launch stream_launch(const Recorder& recorder, std::string_view kernel, const St
           .groups = spread_groups(recorder.device(), stream_groups(stream))};
 }
 
-// A kernel copies at the speed of memory on every GPU; on an H200 vkCmdCopyBuffer makes a fifth of it
-// (docs/benchmarks.md). On CPUs drivers copy by memcpy.
+// A kernel copies at the speed of memory; on an H200 vkCmdCopyBuffer makes a fifth of it (docs/benchmarks.md). On CPUs
+// drivers copy by memcpy.
 void stream_copy(Recorder& recorder, Region source, Region target) {
   const bool vectors = source.bytes % 4 == 0 && source.address % 16 == 0 && target.address % 16 == 0;
   if (recorder.device().is_cpu() || !vectors) return recorder.copy(source, target);

@@ -23,6 +23,12 @@ struct MatmulProblem {
 /// Inputs a, b, bias?, residual?; outputs y and, with an activation, the value before it.
 MatmulProblem matmul_problem(const Node& node);
 
+/// What ranges of K compute of it.
+inline MatmulProblem sums_of(MatmulProblem p) {
+  p.y_type = DType::f32;
+  return p;
+}
+
 /// Tiles of rows x columns outputs that cover all products.
 int64_t tile_count(const MatmulProblem& p, int64_t rows, int64_t columns);
 

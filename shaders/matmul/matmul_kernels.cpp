@@ -75,8 +75,7 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
   const DeviceFacts& facts = recorder.device();
   const int64_t elements = p.batch * p.m * p.n;
   const Region partial = recorder.scratch_region(0, static_cast<uint64_t>(splits * elements * float_bytes));
-  MatmulProblem sums = p;
-  sums.y_type = DType::f32;
+  const MatmulProblem sums = sums_of(p);
   MatmulWork ranges{sums, work.args, static_cast<uint32_t>(Activation::none)};
   ranges.args.y = ranges.args.y_quads = partial.address;
   ranges.args.splits = static_cast<uint>(splits);

@@ -41,6 +41,10 @@ grep -q "^1[0-9] passed, 0 failed" out || fail "verify compared something else: 
 refuse 1 "nothing recorded" "$vkformer" verify gpt2 --device reference
 accept "$vkformer" convert "$fixtures/bert_cls" bert.gguf
 accept "$vkformer" verify bert.gguf
+accept "$vkformer" convert "$fixtures/bert_cls" half.gguf --dtype f16
+accept "$vkformer" verify half.gguf
+accept "$vkformer" info half.gguf
+grep -q 'impossible' out && fail "info can't plan an encoder of f16: $(cat out)"
 head -c 3000 llama.gguf >cut.gguf
 "$vkformer" verify cut.gguf >out 2>err && fail "verify passed a file that is cut"
 grep -q "FAIL.*cut.gguf" out || fail "verify does not tell what is wrong with a file: $(cat out)"

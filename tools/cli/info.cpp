@@ -7,6 +7,7 @@
 
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
+#include "models/generation/stored_weights.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
 #include "models/text/tokenizer.h"
@@ -124,11 +125,12 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   if (backend) layout.check_blocks(backend->facts());
   ordered_json rows = {{"parameters and constants", layout.total_bytes()}};
   if (!model.generates()) {
+    if (!backend) return rows;
     Graph graph;
     graph.mark_output(add_logits(graph, model, add_inputs(graph, model, {.positions = positions, .mask = true})),
                       "logits");
-    if (backend)
-      rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
+    graph = as_stored(std::move(graph), model, backend->facts());
+    rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
     return rows;
   }
   const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks,

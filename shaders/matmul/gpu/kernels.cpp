@@ -98,7 +98,7 @@ constexpr MatmulKernel cut_kernel(std::string_view name) {
   MatmulKernel kernel = whole_kernel<tile>(matrix_first<tile, true>);
   kernel.name = name;
   kernel.legal = [](const MatmulProblem& p, const DeviceFacts& facts) {
-    return may_be_cut(p, facts, tile.rows, tile.columns) && is_legal(tile, p, facts);
+    return may_be_cut(p, facts, tile.rows, tile.columns) && whole_legal<tile>(sums_of(p), facts);
   };
   kernel.ranges = [](const MatmulProblem& p, const DeviceFacts& facts) {
     return matrix_ranges(*std::ranges::find(matrix_blocks, tile.name, &MatrixBlocks::name), p, facts);

@@ -61,7 +61,9 @@ MatrixChoice choose_blocks(std::span<const MatrixBlocks> all, const MatmulProble
   }
   std::ranges::stable_sort(options, {}, &Option::time);
   // In this order: that a kernel is legal may take a check on the device.
-  const auto best = std::ranges::find_if(options, [&](const Option& o) { return o.choice.blocks->legal(p, facts); });
+  const auto best = std::ranges::find_if(options, [&](const Option& option) {
+    return option.choice.blocks->legal(option.choice.cut ? sums_of(p) : p, facts);
+  });
   return best == options.end() ? MatrixChoice{} : best->choice;
 }
 
