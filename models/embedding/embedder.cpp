@@ -4,24 +4,37 @@
 #include <cmath>
 #include <set>
 
+#include "models/classification/batch_logits.h"
+#include "models/generation/stored_weights.h"
 #include "runtime/check.h"
+#include "shaders/matmul/matmul.h"
 
 namespace vkformer {
 
 namespace {
 
-/// Adds one token's hidden state to a sum.
-void add_state(std::vector<double>& sum, std::span<const float> state) {
-  for (size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(state[i]);
+/// [B, T]: what each hidden state of a row counts in its pooled one.
+std::vector<float> pooling_weights(std::span<const int32_t> mask, size_t length, Pooling pooling) {
+  std::vector<float> weights(mask.size(), 0);
+  for (size_t begin = 0; begin < mask.size(); begin += length) {
+    const auto present = mask.subspan(begin, length);
+    const auto first = static_cast<size_t>(std::ranges::find(present, 1) - present.begin());
+    const auto count = static_cast<size_t>(std::ranges::count(present, 1));
+    if (count == 0) continue;  // a row that fills the batch
+    const size_t from = begin + (pooling == Pooling::last ? first + count - 1 : first);
+    const size_t counted = pooling == Pooling::mean ? count : 1;
+    std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(from), counted, 1 / static_cast<float>(counted));
+  }
+  return weights;
 }
 
-std::vector<float> of_length_one(const std::vector<double>& vector) {
+std::vector<float> of_length_one(std::span<const float> vector) {
   double squares = 0;
-  for (const double x : vector) squares += x * x;
+  for (const float x : vector) squares += static_cast<double>(x) * static_cast<double>(x);
   // A vector of zeros has no direction: it stays as it is.
   const double scale = squares > 0 ? 1 / std::sqrt(squares) : 0;
   std::vector<float> scaled;
-  for (const double x : vector) scaled.push_back(static_cast<float>(x * scale));
+  for (const float x : vector) scaled.push_back(static_cast<float>(static_cast<double>(x) * scale));
   return scaled;
 }
 
@@ -43,27 +56,45 @@ Model without_head(Model model) {
 
 Embedder::Embedder(Backend& backend, const Model& model, std::shared_ptr<Store> store,
                    std::shared_ptr<Workspace> workspace, Pooling pooling)
-    : states_(backend, model, std::move(store), std::move(workspace)), pooling_(pooling) {
+    : backend_(backend), model_(model), store_(std::move(store)), workspace_(std::move(workspace)), pooling_(pooling) {
   check(model.task == Task::states, "the {} model has a head", model.family);
 }
 
+Program& Embedder::program(const BatchShape& shape) {
+  for (const Recorded& known : programs_)
+    if (known.shape == shape) return *known.program;
+  Graph graph;
+  const Value states = add_logits(graph, model_, add_inputs(graph, model_, shape));
+  // A vector of each row comes back, not of each token.
+  const Value weights = graph.input("weights", {shape.rows, 1, shape.positions});
+  graph.mark_output(matmul(graph, weights, states), "pooled");
+  graph = as_stored(std::move(graph), model_, backend_.facts());
+  programs_.push_back({shape, backend_.compile(std::move(graph), store_, {}, workspace_)});
+  return *programs_.back().program;
+}
+
 std::vector<std::vector<float>> Embedder::embeddings(const DataBatch& batch, size_t rows) {
-  const std::vector<float> states = states_.of(batch);
-  const std::vector<int32_t>& mask = batch.values("mask");
+  Feed feed = batch.view().feed;
+  std::erase_if(feed, [](const auto& input) { return input.first == "targets"; });
+  check_feed(model_, batch.shape, feed);
+  Program& chosen = program(batch.shape);
+  write_feed(chosen, feed);
   const auto length = static_cast<size_t>(batch.shape.positions);
-  const size_t width = states.size() / mask.size();
+  chosen.write("weights", pooling_weights(batch.values("mask"), length, pooling_));
+  chosen.run();
+  const std::vector<float> pooled = chosen.read("pooled");
+  const size_t width = pooled.size() / static_cast<size_t>(batch.shape.rows);
+  check_results(pooled, width);
   std::vector<std::vector<float>> embeddings;
-  for (size_t row = 0; row < rows; ++row) {
-    const auto present = std::span(mask).subspan(row * length, length);
-    const auto first = static_cast<size_t>(std::ranges::find(present, 1) - present.begin());
-    const auto count = static_cast<size_t>(std::ranges::count(present, 1));
-    const size_t from = pooling_ == Pooling::last ? first + count - 1 : first;
-    const size_t to = pooling_ == Pooling::first ? first + 1 : first + count;
-    std::vector<double> sum(width);
-    for (size_t t = from; t < to; ++t) add_state(sum, std::span(states).subspan((row * length + t) * width, width));
-    embeddings.push_back(of_length_one(sum));
-  }
+  for (size_t row = 0; row < rows; ++row)
+    embeddings.push_back(of_length_one(std::span(pooled).subspan(row * width, width)));
   return embeddings;
+}
+
+std::vector<std::pair<std::string, const Program*>> Embedder::programs() const {
+  std::vector<std::pair<std::string, const Program*>> named;
+  for (const Recorded& recorded : programs_) named.emplace_back(batch_text(recorded.shape), recorded.program.get());
+  return named;
 }
 
 void embed_by_length(Embedder& embedder, const TokenTexts& texts, const TextInputs& inputs, int64_t positions,

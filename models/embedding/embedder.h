@@ -2,8 +2,11 @@
 // One vector for each text, near those of texts that mean the same.
 
 #include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "models/classification/batch_logits.h"
 #include "models/data/token_texts.h"
 #include "models/embedding/recipe.h"
 
@@ -15,17 +18,29 @@ Model without_head(Model model);
 
 class Embedder {
  public:
-  /// `model`: without_head(). See BatchLogits for the others.
+  /// `model`: without_head(). Programs over the parameters in `store`, their temporaries in `workspace`; `backend` and
+  /// `model` must outlive it.
   Embedder(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace,
            Pooling pooling);
 
   /// For each of the first `rows` rows of a batch (see text_batch()) C numbers of length 1.
   std::vector<std::vector<float>> embeddings(const DataBatch& batch, size_t rows);
-  const BatchLogits& states() const { return states_; }
+  /// What was recorded so far, by the batches that it takes.
+  std::vector<std::pair<std::string, const Program*>> programs() const;
 
  private:
-  BatchLogits states_;
+  struct Recorded {
+    BatchShape shape;
+    std::unique_ptr<Program> program;
+  };
+  Program& program(const BatchShape& shape);
+
+  Backend& backend_;
+  const Model& model_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Workspace> workspace_;
   Pooling pooling_;
+  std::vector<Recorded> programs_;
 };
 
 /// Any number of texts, those of like length together, in batches of at most `positions`: gives the embedding of each,

@@ -103,7 +103,7 @@ void embed(const EmbedFlags& flags) {
   } else {
     for (size_t i = 0; i < lines.size(); ++i) print_embedding(lines[i], results[i], flags.common.json);
   }
-  report_profile(*backend, flags.common, embedder.states().programs());
+  report_profile(*backend, flags.common, embedder.programs());
   progress.end(lines.size(), "line", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
 }
 
