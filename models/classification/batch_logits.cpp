@@ -36,10 +36,15 @@ Program& BatchLogits::program(const BatchShape& shape, bool likeliest) {
   return *programs_.back().program;
 }
 
-Program& BatchLogits::run(const DataBatch& batch, bool likeliest) {
+Feed inputs_of(const Model& model, const DataBatch& batch) {
   Feed feed = batch.view().feed;
   std::erase_if(feed, [](const auto& input) { return input.first == "targets"; });
-  check_feed(model_, batch.shape, feed);
+  check_feed(model, batch.shape, feed);
+  return feed;
+}
+
+Program& BatchLogits::run(const DataBatch& batch, bool likeliest) {
+  const Feed feed = inputs_of(model_, batch);
   Program& chosen = program(batch.shape, likeliest);
   write_feed(chosen, feed);
   chosen.run();

@@ -14,6 +14,9 @@ namespace vkformer {
 /// "12 texts of 64 tokens"
 std::string batch_text(const BatchShape& shape);
 
+/// What a program without a loss reads of a batch. Throws Error for ids the model has not.
+Feed inputs_of(const Model& model, const DataBatch& batch);
+
 class BatchLogits {
  public:
   /// Programs over the parameters in `store`, their temporaries in `workspace`. `backend` and `model` must outlive it.

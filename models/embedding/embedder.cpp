@@ -74,9 +74,7 @@ Program& Embedder::program(const BatchShape& shape) {
 }
 
 std::vector<std::vector<float>> Embedder::embeddings(const DataBatch& batch, size_t rows) {
-  Feed feed = batch.view().feed;
-  std::erase_if(feed, [](const auto& input) { return input.first == "targets"; });
-  check_feed(model_, batch.shape, feed);
+  const Feed feed = inputs_of(model_, batch);
   Program& chosen = program(batch.shape);
   write_feed(chosen, feed);
   const auto length = static_cast<size_t>(batch.shape.positions);

@@ -37,9 +37,7 @@ Program& MaskedWords::program(const BatchShape& shape, int64_t places, bool like
 }
 
 Program& MaskedWords::run(const DataBatch& batch, std::span<const int32_t> places, bool likeliest) {
-  Feed feed = batch.view().feed;
-  std::erase_if(feed, [](const auto& input) { return input.first == "targets"; });
-  check_feed(model_, batch.shape, feed);
+  Feed feed = inputs_of(model_, batch);
   std::vector<int32_t> filled(places.begin(), places.end());
   filled.resize(std::bit_ceil(places.size()), 0);
   feed.emplace_back("places", filled);

@@ -89,12 +89,11 @@ void record_split(Recorder& recorder, const MatmulKernel& kernel, const MatmulWo
   sum.a = sum.a_quads = partial.address;
   sum.splits = static_cast<uint>(splits);
   const bool quads = !facts.is_cpu() && work.y_aligned(4);
+  const int64_t at_once = quads ? 4 : is_half(p.y_type) ? 2 : 1;  // sums of an invocation
   recorder.dispatch({.kernel = "matmul_reduce",
                      .variant = is_half(p.y_type) ? variant_of(p) : "f32",
                      .constants = {work.activation, quads},
-                     .groups = spread_groups(facts, groups_for(elements, quads               ? 256
-                                                                         : is_half(p.y_type) ? 128
-                                                                                             : 64)),
+                     .groups = spread_groups(facts, groups_for(elements, 64 * at_once)),
                      .cost = Cost{.bytes = static_cast<double>((splits + 1) * elements * float_bytes),
                                   .flops = static_cast<double>(splits * elements)}},
                     sum);
