@@ -146,7 +146,7 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
     return positions > 0 ? std::min(positions, model.context) : model.context;
   };
   if (asked.choices > most_top_k || (device && device->is_cpu())) plan.shape.choices = 0;
-  // The rows of the largest blocks on matrix cores: shorter steps save nothing.
+  // The rows of the largest blocks on matrix cores: whole workgroups take no others.
   if (device && !device->is_cpu()) plan.shape.prompt_step = 128;
   plan.shape.capacity = limited(asked.capacity);
   plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
