@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation/generation.h"
-#include "models/generation/stored_weights.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 #include "tests/model_helpers.h"
 #include "tests/program_helpers.h"
 

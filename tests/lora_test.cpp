@@ -7,7 +7,7 @@
 
 #include "models/adapters/adapter_files.h"
 #include "models/generation/generation.h"
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 #include "models/training/trainer.h"
 #include "models/weights.h"
 #include "runtime/plan.h"

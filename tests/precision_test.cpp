@@ -1,8 +1,8 @@
 // 16-bit floats: rounding, weights stored in them, products of them in training.
 
 #include "models/families/registry.h"
-#include "models/generation/stored_weights.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation/generation.h"
-#include "models/generation/stored_weights.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
 #include "tests/matrix_helpers.h"

@@ -1,6 +1,6 @@
 // Weights that a store keeps in encoded blocks, from the layout of their rows to whole models.
 
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

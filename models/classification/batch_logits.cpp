@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 #include "shaders/top_k/top_k.h"
 
 namespace vkformer {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "models/classification/batch_logits.h"
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 #include "shaders/matmul/matmul.h"
 

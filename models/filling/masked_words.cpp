@@ -8,7 +8,7 @@
 #include "models/classification/batch_logits.h"
 #include "models/families/registry.h"
 #include "models/generation/beam_search.h"
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "models/adapters/lora.h"
-#include "models/generation/stored_weights.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 #include "runtime/passes/fusion.h"
 #include "runtime/passes/matrix_operands.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 
 namespace vkformer {

@@ -1,7 +1,7 @@
 #include "models/training/training_graph.h"
 
 #include "models/adapters/lora.h"
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/passes/loss_chunks.h"

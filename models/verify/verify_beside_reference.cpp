@@ -2,8 +2,8 @@
 
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
-#include "models/generation/stored_weights.h"
 #include "models/model_files.h"
+#include "models/stored_weights.h"
 #include "models/verify/verify_parts.h"
 #include "models/weights.h"
 #include "runtime/check.h"

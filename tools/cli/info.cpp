@@ -7,9 +7,9 @@
 
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
-#include "models/generation/stored_weights.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 #include "models/text/tokenizer.h"
 #include "models/text/vocabulary.h"
 #include "models/training/trainer.h"

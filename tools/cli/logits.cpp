@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/generation/stored_weights.h"
 #include "models/model.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/files/utf8.h"
@@ -64,11 +64,12 @@ struct IdBatch {
       shape.rows = entry->shape[0];
     }
     for (const auto& entry : file.tensors())
-      check(entry.name == "logits" ||  // of what this command wrote
-                std::ranges::any_of(names, [&](const auto& known) { return entry.name == known.first; }),
-            "{}: tensor {} is no input of a model; there are input_ids, attention_mask, token_type_ids, position_ids and "
-            "decoder_input_ids",
-            path.string(), in_quotes(entry.name));
+      check(
+          entry.name == "logits" ||  // of what this command wrote
+              std::ranges::any_of(names, [&](const auto& known) { return entry.name == known.first; }),
+          "{}: tensor {} is no input of a model; there are input_ids, attention_mask, token_type_ids, position_ids and "
+          "decoder_input_ids",
+          path.string(), in_quotes(entry.name));
     check(model.has_encoder() || !file.find("decoder_input_ids"),
           "{} has decoder_input_ids, which this {} model has no decoder for; its ids are input_ids", path.string(),
           model.family);

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
-#include "models/generation/stored_weights.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
 #include "runtime/files/mapped_file.h"

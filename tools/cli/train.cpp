@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
-#include "models/generation/stored_weights.h"
 #include "models/model_files.h"
+#include "models/stored_weights.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
@@ -217,9 +217,10 @@ void check_rates(const TrainFlags& flags) {
   const TrainSettings& s = flags.settings;
   if (const double taken = s.learning_rate * s.weight_decay;
       taken >= 1 && flags.given.contains("--weight-decay") && s.schedule != Schedule::noam)
-    throw UsageError(fmt::format("--weight-decay {:g} with --learning-rate {:g}: a step takes {:g} times each weight "
-                                 "away; take a --weight-decay below {:g}",
-                                 s.weight_decay, s.learning_rate, taken, 1 / s.learning_rate));
+    throw UsageError(
+        fmt::format("--weight-decay {:g} with --learning-rate {:g}: a step takes {:g} times each weight "
+                    "away; take a --weight-decay below {:g}",
+                    s.weight_decay, s.learning_rate, taken, 1 / s.learning_rate));
   if (s.min_learning_rate > s.learning_rate)
     throw UsageError(fmt::format("--min-learning-rate {:g} is above --learning-rate {:g}, where the schedule begins",
                                  s.min_learning_rate, s.learning_rate));

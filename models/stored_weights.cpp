@@ -1,4 +1,4 @@
-#include "models/generation/stored_weights.h"
+#include "models/stored_weights.h"
 
 #include <algorithm>
 #include <map>
