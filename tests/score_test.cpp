@@ -106,7 +106,11 @@ TEST_CASE("equal texts score 100, texts without a common word 0", "[score]") {
   CHECK(bleu_of(german, other) == 0);
   // One line at least must have four tokens, as sacrebleu has it.
   CHECK(bleu_of({"one two three", "four"}, {"one two three", "four"}) == 0);
-  CHECK(score_bleu(Texts{"one two three"}, Texts{"one two three"}).precisions[2] == 100);
+  const BleuScore three = score_bleu(Texts{"one two three"}, Texts{"one two three"});
+  CHECK(three.precisions[2] == 100);
+  CHECK(three.remark() == " (0 because no hypothesis has four tokens)");
+  CHECK(score_bleu(german, other).remark().empty());
+  CHECK(score_bleu(german, german).remark().empty());
   CHECK_THAT(bleu_of({"one two three .", "four"}, {"one two three .", "four"}), WithinRel(100.0, 1e-12));
 }
 

@@ -110,6 +110,11 @@ std::string BleuScore::to_string() const {
                      hypothesis_length, reference_length);
 }
 
+std::string BleuScore::remark() const {
+  // Smoothing leaves no order at zero that has anything to count.
+  return score == 0 && precisions[0] > 0 ? " (0 because no hypothesis has four tokens)" : "";
+}
+
 BleuScore score_bleu(std::span<const std::string> references, std::span<const std::string> hypotheses,
                      bool lower_cased) {
   check_pairs(references, hypotheses);

@@ -22,6 +22,8 @@ struct BleuScore {
   double ratio() const;
   /// sacrebleu's line: "BLEU = 36.12 70.1/44.2/30.0/20.5 (BP = 0.980 ratio = 0.980 hyp_len = 12000 ref_len = 12240)".
   std::string to_string() const;
+  /// What a reader of a zero should know: that no hypothesis has four tokens. Empty otherwise.
+  std::string remark() const;
 };
 
 /// The score of plain, untokenised lines of valid UTF-8 against one reference each. Tokenizer 13a; counts are summed

@@ -49,8 +49,8 @@ JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split
   const double exact = static_cast<double>(count_equal_lines(references, hypotheses)) / static_cast<double>(count);
   JobScores result{.values = {{"bleu", bleu.score}, {"chrf", chrf.score}, {"exact_match", exact}},
                    .notes = {{"bleu_signature", bleu.signature}},
-                   .text = fmt::format("  {}  {}\n  {}, exact match {:.1f} %\n", bleu.to_string(), bleu.signature,
-                                       chrf.to_string(), 100 * exact)};
+                   .text = fmt::format("  {}{}  {}\n  {}, exact match {:.1f} %\n", bleu.to_string(), bleu.remark(),
+                                       bleu.signature, chrf.to_string(), 100 * exact)};
   constexpr size_t shown = 3;
   for (size_t i = 0; i < count; ++i) {
     if (i * shown / count == (i + 1) * shown / count) continue;

@@ -31,7 +31,7 @@ constexpr size_t largest_table = 20;
 std::string shown_label(const std::string& label) { return label.empty() ? "\"\"" : printable(label, 30); }
 
 Report report(const BleuScore& bleu) {
-  return {fmt::format("{}\n  {}\n", bleu.to_string(), bleu.signature),
+  return {fmt::format("{}{}\n  {}\n", bleu.to_string(), bleu.remark(), bleu.signature),
           {{"score", bleu.score},
            {"precisions", bleu.precisions},
            {"brevity_penalty", bleu.brevity_penalty},
