@@ -119,6 +119,12 @@ TEST_CASE("what may not have been done tells of a slow device alone") {
   CHECK(learned_factor(1, 6, 4, 4) == 1);
 }
 
+TEST_CASE("segments that grew to twice their budget are cut shorter, by no more than four") {
+  CHECK(slowed_factor(0.5, 0.19, 0.1) == 0.5);
+  CHECK(slowed_factor(0.5, 0.25, 0.125) == 1);
+  CHECK(slowed_factor(0.5, 30, 0.1) == 2);
+}
+
 TEST_CASE("copies and fills of nothing are not recorded") {
   const Graph graph;
   const DeviceFacts facts;

@@ -9,6 +9,7 @@
 #include "runtime/tuning.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/half_modes.h"
+#include "runtime/vulkan/physical_device.h"
 
 namespace vkformer {
 
@@ -164,7 +165,8 @@ std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory m
 
 uint64_t VulkanContext::memory_free() const {
   const uint64_t here = device.memory_free(), all = device.facts().memory_free;
-  return options.limits ? std::min(here, all - std::min(all, allocated_bytes)) : here;
+  if (counts_memory(device.physical()) && !options.limits) return here;
+  return std::min(here, all - std::min(all, allocated_bytes));
 }
 
 std::string VulkanContext::or_elsewhere(uint64_t bytes) const {

@@ -63,8 +63,11 @@ Instance::Instance() {
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) throw Error(no_driver());
   vk_check(result, "vkCreateInstance");
   instance_.reset(made);
-  const auto handles = listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices", [made](auto... to) {
-    return alone_in_loader([&] { return vkEnumeratePhysicalDevices(made, to...); });
+  const auto handles = listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices", [made](uint32_t* count, VkPhysicalDevice* to) {
+    const VkResult listing = alone_in_loader([&] { return vkEnumeratePhysicalDevices(made, count, to); });
+    // The loader's word for drivers none of which has a device.
+    if (listing == VK_ERROR_INITIALIZATION_FAILED) *count = 0;
+    return listing == VK_ERROR_INITIALIZATION_FAILED ? VK_SUCCESS : listing;
   });
   for (VkPhysicalDevice handle : handles) devices_.push_back(inspected(made, handle));
   if (devices_.empty()) throw Error(no_driver());

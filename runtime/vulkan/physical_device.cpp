@@ -153,12 +153,14 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
   return entry;
 }
 
+bool counts_memory(VkPhysicalDevice physical) { return has_extension(physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME); }
+
 uint64_t free_bytes(VkPhysicalDevice physical) {
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
   VkPhysicalDeviceMemoryProperties2 memory{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
                                            .pNext = &budget};
-  const bool budgeted = has_extension(physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  const bool budgeted = counts_memory(physical);
   if (!budgeted) memory.pNext = nullptr;
   vkGetPhysicalDeviceMemoryProperties2(physical, &memory);
   uint64_t best = 0;

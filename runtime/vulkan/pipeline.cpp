@@ -9,6 +9,8 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/user_cache.h"
+#include "runtime/hash.h"
+#include "runtime/kernels.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/half_modes.h"
 #include "runtime/vulkan/module_needs.h"
@@ -24,9 +26,21 @@ const EmbeddedShader* find_shader(std::string_view kernel, std::string_view vari
   return nullptr;
 }
 
-/// What a run before this one saved; empty when there is none that can be read.
+/// What stands behind a driver's data in a file: which kernels they are of, for others would only make them grow, and
+/// what they must be. Drivers look at a header and believe the rest.
+std::string seal(std::string_view data) {
+  return fmt::format("{} {:016x}", kernels_fingerprint(), hash_text(hash_start, data));
+}
+
+/// What a run before this one saved; empty when there is none of these kernels, or it can't be read or is damaged.
 std::string load(const std::filesystem::path& file) try {
-  return std::string(MappedFile(file).text());
+  const MappedFile mapped(file);
+  std::string_view data = mapped.text();
+  const size_t seal_size = seal({}).size();
+  if (data.size() < seal_size) return {};
+  const std::string_view sealed = data.substr(data.size() - seal_size);
+  data.remove_suffix(seal_size);
+  return sealed == seal(data) ? std::string(data) : std::string();
 } catch (const Error&) {
   return {};
 }
@@ -58,7 +72,7 @@ PipelineCache::PipelineCache(Device& device) : device_(device) {
                                     facts.driver_id, facts.driver_version);
     saved = load(file_);
   }
-  // The driver checks the data's header itself and starts empty when it is another device's or damaged.
+  // The driver checks the data's header itself and starts empty when it is another device's.
   const VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                        .initialDataSize = saved.size(),
                                        .pInitialData = saved.data()};
@@ -86,7 +100,7 @@ void PipelineCache::save() const noexcept try {
   if (data == load(file_)) return;  // and the disk need not be waited for
   std::filesystem::create_directories(file_.parent_path());
   // Other processes, and other backends of this one, may be saving theirs.
-  write_file_atomically(file_, data);
+  write_file_atomically(file_, data + seal(data));
 } catch (const std::exception&) {
   // The next run makes its pipelines again.
 }

@@ -40,8 +40,8 @@ class Pipeline {
 
 class PipelineCache {
  public:
-  /// Loads the saved cache of this device and driver from the user's cache directory, if there is one; with statistics
-  /// nothing is loaded or saved.
+  /// Loads the saved cache of this device, its driver and these kernels from the user's cache directory, if there is
+  /// one; with statistics nothing is loaded or saved.
   explicit PipelineCache(Device& device);
   /// Saves it (atomically; a failure to save is not an error) when pipelines were added.
   ~PipelineCache();

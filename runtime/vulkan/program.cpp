@@ -66,8 +66,10 @@ class VulkanProgram : public Program {
       const RunTimes times{.begin = begin, .host = seconds};
       plain ? timestamps_->keep_plain(times) : timestamps_->keep(times);
     }
+    ++counters_.runs;
     // The first run includes the driver's compilation.
-    if (++counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();
+    if (counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();
+    if (counters_.runs > 2 && segments_.slow_down(seconds)) cut();
   }
 
   const MemoryPlan& plan() const override { return plan_; }

@@ -15,28 +15,44 @@ namespace {
 double estimate(const Command& command, DeviceKind kind) {
   const bool gpu = kind == DeviceKind::discrete;
   const bool small = kind == DeviceKind::integrated || kind == DeviceKind::other;
-  const double flops_per_second = gpu ? 2e12 : small ? 1e11 : 1e10;
-  const double bytes_per_second = gpu ? 2e11 : small ? 1e10 : 2e9;
+  const double flops_per_second = gpu ? 2e12 : small ? 3e11 : 1e10;
+  const double bytes_per_second = gpu ? 2e11 : small ? 3e10 : 2e9;
   return 1e-5 + command.cost.flops / flops_per_second + command.cost.bytes / bytes_per_second;
 }
 
-void emit_barrier(VkCommandBuffer commands, VkPipelineStageFlags2 destination_stage, VkAccessFlags2 destination) {
-  const VkMemoryBarrier2 barrier{
-      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-      .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT,
-      .srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT,
-      .dstStageMask = destination_stage,
-      .dstAccessMask = destination};
+/// One side of a barrier.
+struct Scope {
+  VkPipelineStageFlags2 stage = 0;
+  VkAccessFlags2 access = 0;
+};
+
+void emit_barrier(VkCommandBuffer commands, const Scope& before, const Scope& behind) {
+  const VkMemoryBarrier2 barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                 .srcStageMask = before.stage,
+                                 .srcAccessMask = before.access,
+                                 .dstStageMask = behind.stage,
+                                 .dstAccessMask = behind.access};
   const VkDependencyInfo dependency{
       .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
   vkCmdPipelineBarrier2(commands, &dependency);
 }
 
-void emit_barrier(VkCommandBuffer commands) {
-  emit_barrier(commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT,
-               VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_READ_BIT |
-                   VK_ACCESS_2_TRANSFER_WRITE_BIT);
+/// What commands wrote, copies and fills among them or not.
+Scope writes(bool transfers) {
+  Scope scope{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_WRITE_BIT};
+  if (transfers) scope.stage |= VK_PIPELINE_STAGE_2_TRANSFER_BIT, scope.access |= VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  return scope;
 }
+
+/// What commands will read and write.
+Scope accesses(bool transfers) {
+  Scope scope = writes(transfers);
+  scope.access |= VK_ACCESS_2_SHADER_READ_BIT;
+  if (transfers) scope.access |= VK_ACCESS_2_TRANSFER_READ_BIT;
+  return scope;
+}
+
+bool is_transfer(const Command& command) { return command.kind != Command::Kind::dispatch; }
 
 void end(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
 
@@ -77,6 +93,10 @@ double learned_factor(double guess, double seconds, double certain, double bound
   return std::max(guess, seconds / (certain + bounds));
 }
 
+double slowed_factor(double guess, double segment, double budget) {
+  return segment < 2 * budget ? guess : guess * std::min(segment / budget, 4.0);
+}
+
 void Segments::clear() {
   if (!buffers_.empty())
     vkFreeCommandBuffers(context_.device.handle(), context_.command_pool.get(), static_cast<uint32_t>(buffers_.size()),
@@ -114,12 +134,20 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
   VkCommandBuffer current = begin();
   if (timestamps) vkCmdResetQueryPool(current, timestamps->queries(), 0, timestamps->count());
   longest_ = 0;
-  cut_factor_ = own_factor_ > 0 ? own_factor_ : context_.seconds_per_estimate;
+  // What other programs ran at, matrix cores perhaps, may be twenty times what this one's kernels reach.
+  cut_factor_ = own_factor_ > 0 ? own_factor_ : std::max(0.5, context_.seconds_per_estimate);
   submissions_.resize(commands.size());
   const std::vector<size_t> order = order_of(commands, context_.options.backwards);
   std::map<size_t, std::pair<size_t, size_t>> ends;  // by span: where it begins and ends in this order
   for (size_t at = 0; timestamps && at < order.size(); ++at)
     ends.try_emplace(timestamps->span(order[at]), at, at).first->second.second = at;
+  // Whether there are copies or fills among the commands from `at` to the next barrier.
+  const auto transfers_from = [&](size_t at) {
+    bool any = is_transfer(commands[order[at]]);
+    while (!any && ++at < order.size() && !commands[at].barrier_before) any = is_transfer(commands[order[at]]);
+    return any;
+  };
+  bool transfers = true;  // since the last barrier, or before this program
   for (size_t at = 0; at < commands.size(); ++at) {
     const size_t i = order[at];
     const Command& command = commands[i];
@@ -133,7 +161,12 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
     const size_t span = timestamps ? timestamps->span(i) : 0;
     const bool begins = timestamps && ends[span].first == at, finishes = timestamps && ends[span].second == at;
     // A timestamp holds nothing back: without a barrier the next command would run within what is measured of this one.
-    if (begins || commands[at].barrier_before) emit_barrier(current);
+    if (begins || commands[at].barrier_before) {
+      // A queue that can draw flushes more caches where copies are named (radv, anv), at each of a token's barriers.
+      emit_barrier(current, writes(transfers), accesses(transfers_from(at)));
+      transfers = false;
+    }
+    transfers |= is_transfer(command);
     if (begins) timestamp(current, 2 * span);
     if (command.kind == Command::Kind::dispatch && cost > budget)
       write_pieces(current, command, lookup, static_cast<uint32_t>(std::min(1e6, cost / budget)) + 1);
@@ -143,7 +176,7 @@ void Segments::write_all(std::span<const Command> commands, const Lookup& lookup
     time += cost;
     longest_ = std::max(longest_, std::min(time, budget));
   }
-  emit_barrier(current, VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT);
+  emit_barrier(current, writes(true), {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT});
   end(current);
 }
 
@@ -199,6 +232,17 @@ bool Segments::learn_speed(std::span<const Command> commands, double seconds) {
   const double longest = longest_ * own_factor_ / cut_factor_;
   const double budget = context_.options.segment_seconds;
   return longest > 4 * budget || (buffers_.size() > 1 && longest < budget / 4);
+}
+
+bool Segments::slow_down(double seconds) {
+  const double factor =
+      slowed_factor(cut_factor_, seconds / static_cast<double>(buffers_.size()), context_.options.segment_seconds);
+  // No watchdog looks after a CPU; and what did not come apart any further when it was cut for this before will not
+  // now.
+  if (factor == cut_factor_ || context_.device.facts().is_cpu() || buffers_.size() <= slowed_size_) return false;
+  slowed_size_ = buffers_.size();
+  own_factor_ = factor;
+  return true;
 }
 
 VkCommandBuffer Segments::begin() {

@@ -223,6 +223,10 @@ for what in mkdir mkfifo; do
   accept env XDG_CACHE_HOME="$PWD/cache" timeout 20 "$vkformer" generate run -p "the" -n 1 --quiet
   [[ $(ls cache/vkformer) == "$(basename "$cache")" && ! -f $cache ]] || fail "$what in the cache's place: $(ls -l cache/vkformer)"
 done
+rm -r "$cache"
+printf 'not what a driver wrote' >"$cache"
+accept env XDG_CACHE_HOME="$PWD/cache" "$vkformer" generate run -p "the" -n 1 --quiet
+grep -q 'not what a driver wrote' "$cache" && fail "a spoilt cache is kept"
 
 # Weights that are no numbers, before anything was learned.
 cp -r small/"$(cat small/latest)" nans

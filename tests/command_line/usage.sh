@@ -59,6 +59,10 @@ refuse 2 "a file of texts goes with <" "$vkformer" translate model text.txt
 # Devices and memory.
 refuse 1 "no device" "${train[@]}" --out run --device nonsense
 refuse 1 "no Vulkan driver" env VK_DRIVER_FILES=/nonexistent.json VK_ICD_FILENAMES=/nonexistent.json "${train[@]}" --out run
+# Drivers of which none has a device, as for a user who may open no GPU.
+for driver in /usr/share/vulkan/icd.d/radeon_icd*.json; do
+  [ ! -e "$driver" ] || refuse 1 "no Vulkan driver" env VK_DRIVER_FILES="$driver" VK_ICD_FILENAMES="$driver" "$vkformer" devices
+done
 cat >huge.json <<'JSON'
 {"model_type": "gpt2", "n_positions": 64, "n_embd": 4096, "n_layer": 96, "n_head": 32}
 JSON
