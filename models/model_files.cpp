@@ -1,5 +1,7 @@
 #include "models/model_files.h"
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "models/gguf/gguf_config.h"
@@ -15,7 +17,10 @@
 
 namespace vkformer {
 
-bool is_gguf(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
+bool is_gguf(const std::filesystem::path& path) {
+  return std::ranges::equal(path.extension().string(), std::string_view(".gguf"), {},
+                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+}
 
 namespace {
 

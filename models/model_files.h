@@ -19,7 +19,7 @@ inline constexpr const char* tokenizer_file = "tokenizer.json";
 /// ones).
 inline constexpr const char* target_tokenizer_file = "target_tokenizer.json";
 
-/// Whether a path names a GGUF file; it need not be there.
+/// Whether a path names a GGUF file (.gguf, in capitals or not); it need not be there.
 bool is_gguf(const std::filesystem::path& path);
 
 /// Whether the model has this file: "config.json", "tokenizer.json", "generation_config.json" ... A tokenizer.json that

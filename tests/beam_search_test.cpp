@@ -223,6 +223,30 @@ TEST_CASE("the search equals one written with lists", "[beam_search]") {
   CHECK(cut > 500);
 }
 
+TEST_CASE("a source with a limit of its own ends as if it were alone", "[beam_search]") {
+  const std::vector<Ids> prompts{{1}, {2}, {3}};
+  GenerationConfig config{.max_new_tokens = 7, .eos_token_ids = {0}};
+  for (int64_t beams : {1, 3})
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      config.num_beams = config.num_return_sequences = beams;
+      config.max_new_tokens = 7;
+      const NextLogits model = random_model(seed, 9);
+      const auto search = make_search(config, prompts, 9);
+      search->limit(0, 2);
+      search->limit(1, 5);
+      const Results results = run(*search, prompts, model);
+      const int64_t limits[] = {2, 5, 7};
+      for (size_t source = 0; source < prompts.size(); ++source) {
+        config.max_new_tokens = limits[source];
+        const NextLogits own = [&](size_t, const Ids& ids) { return model(source, ids); };
+        check_same(results[source], run(*make_search(config, {prompts[source]}, 9), {prompts[source]}, own)[0]);
+      }
+    }
+  const auto search = make_search(config, prompts, 9);
+  CHECK_THROWS_AS(search->limit(0, 0), Error);
+  CHECK_THROWS_AS(search->limit(0, 8), Error);
+}
+
 TEST_CASE("greedy takes logits, follows the rules and ends each row for itself", "[beam_search]") {
   const std::vector<Ids> prompts{{1}, {2}, {3}};
   GenerationConfig config{.max_new_tokens = 6, .eos_token_ids = {0, 4}, .no_repeat_ngram_size = 1};

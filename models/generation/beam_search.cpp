@@ -47,11 +47,11 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
     : config_(config),
       beams_(static_cast<size_t>(beams)),
       vocabulary_(static_cast<size_t>(vocabulary)),
-      limit_(config.most_new_tokens(longest_of(prompts))),
+      limits_(prompts.size(), config.most_new_tokens(longest_of(prompts))),
       rules_(config, longest_of(prompts), vocabulary),
       finished_(prompts.size(), 0) {
   check_prompts(prompts, vocabulary);
-  check(limit_ > 0, "max_new_tokens is {}; it must be at least 1", limit_);
+  check(limits_.front() > 0, "max_new_tokens is {}; it must be at least 1", limits_.front());
   check(config_.num_return_sequences >= 1 && config_.num_return_sequences <= beams,
         "num_return_sequences is {}, but {} beams give at most {}; raise num_beams (--beams), or ask for "
         "fewer (generate --return, translate --n-best)",
@@ -59,6 +59,12 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
   for (const auto& prompt : prompts) ids_.insert(ids_.end(), beams_, prompt);
   step_.parents.resize(ids_.size());
   step_.tokens.resize(ids_.size());
+}
+
+void Search::limit(int64_t source, int64_t tokens) {
+  int64_t& limit = limits_.at(static_cast<size_t>(source));
+  check(tokens >= 1 && tokens <= limit, "a source can't have {} of at most {} tokens", tokens, limit);
+  limit = tokens;
 }
 
 const SearchStep& Search::advance(std::span<const float> logits, std::span<const int32_t> ids) {
@@ -148,7 +154,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
   if (!ids.empty()) token = ids[static_cast<size_t>(token)];
   ids_[source].push_back(token);
   step_.tokens[source] = token;
-  finished_[source] = static_cast<char>(config_.ends(token) || generated_ == limit_);
+  finished_[source] = static_cast<char>(config_.ends(token) || generated_ == limits_[source]);
 }
 
 std::vector<Hypothesis> PlainSearch::best_of(size_t source) const { return {{.ids = ids_[source]}}; }
@@ -224,7 +230,7 @@ void BeamSearch::advance_source(size_t source, std::span<const float> logits, st
   size_t running = 0;
   for (size_t rank = 0; rank < best.size(); ++rank) {
     const auto& [sum, beam, token] = best[rank];
-    const bool ends = config_.ends(token) || generated_ == limit_;
+    const bool ends = config_.ends(token) || generated_ == limits_[source];
     if ((ends && rank >= beams_) || (!ends && running == beams_)) continue;
     std::vector<int32_t> longer = before[beam];
     longer.push_back(token);
@@ -244,7 +250,7 @@ void BeamSearch::advance_source(size_t source, std::span<const float> logits, st
   finished_[source] = static_cast<char>(running == 0);
   if (running > 0 && kept_[source].size() == beams_) {
     const bool any_length = config_.early_stopping == EarlyStopping::never && config_.length_penalty > 0;
-    const double reachable = score_of(sums_[first], any_length ? limit_ : generated_);
+    const double reachable = score_of(sums_[first], any_length ? limits_[source] : generated_);
     finished_[source] =
         static_cast<char>(config_.early_stopping == EarlyStopping::yes || reachable <= kept_[source].back().score);
   }
@@ -254,10 +260,11 @@ std::vector<Hypothesis> BeamSearch::best_of(size_t source) const { return kept_[
 
 std::unique_ptr<Search> make_search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
                                     int64_t vocabulary) {
-  check(!config.do_sample || config.num_beams == 1,
-        "draws (do_sample, or --seed, --temp, --top-k, --top-p, --min-p) from {} beams are not supported; take one beam "
-        "(--beams 1), or the likeliest tokens (--temp 0)",
-        config.num_beams);
+  check(
+      !config.do_sample || config.num_beams == 1,
+      "draws (do_sample, or --seed, --temp, --top-k, --top-p, --min-p) from {} beams are not supported; take one beam "
+      "(--beams 1), or the likeliest tokens (--temp 0)",
+      config.num_beams);
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(config, std::move(prompts), vocabulary);
   return std::make_unique<PlainSearch>(config, std::move(prompts), vocabulary);
 }

@@ -44,6 +44,8 @@ class Search {
   virtual int64_t choices() const { return 0; }
   /// See LogitsRules::usable().
   int64_t usable() const { return rules_.usable(); }
+  /// `source` ends after so many tokens, from 1 to what the config allows, however long the others may become.
+  void limit(int64_t source, int64_t tokens);
   /// Takes the logits [rows, V] that follow each row's last token, or, with their `ids` beside, those of the choices()
   /// likeliest ones or more, of equal ones the lower id first: [rows, choices()]; of several beams their
   /// log-probabilities instead. Throws Error when they have another size or are not numbers, or when the search is
@@ -66,8 +68,8 @@ class Search {
   GenerationConfig config_;
   size_t beams_;
   size_t vocabulary_;
-  int64_t limit_;          ///< most tokens to generate
-  int64_t generated_ = 0;  ///< steps taken, the present one included
+  std::vector<int64_t> limits_;  ///< most tokens to generate, by source
+  int64_t generated_ = 0;        ///< steps taken, the present one included
   LogitsRules rules_;
   std::vector<std::vector<int32_t>> ids_;  ///< by row
   std::vector<char> finished_;             ///< by source; bytes, which threads may write side by side

@@ -23,12 +23,18 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::functi
     // The last batch of a length is filled up with its first source.
     std::vector<std::vector<int32_t>> given(static_cast<size_t>(bucket.rows), sources[batch.examples.front()]);
     for (size_t i = 0; i < batch.examples.size(); ++i) given[i] = sources[batch.examples[i]];
+    const auto most_of = [&](int64_t length) {
+      const auto most = static_cast<int64_t>(factor * static_cast<double>(length)) + more;
+      return model.context > 0 ? std::min(most, model.context - 1) : most;
+    };
     GenerationConfig limited = config;
+    std::vector<int64_t> limits;  // a source is written to as if it were alone
     if (!config.has_length()) {
-      const auto most = static_cast<int64_t>(factor * static_cast<double>(bucket.length)) + more;
-      limited.max_new_tokens = model.context > 0 ? std::min(most, model.context - 1) : most;
+      limited.max_new_tokens = most_of(bucket.length);
+      for (const auto& ids : given) limits.push_back(most_of(std::ssize(ids)));
     }
     PreparedSearch prepared = prepare_search(model, limited, std::move(given), bucket.length);
+    for (int64_t i = 0; i < std::ssize(limits); ++i) prepared.search->limit(i, limits[static_cast<size_t>(i)]);
     prepared.shape.cache_type = cache_type;
     if (recorded != &bucket) {
       if (generator && ran) ran(*generator, recorded->rows, recorded->length);

@@ -126,6 +126,13 @@ std::optional<fs::path> unnamed_checkpoint(const fs::path& run) {
   return found.empty() ? std::nullopt : std::optional(run / found.front().to_string());
 }
 
+std::optional<fs::path> checkpoint_around(const fs::path& place) {
+  std::error_code error;
+  for (fs::path at = fs::absolute(place).lexically_normal(); at.has_relative_path(); at = at.parent_path())
+    if (parse_name(at.filename().string()) && fs::exists(at.parent_path() / latest_name, error)) return at;
+  return std::nullopt;
+}
+
 int64_t named_step(const fs::path& checkpoint) {
   const auto name = parse_name(checkpoint.filename().string());
   check(name.has_value(), "{} is not named as a checkpoint", printable(checkpoint.string()));

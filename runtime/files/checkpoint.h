@@ -24,6 +24,9 @@ std::optional<std::filesystem::path> latest_checkpoint(const std::filesystem::pa
 /// The newest complete checkpoint of a folder that has lost `latest`, or was never told; nothing when there is none.
 std::optional<std::filesystem::path> unnamed_checkpoint(const std::filesystem::path& run);
 
+/// The checkpoint of a run that a place is, or lies in, there already or not; nothing where it is outside of all.
+std::optional<std::filesystem::path> checkpoint_around(const std::filesystem::path& place);
+
 /// The step that a checkpoint's folder is named after. Throws Error for another name.
 int64_t named_step(const std::filesystem::path& checkpoint);
 

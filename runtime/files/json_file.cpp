@@ -35,7 +35,7 @@ std::string reason_of(const json::exception& error) {
 
 const json& require_field(const JsonObject& object, std::string_view key) {
   const auto field = object.value().find(key);
-  check(field != object.value().end() && !field->is_null(), "{}: \"{}\" is missing; add it", object.name(), key);
+  check(object.has(key), "{}: \"{}\" is missing; add it", object.name(), key);
   return *field;
 }
 
@@ -98,6 +98,7 @@ JsonObject JsonObject::make(json value, std::string name) {
 }
 
 bool JsonObject::has(std::string_view key) const {
+  if (asked_) asked_->emplace(key);
   const auto field = here_->find(key);
   return field != here_->end() && !field->is_null();
 }

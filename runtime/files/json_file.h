@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ class JsonObject {
 
   /// Whether the key is there and not null.
   bool has(std::string_view key) const;
+  /// From now on keeps each key that this object, or a copy of it, is asked for.
+  void keep_asked(std::shared_ptr<std::set<std::string, std::less<>>> asked) { asked_ = std::move(asked); }
   /// What errors call this object: "gpt2/config.json", or "gpt2/config.json, rope_scaling" for an object in it.
   const std::string& name() const { return name_; }
   const nlohmann::json& value() const { return *here_; }
@@ -48,6 +51,7 @@ class JsonObject {
   std::shared_ptr<const nlohmann::json> file_;
   const nlohmann::json* here_;
   std::string name_;
+  std::shared_ptr<std::set<std::string, std::less<>>> asked_;
 };
 
 // The field `key`. Each throws Error, naming file and key, when the field is absent, null, of another type or outside

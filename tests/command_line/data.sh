@@ -21,6 +21,8 @@ refuse 2 "excludes" "$vkformer" decode tokens none.txt --ids 1
 accept "$vkformer" decode tokens --ids "$("$vkformer" encode tokens -p "<|endoftext|>")" --special
 [[ $(cat out) == "<|endoftext|>" ]] || fail "decode --special: $(cat out)"
 refuse 1 "none with the id 270" "$vkformer" decode tokens --ids 3,270
+printf 'the\n\nfox\n' >gap.txt
+"$vkformer" encode tokens <gap.txt | "$vkformer" decode tokens | cmp -s - gap.txt || fail "an empty line does not come back"
 refuse 1 "is not a list of token ids" "$vkformer" decode tokens --ids 3,x
 # Token files give the same run as the text they were made of.
 refuse 2 "standard input" "$vkformer" encode tokens --out tokens.safetensors

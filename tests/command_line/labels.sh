@@ -49,3 +49,6 @@ grep -q '"1 text of [0-9]* tokens"' classes.json || fail "classify measured noth
 refuse 1 "gives no class" "$vkformer" classify "$fixtures/bert_mlm" -p "the"
 refuse 1 "tokenizer.json" "$vkformer" classify "$fixtures/bert_cls" -p "the"
 refuse 1 "standard input is empty" "$vkformer" classify labels
+printf '{"label":"x"}\n' >json.txt
+printf 'x\n' >label.txt
+refuse 1 "is no label; give what classify writes without --json" "$vkformer" score --metric labels label.txt json.txt

@@ -49,6 +49,16 @@ mv aside "$model"
 accept "${train[@]}" --seed 5 --out other
 accept "$vkformer" generate other -p "the " -n 1 --temp 0 --quiet --adapter whole
 grep -q "is not the model this adapter was trained for" err || fail "another base is taken without a word"
+cp "$model/model.safetensors" kept.safetensors
+cp "other/$(cat other/latest)/model.safetensors" "$model"
+accept "$vkformer" generate "$model" -p "the " -n 1 --temp 0 --quiet --adapter whole
+grep -q "is not the model this adapter was trained for" err || fail "a base that was replaced is taken without a word"
+cp kept.safetensors "$model/model.safetensors"
+accept "$vkformer" generate "$model" -p "the " -n 1 --temp 0 --quiet --adapter whole
+[[ -s err ]] && fail "the base is called another: $(cat err)"
+# What a run would be lost in.
+refuse 1 "moved holds a model (config.json)" "${lora[@]}" --out moved
+refuse 1 "lies in a checkpoint (checkpoint-000004)" "${lora[@]}" --lora r=1 --out whole/checkpoint-000004/more/
 refuse 2 "--from can't change" "$vkformer" train --resume --out other --from moved
 # Another base under the same path.
 echo >>moved/config.json

@@ -28,6 +28,11 @@ done <verbs
 grep -q -- "--learning-rate X .*also --lr" out || fail "no alias in the help of train: $(cat out)"
 refuse 2 "CONFIG" "$vkformer" train --out run
 refuse 2 "--out" "$vkformer" train small.json --data text.txt
+sed 's/"n_layer"/"n_layers"/' small.json >slip.json
+accept "$vkformer" train slip.json --data text.txt --plan
+grep -q 'slip.json: "n_layers" says nothing to this model; did you mean "n_layer"?' err || fail "a slip in a config goes unseen: $(cat err)"
+accept "$vkformer" train small.json --data text.txt --plan
+grep "did you mean" err && fail "a right config is corrected: $(cat err)"
 refuse 2 "--batch" "${train[@]}" --out run --batch 0
 refuse 2 "--iterations" "${train[@]}" --out run --iterations many
 refuse 2 "--mask-share is for --masked, not for --data" "${train[@]}" --out run --mask-share 0.3
@@ -87,6 +92,8 @@ mkfifo fifo
 refuse 1 "fifo" timeout 5 "$vkformer" pipelines --judge fifo
 refuse 1 "fifo" timeout 5 "$vkformer" conform --matrix fifo
 refuse 1 "empty.txt" "$vkformer" bench --op add --input 4 --input 4 -r 1 --tuning empty.txt
+refuse 1 "the context of 16 positions is too short: 17 are" "$vkformer" bench -m 1x24x3:100:16 -p 4 -n 16 -b 0
+grep pp4 out && fail "bench measured before it looked: $(cat out)"
 refuse 2 "training has --precision" "$vkformer" bench -m 1x24x3:100:16 -p 0 -n 0 -b 1 --dtype bf16
 refuse 2 "are of models that write text" "$vkformer" tune "$fixtures/bert_mlm" --dtype f16
 refuse 2 "are of models that write text" "$vkformer" tune "$fixtures/bert_mlm" --cache-dtype f16

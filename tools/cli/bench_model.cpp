@@ -54,12 +54,15 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
   const auto nothing = [](int64_t length) { return length == 0; };
   if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing)) return;
   const int64_t positions = std::max(std::ranges::max(flags.prompts), std::ranges::max(flags.tokens) + 1);
+  check(
+      model.context == 0 || positions <= model.context,
+      "the context of {} positions is too short: {} are the longest prompt, or the most tokens and the one before them",
+      model.context, positions);
   Generator generator(  // of choices as greedy search has them
       backend, model, {.capacity = positions, .choices = 1, .cache_type = cache_type(flags.cache_dtype)});
   initialize(generator.store(), model.parameters, 1);
   for (int64_t length : flags.prompts) {
     if (length == 0) continue;
-    check(length <= model.context, "a prompt of {} tokens exceeds the context of {}", length, model.context);
     const auto prompt = some_ids(length, model.vocabulary);
     report(measure(backend, fmt::format("pp{}", length), static_cast<double>(length), flags.repetitions,
                    [&] { generator.prefill(prompt); }));
@@ -67,7 +70,6 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
   }
   for (int64_t count : flags.tokens) {
     if (count == 0) continue;
-    check(count < model.context, "{} tokens exceed the context of {}", count, model.context);
     report(measure(backend, fmt::format("tg{}", count), static_cast<double>(count), flags.repetitions, [&] {
       generator.prefill(std::vector<int32_t>{0});
       for (int64_t i = 0; i < count; ++i) generator.decode(static_cast<int32_t>(i % model.vocabulary));

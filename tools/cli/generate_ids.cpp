@@ -38,12 +38,14 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const Pr
         if (tokenizer) rows.back()["text"] = text;
         continue;
       }
+      const std::string on_one_line = printable(text, 6 * text.size() + 8);
       if (config.num_beams > 1) print("{:.4f}  ", hypothesis.score);
-      if (as_text)
+      if (as_text && config.num_beams > 1)
+        print("{}\n", on_one_line);
+      else if (as_text)
         print("{}\n", text);
       else
-        vkformer::print("{}{}\n", fmt::join(hypothesis.ids, ","),
-                        tokenizer ? '\t' + printable(text, 6 * text.size() + 8) : "");
+        vkformer::print("{}{}\n", fmt::join(hypothesis.ids, ","), tokenizer ? '\t' + on_one_line : "");
     }
   if (json) print("{}\n", rows.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

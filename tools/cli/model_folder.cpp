@@ -75,12 +75,25 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
 
 namespace {
 
-/// An adapter of `vkformer train` knows its model, also where that lies in another place.
+/// When one of a model's files was written last.
+std::filesystem::file_time_type last_written(const std::filesystem::path& model) {
+  if (is_gguf(model)) return std::filesystem::last_write_time(model);
+  auto last = std::filesystem::file_time_type::min();
+  for (const auto& entry : std::filesystem::directory_iterator(model))
+    if (entry.is_regular_file()) last = std::max(last, entry.last_write_time());
+  return last;
+}
+
+/// An adapter of `vkformer train` knows its model, also where that lies in another place. Where it lay and nobody has
+/// written since, it need not be read for that.
 void warn_of_another_base(const std::filesystem::path& adapter, const std::filesystem::path& model) {
-  if (!std::filesystem::exists(adapter / "state.json")) return;
-  const JsonObject base = require_object(JsonObject::load(adapter / "state.json"), "base");
+  const std::filesystem::path state = adapter / "state.json";
+  if (!std::filesystem::exists(state)) return;
+  const JsonObject base = require_object(JsonObject::load(state), "base");
   const std::string path = require_string(base, "path");
-  if (path == std::filesystem::absolute(model).lexically_normal()) return;
+  if (path == std::filesystem::absolute(model).lexically_normal() &&
+      last_written(model) <= std::filesystem::last_write_time(state))
+    return;
   if (base_print(model) != require_string(base, "fingerprint"))
     say("{} is not the model this adapter was trained for, which was {}", model.string(), path);
 }

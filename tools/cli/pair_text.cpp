@@ -38,8 +38,11 @@ TokenPairs PairEncoder::encode(TextPairs& pairs) const {
     if (!empty && !long_one) return true;
     if (skip_unusable) return false;
     if (empty) fail("{}:{}: the line is empty; give --skip-long to leave such pairs out", file, line + 1);
-    fail("{}:{}: {} tokens, at most {} are taken; raise --context, or give --skip-long to leave such pairs out", file,
-         line + 1, ids.size(), most);
+    fail(
+        "{}:{}: {} tokens, at most {} are taken; raise --context (a new model's positions are in its config), or give "
+        "--skip-long "
+        "to leave such pairs out",
+        file, line + 1, ids.size(), most);
   };
   TokenPairs encoded;
   for (size_t i = 0; i < pairs.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "models/score/labels.h"
 #include "models/text/unicode.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -121,7 +122,10 @@ Lines in_lower_case(Lines lines) {
 
 /// Of the lines that `classify` writes: what stands before the probability.
 Lines labels_of(Lines lines) {
-  for (std::string& line : lines) line.resize(std::min(line.find('\t'), line.size()));
+  for (std::string& line : lines) {
+    check(!line.starts_with("{\""), "{} is no label; give what classify writes without --json", in_quotes(line, 60));
+    line.resize(std::min(line.find('\t'), line.size()));
+  }
   return lines;
 }
 

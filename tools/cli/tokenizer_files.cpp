@@ -11,9 +11,11 @@
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/mapped_file.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/content_print.h"
 #include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -125,10 +127,27 @@ std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& give
   return is_run ? resolve_model_folder(given) : given;
 }
 
+namespace {
+
+/// Trained embeddings are of the model's own tokens.
+void say_if_unlike(const std::filesystem::path& given, const std::filesystem::path& model) {
+  if (!has_model_json(model, tokenizer_file)) return;
+  const Tokenizer other = TokenizerFiles::load(given).tokenizer(), own = TokenizerFiles::load(model).tokenizer();
+  for (int32_t id = 0; id < std::min(other.size(), own.size()); ++id)
+    if (const auto there = other.token_of(id).value_or(""), here = own.token_of(id).value_or(""); there != here)
+      return say("the tokenizer of {} is not the one that {} was trained with: token {} is {} and was {}",
+                 printable(given.string()), printable(model.string()), id, in_quotes(there), in_quotes(here));
+}
+
+}  // namespace
+
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
   if (!checkpoint.empty()) return checkpoint;
-  if (!flags.tokenizer.empty()) return resolve_tokenizer_folder(flags.tokenizer);
-  return flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
+  const auto model = flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
+  if (flags.tokenizer.empty()) return model;
+  const auto given = resolve_tokenizer_folder(flags.tokenizer);
+  if (!model.empty()) say_if_unlike(given, model);
+  return given;
 }
 
 TokenizerFiles make_tokenizer(const TrainFlags& flags, TokenizerTraining::Layout layout,

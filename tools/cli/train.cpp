@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "models/families/registry.h"
 #include "models/model_files.h"
@@ -17,6 +18,7 @@
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
+#include "tools/cli/suggestions.h"
 #include "tools/cli/train_plan.h"
 #include "tools/cli/train_run.h"
 #include "tools/cli/tune.h"
@@ -32,6 +34,23 @@ JsonObject first_config(const TrainFlags& flags) {
   return JsonObject::load(flags.config);
 }
 
+namespace {
+
+/// Configs of Hugging Face have many keys that say nothing here; of others the nearest one that is missing is named.
+void say_what_was_meant(const JsonObject& config, const std::set<std::string, std::less<>>& known) {
+  std::vector<std::string> missing;
+  for (const std::string& key : known)
+    if (!config.value().contains(key)) missing.push_back(key);
+  for (const auto& [key, value] : config.value().items()) {
+    if (known.contains(key)) continue;
+    const std::string meant = nearest_name(key, missing);
+    if (!meant.empty() && edit_distance(key, meant) <= 2)
+      say("{}: {} says nothing to this model; did you mean \"{}\"?", config.name(), in_quotes(key), meant);
+  }
+}
+
+}  // namespace
+
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
   if (!checkpoint.empty() && flags.lora.empty()) {
     Model model = make_model(JsonObject::load(checkpoint / "config.json"));
@@ -43,7 +62,11 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
   nlohmann::json config = first.value();
   if (changes.contains("vocab_size")) config.erase("decoder_vocab_size");  // it is vocab_size unless they say otherwise
   config.update(changes);
-  Model model = make_model(JsonObject::parse(config.dump(), file));
+  const auto known = std::make_shared<std::set<std::string, std::less<>>>();
+  JsonObject asked = JsonObject::parse(config.dump(), file);
+  asked.keep_asked(known);
+  Model model = make_model(asked);
+  if (flags.from.empty()) say_what_was_meant(asked, *known);
   if (flags.dropout >= 0) {
     for (const std::string& key : model.dropout_keys) config[key] = flags.dropout;
     model = make_model(JsonObject::parse(config.dump(), file));
@@ -54,7 +77,8 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
 
 void set_context(TrainFlags& flags, const Model& model) {
   if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
-  check(model.context == 0 || flags.context <= model.context, "--context {} is more than the model's {}", flags.context,
+  check(model.context == 0 || flags.context <= model.context,
+        "--context {} is more than the model's {}; how many positions a new model has is in its config", flags.context,
         model.context);
 }
 
@@ -95,6 +119,16 @@ TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& che
 
 namespace {
 
+/// Where a model lies a run's checkpoints would never be read, and what lies in a checkpoint goes with that.
+void check_place_of_new_run(const std::string& out) {
+  for (const char* file : {"config.json", "adapter_config.json"})
+    check(!std::filesystem::exists(std::filesystem::path(out) / file),
+          "{} holds a model ({}), which would still be read in place of the run; choose another --out", out, file);
+  if (const auto around = checkpoint_around(out))
+    fail("{} lies in a checkpoint ({}), which its run removes when it goes on; choose another --out", out,
+         around->filename().string());
+}
+
 /// The folder of the checkpoint to go on from; empty for a new run.
 std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
   // A run that goes on would remove what is read here.
@@ -108,6 +142,7 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
         "{} holds {} and no file 'latest' that names it; to go on from there write that name into {}, else choose "
         "another --out",
         flags.out, found->filename().string(), (std::filesystem::path(flags.out) / "latest").string());
+  if (!flags.resume && !flags.plan && !flags.out.empty()) check_place_of_new_run(flags.out);
   check(!flags.resume || latest, "{} has no checkpoint to resume from; train it first without --resume", flags.out);
   return flags.resume ? *latest : std::filesystem::path();
 }
@@ -131,7 +166,10 @@ void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const st
   const DType products = flags.settings.products;
   const DType kept = !flags.weights.empty() ? weight_type(flags.weights) : is_half(products) ? products : of_files;
   check(!is_half(products) || kept == DType::f32 || products == kept,
-        "--weights {} with --precision {}: products take operands of one type", name_of(kept), name_of(products));
+        "--weights {0} with --precision {1}: products take operands of one type; leave --precision out, or give "
+        "--weights "
+        "{1}",
+        name_of(kept), name_of(products));
   if (kept != DType::f32) store_weights_as(model, kept);
   adapt(model, lora.config, modules_of_targets(model, lora.targets), base);
 }

@@ -28,7 +28,7 @@ std::string on_one_line(std::string text) {
 void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const std::string& source,
                 const std::vector<Hypothesis>& best, bool scored) {
   auto json = nlohmann::json{{"source", source}, {"hypotheses", nlohmann::json::array()}};
-  for (const Hypothesis& hypothesis : best) {
+  const auto add = [&](const Hypothesis& hypothesis) {
     const std::string text = on_one_line(tokenizer.target().decode(hypothesis.ids));
     if (flags.common.json) {
       json["hypotheses"].push_back({{"text", text}});
@@ -37,7 +37,10 @@ void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const s
       print("{:.4f}\t{}\n", hypothesis.score, text);
     else
       print("{}\n", text);
-  }
+  };
+  for (const Hypothesis& hypothesis : best) add(hypothesis);
+  // Whoever asks for several rows of a line counts on so many.
+  for (int64_t row = std::ssize(best); row < flags.returned && !flags.common.json; ++row) add({});
   if (flags.common.json) print("{}\n", json.dump());
 }
 

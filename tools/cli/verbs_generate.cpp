@@ -89,7 +89,7 @@ void add_translate(CLI::App& app) {
   add_dtypes(*command, *flags);
   add_adapter(*command, flags->adapter);
   add_beam_flags(*command, *flags);
-  command->add_option("--n-best,--return", flags->returned, "hypotheses of each line to print, with their scores")
+  command->add_option("--n-best,--return", flags->returned, "so many rows for each line: its hypotheses with their scores")
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("-n,--tokens", flags->tokens,
