@@ -102,7 +102,10 @@ TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows 
     CHECK(attention_candidates_of(facts, 64, backward).front() == "matrix");
     CHECK(offered(attention_candidates_of(facts, 128, backward)) != backward);
     CHECK_FALSE(offered(attention_candidates_of(facts, 160, backward)));
-    CHECK(offered(attention_candidates_of(facts, 24, backward)));  // by 8, not by 16
+    CHECK_FALSE(offered(attention_candidates_of(facts, 24, backward)));  // by 8, not by 16
+    DeviceFacts shallow = facts;
+    shallow.matrix_shapes = {{8, 8, 8}};
+    CHECK(offered(attention_candidates_of(shallow, 24, backward)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 36, backward)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward, DType::f32)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward, DType::bf16)));

@@ -9,6 +9,7 @@
 #include "runtime/conform/conform.h"
 #include "runtime/pipeline_figures.h"
 #include "shaders/attention/attention.h"
+#include "shaders/common/stream.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 
@@ -76,6 +77,15 @@ TEST_CASE("rows are held by a subgroup only where its lanes have the registers",
   CHECK(first_for_row(amd, 512) == "subgroup");
   CHECK(first_for_row(amd, 768) == "subgroups");
   CHECK(first_for_row(intel, 128) == "subgroups");
+}
+
+TEST_CASE("workgroups that are halved have a power of two of invocations, whatever the limit", "[pipelines]") {
+  DeviceFacts facts;
+  facts.kind = DeviceKind::discrete;
+  for (const auto& [limit, lanes] : {std::pair{128u, 128u}, {192u, 128u}, {256u, 256u}, {1000u, 256u}}) {
+    facts.max_workgroup_size = limit;
+    CHECK(stream_workgroup(facts) == lanes);
+  }
 }
 
 TEST_CASE("large products take large shares where registers and shared memory hold them", "[pipelines]") {

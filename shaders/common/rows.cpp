@@ -52,7 +52,8 @@ std::vector<std::string_view> row_candidates(const DeviceFacts& facts, int64_t c
   };
   const std::string_view by_subgroup = typed("subgroup", "subgroup_f16", "subgroup_bf16");
   if (prefer_subgroup) add(subgroup, by_subgroup, "subgroup_int64");
-  if (use == RowUse::hold && !facts.is_cpu() && facts.subgroup_shuffle && facts.full_subgroups)
+  if (use == RowUse::hold && !facts.is_cpu() && facts.subgroup_shuffle && facts.full_subgroups &&
+      facts.roomy_subgroup() >= 4)  // their sums have places for no more subgroups
     names.push_back(typed("subgroups", "subgroups_f16", "subgroups_bf16"));
   else
     add(true, typed("workgroup", "workgroup_f16", "workgroup_bf16"), "workgroup_int64");

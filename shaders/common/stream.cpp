@@ -3,6 +3,7 @@
 #include "runtime/quirks.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace vkformer {
 
@@ -27,7 +28,7 @@ KernelRoom stream_room(std::string_view candidate) {
 // measured fastest on lavapipe. A GPU wants many short workgroups.
 uint32_t stream_workgroup(const DeviceFacts& facts) {
   if (facts.is_cpu()) return std::max(facts.subgroup_size, 4u);
-  return std::min(facts.max_workgroup_size, 256u);
+  return std::bit_floor(std::min(facts.max_workgroup_size, 256u));
 }
 
 Stream stream_over(const DeviceFacts& facts, int64_t elements) {

@@ -59,8 +59,12 @@ std::optional<AttentionMatrixLayout> attention_matrix_layout(const AttentionMatr
     return {};
   std::optional<AttentionMatrixLayout> best;
   const auto volume = [](const MatrixShape& shape) { return shape.m * shape.n * shape.k; };
+  // Small ones count where there are no others (a software driver's): on NVIDIA's nobody has proved these kernels.
+  const bool deep = std::ranges::any_of(
+      facts.matrix_shapes, [&](const MatrixShape& shape) { return shape.type == problem.type && shape.k >= 16; });
   for (const MatrixShape& shape : facts.matrix_shapes) {
-    if (shape.type != problem.type || (best && volume(shape) <= volume(best->shape))) continue;
+    if (shape.type != problem.type || (deep && shape.k < 16) || (best && volume(shape) <= volume(best->shape)))
+      continue;
     if (const auto layout = layout_of(shape, needs, problem, facts)) best = layout;
   }
   return best;

@@ -29,7 +29,7 @@ struct AttentionMatrixNeeds {
 };
 
 /// With the largest of the products offered that divide heads and values, blocks as asked for or half of that, and two
-/// stages where shared memory has room (half blocks, too, where products are of a depth under 16). None: the kernel is
+/// stages where shared memory has room (half blocks, too, where all products are of a depth under 16; beside deeper ones those are left alone). None: the kernel is
 /// not legal, as where lanes share a thread's registers (Intel): there it spills hundreds of them. Does not ask whether
 /// the device computes right.
 std::optional<AttentionMatrixLayout> attention_matrix_layout(const AttentionMatrixNeeds& needs,
