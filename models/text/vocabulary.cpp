@@ -19,13 +19,13 @@ Vocabulary::Vocabulary(Kind kind, std::vector<std::string> pieces) : kind_(kind)
   }
 }
 
-Vocabulary Vocabulary::characters(std::string_view text) {
-  check(!text.empty(), "the text is empty; a vocabulary of characters needs some");
+Vocabulary Vocabulary::characters(std::string_view text, const std::string& name) {
+  check(!text.empty(), "{} is empty; a vocabulary of characters needs some", name);
   std::vector<bool> seen(0x110000);
   for (size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
     if (!step.valid)
-      fail("the text is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8, or use --bytes for any kind of file", at,
+      fail("{} is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8, or use --bytes for any kind of file", name, at,
            static_cast<uint8_t>(text[at]));
     seen[step.code_point] = true;
     at += step.length;
@@ -42,7 +42,7 @@ Vocabulary Vocabulary::bytes() {
   return {Kind::bytes, std::move(pieces)};
 }
 
-std::vector<int32_t> Vocabulary::encode(std::string_view text) const {
+std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string& name) const {
   std::vector<int32_t> ids;
   ids.reserve(text.size());
   if (kind_ == Kind::bytes) {
@@ -52,7 +52,7 @@ std::vector<int32_t> Vocabulary::encode(std::string_view text) const {
   for (size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
     if (!step.valid)
-      fail("the text is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8, or train a model with --bytes", at,
+      fail("{} is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8, or train a model with --bytes", name, at,
            static_cast<uint8_t>(text[at]));
     int32_t id = -1;
     if (step.code_point < ids_of_low_.size()) {
@@ -62,9 +62,10 @@ std::vector<int32_t> Vocabulary::encode(std::string_view text) const {
     }
     if (id < 0)
       fail(
-          "the text has {} (U+{:04X}) as character {} (byte {}), which is not among the {} characters the model knows; "
+          "{} has {} (U+{:04X}) as character {} (byte {}), which is not among the {} characters the model knows; "
           "remove it, or train with a text that has it or with --bytes",
-          in_quotes(text.substr(at, step.length)), static_cast<uint32_t>(step.code_point), ids.size() + 1, at, size());
+          name, in_quotes(text.substr(at, step.length)), static_cast<uint32_t>(step.code_point), ids.size() + 1, at,
+          size());
     ids.push_back(id);
     at += step.length;
   }

@@ -20,8 +20,8 @@ class Vocabulary {
   enum class Kind : uint8_t { characters, bytes };
 
   /// The characters (code points) of a UTF-8 text, sorted. Throws Error on an empty text, and on invalid UTF-8 with the
-  /// offset of the first wrong byte.
-  static Vocabulary characters(std::string_view utf8_text);
+  /// offset of the first wrong byte. `name` is what errors call the text.
+  static Vocabulary characters(std::string_view utf8_text, const std::string& name = "the text");
   /// The 256 bytes; any file can be encoded. The id is the byte's value.
   static Vocabulary bytes();
   /// Reads a tokenizer.json that this class wrote, or that says the same. Throws Error on every other tokenizer.
@@ -37,7 +37,7 @@ class Vocabulary {
   int32_t size() const { return static_cast<int32_t>(pieces_.size()); }
 
   /// One id a character or byte. Throws Error on a character outside the vocabulary: which, where, what to do.
-  std::vector<int32_t> encode(std::string_view text) const;
+  std::vector<int32_t> encode(std::string_view text, const std::string& name = "the text") const;
   /// The exact inverse of encode. With a byte vocabulary the result need not be UTF-8. Throws Error on an id that is
   /// not in [0, size()).
   std::string decode(std::span<const int32_t> ids) const;

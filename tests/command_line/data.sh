@@ -45,7 +45,7 @@ grep -q "tokens/s; [0-9.]* % of that time outside the device" out || fail "no sp
 # Texts.
 refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run
 refuse 1 "empty" "$vkformer" train small.json --data empty.txt --out run
-refuse 1 "UTF-8" "$vkformer" train small.json --data broken.txt --out run
+refuse 1 "broken.txt is not UTF-8: byte 3" "$vkformer" train small.json --data broken.txt --out run
 refuse 1 "context" "$vkformer" train small.json --data short.txt --out run
 refuse 1 "16" "${train[@]}" --out run --context 17
 [[ -e run ]] && fail "a refused run left a folder behind"

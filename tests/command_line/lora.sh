@@ -12,6 +12,7 @@ cp -r "$model" $'odd\xff'
 refuse 1 "not UTF-8; rename it" "$vkformer" train --from $'odd\xff' --data text.txt --batch 2 --lora r=1 --out oddly2 --warmup 0
 refuse 2 "needs --from" "${train[@]}" --lora r=2 --out bad
 refuse 2 "'rank=2' is not a setting" "${lora[@]}" --lora rank=2 --out bad
+refuse 2 "r is there more than once" "${lora[@]}" --lora r=2,r=3 --out bad
 refuse 2 "r '0' is not a number" "${lora[@]}" --lora r=0 --out bad
 refuse 2 "for frozen weights" "${lora[@]}" --weights f16 --out bad
 refuse 2 "do not go with --lora" "${lora[@]}" --lora r=2 --average 2 --out bad

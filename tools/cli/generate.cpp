@@ -89,15 +89,14 @@ void generate(GenerateFlags flags) {
   emit(continuation({}));
   const double rest = now() - start - first_token;
   const double speed = generated > 1 ? static_cast<double>(generated - 1) / rest : 0;
-  if (flags.common.json)
-    print("{}\n", nlohmann::json{{"text", text},
-                                 {"tokens", generated},
-                                 {"seed", config.seed},
-                                 {"seconds_to_first_token", first_token},
-                                 {"tokens_per_second", speed}}
-                      .dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
-  else
+  if (flags.common.json) {
+    nlohmann::json row{
+        {"text", text}, {"tokens", generated}, {"seconds_to_first_token", first_token}, {"tokens_per_second", speed}};
+    if (config.do_sample) row["seed"] = config.seed;
+    print("{}\n", row.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
     print("\n");
+  }
   if (!flags.common.quiet)
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{}){}", first_token * 1e3, speed, generated,
         config.do_sample ? fmt::format(", seed {}", config.seed) : "", note);

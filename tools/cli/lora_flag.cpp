@@ -1,6 +1,7 @@
 #include "tools/cli/lora_flag.h"
 
 #include <charconv>
+#include <set>
 
 #include "runtime/check.h"
 
@@ -31,10 +32,12 @@ T number(const std::string& text, const std::string& key, T least, T most) {
 
 LoraFlag lora_flag(const std::string& text) {
   LoraFlag flag;
+  std::set<std::string> given;
   for (const std::string& setting : split(text, ',')) {
     const size_t equals = setting.find('=');
     const std::string key = setting.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
+    if (!given.insert(key).second) throw UsageError(fmt::format("--lora: {} is there more than once", key));
     if (key == "r")
       flag.config.rank = number<int64_t>(value, key, 1, 65536);
     else if (key == "alpha")

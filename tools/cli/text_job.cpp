@@ -23,8 +23,8 @@ nlohmann::json no_special_ids() {
 }
 
 /// One id a character or byte.
-EncodedText encode_symbols(std::string_view text, const Vocabulary& vocabulary) {
-  return {.ids = {vocabulary.encode(text), std::ssize(text)},
+EncodedText encode_symbols(const RunFile& file, const Vocabulary& vocabulary) {
+  return {.ids = {vocabulary.encode(file.content, file.path), std::ssize(file.content)},
           .tokens = {.count = vocabulary.size(),
                      .ids = no_special_ids(),
                      .write = [vocabulary](const std::filesystem::path& folder) { vocabulary.save(folder); }}};
@@ -42,13 +42,13 @@ EncodedText encode_pieces(const RunFile& file, const TokenizerFiles& files, bool
 }
 
 EncodedText encode_text(const TrainFlags& flags, const RunFile& file, const std::filesystem::path& checkpoint) {
-  const std::string_view text = file.content;
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   check_tokenizer(folder, file);
-  if (folder.empty()) return encode_symbols(text, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(text));
+  if (folder.empty())
+    return encode_symbols(file, flags.bytes ? Vocabulary::bytes() : Vocabulary::characters(file.content, file.path));
   const JsonObject tokenizer = load_model_json(folder, "tokenizer.json");
   const bool of_symbols = Vocabulary::is_one(tokenizer);
-  if (!TokenSequence::is_name(file.path) && of_symbols) return encode_symbols(text, Vocabulary::from(tokenizer));
+  if (!TokenSequence::is_name(file.path) && of_symbols) return encode_symbols(file, Vocabulary::from(tokenizer));
   return encode_pieces(file, TokenizerFiles::load(folder), of_symbols);
 }
 

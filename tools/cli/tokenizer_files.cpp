@@ -156,9 +156,12 @@ TokenizerFiles make_tokenizer(const TrainFlags& flags, TokenizerTraining::Layout
   const nlohmann::json content = train_tokenizer(
       lines,
       {.kind = flags.tokenizer_kind == "bpe" ? Kind::bpe : Kind::unigram, .layout = layout, .size = flags.vocabulary});
-  return TokenizerFiles(content, "the tokenizer that is made", [content, layout](const std::filesystem::path& folder) {
+  TokenizerFiles files(content, "the tokenizer that is made", [content, layout](const std::filesystem::path& folder) {
     save_tokenizer(content, layout, folder);
   });
+  if (const int64_t size = files.tokenizer().size(); size < flags.vocabulary && flags.given.contains("--vocabulary"))
+    say("the text has no more than {} tokens of the {} asked for", size, flags.vocabulary);
+  return files;
 }
 
 }  // namespace vkformer
