@@ -45,6 +45,8 @@ grep -qP '^c\\na\\tt\t[01]' out || fail "a label has lines of its own: $(cat out
 accept "$vkformer" classify labels -p "the cat" --json
 grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"
 accept "$vkformer" classify labels -p "a" --profile classes.json
+[[ $(wc -l <out) == 1 ]] || fail "a profile stands among the labels: $(cat out)"
+refuse 1 "none.json: there is no such file" "$vkformer" classify labels -p "a" --tuning none.json
 grep -q '"1 text of [0-9]* tokens"' classes.json || fail "classify measured nothing"
 refuse 1 "gives no class" "$vkformer" classify "$fixtures/bert_mlm" -p "the"
 refuse 1 "tokenizer.json" "$vkformer" classify "$fixtures/bert_cls" -p "the"

@@ -21,6 +21,8 @@ grep -q "ended early: 1 evaluation without a better chrf" err || fail "no early 
 accept "$vkformer" translate best/best -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two" --profile lines.html
+[[ $(wc -l <out) == 1 ]] || fail "a profile stands among the translations: $(cat out)"
+refuse 1 "none.json: there is no such file" "$vkformer" translate best/average -p "one 1 two" --tuning none.json
 grep -q '"name":"encoder, 1 source of [0-9]* tokens"' lines.html || fail "translate measured nothing"
 needs_stdout "$vkformer" translate best/average -p "one 1 two"
 rm -r best/average  # as if the run had been killed before it was written

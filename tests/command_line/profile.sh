@@ -3,8 +3,8 @@
 
 bench=("$vkformer" bench -m 1x32x2:16:16 --batch 1 --prompt 8 --tokens 4 --repetitions 3)
 accept "${bench[@]}" --profile bench.json
-grep -q '^training: step' out || fail "bench prints no profile of a training step"
-grep -q '^\* timestamps cost' out || fail "a profile does not say what timestamps cost"
+grep -q '^training: step' err || fail "bench prints no profile of a training step"
+grep -q '^\* timestamps cost' err || fail "a profile does not say what timestamps cost"
 for track in forward backward optimizer; do
   grep -q "\"name\":\"training: step: $track\"" bench.json || fail "a trace has no track of $track"
 done

@@ -19,10 +19,10 @@ namespace vkformer {
 
 void add_profile_flag(CLI::App& command, CommonFlags& flags) {
   command
-      .add_option(
-          "--profile", flags.profile,
-          "time every dispatch: table on screen, and into FILE a page (.html) or a trace that Perfetto opens and "
-          "`vkformer profile` compares (.json)")
+      .add_option("--profile", flags.profile,
+                  "time every dispatch: table on stderr unless --quiet, and into FILE a page (.html) or a trace that "
+                  "Perfetto opens and "
+                  "`vkformer profile` compares (.json)")
       ->type_name("FILE")
       ->check(result_file({".html", ".json"}));
 }
@@ -52,6 +52,7 @@ void add_common_flags(CLI::App& command, CommonFlags& flags) {
   add_profile_flag(command, flags);
   add_facts_flag(command, flags);
   add_segment_flag(command, flags);
+  add_tuning_flag(command, flags);
   command.add_flag("--json", flags.json, "machine-readable output");
   command.add_flag("-q,--quiet", flags.quiet, "results only");
 }
@@ -77,8 +78,8 @@ std::vector<std::string> precisions() { return {"f32", "f16", "bf16"}; }
 CLI::Validator type_name() {
   return {[](std::string& name) {
             static const std::map<std::string, std::string> others{
-                {"float32", "f32"}, {"fp32", "f32"},      {"float", "f32"},  {"float16", "f16"},
-                {"fp16", "f16"},    {"half", "f16"},      {"bfloat16", "bf16"}};
+                {"float32", "f32"}, {"fp32", "f32"}, {"float", "f32"},    {"float16", "f16"},
+                {"fp16", "f16"},    {"half", "f16"}, {"bfloat16", "bf16"}};
             name = CLI::detail::to_lower(name);
             if (const auto found = others.find(name); found != others.end()) name = found->second;
             return std::string();
@@ -109,8 +110,7 @@ void add_stride(CLI::App& command, int64_t& stride) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 31));
 }
 
-void add_tune_flags(CLI::App& command, CommonFlags& flags) {
-  add_tuning_flag(command, flags);
+void add_tune_flag(CLI::App& command, CommonFlags& flags) {
   command.add_flag("--tune", flags.tune,
                    "first measure kernels for nodes that were never measured here, and keep that");
 }

@@ -114,7 +114,7 @@ void ProfileReport::add(const std::string& title, const Program& program) {
 
 void ProfileReport::write() {
   if (flags_.profile.empty()) return;
-  (flags_.json ? say_text : print_text)(text_);
+  if (!flags_.quiet) say_text(text_);
   nlohmann::json record = profile_record(backend_, roof_);
   record["programs"] = std::move(programs_);
   if (flags_.profile.ends_with(".html")) return write_file_atomically(flags_.profile, page_with("profile", record));

@@ -22,7 +22,7 @@ class ProfileReport {
   void add(const Generator& generator, const std::string& batch = {});
   /// Prints for each program one row a kernel: count, mean of its medians, total, GFLOP/s, GB/s, with a roof the larger
   /// share of it, and the share of the time; then what replays recorded and allocated, and what follows from the
-  /// figures. Kernels whose work depends on how full a cache is have no rates. On stderr when stdout carries JSON.
+  /// figures. Kernels whose work depends on how full a cache is have no rates. On stderr: stdout has results.
   /// Writes the file: a page when its name ends with .html, else Chrome trace JSON, which Perfetto opens, with the
   /// profile_record() under "vkformer".
   void write();

@@ -96,7 +96,7 @@ void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
   // A file that the user named is not written over: it may be another device's, or none of this kind.
   check(ignored.empty() || flags.tuning.empty(), "--tuning: {}{}", ignored,
         written ? "; name another file to write" : "");
-  if (!ignored.empty()) say("measured choices are ignored: {}", ignored);
+  if (!ignored.empty() && !flags.quiet) say("measured choices are ignored: {}", ignored);
   backend.set_tuning(std::move(tuning));
 }
 

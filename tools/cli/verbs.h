@@ -14,7 +14,7 @@ void add_profile_flag(CLI::App& command, CommonFlags& flags);
 void add_segment_flag(CLI::App& command, CommonFlags& flags);
 void add_facts_flag(CLI::App& command, CommonFlags& flags);
 void add_tuning_flag(CLI::App& command, CommonFlags& flags);
-void add_tune_flags(CLI::App& command, CommonFlags& flags);
+void add_tune_flag(CLI::App& command, CommonFlags& flags);
 /// Names of the types in which weights may be stored: f32, f16, bf16, q8_0, q4_k, ..
 std::vector<std::string> weight_types();
 /// --dtype, of stored weights: any of them.

@@ -228,6 +228,7 @@ void add_pipelines(CLI::App& app) {
       "pipelines",
       "dispatches and barriers of a model's programs; what the driver's compiler makes of the kernels (registers, "
       "spills, occupancy); runs nothing");
+  add_tuning_flag(*command, flags->common);
   add_facts_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -244,9 +245,7 @@ void add_pipelines(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
-  command->add_option("-p,--prompt", flags->prompts, "prompt lengths")
-      ->check(positive())
-      ->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths")->check(positive())->capture_default_str();
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive());
   command->add_flag("--all", flags->all,
                     "also every legal kernel in the cases of `conform --grad` (default without models)");
@@ -279,7 +278,7 @@ void add_pipelines(CLI::App& app) {
       ->check(not_negative())
       ->capture_default_str();
   for (const char* compiles : {"models", "--dtype", "--precision", "--batch", "--prompt", "--context", "--all",
-                               "--as-gpu", "--spirv", "--report", "--facts", "--device"})
+                               "--as-gpu", "--spirv", "--report", "--facts", "--device", "--tuning"})
     judge->excludes(command->get_option(compiles));
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }

@@ -33,8 +33,7 @@ void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
 void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
   command.add_option("--temp,--temperature", flags.sampling.temperature, "temperature; 0: always the likeliest token")
       ->check(not_negative());
-  command.add_option("--top-k", flags.sampling.top_k, "only the k likeliest tokens; 0: off")
-      ->check(not_negative());
+  command.add_option("--top-k", flags.sampling.top_k, "only the k likeliest tokens; 0: off")->check(not_negative());
   command.add_option("--top-p", flags.sampling.top_p, "only the likeliest tokens that together reach this probability")
       ->check(between(0.0, 1.0));
   command
@@ -89,7 +88,8 @@ void add_translate(CLI::App& app) {
   add_dtypes(*command, *flags);
   add_adapter(*command, flags->adapter);
   add_beam_flags(*command, *flags);
-  command->add_option("--n-best,--return", flags->returned, "so many rows for each line: its hypotheses with their scores")
+  command
+      ->add_option("--n-best,--return", flags->returned, "so many rows for each line: its hypotheses with their scores")
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("-n,--tokens", flags->tokens,
@@ -111,7 +111,7 @@ void add_generate(CLI::App& app) {
       "write text with a model\n. Tokens are chosen as the flags say, else as its generation_config.json does; --temp, "
       "--top-k, --top-p, --min-p or --seed draw, and so does a decoder without such a file");
   add_common_flags(*command, flags->common);
-  add_tune_flags(*command, flags->common);
+  add_tune_flag(*command, flags->common);
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   CLI::Option* prompt =
       command->add_option("-p,--prompt", flags->prompt,

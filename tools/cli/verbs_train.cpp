@@ -23,7 +23,7 @@ void add_train_verb(CLI::App& app) {
       "on rows, a tagger of words, or what finds answers in texts; or pre-train an encoder, XLNet or "
       "T5 on a text");
   add_common_flags(*command, flags->common);
-  add_tune_flags(*command, flags->common);
+  add_tune_flag(*command, flags->common);
   command->add_option("config", flags->config,
                       "the model: a Hugging Face config.json (vocab_size comes from the text)");
   command
@@ -69,7 +69,8 @@ void add_train_verb(CLI::App& app) {
                    "tokens of one that is made (of pairs: for both sides, or with --apart for each)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
       ->capture_default_str();
-  command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg, run.html")->type_name("RUN");
+  command->add_option("--out", flags->out, "run folder: checkpoints, metrics.jsonl, loss.svg, run.html")
+      ->type_name("RUN");
   command->add_flag("--resume", flags->resume, "continue the run in --out with its own settings, except those given");
   command->add_flag("--plan", flags->plan, "print the memory plan and stop, allocating nothing (needs no --data)");
   command->add_flag("--bytes", flags->bytes, "tokens are bytes, not characters")->excludes("--tokenizer");
@@ -80,8 +81,7 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--epochs,--num-epochs", flags->epochs, "as many iterations as see all data so often")
       ->check(some)
       ->excludes(iterations);
-  command->add_option("--minutes", flags->minutes, "end after this time, wherever the schedule is")
-      ->check(positive());
+  command->add_option("--minutes", flags->minutes, "end after this time, wherever the schedule is")->check(positive());
   command
       ->add_option(
           "--batch,--batch-size", flags->batch,
