@@ -59,7 +59,7 @@ JsonObject load_model_json(const std::filesystem::path& model, std::string_view 
   if (file == generation_file) {
     nlohmann::json generation = gguf_sampling(shards.metadata());
     const nlohmann::json config = gguf_config(shards);
-    for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"})
+    for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"})
       if (config.contains(key)) generation[key] = config[key];
     return JsonObject::make(std::move(generation), shards.name());
   }

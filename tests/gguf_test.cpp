@@ -233,8 +233,15 @@ TEST_CASE("how tokens are drawn goes through GGUF files", "[gguf]") {
   CHECK(generation["top_k"] == 20);
   CHECK(generation["eos_token_id"] == json{6, 4});
   CHECK_FALSE(generation.contains("min_p"));
-  convert(R"({"temperature": 0.5})");  // which says nothing where nothing is drawn
-  CHECK_FALSE(has_model_json(file, generation_file));
+  convert(R"({"do_sample": true})");
+  CHECK(load_model_json(file, generation_file).value()["temperature"] == 1);  // as transformers draws, not llama.cpp
+  for (const char* greedy : {"{}", R"({"temperature": 0.5})", R"({"do_sample": false, "repetition_penalty": 2})"}) {
+    convert(greedy);
+    const json kept = load_model_json(file, generation_file).value();
+    CHECK(kept["do_sample"] == false);
+    CHECK_FALSE(kept.contains("temperature"));
+    CHECK(kept.contains("repetition_penalty") == (std::string(greedy).find("penalty") != std::string::npos));
+  }
 }
 
 TEST_CASE("a Gemma 3 without windows in its file has none", "[gguf]") {

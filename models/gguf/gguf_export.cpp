@@ -173,7 +173,7 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
   add_config(pairs, *architecture, config);
   add_pooling(pairs, *architecture, model, folder);
   add_tokenizer(pairs, folder, config, model.vocabulary);
-  if (has_model_json(folder, generation_file)) add_sampling(pairs, load_model_json(folder, generation_file).value());
+  if (has_model_json(folder, generation_file)) add_sampling(pairs, load_model_json(folder, generation_file));
 
   uint64_t done = 0;
   std::vector<std::byte> bytes;  // of one tensor at a time

@@ -5,13 +5,14 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "runtime/files/gguf.h"
+#include "runtime/files/json_file.h"
 
 namespace vkformer {
 
 bool has_gguf_sampling(const GgufMetadata& metadata);
 /// As a generation_config.json says it, without ids. Throws Error, naming the key, for values that can't be.
 nlohmann::json gguf_sampling(const GgufMetadata& metadata);
-/// The other way; nothing for a generation_config.json that does not draw.
-void add_sampling(GgufPairs& pairs, const nlohmann::json& generation);
+/// The other way; one that does not draw gets temperature 0.
+void add_sampling(GgufPairs& pairs, const JsonObject& generation);
 
 }  // namespace vkformer

@@ -58,6 +58,14 @@ grep -q "16 bf16 .*step" out || fail "pipelines has no training step in its prec
 accept "$vkformer" bench -m llama.gguf --dtype q8_0 -p 8 -n 2 -r 1
 accept "$vkformer" generate llama.gguf --ids 5,17,3 -n 4
 
+# What a file has no key for is told; greedy search stays greedy, also in a folder again.
+cp -r "$fixtures/llama" greedy
+echo '{"max_new_tokens": 5, "num_beams": 1, "typical_p": 0.9, "top_k": null}' >greedy/generation_config.json
+accept "$vkformer" convert greedy greedy.gguf
+grep -q "no place for these settings: max_new_tokens 5, typical_p 0.9$" err || fail "settings are lost without a word: $(cat err)"
+accept "$vkformer" convert greedy.gguf again
+[[ ! -s err ]] && grep -q '"do_sample": false' again/generation_config.json || fail "greedy search is lost: $(cat err again/*.json)"
+
 # Logits take weights in the file's own types, too, or in the one that is asked for.
 accept "$vkformer" logits llama.gguf --ids 5,17,3 --out own.safetensors -q
 accept "$vkformer" logits plain.gguf --ids 5,17,3 --out plain.safetensors -q

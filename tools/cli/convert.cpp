@@ -7,12 +7,14 @@
 
 #include "models/embedding/recipe.h"
 #include "models/families/registry.h"
+#include "models/generation/generation_config.h"
 #include "models/gguf/gguf_export.h"
 #include "models/model_files.h"
 #include "models/text/older_tokenizer.h"
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
@@ -92,6 +94,24 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
   }
 }
 
+/// "num_beams 4": what a generation_config.json says, for which the file that was made of it has no key.
+std::vector<std::string> settings_left_out(const fs::path& folder, const fs::path& gguf) {
+  if (!has_model_json(folder, generation_file)) return {};
+  const JsonObject given = load_model_json(folder, generation_file), kept = load_model_json(gguf, generation_file);
+  std::vector<std::string> left_out;
+  for (const auto& [key, value] : given.value().items()) {
+    if (kept.has(key) || key == "temperature") continue;  // which says nothing where none is drawn
+    const auto alone = JsonObject::make({{key, value}}, generation_file);
+    bool told = true;  // what is refused says something, too
+    try {
+      told = parse_generation_config(alone, {}) != GenerationConfig();
+    } catch (const Error&) {
+    }
+    if (told) left_out.push_back(fmt::format("{} {}", key, printable(value.dump(), 60)));
+  }
+  return left_out;
+}
+
 /// One line, of what was written.
 void report(const ConvertFlags& flags, const Model& model, const std::string& dtype, const fs::path& file) {
   if (flags.quiet) return;
@@ -125,17 +145,20 @@ void convert(const ConvertFlags& flags) {
   if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");
   check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
   const Mixture mixture(dtype);
-  std::vector<std::string> dropped;
+  std::vector<std::string> tensors;
   with_weights_bar(weights, flags.quiet, [&](const LoadProgress& progress) {
-    dropped = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
+    tensors = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
       check_no_end_asked(nothing_written);
       progress(done);
     });
   });
-  if (!dropped.empty())
-    say("left out, for GGUF files have no place for them: {}{}", fmt::join(dropped, ", "),
-        model.generates() ? "" : "; for llama.cpp's embeddings: vkformer runs only classifiers from such files");
-  report(flags, model, dtype, flags.out);
+  constexpr const char* no_place = "left out, for GGUF files have no place for";
+  if (!tensors.empty())
+    say("{} them: {}{}", no_place, fmt::join(tensors, ", "),
+        model.generates() ? "" : "; the file gives embeddings: `vkformer embed`");
+  if (const auto settings = settings_left_out(given, flags.out); !settings.empty())
+    say("{} these settings: {}", no_place, fmt::join(settings, ", "));
+  report(flags, load_model(flags.out), dtype, flags.out);
 }
 
 }  // namespace vkformer
