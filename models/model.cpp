@@ -60,7 +60,7 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   const int64_t B = shape.rows, T = shape.positions, S = shape.source_positions;
   check(B >= 1 && T >= 1 && S >= 0, "a batch of {} x {} positions was asked for; both must be at least 1", B, T);
   check(model.context == 0 || std::max(T, S) <= model.context,
-        "a context of {} positions was asked for; the model has {}, as its config says", std::max(T, S), model.context);
+        "a sequence of {} positions is too long; the model has {}, as its config says", std::max(T, S), model.context);
   check(model.has_encoder() == (S > 0), "{} has {} encoder, but the batch has {} source positions", model.family,
         model.has_encoder() ? "an" : "no", S);
   const auto integers = [&](const char* name, const Shape& dimensions) {

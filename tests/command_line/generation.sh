@@ -45,6 +45,17 @@ grep -q "^logits.safetensors: logits \[1, 9, [0-9]*\]$" out || fail "logits of a
 accept "$vkformer" logits run --ids logits.safetensors --out again.safetensors -q
 cmp -s logits.safetensors again.safetensors || fail "logits of a text are not those of its ids"
 refuse 2 "logits needs" "$vkformer" logits run --out again.safetensors
+# What is interrupted tells what it wrote and measured.
+mkfifo text
+"$vkformer" generate run -p "the" -n 1000000 --profile cut.html >text 2>err &
+exec 7<text
+read -rN 50 <&7
+kill -INT $!
+cat <&7 >/dev/null
+wait $! && fail "an interrupted generation ends well"
+exec 7<&-
+grep -q "ended by signal 2; the text ends" err || fail "an interrupted generation says: $(cat err)"
+grep -q '"name":"decoding of a token"' cut.html || fail "an interrupted generation has no profile"
 printf 'the quick\n' >prompt.txt
 "$vkformer" generate run -p "the quick" -n 5 --temp 0 -q </dev/null >expected
 "$vkformer" generate run -f prompt.txt -n 5 --temp 0 -q </dev/null >out

@@ -53,6 +53,12 @@ cp text.txt kept.txt
 refuse 1 "kept.txt: not valid JSON" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning kept.txt
 cmp -s text.txt kept.txt || fail "tune wrote over a text"
 accept "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning mine.json --quiet
+for verb in tune pipelines; do
+  refuse 1 "a prompt of 9 tokens does not fit the context of 8" "$vkformer" $verb 1x8x1:11:8 -p 9 -q
+  refuse 1 "context 9: the model has 8 positions" "$vkformer" $verb 1x8x1:11:8 --context 9 -b 0 -q
+done
+refuse 1 "the context of 8 positions is too short" "$vkformer" bench -m 1x8x1:11:8 -p 9 -q
+[[ ! -s out ]] || fail "bench prints before it refuses: $(cat out)"
 refuse 1 "with other --facts (" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning mine.json --facts "$fixtures/../facts/vulkan-least.json"
 sed -i 's/"driver_version": /&7/' mine.json
 cp mine.json theirs.json

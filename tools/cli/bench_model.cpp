@@ -144,12 +144,13 @@ void bench_model(const BenchFlags& flags) {
   const std::string parameters = fmt::format("{:.2f} M", static_cast<double>(model.parameter_count()) * 1e-6);
   const bool json = flags.output == "json";
   auto rows = nlohmann::json::array();
-  if (!json)
-    print(
-        "| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10} |\n| {:-<24} | {:->11}: | {:->9}: | {:-<36} "
-        "| {:->25}: | {:->21}: | {:->9}: |\n",
-        "model", "size", "params", "device", "test", "t/s", "best ms", "", "", "", "", "", "", "");
+  bool headed = json;
   const auto report = [&](const Row& row) {
+    if (!std::exchange(headed, true))
+      print(
+          "| {:<24} | {:>12} | {:>10} | {:<36} | {:>26} | {:>22} | {:>10} |\n| {:-<24} | {:->11}: | {:->9}: | {:-<36} "
+          "| {:->25}: | {:->21}: | {:->9}: |\n",
+          "model", "size", "params", "device", "test", "t/s", "best ms", "", "", "", "", "", "", "");
     if (json)
       rows.push_back({{"model", flags.model},
                       {"dtype", type},

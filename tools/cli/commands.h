@@ -24,9 +24,9 @@ struct CommonFlags {
   bool quiet = false;
   /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
   std::string tuning = "none";
-  bool tune = false;            ///< measure what is missing there before the first run
+  bool tune = false;             ///< measure what is missing there before the first run
   double segment_seconds = 0.1;  ///< see BackendOptions
-  bool watch_compiling = true;  ///< unless quiet: say how far a driver is that compiles for long
+  bool watch_compiling = true;   ///< unless quiet: say how far a driver is that compiles for long
 };
 
 /// Where the device's driver is faster with wider vectors, and the environment does not say how wide they shall be,
@@ -65,13 +65,13 @@ struct TrainFlags {
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
-  int64_t score_lines = 200;   ///< of an evaluation on pairs or questions
-  std::string keep_best;       ///< metric by which RUN/best is kept; empty: it is not
-  int64_t epochs = 0;          ///< instead of iterations
-  double minutes = 0;          ///< of this process after which the run ends; 0: no limit
-  int64_t early_stopping = 0;  ///< evaluations without a better one after which the run ends; 0: never
-  int64_t average = 1;         ///< last checkpoints whose mean is made at the end
-  int64_t average_best = 0;    ///< best evaluations whose models' mean is made instead; 0: none
+  int64_t score_lines = 200;        ///< of an evaluation on pairs or questions
+  std::string keep_best;            ///< metric by which RUN/best is kept; empty: it is not
+  int64_t epochs = 0;               ///< instead of iterations
+  double minutes = 0;               ///< of this process after which the run ends; 0: no limit
+  int64_t early_stopping = 0;       ///< evaluations without a better one after which the run ends; 0: never
+  int64_t average = 1;              ///< last checkpoints whose mean is made at the end
+  int64_t average_best = 0;         ///< best evaluations whose models' mean is made instead; 0: none
   bool checkpoint_exactly = false;  ///< `checkpoint_every` was asked for, when the run began or later
   bool bytes = false, resume = false, plan = false;
   bool no_last_evaluation = false;  ///< none of the whole split when the run is complete
@@ -108,9 +108,9 @@ struct GenerateFlags {
 /// The prompt is one question; empty: they come from standard input.
 struct ChatFlags : GenerateFlags {
   std::string system;
-  std::string chat_template;  ///< file or name; empty: the folder's
+  std::string chat_template;                         ///< file or name; empty: the folder's
   std::vector<std::string> template_arguments = {};  ///< NAME=VALUE
-  int64_t context = 4096;     ///< positions of the cache, or the model's where it has fewer
+  int64_t context = 4096;                            ///< positions of the cache, or the model's where it has fewer
   bool show_prompt = false;
 };
 
@@ -244,7 +244,7 @@ struct TuneFlags {
   std::string model = "4x128x4:65:64";
   std::string dtype, cache_dtype, precision = "f32";  ///< as of BenchFlags
   int64_t batch = 12, context = 0, accumulate = 1;
-  std::vector<int64_t> prompts{64};
+  std::vector<int64_t> prompts;  ///< see prompt_lengths()
 };
 
 struct PipelinesFlags {
@@ -252,7 +252,7 @@ struct PipelinesFlags {
   std::vector<std::string> models;
   std::vector<std::string> dtypes{""}, precisions{"f32"};  ///< as of BenchFlags
   int64_t batch = 4, context = 0;
-  std::vector<int64_t> prompts{64};
+  std::vector<int64_t> prompts;      ///< see prompt_lengths()
   bool all = false;                  ///< every legal kernel of every op, too
   bool as_gpu = false;               ///< kernels are chosen as on a GPU
   std::vector<std::string> modules;  ///< files of SPIR-V to compile beside the kernels

@@ -5,6 +5,7 @@
 #include "models/generation/prepared_search.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/end_signals.h"
 #include "tools/cli/generation_memory.h"
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
@@ -70,13 +71,14 @@ void generate(GenerateFlags flags) {
     say("the prompt has {} tokens, of which the context holds the last {}", length, generator.capacity());
   std::string note;
   std::vector<float> logits = generator.prefill(recent(generator.capacity()));
+  catch_end_signals();  // what has been written and measured until then counts
   while (true) {
     search->advance(logits, generator.choices());
     const auto history = search->ids(0);
     if (generated++ == 0) first_token = now() - start;
     const bool written = history.size() == prompt.size() + static_cast<size_t>(generated);
     if (written && !config.ends(history.back())) emit(continuation(history.back()));
-    if (search->done()) break;
+    if (search->done() || end_was_asked()) break;
     if (generator.position() < generator.capacity()) {
       logits = generator.decode(history.back());
       continue;
@@ -101,6 +103,7 @@ void generate(GenerateFlags flags) {
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{}){}", first_token * 1e3, speed, generated,
         config.do_sample ? fmt::format(", seed {}", config.seed) : "", note);
   report_profile(*backend, flags.common, generator);
+  check_no_end_asked("the text ends before it was complete");
 }
 
 }  // namespace vkformer

@@ -160,6 +160,16 @@ Model model_or_shape(const std::string& text) {
   return make_model(JsonObject::parse(config.dump(), text));
 }
 
+std::vector<int64_t> prompt_lengths(const std::vector<int64_t>& asked, const Model& model, int64_t context) {
+  check(model.context == 0 || context <= model.context, "--context {}: the model has {} positions, as its config says",
+        context, model.context);
+  const int64_t capacity = context > 0 ? context : model.context > 0 ? model.context : usual_positions;
+  if (asked.empty()) return {std::min<int64_t>(64, capacity)};
+  const int64_t longest = std::ranges::max(asked);
+  check(longest <= capacity, "a prompt of {} tokens does not fit the context of {} positions", longest, capacity);
+  return asked;
+}
+
 JsonObject load_config_file(const std::filesystem::path& file) {
   for (const char* of_weights : {".safetensors", ".bin", ".pt", ".pth"})
     check(file.extension() != of_weights, "{} holds weights; give the folder that it is in, with its config.json",

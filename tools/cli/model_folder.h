@@ -34,6 +34,10 @@ Model model_to_generate(const std::filesystem::path& folder, const std::string& 
 /// "4x128x4:65:64" (without dropout). Throws UsageError for anything else.
 Model model_or_shape(const std::string& text);
 
+/// Lengths of the prompts that `asked` means for it, with `context` positions (0: the model's own): nothing is 64
+/// tokens, or as many as fit. Throws Error for longer ones.
+std::vector<int64_t> prompt_lengths(const std::vector<int64_t>& asked, const Model& model, int64_t context);
+
 /// A config.json by itself. Throws Error, for a file of weights with what to give instead.
 JsonObject load_config_file(const std::filesystem::path& file);
 

@@ -41,13 +41,14 @@ void make_model_pipelines(Backend& backend, const std::string& text, const Pipel
       for (const auto& program : plan.programs) make(precision, program, plan.layout);
     }
   if (!model.generates()) return;
+  const auto prompts = prompt_lengths(flags.prompts, model, flags.context);
   for (const std::string& dtype : flags.dtypes) {
     Model stored = model;
     store_weights_as(stored, text, dtype);
     const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
     const GeneratorShape greedy{.capacity = flags.context, .choices = 1};
     const GenerationPlan plan = plan_generation(stored, greedy, blocks, &backend.facts());
-    for (const auto& program : generation_programs(stored, plan, flags.prompts, backend.facts()))
+    for (const auto& program : generation_programs(stored, plan, prompts, backend.facts()))
       make(weights_text(text, dtype), program, plan.layout);
   }
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -31,6 +32,7 @@ class Watch {
   TuneObserver observer(std::function<void(const std::string&, const TunedProgram&)> report) {
     return {.progress =
                 [this](const std::string& program, int done, int total) {
+                  check_no_end_asked("programs that were measured whole are kept, if there are any");
                   if (done == 1) bar_ = std::make_unique<Progress>(total, quiet_);
                   // Losers drop out, so the total shrinks.
                   bar_->expect(total);
@@ -136,9 +138,11 @@ void tune(const TuneFlags& flags) {
                     "--precision is the training step's",
                     model.family));
   if (flags.batch == 0 && flags.accumulate > 1) throw UsageError("--accumulate is of training steps, and --batch is 0");
+  const auto prompts = prompt_lengths(flags.prompts, model, flags.context);
   auto backend = open_backend(flags.common, {}, true);
   const auto file = tuning_file(flags.common, backend->facts());
   Watch watch(flags.common.quiet);
+  catch_end_signals();
   Tuning measured;  // empty: whatever is known of these nodes is measured again
   double before = 0, after = 0, gain = 0;
   const TuneObserver observer = watch.observer([&](const std::string& name, const TunedProgram& tuned) {
@@ -159,7 +163,7 @@ void tune(const TuneFlags& flags) {
     Model stored = model;
     store_weights_as(stored, flags.model, flags.dtype);
     const GeneratorShape shape{.capacity = flags.context, .cache_type = cache_type(flags.cache_dtype)};
-    tune_generation(*backend, stored, shape, flags.prompts, measured, observer);
+    tune_generation(*backend, stored, shape, prompts, measured, observer);
   }
   print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(), gain * 1e3);
   if (after > 0) print("programs that changed: {:.3f} ms before, {:.3f} ms tuned; ", before * 1e3, after * 1e3);

@@ -187,9 +187,8 @@ void add_tune(CLI::App& app) {
       ->add_option("model", flags->model,
                    "model folder, config.json, .gguf, or a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]]")
       ->capture_default_str();
-  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for")
-      ->check(positive())
-      ->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for (default: 64, or the context)")
+      ->check(positive());
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
@@ -245,7 +244,7 @@ void add_pipelines(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
-  command->add_option("-p,--prompt", flags->prompts, "prompt lengths")->check(positive())->capture_default_str();
+  command->add_option("-p,--prompt", flags->prompts, "prompt lengths (default: 64, or the context)")->check(positive());
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive());
   command->add_flag("--all", flags->all,
                     "also every legal kernel in the cases of `conform --grad` (default without models)");
