@@ -44,6 +44,7 @@ accept "$vkformer" classify lines -p "the cat" --quiet --dtype q8_0
 grep -qP '^c\\na\\tt\t[01]' out || fail "a label has lines of its own: $(cat out)"
 accept "$vkformer" classify labels -p "the cat" --json
 grep -q '"probabilities":{"cat":0.*,"dog":0' out || fail "classify --json: $(cat out)"
+refuse 1 "line 1 has more than one tab" "$vkformer" classify labels -p $'a\tb\tc'
 accept "$vkformer" classify labels -p "a" --profile classes.json
 [[ $(wc -l <out) == 1 ]] || fail "a profile stands among the labels: $(cat out)"
 refuse 1 "none.json: there is no such file" "$vkformer" classify labels -p "a" --tuning none.json

@@ -33,6 +33,10 @@ cp out adapted
 accept "$vkformer" convert "$model" merged --merge whole --quiet
 accept "$vkformer" generate merged -p "the " -n 12 --temp 0 --quiet
 cmp -s out adapted || fail "the merged model writes another text: $(cat out adapted)"
+for adapter in "" whole; do
+  accept "$vkformer" logits "$model" --ids 5,17,3 --out "logits$adapter.safetensors" -q ${adapter:+--adapter $adapter}
+done
+cmp -s logits.safetensors logitswhole.safetensors && fail "logits ignores an adapter"
 sha256sum --check --quiet before || fail "the base model has changed"
 # A file whose tensors are not those that its config names.
 cp -r "whole/$(cat whole/latest)" named

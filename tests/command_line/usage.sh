@@ -53,6 +53,8 @@ cp text.txt kept.txt
 refuse 1 "kept.txt: not valid JSON" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning kept.txt
 cmp -s text.txt kept.txt || fail "tune wrote over a text"
 accept "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning mine.json --quiet
+refuse 1 "none/mine.json" "$vkformer" tune 1x8x1:11:8 -p 1 -b 0 --tuning none/mine.json
+refuse 1 "a prompt of 10 tokens" "$vkformer" tune 1x8x1:11:8 -p 010 -b 0  # not of eight
 for verb in tune pipelines; do
   refuse 1 "a prompt of 9 tokens does not fit the context of 8" "$vkformer" $verb 1x8x1:11:8 -p 9 -q
   refuse 1 "context 9: the model has 8 positions" "$vkformer" $verb 1x8x1:11:8 --context 9 -b 0 -q

@@ -46,6 +46,7 @@ void classify(const TextsFlags& flags) {
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i];
     const size_t tab = line.find('\t');
+    check(tab == line.rfind('\t'), "line {} has more than one tab; one stands between the two texts of a pair", i + 1);
     const auto second = tab == line.npos ? std::nullopt : std::optional(line.substr(tab + 1));
     texts.add(tokenizer, line.substr(0, tab), second, most, fmt::format("line {}", i + 1));
   }

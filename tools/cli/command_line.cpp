@@ -93,6 +93,10 @@ void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help) {
   if (!dtype.empty()) option->capture_default_str();
 }
 
+void add_adapter(CLI::App& command, std::string& folder) {
+  command.add_option("--adapter", folder, "an adapter (PEFT's folder, or a run's) of this model")->type_name("FOLDER");
+}
+
 void add_cache_dtype(CLI::App& command, std::string& dtype) {
   command
       .add_option(
@@ -172,11 +176,26 @@ CLI::Validator result_file(std::vector<std::string> endings) {
 
 namespace {
 
-void refuse_infinities(CLI::App& app) {
-  for (CLI::Option* option : app.get_options())
-    if (option->get_type_name().starts_with("FLOAT"))
-      option->transform(finite_number());  // before other checks, whose words for it are worse
-  for (CLI::App* verb : app.get_subcommands(std::function<bool(CLI::App*)>())) refuse_infinities(*verb);
+/// The command-line library takes 010 for eight.
+CLI::Validator decimal() {
+  return {[](std::string& text) {
+            const size_t sign = text.starts_with('-') || text.starts_with('+');
+            const size_t digits = text.find_first_not_of('0', sign);
+            if (digits != text.npos && text.find_first_not_of("0123456789", sign) == text.npos)
+              text.erase(sign, digits - sign);
+            return std::string();
+          },
+          ""};
+}
+
+/// Before other checks of an option, whose words for what is no number are worse.
+void check_numbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("FLOAT")) option->transform(finite_number());
+    if (type.starts_with("INT") || type.starts_with("UINT")) option->transform(decimal());
+  }
+  for (CLI::App* verb : app.get_subcommands(std::function<bool(CLI::App*)>())) check_numbers(*verb);
 }
 
 }  // namespace
@@ -338,7 +357,7 @@ void run_command_line(int argc, char** argv) {
   add_model_verbs(app);
   add_data_verbs(app);
   add_device_verbs(app);
-  refuse_infinities(app);
+  check_numbers(app);
   put_verbs_below_jobs(app);
   put_common_below(app);
   const auto verbs = app.get_subcommands([](CLI::App*) { return true; });

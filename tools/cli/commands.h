@@ -146,7 +146,7 @@ struct AnswerFlags {
 
 struct LogitsFlags {
   CommonFlags common;
-  std::string model, ids, out;
+  std::string model, ids, out, adapter;
   std::string dtype;                ///< of weights; empty: f32, of a .gguf what it has
   std::optional<std::string> text;  ///< instead of ids
 };

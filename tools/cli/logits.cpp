@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/adapters/lora.h"
 #include "models/model.h"
 #include "models/stored_weights.h"
 #include "runtime/check.h"
@@ -105,7 +106,8 @@ IdBatch batch_of(const LogitsFlags& flags, const std::filesystem::path& folder, 
 
 void logits(const LogitsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   IdBatch batch = batch_of(flags, folder, model);
   const Weights weights(model.parameters, folder);
   Graph graph;
@@ -113,10 +115,12 @@ void logits(const LogitsFlags& flags) {
   graph.mark_output(result, "logits");
   const auto dimensions = graph.shape(result).dimensions();
   const std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
-  graph = with_stored_types(std::move(graph), model);
+  graph = with_stored_types(adapted(std::move(graph), model), model);
 
   auto backend = open_backend(flags.common);
-  auto program = backend->compile(std::move(graph), load_store(*backend, model, weights, flags.common.quiet));
+  const auto store = load_store(*backend, model, weights, flags.common.quiet);
+  if (adapter) adapter->load(*store, model);
+  auto program = backend->compile(std::move(graph), store);
   for (const auto& [name, values] : batch.inputs) program->write(name, values);
   program->run();
   const std::vector<float> values = program->read("logits");

@@ -18,7 +18,7 @@ fs::path tuning_file(const CommonFlags& flags, const DeviceFacts& facts) {
   const fs::path file = flags.tuning.empty() ? Tuning::usual_file(facts) : fs::path(flags.tuning);
   check(!file.empty(), "neither XDG_CACHE_HOME nor HOME is set; name a file with --tuning FILE");
   std::error_code ignored;  // the next line says what is wrong
-  if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
+  if (flags.tuning.empty()) fs::create_directories(file.parent_path(), ignored);
   const AtomicFile probe(file);
   return file;
 }

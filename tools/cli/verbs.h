@@ -19,6 +19,8 @@ void add_tune_flag(CLI::App& command, CommonFlags& flags);
 std::vector<std::string> weight_types();
 /// --dtype, of stored weights: any of them.
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
+/// --adapter.
+void add_adapter(CLI::App& command, std::string& folder);
 /// --cache-dtype, of keys and values.
 void add_cache_dtype(CLI::App& command, std::string& dtype);
 /// Names of the types that training computes in.

@@ -14,10 +14,6 @@ void add_dtypes(CLI::App& command, GenerateFlags& flags) {
   add_cache_dtype(command, flags.cache_dtype);
 }
 
-void add_adapter(CLI::App& command, std::string& folder) {
-  command.add_option("--adapter", folder, "an adapter (PEFT's folder, or a run's) of this model")->type_name("FOLDER");
-}
-
 void add_beam_flags(CLI::App& command, GenerateFlags& flags) {
   command.add_option("--beams,--num-beams,--beam-size", flags.beams, "beams of each source")
       ->check(CLI::Range(1, 1024));

@@ -126,6 +126,7 @@ void add_logits_verb(CLI::App& app) {
       ->excludes(text);
   add_weight_dtype(*command, flags->dtype,
                    "type of the weights of a model that writes text (default: f32; of a .gguf the file's own)");
+  add_adapter(*command, flags->adapter);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()
       ->type_name("FILE")
