@@ -120,9 +120,33 @@ TEST_CASE("what may not have been done tells of a slow device alone") {
 }
 
 TEST_CASE("segments that grew to twice their budget are cut shorter, by no more than four") {
-  CHECK(slowed_factor(0.5, 0.19, 0.1) == 0.5);
-  CHECK(slowed_factor(0.5, 0.25, 0.125) == 1);
-  CHECK(slowed_factor(0.5, 30, 0.1) == 2);
+  CHECK(SlowedCuts().factor(0.5, 0.38, 2, 0.1, 0.1) == 0.5);
+  CHECK(SlowedCuts().factor(0.5, 0.5, 2, 0.1, 0.125) == 1);
+  CHECK(SlowedCuts().factor(0.5, 30, 1, 0.1, 0.1) == 2);
+}
+
+TEST_CASE("segments are cut shorter for as long as that helps") {
+  static constexpr double budget = 0.1;
+  // A run that grows to three seconds, of commands that share its estimate evenly. The longest of its segments, and
+  // how often they were cut again.
+  const auto outcome = [](double estimate, int commands) {
+    SlowedCuts cuts;
+    double factor = 0.5;
+    int cut_again = 0;
+    size_t segments = 0;
+    for (double seconds = 0.01; seconds < 3; seconds *= 1.02) {
+      const double each = factor * estimate / commands;
+      const int together = std::max(1, static_cast<int>(budget / each));
+      segments = static_cast<size_t>((commands + together - 1) / together);
+      const double longest = std::min(budget, each * std::min(together, commands));
+      const double next = cuts.factor(factor, seconds, segments, longest, budget);
+      cut_again += next != factor;
+      factor = next;
+    }
+    return std::pair(3 / static_cast<double>(segments), cut_again);
+  };
+  for (const double estimate : {0.01, 0.05, 0.08, 0.1, 0.3, 1.0}) CHECK(outcome(estimate, 100).first < 2.2 * budget);
+  CHECK(outcome(0.01, 1).second < 10);  // which nothing takes apart
 }
 
 TEST_CASE("copies and fills of nothing are not recorded") {

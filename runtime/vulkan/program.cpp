@@ -69,7 +69,7 @@ class VulkanProgram : public Program {
     ++counters_.runs;
     // The first run includes the driver's compilation.
     if (counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();
-    if (counters_.runs > 2 && segments_.slow_down(seconds)) cut();
+    if (counters_.runs > 2 && !plain && segments_.slow_down(seconds)) cut();
   }
 
   const MemoryPlan& plan() const override { return plan_; }
@@ -242,7 +242,10 @@ class VulkanProgram : public Program {
     const Segments::Lookup lookup{.locate = [this](const Region& region) { return locate(region); },
                                   .label = [this](const Command& command) { return label(command); }};
     segments_.cut(commands_, lookup, timestamps_.get());
-    if (timestamps_ && context_->options.profile_details) plain_segments_.cut(commands_, lookup, nullptr);
+    if (timestamps_ && context_->options.profile_details) {
+      plain_segments_.learn_from(segments_);  // what is compared is cut alike
+      plain_segments_.cut(commands_, lookup, nullptr);
+    }
     counters_.recording_seconds += steady_seconds() - begin;
   }
 

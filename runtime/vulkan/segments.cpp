@@ -93,8 +93,12 @@ double learned_factor(double guess, double seconds, double certain, double bound
   return std::max(guess, seconds / (certain + bounds));
 }
 
-double slowed_factor(double guess, double segment, double budget) {
-  return segment < 2 * budget ? guess : guess * std::min(segment / budget, 4.0);
+double SlowedCuts::factor(double guess, double seconds, size_t segments, double longest, double budget) {
+  const double segment = seconds / static_cast<double>(segments);
+  const bool full = longest > budget / 2;  // else even twice the guess takes nothing apart
+  if (segment < 2 * budget || (full && segments <= segments_)) return guess;
+  if (full) segments_ = segments;
+  return guess * std::min(segment / budget, 4.0);
 }
 
 void Segments::clear() {
@@ -235,14 +239,9 @@ bool Segments::learn_speed(std::span<const Command> commands, double seconds) {
 }
 
 bool Segments::slow_down(double seconds) {
-  const double factor =
-      slowed_factor(cut_factor_, seconds / static_cast<double>(buffers_.size()), context_.options.segment_seconds);
-  // No watchdog looks after a CPU; and what did not come apart any further when it was cut for this before will not
-  // now.
-  if (factor == cut_factor_ || context_.device.facts().is_cpu() || buffers_.size() <= slowed_size_) return false;
-  slowed_size_ = buffers_.size();
-  own_factor_ = factor;
-  return true;
+  if (context_.device.facts().is_cpu()) return false;  // no watchdog looks after it
+  own_factor_ = slowed_.factor(cut_factor_, seconds, buffers_.size(), longest_, context_.options.segment_seconds);
+  return own_factor_ != cut_factor_;
 }
 
 VkCommandBuffer Segments::begin() {

@@ -22,10 +22,17 @@ std::vector<WorkgroupRange> cut_dispatch(const std::array<uint32_t, 3>& groups, 
 /// (Cost::at_most) perhaps nothing, but more in later runs. So those can tell of a slow device and never of a fast one.
 double learned_factor(double guess, double seconds, double certain, double bounds);
 
-/// The same after a later run, whose segments took `segment` seconds each on the average: what a program does grows
-/// with its position (Cost::at_most), at a speed of its own. More where that is twice the budget, but no more than
-/// fourfold, for a process may also have been stopped.
-double slowed_factor(double guess, double segment, double budget);
+/// The same after later runs: what a program does grows with its position (Cost::at_most), at a speed of its own.
+class SlowedCuts {
+ public:
+  /// Of `segments` that took `seconds` in all, the longest of which was estimated to take `longest` with `guess`. More
+  /// than that where they took twice the budget on the average, but no more than fourfold, for a process may also have
+  /// been stopped; nothing more where as large a guess did not take them apart before.
+  double factor(double guess, double seconds, size_t segments, double longest, double budget);
+
+ private:
+  size_t segments_ = 0;  ///< when a larger guess should have made them more
+};
 
 /// The order in which commands are written; see BackendOptions::backwards.
 std::vector<size_t> order_of(std::span<const Command> commands, bool backwards);
@@ -63,6 +70,8 @@ class Segments {
   /// Whether `seconds`, which all commands took, show that segments of a GPU's are too long by now; then they are to be
   /// cut again. Nothing is learned for other programs.
   bool slow_down(double seconds);
+  /// Takes over what another's runs have told of the same commands.
+  void learn_from(const Segments& other) { own_factor_ = other.own_factor_; }
   /// Dispatches and command buffers written since it was made.
   uint64_t recorded_dispatches() const { return recorded_dispatches_; }
   uint64_t command_buffers() const { return command_buffers_; }
@@ -76,10 +85,10 @@ class Segments {
   VulkanContext& context_;
   std::vector<VkCommandBuffer> buffers_;
   std::vector<size_t> submissions_;
-  double longest_ = 0;      ///< seconds of a segment, estimated when they were cut
-  double cut_factor_ = 1;   ///< seconds for a unit of estimated cost, as guessed then
-  double own_factor_ = 0;   ///< as learned; 0: not yet
-  size_t slowed_size_ = 0;  ///< segments before slow_down() had them cut again
+  double longest_ = 0;     ///< seconds of a segment, estimated when they were cut
+  double cut_factor_ = 1;  ///< seconds for a unit of estimated cost, as guessed then
+  double own_factor_ = 0;  ///< as learned; 0: not yet
+  SlowedCuts slowed_;
   uint64_t recorded_dispatches_ = 0, command_buffers_ = 0;
 };
 
