@@ -230,6 +230,7 @@ TEST_CASE("a source with a limit of its own ends as if it were alone", "[beam_se
     for (uint64_t seed = 0; seed < 20; ++seed) {
       config.num_beams = config.num_return_sequences = beams;
       config.max_new_tokens = 7;
+      config.forced_eos_token_ids = seed % 2 ? Ids{0} : Ids{};
       const NextLogits model = random_model(seed, 9);
       const auto search = make_search(config, prompts, 9);
       search->limit(0, 2);

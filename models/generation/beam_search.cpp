@@ -127,12 +127,12 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
     logits = logits.first(static_cast<size_t>(usable()));
   } else if (ids.empty()) {
     std::vector<double> scores(logits.begin(), logits.end());
-    rules_.apply(ids_[source], generated_ - 1, scores);
+    rules_.apply(ids_[source], generated_ - 1, scores, limits_[source]);
     ruled.assign(scores.begin(), scores.end());
     logits = ruled;
   } else if (!rules_.none()) {
     likeliest = {{ids.begin(), ids.end()}, {logits.begin(), logits.end()}};
-    rules_.apply(ids_[source], generated_ - 1, likeliest);
+    rules_.apply(ids_[source], generated_ - 1, likeliest, limits_[source]);
     ruled.assign(likeliest.scores.begin(), likeliest.scores.end());
     logits = ruled;
     ids = likeliest.tokens;
@@ -185,12 +185,12 @@ void BeamSearch::score(size_t row, std::span<const float> logits, std::span<cons
   scored.scores.resize(logits.size());
   if (ids.empty()) {
     log_softmax(logits, scored.scores, row);
-    rules_.apply(ids_[row], generated_ - 1, std::span(scored.scores));
+    rules_.apply(ids_[row], generated_ - 1, std::span(scored.scores), limits_[row / beams_]);
     return;
   }
   std::ranges::copy(logits, scored.scores.begin());
   check_row(std::isfinite(logits.front()), row);
-  rules_.apply(ids_[row], generated_ - 1, scored);
+  rules_.apply(ids_[row], generated_ - 1, scored, limits_[row / beams_]);
 }
 
 /// The best continuations, best first.

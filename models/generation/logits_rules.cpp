@@ -65,43 +65,44 @@ bool LogitsRules::none() const {
   return most_banned() == 0 && !config_.forced_bos_token_id && config_.forced_eos_token_ids.empty();
 }
 
-std::span<const int32_t> LogitsRules::forced(int64_t generated) const {
-  if (!config_.forced_eos_token_ids.empty() && generated == most_ - 1) return config_.forced_eos_token_ids;
+std::span<const int32_t> LogitsRules::forced(int64_t generated, int64_t most) const {
+  if (!config_.forced_eos_token_ids.empty() && generated == (most > 0 ? most : most_) - 1)
+    return config_.forced_eos_token_ids;
   if (forces_first() && generated == 0) return {&*config_.forced_bos_token_id, 1};
   return {};
 }
 
-std::vector<int32_t> LogitsRules::banned(std::span<const int32_t> ids, int64_t generated) const {
+std::vector<int32_t> LogitsRules::banned(std::span<const int32_t> ids, int64_t generated, int64_t most) const {
   std::vector<int32_t> list = config_.suppress_tokens;
   const auto add = [&](const std::vector<int32_t>& more) { list.insert(list.end(), more.begin(), more.end()); };
   if (generated == (forces_first() ? 1 : 0)) add(config_.begin_suppress_tokens);
-  if (!forced(generated).empty()) return list;
+  if (!forced(generated, most).empty()) return list;
   if (config_.no_repeat_ngram_size > 0) add_repeated_ngrams(ids, list);
   add_bad_words(ids, list);
   if (generated < least_) add(config_.eos_token_ids);
   return list;
 }
 
-void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const {
+void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores, int64_t most) const {
   for (const auto& [id, bias] : config_.logit_bias) scores[static_cast<size_t>(id)] += bias;
   if (!config_.recent_penalties.none()) penalize_recent(ids, scores);
   if (config_.repetition_penalty != 1) penalize_repetition(ids, scores);
-  if (const auto only = forced(generated); !only.empty()) {
+  if (const auto only = forced(generated, most); !only.empty()) {
     std::ranges::fill(scores, never);
     for (const int32_t id : only) scores[static_cast<size_t>(id)] = 0;
   }
-  for (const int32_t id : banned(ids, generated)) scores[static_cast<size_t>(id)] = never;
+  for (const int32_t id : banned(ids, generated, most)) scores[static_cast<size_t>(id)] = never;
   if (config_.renormalize_logits) renormalize(scores);
 }
 
-void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, ScoredTokens& likeliest) const {
-  if (const auto only = forced(generated); !only.empty()) {
+void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, ScoredTokens& likeliest, int64_t most) const {
+  if (const auto only = forced(generated, most); !only.empty()) {
     likeliest.tokens.assign(only.begin(), only.end());
     std::ranges::sort(likeliest.tokens);  // scores are equal, where the lower id goes first
     likeliest.tokens.erase(std::unique(likeliest.tokens.begin(), likeliest.tokens.end()), likeliest.tokens.end());
     likeliest.scores.assign(likeliest.tokens.size(), 0);
   }
-  const std::vector<int32_t> out = banned(ids, generated);
+  const std::vector<int32_t> out = banned(ids, generated, most);
   size_t kept = 0;
   for (size_t i = 0; i < likeliest.tokens.size(); ++i) {
     if (std::ranges::find(out, likeliest.tokens[i]) != out.end()) continue;

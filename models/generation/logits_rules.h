@@ -38,11 +38,12 @@ class LogitsRules {
   /// where
   ///   the first one is forced;
   /// - with renormalize_logits: log-softmax.
-  /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities.
-  void apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores) const;
+  /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities. `most`: this source's
+  /// limit of new tokens; 0: the config's.
+  void apply(std::span<const int32_t> ids, int64_t generated, std::span<double> scores, int64_t most = 0) const;
   /// The same for the scores of some tokens: those that are forced take their places, those that are banned are left
   /// out. Where most_banned() has a number, that many more than are wanted are enough.
-  void apply(std::span<const int32_t> ids, int64_t generated, ScoredTokens& likeliest) const;
+  void apply(std::span<const int32_t> ids, int64_t generated, ScoredTokens& likeliest, int64_t most = 0) const;
   /// Of how many ids below usable() a row's apply() may take the score at most; nothing where it may change scores.
   std::optional<int64_t> most_banned() const;
   /// Whether apply() never changes anything but that ids from usable() on never come.
@@ -54,9 +55,9 @@ class LogitsRules {
   void penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const;
   void penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const;
   /// The only tokens that may come; empty: any.
-  std::span<const int32_t> forced(int64_t generated) const;
+  std::span<const int32_t> forced(int64_t generated, int64_t most) const;
   /// Those that may not, forced or not; a token may be there more than once.
-  std::vector<int32_t> banned(std::span<const int32_t> ids, int64_t generated) const;
+  std::vector<int32_t> banned(std::span<const int32_t> ids, int64_t generated, int64_t most) const;
   void add_repeated_ngrams(std::span<const int32_t> ids, std::vector<int32_t>& banned) const;
   void add_bad_words(std::span<const int32_t> ids, std::vector<int32_t>& banned) const;
   /// The first token is forced: after a prompt of one id.

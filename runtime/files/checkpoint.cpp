@@ -128,7 +128,7 @@ std::optional<fs::path> unnamed_checkpoint(const fs::path& run) {
 
 std::optional<fs::path> checkpoint_around(const fs::path& place) {
   std::error_code error;
-  for (fs::path at = fs::absolute(place).lexically_normal(); at.has_relative_path(); at = at.parent_path())
+  for (fs::path at = fs::weakly_canonical(fs::absolute(place), error); at.has_relative_path(); at = at.parent_path())
     if (parse_name(at.filename().string()) && fs::exists(at.parent_path() / latest_name, error)) return at;
   return std::nullopt;
 }

@@ -56,6 +56,7 @@ accept "$vkformer" generate other -p "the " -n 1 --temp 0 --quiet --adapter whol
 grep -q "is not the model this adapter was trained for" err || fail "another base is taken without a word"
 cp "$model/model.safetensors" kept.safetensors
 cp "other/$(cat other/latest)/model.safetensors" "$model"
+touch -d 2001-01-01 "$model/model.safetensors"  # as what is moved or unpacked may look
 accept "$vkformer" generate "$model" -p "the " -n 1 --temp 0 --quiet --adapter whole
 grep -q "is not the model this adapter was trained for" err || fail "a base that was replaced is taken without a word"
 cp kept.safetensors "$model/model.safetensors"
@@ -64,6 +65,16 @@ accept "$vkformer" generate "$model" -p "the " -n 1 --temp 0 --quiet --adapter w
 # What a run would be lost in.
 refuse 1 "moved holds a model (config.json)" "${lora[@]}" --out moved
 refuse 1 "lies in a checkpoint (checkpoint-000004)" "${lora[@]}" --lora r=1 --out whole/checkpoint-000004/more/
+ln -s "whole/$(cat whole/latest)" linked
+refuse 1 "lies in a checkpoint (checkpoint-000004)" "${lora[@]}" --lora r=1 --out linked/more
+mkdir filed
+: >filed/model.gguf
+refuse 1 'filed holds "model.gguf"' "${lora[@]}" --out filed
+# A tokenizer that is given may stand for one that can't be read.
+cp -r "$model" odd
+sed -i 's/"pre_tokenizer"/"normalizer": {"type": "SomethingNew"}, "pre_tokenizer"/' odd/tokenizer.json
+grep -q SomethingNew odd/tokenizer.json || echo '{}' >odd/tokenizer.json
+accept "$vkformer" train --from odd --tokenizer "$model" --data text.txt --batch 2 --iterations 1 --warmup 0 --out from-odd
 refuse 2 "--from can't change" "$vkformer" train --resume --out other --from moved
 # Another base under the same path.
 echo >>moved/config.json

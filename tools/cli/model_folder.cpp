@@ -1,8 +1,10 @@
 #include "tools/cli/model_folder.h"
 
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
@@ -75,13 +77,18 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
 
 namespace {
 
-/// When one of a model's files was written last.
-std::filesystem::file_time_type last_written(const std::filesystem::path& model) {
-  if (is_gguf(model)) return std::filesystem::last_write_time(model);
-  auto last = std::filesystem::file_time_type::min();
-  for (const auto& entry : std::filesystem::directory_iterator(model))
-    if (entry.is_regular_file()) last = std::max(last, entry.last_write_time());
-  return last;
+/// Whether a file of the model, or its folder, was written or moved to where it is after `file` was written. (What is
+/// moved or unpacked keeps the time that it was written at.)
+bool any_put_there_since(const std::filesystem::path& model, const std::filesystem::path& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return true;
+  const auto later = [written = status.st_mtim](const std::filesystem::path& path) {
+    struct stat other {};
+    return stat(path.c_str(), &other) != 0 ||
+           std::pair(other.st_ctim.tv_sec, other.st_ctim.tv_nsec) > std::pair(written.tv_sec, written.tv_nsec);
+  };
+  const auto folder = std::filesystem::absolute(is_gguf(model) ? model.parent_path() : model);
+  return later(folder) || std::ranges::any_of(std::filesystem::directory_iterator(folder), later);
 }
 
 /// An adapter of `vkformer train` knows its model, also where that lies in another place. Where it lay and nobody has
@@ -91,9 +98,7 @@ void warn_of_another_base(const std::filesystem::path& adapter, const std::files
   if (!std::filesystem::exists(state)) return;
   const JsonObject base = require_object(JsonObject::load(state), "base");
   const std::string path = require_string(base, "path");
-  if (path == std::filesystem::absolute(model).lexically_normal() &&
-      last_written(model) <= std::filesystem::last_write_time(state))
-    return;
+  if (path == std::filesystem::absolute(model).lexically_normal() && !any_put_there_since(model, state)) return;
   if (base_print(model) != require_string(base, "fingerprint"))
     say("{} is not the model this adapter was trained for, which was {}", model.string(), path);
 }

@@ -129,14 +129,16 @@ std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& give
 
 namespace {
 
-/// Trained embeddings are of the model's own tokens.
-void say_if_unlike(const std::filesystem::path& given, const std::filesystem::path& model) {
+/// Trained embeddings are of the model's own tokens. Where those can't be read nothing is said: another tokenizer may
+/// have been given for that.
+void say_if_unlike(const std::filesystem::path& given, const std::filesystem::path& model) try {
   if (!has_model_json(model, tokenizer_file)) return;
   const Tokenizer other = TokenizerFiles::load(given).tokenizer(), own = TokenizerFiles::load(model).tokenizer();
   for (int32_t id = 0; id < std::min(other.size(), own.size()); ++id)
     if (const auto there = other.token_of(id).value_or(""), here = own.token_of(id).value_or(""); there != here)
       return say("the tokenizer of {} is not the one that {} was trained with: token {} is {} and was {}",
                  printable(given.string()), printable(model.string()), id, in_quotes(there), in_quotes(here));
+} catch (const Error&) {
 }
 
 }  // namespace

@@ -124,6 +124,10 @@ void check_place_of_new_run(const std::string& out) {
   for (const char* file : {"config.json", "adapter_config.json"})
     check(!std::filesystem::exists(std::filesystem::path(out) / file),
           "{} holds a model ({}), which would still be read in place of the run; choose another --out", out, file);
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(out, none))
+    check(!is_gguf(entry.path()), "{} holds {}, which would still be read in place of the run; choose another --out",
+          out, in_quotes(entry.path().filename().string()));
   if (const auto around = checkpoint_around(out))
     fail("{} lies in a checkpoint ({}), which its run removes when it goes on; choose another --out", out,
          around->filename().string());

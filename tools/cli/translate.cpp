@@ -1,5 +1,6 @@
 // `vkformer translate`: a line out for each line in, through any encoder-decoder.
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "models/generation/search_by_length.h"
@@ -24,23 +25,24 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-/// `scored`: the search gives scores, as one with beams does.
-void print_line(const GenerateFlags& flags, const PromptText& tokenizer, const std::string& source,
-                const std::vector<Hypothesis>& best, bool scored) {
+void print_line(const GenerateFlags& flags, const GenerationConfig& config, const PromptText& tokenizer,
+                const std::string& source, const std::vector<Hypothesis>& best) {
+  const bool scored = config.num_beams > 1;
   auto json = nlohmann::json{{"source", source}, {"hypotheses", nlohmann::json::array()}};
   const auto add = [&](const Hypothesis& hypothesis) {
     const std::string text = on_one_line(tokenizer.target().decode(hypothesis.ids));
     if (flags.common.json) {
       json["hypotheses"].push_back({{"text", text}});
       if (scored) json["hypotheses"].back()["score"] = hypothesis.score;
-    } else if (flags.returned > 1)
+    } else if (config.num_return_sequences > 1)
       print("{:.4f}\t{}\n", hypothesis.score, text);
     else
       print("{}\n", text);
   };
   for (const Hypothesis& hypothesis : best) add(hypothesis);
   // Whoever asks for several rows of a line counts on so many.
-  for (int64_t row = std::ssize(best); row < flags.returned && !flags.common.json; ++row) add({});
+  for (int64_t row = std::ssize(best); row < config.num_return_sequences && !flags.common.json; ++row)
+    add({.score = -std::numeric_limits<double>::infinity()});
   if (flags.common.json) print("{}\n", json.dump());
 }
 
@@ -96,7 +98,7 @@ void translate(GenerateFlags flags) {
   bar.clear();
   for (size_t i = 0; i < lines.size(); ++i) {
     if (results[i].empty()) results[i].push_back({});
-    print_line(flags, tokenizer, lines[i], results[i], config.num_beams > 1);
+    print_line(flags, config, tokenizer, lines[i], results[i]);
   }
   profile.write();
   check_output();
