@@ -4,6 +4,7 @@
 
 #include "runtime/check.h"
 #include "runtime/matrix_check.h"
+#include "shaders/common/result_type.h"
 #include "tests/matrix_helpers.h"
 
 using namespace vkformer;
@@ -14,8 +15,8 @@ namespace {
 /// The reference, except that products come out in another scale or not at all.
 class WrongBackend : public Backend {
  public:
-  explicit WrongBackend(double scale, bool rounded_alone = false)
-      : facts_(device_with_matrix_cores()), scale_(scale), rounded_alone_(rounded_alone) {
+  explicit WrongBackend(double scale, bool rounded_alone = false, bool saturated = false)
+      : facts_(device_with_matrix_cores()), scale_(scale), rounded_alone_(rounded_alone), saturated_(saturated) {
     facts_.matrix_shapes.push_back({16, 16, 16, DType::bf16});
   }
   const DeviceFacts& facts() const override { return facts_; }
@@ -39,6 +40,8 @@ class WrongBackend : public Backend {
       const Node& node = graph.nodes()[i];
       Attributes attributes = node.attributes;
       if (!rounded_alone_ || is_half(node.output_types[0].dtype)) attributes.set("scale", scale_);
+      if (saturated_ && is_half(node.output_types[0].dtype))
+        set_saturated_result(attributes, node.output_types[0].dtype);
       const auto end = next + static_cast<std::ptrdiff_t>(node.inputs.size());
       scaled.mark_output(scaled.add(*node.op, Values(next, end), attributes)[0], graph.info(graph.outputs()[i]).name);
       next = end;
@@ -50,6 +53,7 @@ class WrongBackend : public Backend {
   DeviceFacts facts_;
   double scale_;
   bool rounded_alone_;  ///< other products are right
+  bool saturated_;      ///< overflows are not seen
   std::unique_ptr<Backend> reference_ = make_reference_backend();
 };
 
@@ -59,6 +63,10 @@ TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") 
   WrongBackend right(1), wrong(1.01), failing(0), badly_rounded(1.05, true);
   for (const DType type : {DType::f16, DType::bf16})
     CHECK(matrix_cores_fault(badly_rounded, type, "matrix64").find("a^T b, rounded is ") != std::string::npos);
+  WrongBackend finite(1, false, true);
+  CHECK(matrix_cores_fault(finite, DType::f16, "matrix64") ==
+        "element 0 of a product a^T b, rounded is 65504, not inf");
+  CHECK(matrix_cores_fault(finite, DType::bf16, "matrix64").empty());
   CHECK(matrix_cores_fault(right, DType::f16, "matrix64").empty());
   CHECK(matrix_cores_fault(wrong, DType::bf16, "matrix64").starts_with("element 0 of a product a b is "));
   CHECK(matrix_cores_fault(failing, DType::f16, "matrix64") == "vkCreateComputePipelines failed");
