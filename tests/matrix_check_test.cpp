@@ -23,6 +23,9 @@ class WrongBackend : public Backend {
   std::string describe() const override { return "wrong"; }
   uint64_t allocated_bytes() const override { return 0; }
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override { return reference_->make_store(layout); }
+  std::shared_ptr<Store> extend_store(std::shared_ptr<Store> store, const StoreLayout& layout) override {
+    return reference_->extend_store(std::move(store), layout);
+  }
   std::shared_ptr<Workspace> make_workspace() override { return reference_->make_workspace(); }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
     return reference_->plan(graph, layout);
