@@ -118,6 +118,14 @@ void write_constants(Store& store, const Model& model) {
   }
 }
 
+std::shared_ptr<Store> make_model_store(Backend& backend, const Model& model) {
+  StoreLayout layout;
+  add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
+  auto store = backend.make_store(layout);
+  write_constants(*store, model);
+  return store;
+}
+
 std::vector<float> start_values(const ParameterSpec& parameter, uint32_t seed) {
   if (parameter.start == ParameterSpec::Start::computed) return parameter.computed();
   uint32_t stream = 2166136261u;  // FNV-1a of the name

@@ -32,6 +32,8 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
 /// Adds the blocks of the parameters, and the model's constants.
 void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks);
 void write_constants(Store& store, const Model& model);
+/// A store of both for the backend's device: constants written, parameters zero.
+std::shared_ptr<Store> make_model_store(Backend& backend, const Model& model);
 
 /// A matrix of so many rows, transposed.
 std::vector<float> turned(std::span<const float> values, int64_t rows);

@@ -52,11 +52,11 @@ class Store {
 /// One row of a profile, of the last profiled run: one dispatch with BackendOptions::profile_details, otherwise all
 /// those of one node.
 struct Timing {
-  std::string scope;  ///< "h.0.attn"
+  std::string scope;                       ///< "h.0.attn"
   std::string_view op, kernel, candidate;  ///< of several kernels the first
-  int node = -1;     ///< index into the graph's nodes; -1: a copy to the host
-  std::optional<DType> matrix;  ///< of the operands, where the kernel multiplies on matrix cores
-  double start = 0;  ///< seconds since the run began
+  int node = -1;                           ///< index into the graph's nodes; -1: a copy to the host
+  std::optional<DType> matrix;             ///< of the operands, where the kernel multiplies on matrix cores
+  double start = 0;                        ///< seconds since the run began
   double seconds = 0;
   std::vector<float> recent;  ///< seconds in the last profiled runs, this one included; the oldest first
   bool barrier = false;       ///< it waited for all before it
@@ -174,6 +174,10 @@ class Backend {
   virtual std::string roomier_device(uint64_t /*bytes*/) const { return {}; }
   /// Zero-filled tensors. Throws Error when they don't fit.
   virtual std::shared_ptr<Store> make_store(const StoreLayout& layout) = 0;
+  /// A store of which the first blocks, with all that is in them, are another's, whom it keeps alive: what is written
+  /// to one is in both. `layout` is the other's with further blocks, which are zeros. Throws Error when these don't
+  /// fit.
+  virtual std::shared_ptr<Store> extend_store(std::shared_ptr<Store> store, const StoreLayout& layout) = 0;
   virtual std::shared_ptr<Workspace> make_workspace() = 0;
   /// What compile() would allocate; the reference has no plan to speak of.
   virtual MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const = 0;

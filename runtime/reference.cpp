@@ -52,8 +52,11 @@ void narrow(const TensorType& type, const double* in, std::span<std::byte> bytes
 
 class ReferenceStore : public Store {
  public:
-  explicit ReferenceStore(const StoreLayout& store_layout) : Store(store_layout) {
-    for (int64_t bytes : layout().blocks()) blocks_.emplace_back(static_cast<size_t>(bytes / 4));
+  /// `shared`: whose blocks the first ones are; nullptr: nobody's.
+  explicit ReferenceStore(const StoreLayout& store_layout, std::shared_ptr<ReferenceStore> shared = nullptr)
+      : Store(store_layout), shared_(std::move(shared)) {
+    for (int64_t bytes : layout().blocks())
+      blocks_.emplace_back(static_cast<size_t>(is_shared(blocks_.size()) ? 0 : bytes / 4));
   }
   /// The tensor's values.
   void fetch(const StoreLayout::Entry& entry, double* out) {
@@ -62,6 +65,7 @@ class ReferenceStore : public Store {
   }
   /// Of a tensor that is not blocks.
   double* at(const StoreLayout::Entry& entry) {
+    if (is_shared(static_cast<size_t>(entry.block))) return shared_->at(entry);
     if (!is_half(entry.type.dtype)) return blocks_[static_cast<size_t>(entry.block)].data() + entry.offset / 4;
     std::vector<double>& values = halves_[entry.block];
     values.resize(static_cast<size_t>(layout().blocks()[static_cast<size_t>(entry.block)] / 2));
@@ -87,12 +91,15 @@ class ReferenceStore : public Store {
   }
 
  private:
+  bool is_shared(size_t block) const { return shared_ && block < shared_->layout().blocks().size(); }
   std::span<std::byte> rows_at(const StoreLayout::Entry& entry, int64_t offset, int64_t bytes) {
+    if (is_shared(static_cast<size_t>(entry.block))) return shared_->rows_at(entry, offset, bytes);
     std::vector<std::byte>& rows = rows_[entry.block];
     rows.resize(static_cast<size_t>(layout().blocks()[static_cast<size_t>(entry.block)]));
     return std::span(rows).subspan(static_cast<size_t>(entry.offset + offset), static_cast<size_t>(bytes));
   }
 
+  std::shared_ptr<ReferenceStore> shared_;
   std::vector<std::vector<double>> blocks_;
   /// The tensors of 16-bit floats, by block: there is an element in every two bytes, not in every four.
   std::map<int, std::vector<double>> halves_;
@@ -208,6 +215,9 @@ class ReferenceBackend : public Backend {
   uint64_t allocated_bytes() const override { return 0; }
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {
     return std::make_shared<ReferenceStore>(layout);
+  }
+  std::shared_ptr<Store> extend_store(std::shared_ptr<Store> store, const StoreLayout& layout) override {
+    return std::make_shared<ReferenceStore>(layout, std::static_pointer_cast<ReferenceStore>(store));
   }
   std::shared_ptr<Workspace> make_workspace() override { return std::make_shared<Workspace>(); }
   MemoryPlan plan(const Graph& graph, const StoreLayout&) const override {

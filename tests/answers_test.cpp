@@ -197,10 +197,7 @@ TEST_CASE("the best answer of a window ends where it begins or later", "[answers
 TEST_CASE("an answer is the best of its windows", "[answers]") {
   const Model model = load_model(fixtures / "bert_qa");
   auto backend = make_reference_backend();
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, backend->facts().max_allocation));
-  const auto store = backend->make_store(layout);
-  write_constants(*store, model);
+  const auto store = make_model_store(*backend, model);
   load_parameters(*store, model.parameters, fixtures / "bert_qa");
   AskedQuestions asked;
   for (const int64_t length : {9, 14, 6}) {

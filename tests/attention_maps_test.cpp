@@ -23,8 +23,10 @@ std::vector<AttentionMap> maps_of(const std::string& fixture) {
   const Model model = load_model(folder);
   InspectedText text{.ids = some_ids(inspected_positions, model.vocabulary - 1, 11)};
   if (model.has_encoder()) text.source = some_ids(inspected_source, model.vocabulary - 1, 13);
-  const auto load = [&](Store& store) { load_parameters(store, model.parameters, folder); };
-  return attention_maps(*make_reference_backend(), model, load, text);
+  const auto backend = make_reference_backend();
+  const auto weights = make_model_store(*backend, model);
+  load_parameters(*weights, model.parameters, folder);
+  return attention_maps(*backend, model, weights, text);
 }
 
 int64_t count(const std::vector<AttentionMap>& maps, Kind kind) {
@@ -83,9 +85,9 @@ TEST_CASE("layers of attention are counted within their kind", "[attention_maps]
 
 TEST_CASE("ids that the model has not are refused", "[attention_maps]") {
   const Model model = load_model(vkformer::testing::fixtures / "gpt2");
-  const auto load = [&](Store& store) { initialize(store, model.parameters, 1); };
   const auto backend = make_reference_backend();
-  CHECK_THROWS_AS(attention_maps(*backend, model, load, {.ids = {static_cast<int32_t>(model.vocabulary)}}), Error);
-  CHECK_THROWS_AS(attention_maps(*backend, model, load, {.ids = {}}), Error);
-  CHECK_THROWS_AS(attention_maps(*backend, model, load, {.ids = {1}, .source = {1}}), Error);
+  const auto weights = make_model_store(*backend, model);
+  CHECK_THROWS_AS(attention_maps(*backend, model, weights, {.ids = {static_cast<int32_t>(model.vocabulary)}}), Error);
+  CHECK_THROWS_AS(attention_maps(*backend, model, weights, {.ids = {}}), Error);
+  CHECK_THROWS_AS(attention_maps(*backend, model, weights, {.ids = {1}, .source = {1}}), Error);
 }

@@ -62,10 +62,7 @@ std::vector<double> losses_of(Backend& backend, const Model& model) {
 }
 
 std::vector<float> logits_of(Backend& backend, const Model& model, const std::vector<int32_t>& segments) {
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
-  auto store = backend.make_store(layout);
-  write_constants(*store, model);
+  auto store = make_model_store(backend, model);
   initialize(*store, model.parameters, 5);
   Graph graph;
   const Pass pass = add_inputs(graph, model, {.rows = 1, .positions = 7, .segments = !segments.empty()});

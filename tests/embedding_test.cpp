@@ -37,10 +37,7 @@ class Embedding {
 
  private:
   std::shared_ptr<Store> store(Backend& backend, const std::string& name) const {
-    StoreLayout layout;
-    add_model(layout, model_, parameter_blocks(model_.parameters, backend.facts().max_allocation));
-    auto store = backend.make_store(layout);
-    write_constants(*store, model_);
+    auto store = make_model_store(backend, model_);
     load_parameters(*store, model_.parameters, fixtures / name);
     return store;
   }

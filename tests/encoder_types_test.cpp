@@ -39,10 +39,7 @@ BatchShape two_texts(const Model& model) {
 }
 
 std::shared_ptr<Store> store_of(Backend& backend, const Model& model) {
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, 1u << 30));
-  auto store = backend.make_store(layout);
-  write_constants(*store, model);
+  auto store = make_model_store(backend, model);
   initialize(*store, model.parameters, 7);
   return store;
 }

@@ -43,9 +43,10 @@ std::vector<std::vector<Hypothesis>> generated_by_length(Backend& backend, const
                                                          const std::vector<Ids>& given) {
   const Model model = fixture_model(name);
   std::vector<std::vector<Hypothesis>> results(given.size());
-  const auto load = [&](Store& store) { load_parameters(store, model.parameters, fixtures / name); };
+  const auto weights = make_model_store(backend, model);
+  load_parameters(*weights, model.parameters, fixtures / name);
   SearchByLength{.config = config, .positions = 24, .most_lengths = 2}.run(
-      backend, model, load, given, [&](size_t source, auto best) { results.at(source) = std::move(best); });
+      backend, model, weights, given, [&](size_t source, auto best) { results.at(source) = std::move(best); });
   return results;
 }
 

@@ -32,11 +32,7 @@ inline const nlohmann::json small_bert = {{"architectures", {"BertForMaskedLM"}}
 /// The loss of a batch of ids below 301, and its gradient by parameter, in one list.
 inline std::vector<float> loss_and_gradients(Backend& backend, const Model& model, const BatchShape& shape,
                                              const MixedPrecision& precision) {
-  const std::vector<ParameterBlock> blocks = parameter_blocks(model.parameters, 1u << 30);
-  StoreLayout layout;
-  add_model(layout, model, blocks);
-  const std::shared_ptr<Store> store = backend.make_store(layout);
-  write_constants(*store, model);
+  const std::shared_ptr<Store> store = make_model_store(backend, model);
   initialize(*store, model.parameters, 7);
 
   TrainingGraph training = build_loss_and_gradients(model, shape, false, precision);

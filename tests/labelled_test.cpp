@@ -170,10 +170,7 @@ TEST_CASE("what a classifier makes of a text does not depend on its batch", "[la
   const std::string folder = GENERATE("bert_cls", "roberta_cls", "distilbert_cls", "xlnet_cls");
   const Model model = load_model(fixtures / folder);
   auto backend = make_reference_backend();
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, backend->facts().max_allocation));
-  const auto store = backend->make_store(layout);
-  write_constants(*store, model);
+  const auto store = make_model_store(*backend, model);
   load_parameters(*store, model.parameters, fixtures / folder);
   Classifier classifier(*backend, model, store, backend->make_workspace());
 

@@ -172,10 +172,7 @@ TEST_CASE("masks are filled with what the recorded logits say, whatever the batc
   const std::string folder = GENERATE("bert_mlm", "roberta_mlm", "distilbert_mlm");
   const Model model = load_model(fixtures / folder);
   auto backend = make_reference_backend();
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, backend->facts().max_allocation));
-  const auto store = backend->make_store(layout);
-  write_constants(*store, model);
+  const auto store = make_model_store(*backend, model);
   load_parameters(*store, model.parameters, fixtures / folder);
 
   const SafetensorsFile file(fixtures / folder / "expected.safetensors");

@@ -156,10 +156,7 @@ TEST_CASE("words whose logit is the largest are counted", "[permuted]") {
   const Model model = model_of(
       {{"model_type", "xlnet"}, {"vocab_size", 40}, {"d_model", 12}, {"n_head", 3}, {"n_layer", 1}, {"d_inner", 20}});
   auto backend = make_reference_backend();
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, 1u << 30));
-  auto store = backend->make_store(layout);
-  write_constants(*store, model);
+  auto store = make_model_store(*backend, model);
   // Weights of zeros leave the bias: word 5 is always the likeliest.
   std::vector<float> bias(40);
   bias[5] = 1;

@@ -246,6 +246,32 @@ TEST_CASE("a store keeps its tensors apart", "[device]") {
   CHECK_THROWS_AS(store->write("a", std::vector<float>{1}), Error);
 }
 
+TEST_CASE("a store that was extended shares what it had", "[device]") {
+  for (const auto& backend : {make_backend(""), make_reference_backend()}) {
+    const uint64_t before = backend->allocated_bytes();
+    StoreLayout layout;
+    layout.add_block("weights", std::vector<StoreLayout::Part>{{"a", {Shape{300}}}, {"b", {Shape{64}, DType::f16}}});
+    auto store = backend->make_store(layout);
+    store->write("a", std::vector<float>(300, 1));
+    const uint64_t first = backend->allocated_bytes();
+    layout.add_block("state", std::vector<StoreLayout::Part>{{"c", {Shape{100}}}});
+    const auto extended = backend->extend_store(store, layout);
+    CHECK(backend->allocated_bytes() - first == (before == first ? 0 : 400));
+    CHECK(extended->read("a") == std::vector<float>(300, 1));
+    CHECK(extended->read("c") == std::vector<float>(100, 0));
+    extended->write("a", std::vector<float>(300, 2));
+    store->write("b", std::vector<float>(64, 3));
+    CHECK(store->read("a") == std::vector<float>(300, 2));
+    store.reset();
+    CHECK(extended->read("b") == std::vector<float>(64, 3));
+    Graph graph;
+    graph.mark_output(add(graph, graph.persistent("a", Shape{300}), graph.persistent("a", Shape{300})), "y");
+    const auto program = backend->compile(std::move(graph), extended);
+    program->run();
+    CHECK(program->read("y") == std::vector<float>(300, 4));
+  }
+}
+
 TEST_CASE("inputs of the wrong name, type or size are refused", "[device]") {
   auto backend = make_backend("");
   auto program = backend->compile(diamond(), backend->make_store({}));

@@ -147,10 +147,7 @@ TEST_CASE("what a tagger makes of a word does not depend on its batch", "[tags]"
   const std::string folder = GENERATE("bert_tokens", "roberta_tokens");
   const Model model = load_model(fixtures / folder);
   auto backend = make_reference_backend();
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, backend->facts().max_allocation));
-  const auto store = backend->make_store(layout);
-  write_constants(*store, model);
+  const auto store = make_model_store(*backend, model);
   load_parameters(*store, model.parameters, fixtures / folder);
   Tagger tagger(*backend, model, store, backend->make_workspace());
   WordWindows windows;

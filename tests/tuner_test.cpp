@@ -28,6 +28,9 @@ struct TimedBackend : public Backend {
   std::string describe() const override { return "timed"; }
   uint64_t allocated_bytes() const override { return 0; }
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override { return reference->make_store(layout); }
+  std::shared_ptr<Store> extend_store(std::shared_ptr<Store> store, const StoreLayout& layout) override {
+    return reference->extend_store(std::move(store), layout);
+  }
   std::shared_ptr<Workspace> make_workspace() override { return reference->make_workspace(); }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
     return plan_memory(graph, device, layout);

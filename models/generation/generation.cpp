@@ -139,8 +139,15 @@ DType usual_cache_type(const Model& model, const DeviceFacts& device) {
 
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
                                const std::vector<ParameterBlock>& blocks, const DeviceFacts* device) {
+  StoreLayout weights;
+  add_model(weights, model, blocks);
+  return plan_generation(model, asked, std::move(weights), device);
+}
+
+GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked, StoreLayout weights,
+                               const DeviceFacts* device) {
   check(model.generates(), "this {} model does not write text", model.family);
-  GenerationPlan plan{.shape = asked};
+  GenerationPlan plan{.shape = asked, .layout = std::move(weights)};
   const auto limited = [&](int64_t positions) {
     if (model.context == 0) return positions > 0 ? positions : usual_positions;
     return positions > 0 ? std::min(positions, model.context) : model.context;
@@ -153,8 +160,7 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
   check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
         "{} rows can't be shared evenly by {} sources", asked.rows, asked.sources);
   if (!asked.cache_type) plan.shape.cache_type = device ? usual_cache_type(model, *device) : DType::f32;
-  add_model(plan.layout, model, blocks);
-  const int64_t model_bytes = plan.layout.total_bytes();
+  const int64_t weight_bytes = plan.layout.total_bytes();
   const auto add_state = [&](const Graph& graph) {
     for (Value value : graph.persistents()) {
       const ValueInfo& info = graph.info(value);
@@ -167,7 +173,7 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked,
   };
   if (model.has_encoder()) add_state(build_encoder(model, plan.shape));
   add_state(build_generation(model, plan.shape, 1));
-  plan.cache_bytes = plan.layout.total_bytes() - model_bytes;
+  plan.cache_bytes = plan.layout.total_bytes() - weight_bytes;
   return plan;
 }
 
@@ -200,13 +206,15 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
 }
 
 Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)
-    : backend_(backend), model_(model), blocks_(parameter_blocks(model.parameters, backend.facts().max_allocation)) {
-  GenerationPlan plan = plan_generation(model, shape, blocks_, &backend.facts());
+    : Generator(backend, model, make_model_store(backend, model), shape) {}
+
+Generator::Generator(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const GeneratorShape& shape)
+    : backend_(backend), model_(model) {
+  GenerationPlan plan = plan_generation(model, shape, weights->layout(), &backend.facts());
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
-  store_ = backend.make_store(plan.layout);
+  store_ = backend.extend_store(std::move(weights), plan.layout);
   workspace_ = backend.make_workspace();
-  write_constants(*store_, model);
 }
 
 void Generator::prepare(int64_t prompt) {

@@ -44,6 +44,10 @@ struct GenerationPlan {
 DType usual_cache_type(const Model& model, const DeviceFacts& device);
 /// Throws Error for sizes that can't be, and for a model that does not write text. `device`: where it will run, if that
 /// is known; it decides on cache_type, choices and prompt_step.
+/// `weights`: the layout that has the parameters and constants, and to which the caches are added.
+GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape, StoreLayout weights,
+                               const DeviceFacts* device = nullptr);
+/// The same where they are yet to be laid out, in these blocks.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks, const DeviceFacts* device = nullptr);
 /// One run over the next `positions` tokens of each row; with a device, fused for it and with operands
@@ -69,7 +73,10 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
 /// Runs a model token by token. Prompts are rows x n ids, row after row; so are sources.
 class Generator {
  public:
-  /// `model` must outlive it.
+  /// `model` must outlive it. `weights` has its parameters and constants, as make_model_store() or a Trainer's do; the
+  /// generator reads them there.
+  Generator(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const GeneratorShape& shape);
+  /// With weights of its own, zeros: see store().
   Generator(Backend& backend, const Model& model, const GeneratorShape& shape = {});
 
   /// Compiles what encode(), a prefill() of `prompt` tokens a row and decode() will run: before weights are loaded, so
@@ -117,7 +124,6 @@ class Generator {
   const Model& model_;
   GeneratorShape shape_;
   int64_t position_ = 0;
-  std::vector<ParameterBlock> blocks_;
   std::vector<std::string> caches_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs

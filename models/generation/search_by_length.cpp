@@ -7,7 +7,7 @@
 
 namespace vkformer {
 
-void SearchByLength::run(Backend& backend, const Model& model, const std::function<void(Store&)>& load,
+void SearchByLength::run(Backend& backend, const Model& model, const std::shared_ptr<Store>& weights,
                          const std::vector<std::vector<int32_t>>& sources,
                          const std::function<void(size_t source, std::vector<Hypothesis> best)>& take) const {
   check(model.has_encoder(), "this {} model has no encoder", model.family);
@@ -39,9 +39,8 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::functi
     if (recorded != &bucket) {
       if (generator && ran) ran(*generator, recorded->rows, recorded->length);
       generator.reset();  // its memory is free before more is taken
-      generator = std::make_unique<Generator>(backend, model, prepared.shape);
+      generator = std::make_unique<Generator>(backend, model, weights, prepared.shape);
       generator->prepare(prepared.prompt);
-      load(generator->store());
       recorded = &bucket;
     }
     run_search(*generator, prepared);

@@ -45,7 +45,7 @@ std::string_view name_of(AttentionMap::Kind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, const std::function<void(Store&)>& load,
+std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, std::shared_ptr<Store> weights,
                                          const InspectedText& text) {
   const BatchShape batch{.rows = 1,
                          .positions = std::ssize(text.ids),
@@ -61,13 +61,7 @@ std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, c
   model.hidden(graph, pass);
   std::vector<AttentionMap> maps = mark_attentions(graph);
 
-  const auto blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
-  StoreLayout layout;
-  add_model(layout, model, blocks);
-  const auto store = backend.make_store(layout);
-  write_constants(*store, model);
-  load(*store);
-  const auto program = backend.compile(std::move(graph), store);
+  const auto program = backend.compile(std::move(graph), std::move(weights));
   write_feed(*program, feed);
   program->run();
   for (size_t i = 0; i < maps.size(); ++i) {

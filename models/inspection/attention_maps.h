@@ -28,9 +28,9 @@ struct InspectedText {
 };
 
 /// Runs the model once, without dropout, and gives the weights of each attention in the order in which they are
-/// computed. `load` fills the parameters. Throws Error for ids that the model can't take (see add_inputs and
-/// check_feed).
-std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, const std::function<void(Store&)>& load,
+/// computed. `weights` has the parameters and constants. Throws Error for ids that the model can't take (see add_inputs
+/// and check_feed).
+std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, std::shared_ptr<Store> weights,
                                          const InspectedText& text);
 
 }  // namespace vkformer

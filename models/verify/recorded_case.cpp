@@ -119,11 +119,7 @@ void RecordedCase::compare_relative(const std::string& name, double got, double 
 }
 
 std::shared_ptr<Store> RecordedCase::load() const {
-  const auto blocks = parameter_blocks(model_.parameters, backend_.facts().max_allocation);
-  StoreLayout layout;
-  add_model(layout, model_, blocks);
-  auto store = backend_.make_store(layout);
-  write_constants(*store, model_);
+  auto store = make_model_store(backend_, model_);
   load_parameters(*store, model_.parameters, folder_);
   return store;
 }

@@ -55,10 +55,7 @@ NamedLogits classify(Backend& backend, const Model& model, const Weights& weight
   Graph graph;
   graph.mark_output(add_logits(graph, model, add_inputs(graph, model, shape)), "logits");
   graph = with_stored_types(std::move(graph), model);
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
-  auto store = backend.make_store(layout);
-  write_constants(*store, model);
+  const auto store = make_model_store(backend, model);
   weights.load(*store);
   const auto program = backend.compile(std::move(graph), store);
   program->write("ids", some_ids(model, shape.positions));

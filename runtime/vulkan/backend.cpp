@@ -48,6 +48,10 @@ class VulkanBackend : public Backend {
     const auto stay = context_->enter();
     return std::make_shared<VulkanStore>(context_, layout);
   }
+  std::shared_ptr<Store> extend_store(std::shared_ptr<Store> store, const StoreLayout& layout) override {
+    const auto stay = context_->enter();
+    return std::make_shared<VulkanStore>(context_, layout, std::static_pointer_cast<const VulkanStore>(store));
+  }
   std::shared_ptr<Workspace> make_workspace() override { return std::make_shared<VulkanWorkspace>(context_); }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
     const auto stay = context_->enter();
@@ -237,23 +241,24 @@ void VulkanContext::fill(const Buffer& target, uint32_t pattern) {
       [&](VkCommandBuffer commands) { vkCmdFillBuffer(commands, target.handle(), 0, target.size() / 4 * 4, pattern); });
 }
 
-VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout)
-    : Store(store_layout), context_(std::move(context)) {
-  const auto needed = static_cast<uint64_t>(layout().total_bytes());
+VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout,
+                         std::shared_ptr<const VulkanStore> shared)
+    : Store(store_layout), context_(std::move(context)), shared_(std::move(shared)) {
+  const uint64_t needed = own_bytes();
   const uint64_t available = context_->memory_free();
   if (needed > available)
     fail("parameters and state need {} MiB, {} has {} MiB free; use a smaller model{}", (needed >> 20) + 1,
          context_->device.facts().name, available >> 20, context_->or_elsewhere(needed + context_->allocated_bytes));
   layout().check_blocks(context_->device.facts());
-  for (int64_t bytes : layout().blocks()) {
-    blocks_.push_back(context_->allocate(static_cast<uint64_t>(bytes), Buffer::Memory::device,
-                                         fmt::format("parameters and state {}", blocks_.size())));
+  for (size_t i = shared_blocks(); i < layout().blocks().size(); ++i) {
+    blocks_.push_back(context_->allocate(static_cast<uint64_t>(layout().blocks()[i]), Buffer::Memory::device,
+                                         fmt::format("parameters and state {}", i)));
     context_->fill(*blocks_.back(), 0);
   }
   context_->allocated_bytes += needed;  // last: a store that fails gives everything back
 }
 
-VulkanStore::~VulkanStore() { context_->allocated_bytes -= static_cast<uint64_t>(layout().total_bytes()); }
+VulkanStore::~VulkanStore() { context_->allocated_bytes -= own_bytes(); }
 
 void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) {
   const auto stay = context_->enter();

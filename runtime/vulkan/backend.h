@@ -57,17 +57,28 @@ struct VulkanContext {
 
 class VulkanStore : public Store {
  public:
-  VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& layout);
+  /// `shared`: whose blocks the first ones are; nullptr: nobody's.
+  VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& layout,
+              std::shared_ptr<const VulkanStore> shared = nullptr);
   ~VulkanStore() override;
-  const Buffer& block(int index) const { return *blocks_[static_cast<size_t>(index)]; }
+  const Buffer& block(int index) const {
+    const auto i = static_cast<size_t>(index);
+    return i < shared_blocks() ? shared_->block(index) : *blocks_[i - shared_blocks()];
+  }
 
  protected:
   void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) override;
   void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const override;
 
  private:
+  size_t shared_blocks() const { return shared_ ? shared_->layout().blocks().size() : 0; }
+  uint64_t own_bytes() const {
+    return static_cast<uint64_t>(layout().total_bytes() - (shared_ ? shared_->layout().total_bytes() : 0));
+  }
+
   std::shared_ptr<VulkanContext> context_;
-  std::vector<std::unique_ptr<Buffer>> blocks_;
+  std::shared_ptr<const VulkanStore> shared_;
+  std::vector<std::unique_ptr<Buffer>> blocks_;  ///< its own
 };
 
 class VulkanWorkspace : public Workspace {

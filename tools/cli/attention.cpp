@@ -25,20 +25,19 @@ class AttentionRun {
         folder_(resolve_model_folder(flags.model)),
         model_(load_model(folder_)),
         tokenizer_(folder_),
-        weights_(model_.parameters, folder_),
-        quiet_(flags.common.quiet) {}
+        weights_(model_.parameters, folder_) {}
 
   void write() {
     const std::unique_ptr<Backend> backend = open_backend(flags_.common);
+    const auto weights = load_store(*backend, model_, weights_, flags_.common.quiet);
     if (model_.has_encoder())
-      take_source(*backend);
+      take_source(*backend, weights);
     else if (model_.task == Task::causal)
       take_prompt();
     else
       take_texts();
-    const BusyWatch watch("the model is looking at the text", quiet_);
-    const auto maps = attention_maps(
-        *backend, model_, [&](Store& store) { load(store); }, text_);
+    const BusyWatch watch("the model is looking at the text", flags_.common.quiet);
+    const auto maps = attention_maps(*backend, model_, weights, text_);
     check(!maps.empty(), "{} has no attention to look at", flags_.model);
     nlohmann::json data = attention_page_data(maps, {.source = pieces(tokenizer_, text_.source),
                                                      .read = pieces(tokenizer_.target(), text_.ids),
@@ -55,11 +54,6 @@ class AttentionRun {
   }
 
  private:
-  void load(Store& store) {
-    load_weights(weights_, store, quiet_);
-    quiet_ = true;  // what it says is said once
-  }
-
   static std::vector<std::string> pieces(const PromptText& tokenizer, std::span<const int32_t> ids) {
     std::vector<std::string> texts;
     for (const int32_t id : ids) texts.push_back(tokenizer.piece(id));
@@ -67,12 +61,13 @@ class AttentionRun {
   }
 
   /// An encoder-decoder: the target begins with the start id, and each position writes what the next one reads.
-  void take_source(Backend& backend) {
+  void take_source(Backend& backend, const std::shared_ptr<Store>& weights) {
     text_.source = tokenizer_.encode(flags_.text);
     const GenerateFlags greedy{.common = flags_.common, .model = flags_.model, .given = {"--beams", "--return"}};
     GenerationConfig config = generation_settings(greedy, folder_, model_, &tokenizer_).config;
     config.do_sample = false;
-    written_ = flags_.target.empty() ? translation(backend, config) : tokenizer_.target().encode(flags_.target);
+    written_ =
+        flags_.target.empty() ? translation(backend, weights, config) : tokenizer_.target().encode(flags_.target);
     // A target that was given ends, whether or not its tokenizer says so; one that grew too long does not.
     const bool ends = !config.eos_token_ids.empty() &&
                       (!flags_.target.empty() || (!written_.empty() && config.ends(written_.back())));
@@ -87,10 +82,11 @@ class AttentionRun {
     check(!text_.ids.empty(), "the model writes nothing for this text; give a --target");
   }
 
-  std::vector<int32_t> translation(Backend& backend, const GenerationConfig& config) {
+  std::vector<int32_t> translation(Backend& backend, const std::shared_ptr<Store>& weights,
+                                   const GenerationConfig& config) {
     std::vector<int32_t> ids;
     SearchByLength{.config = config}.run(
-        backend, model_, [&](Store& store) { load(store); }, {text_.source},
+        backend, model_, weights, {text_.source},
         [&](size_t, std::vector<Hypothesis> best) { ids = std::move(best.front().ids); });
     if (!ids.empty() && ids.front() == config.decoder_start()) ids.erase(ids.begin());
     return ids;
@@ -118,7 +114,6 @@ class AttentionRun {
   const Model model_;
   const PromptText tokenizer_;
   const Weights weights_;
-  bool quiet_;
   InspectedText text_;
   std::vector<int32_t> written_;  ///< by each position of the ids; empty where that is not asked
   std::string target_;

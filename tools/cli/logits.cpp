@@ -118,9 +118,8 @@ void logits(const LogitsFlags& flags) {
   graph = with_stored_types(adapted(std::move(graph), model), model);
 
   auto backend = open_backend(flags.common);
-  const auto store = load_store(*backend, model, weights, flags.common.quiet);
-  if (adapter) adapter->load(*store, model);
-  auto program = backend->compile(std::move(graph), store);
+  auto program =
+      backend->compile(std::move(graph), load_store(*backend, model, weights, flags.common.quiet, adapter.get()));
   for (const auto& [name, values] : batch.inputs) program->write(name, values);
   program->run();
   const std::vector<float> values = program->read("logits");

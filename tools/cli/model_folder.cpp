@@ -203,12 +203,10 @@ void load_weights(const Weights& weights, const Model& model, const AdapterFiles
   if (adapter) adapter->load(store, model);
 }
 
-std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet) {
-  StoreLayout layout;
-  add_model(layout, model, parameter_blocks(model.parameters, backend.facts().max_allocation));
-  auto store = backend.make_store(layout);
-  write_constants(*store, model);
-  load_weights(weights, *store, quiet);
+std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet,
+                                  const AdapterFiles* adapter) {
+  auto store = make_model_store(backend, model);
+  load_weights(weights, model, adapter, *store, quiet);
   return store;
 }
 

@@ -46,8 +46,9 @@ JsonObject load_config_file(const std::filesystem::path& file);
 void load_weights(const Weights& weights, Store& store, bool quiet);
 /// The same, and the adapter that the model was given.
 void load_weights(const Weights& weights, const Model& model, const AdapterFiles* adapter, Store& store, bool quiet);
-/// A store of a model's constants and loaded parameters.
-std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet);
+/// A store of a model's constants and loaded parameters, the adapter's among them if it was given one.
+std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet,
+                                  const AdapterFiles* adapter = nullptr);
 /// Runs `work`, which reads the weights, with the same bar and lines.
 void with_weights_bar(const Weights& weights, bool quiet, const std::function<void(const LoadProgress&)>& work);
 /// The same for Weights::save().

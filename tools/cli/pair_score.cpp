@@ -36,11 +36,7 @@ JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split
   search.config.eos_token_ids = {end_};
   search.config.decoder_start_token_id = decoder_start_;
   std::vector<std::string> hypotheses(count);
-  const auto copy = [&](Store& own) {
-    for (const ParameterSpec& parameter : model_.parameters)
-      own.write(parameter.name, trainer.store().read(parameter.name));
-  };
-  search.run(backend, model_, copy, ids, [&](size_t source, std::vector<Hypothesis> best) {
+  search.run(backend, model_, trainer.shared_store(), ids, [&](size_t source, std::vector<Hypothesis> best) {
     interrupt_if_asked();
     hypotheses[source] = target_.decode(best.front().ids);
   });

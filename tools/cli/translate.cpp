@@ -68,11 +68,13 @@ void translate(GenerateFlags flags) {
             "line {} has {} tokens, the model {} positions; split it", i + 1, sources.back().size(), model.context);
     }
   const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
-  const Weights weights(model.parameters, folder);
+  const Weights files(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   SearchByLength search{.config = config, .cache_type = cache_type(flags.cache_dtype)};
   if (flags.batch_tokens > 0) search.positions = flags.batch_tokens;
+  const auto weights =
+      sources.empty() ? nullptr : load_store(*backend, model, files, flags.common.quiet, adapter.get());
   ProfileReport profile(*backend, flags.common);
   search.ran = [&](const Generator& generator, int64_t rows, int64_t length) {
     profile.add(generator, fmt::format(", {} of {} tokens", counted(rows, "source"), length));
@@ -81,20 +83,12 @@ void translate(GenerateFlags flags) {
   int64_t done = 0, written = 0;
   Progress bar(std::ssize(sources), flags.common.quiet);
   std::vector<std::vector<Hypothesis>> results(lines.size());
-  bool quiet = flags.common.quiet;
-  search.run(
-      *backend, model,
-      [&](Store& store) {
-        load_weights(weights, model, adapter.get(), store, quiet);
-        quiet = true;  // what it says is said once
-      },
-      sources,
-      [&](size_t source, std::vector<Hypothesis> best) {
-        if (!best.empty()) written += std::ssize(best.front().ids);
-        results[places[source]] = std::move(best);
-        ++done;
-        bar.show(done, fmt::format("{:.1f} lines/s", static_cast<double>(done) / (now() - start)));
-      });
+  search.run(*backend, model, weights, sources, [&](size_t source, std::vector<Hypothesis> best) {
+    if (!best.empty()) written += std::ssize(best.front().ids);
+    results[places[source]] = std::move(best);
+    ++done;
+    bar.show(done, fmt::format("{:.1f} lines/s", static_cast<double>(done) / (now() - start)));
+  });
   bar.clear();
   for (size_t i = 0; i < lines.size(); ++i) {
     if (results[i].empty()) results[i].push_back({});
