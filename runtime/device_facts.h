@@ -95,8 +95,10 @@ struct DeviceFacts {
   bool is_cpu() const { return kind == DeviceKind::cpu; }
   bool one_subgroup_size() const { return min_subgroup_size == max_subgroup_size; }
   /// A GPU on which a subgroup's lanes divide the registers of a thread (Intel): wide subgroups have few each. Told by
-  /// sizes below 32 among several.
-  bool lanes_share_registers() const { return !is_cpu() && !one_subgroup_size() && min_subgroup_size < 32; }
+  /// sizes below 32 among several that one can choose from (MoltenVK names 4 to 32 where Apple's GPUs have 32).
+  bool lanes_share_registers() const {
+    return !is_cpu() && !one_subgroup_size() && min_subgroup_size < 32 && full_subgroups;
+  }
   /// Lanes of the full subgroups in which each has the most registers; 1: full ones can't be had.
   uint32_t roomy_subgroup() const {
     if (!full_subgroups) return 1;

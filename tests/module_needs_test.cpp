@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <initializer_list>
+#include <map>
 #include <vector>
 
 #include "runtime/check.h"
@@ -137,7 +138,27 @@ TEST_CASE("kernels with 16-bit floats ask for the modes that a device promises",
   CHECK(has_instruction(kept, subnormals));
   CHECK_FALSE(has_instruction(kept, nearest));
   CHECK(needs_of(both, {}).invocations == needs_of(halves, {}).invocations);
-  CHECK(std::ranges::equal(with_half_modes(halves, {}), halves));
+  CHECK(std::ranges::equal(with_half_modes(halves, {}, true), halves));
+}
+
+TEST_CASE("what a device does not promise of 16-bit floats kernels do themselves", "[pipelines]") {
+  // Numbers of constants that are true, from those on that no kernel has for itself.
+  const auto switched_on = [](std::span<const uint32_t> words) {
+    std::map<uint32_t, uint32_t> numbers;
+    std::vector<uint32_t> on;
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+      const auto w = instruction_at(words, at);
+      if (w[0] == 71 && w[2] == 1) numbers[w[1]] = w[3];                       // OpDecorate SpecId
+      if (w[0] == 48 && numbers.at(w[2]) >= 100) on.push_back(numbers[w[2]]);  // OpSpecConstantTrue
+    }
+    return on;
+  };
+  const auto packs = kernel("cast", "f16_quads"), decodes = kernel("embedding_blocks", "f32_q6_k");
+  CHECK(switched_on(with_half_modes(packs, {})) == std::vector<uint32_t>{101});
+  CHECK(switched_on(with_half_modes(packs, {.nearest = true})).empty());
+  CHECK(switched_on(with_half_modes(decodes, {.nearest = true})) == std::vector<uint32_t>{100});
+  CHECK(switched_on(with_half_modes(decodes, {.subnormals = true})).empty());
+  CHECK(switched_on(with_half_modes(decodes, {}, true)).empty());
 }
 
 TEST_CASE("kernels without 16-bit floats stay as they are", "[pipelines]") {

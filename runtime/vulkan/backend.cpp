@@ -100,7 +100,7 @@ class VulkanBackend : public Backend {
       copy.subgroup_size = launch.subgroup_size;
       for (const EmbeddedShader& shader : embedded_shaders())
         if (shader.kernel == launch.kernel && shader.variant == launch.variant)
-          copy.words = with_half_modes(shader.words, facts().half_modes);
+          copy.words = with_half_modes(shader.words, facts().half_modes, facts().is_cpu());
     }
     for (size_t block = 0; block < image.plan.arena_blocks.size(); ++block)
       image.arena.push_back(
@@ -149,6 +149,9 @@ VulkanContext::VulkanContext(const std::string& device_choice, const BackendOpti
                              .note = backend_options.note}),
       pipelines(device),
       options(backend_options) {
+  // The smallest of these are a fortieth of what segments.cpp expects, and their drivers give up after half a second.
+  const DeviceKind kind = device.facts().kind;
+  if (kind == DeviceKind::integrated || kind == DeviceKind::other) seconds_per_estimate = 8;
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                      .queueFamilyIndex = device.queue_family()};

@@ -12,7 +12,9 @@
 namespace vkformer {
 
 /// The module, of SPIR-V 1.4 or later, which asks for these modes if it has 16-bit floats. What GLSL packs is
-/// converted, to be rounded as asked: packHalf2x16 stays the driver's choice. Throws Error when it breaks off.
-std::vector<uint32_t> with_half_modes(std::span<const uint32_t> words, const HalfModes& modes);
+/// converted, to be rounded as asked: packHalf2x16 stays the driver's choice. Of the modes that are not promised the
+/// shaders do themselves what matters (HALVES_MAY_VANISH, HALVES_MAY_BE_CUT), unless `trusted`: known to do it all the
+/// same. Throws Error when the module breaks off.
+std::vector<uint32_t> with_half_modes(std::span<const uint32_t> words, const HalfModes& modes, bool trusted = false);
 
 }  // namespace vkformer

@@ -105,10 +105,11 @@ void add_workgroup_matrices(VkInstance instance, VkPhysicalDevice handle, bool b
 
 void add_matrix_facts(VkInstance instance, VkPhysicalDevice handle, DeviceFacts& facts) {
   bool bfloat16 = false;
-  if (has_extension(handle, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME))
-    bfloat16 = features_of<VkPhysicalDeviceShaderBfloat16FeaturesKHR>(
-                   handle, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR)
-                   .shaderBFloat16CooperativeMatrix;
+  if (has_extension(handle, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME)) {
+    const auto features = features_of<VkPhysicalDeviceShaderBfloat16FeaturesKHR>(
+        handle, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR);
+    bfloat16 = features.shaderBFloat16Type && features.shaderBFloat16CooperativeMatrix;
+  }
   if (has_extension(handle, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
     add_subgroup_matrices(instance, handle, bfloat16, facts);
   if (has_extension(handle, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME))

@@ -119,7 +119,7 @@ const Pipeline& PipelineCache::get(std::string_view kernel, std::string_view var
         variant);
   check(subgroup_size == 0 || device_.facts().full_subgroups, "kernel {} needs full subgroups, which {} can't promise",
         kernel, device_.facts().name);
-  return make(std::move(record), with_half_modes(shader->words, device_.facts().half_modes));
+  return make(std::move(record), with_half_modes(shader->words, device_.facts().half_modes, device_.facts().is_cpu()));
 }
 
 const Pipeline& PipelineCache::make(PipelineRecord record, std::vector<uint32_t> words) {

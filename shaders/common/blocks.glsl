@@ -116,8 +116,21 @@ uint fifth_bits(uint bits, uint i) { return ((bits >> i & 0xFu) * 0x00204081u & 
 
 // --- steps and minima ---
 
+// Steps of common types are subnormal f16 (all of Q6_K's in ordinary models), which a device may take for zeros in
+// conversions unless it promises otherwise; see runtime/vulkan/half_modes.h.
+layout(constant_id = 100) const bool HALVES_MAY_VANISH = false;
+float exact_half(uint bits) {
+  const uint magnitude = bits & 0x7fffu;
+  const float normal = uintBitsToFloat((magnitude << 13) + (magnitude < 0x7c00u ? 0x38000000u : 0x70000000u));
+  const float value = magnitude < 0x400u ? float(magnitude) * 5.9604644775390625e-8 : normal;  // multiples of 2^-24
+  return (bits & 0x8000u) != 0 ? -value : value;
+}
+vec2 half_pair(uint word) {
+  return HALVES_MAY_VANISH ? vec2(exact_half(word & 0xffffu), exact_half(word >> 16)) : unpackHalf2x16(word);
+}
+
 float half_of(Halves data, uint i) {
-  const vec2 pair = unpackHalf2x16(data.v[i / 2]);
+  const vec2 pair = half_pair(data.v[i / 2]);
   return i % 2 == 0 ? pair.x : pair.y;
 }
 
@@ -126,7 +139,7 @@ float half_of(Halves data, uint i) {
 vec2 six_bit_step(uvec4 header, uint group) {
   const uint i = group % 4, steps = byte_of(header.y, i), minima = byte_of(header.z, i), rest = byte_of(header.w, i);
   const uvec2 bits = group < 4 ? uvec2(steps, minima) & 63u : uvec2(rest & 15u | steps >> 6 << 4, rest >> 4 | minima >> 6 << 4);
-  return unpackHalf2x16(header.x) * vec2(bits);
+  return half_pair(header.x) * vec2(bits);
 }
 #endif
 
@@ -137,21 +150,21 @@ vec2 group_step(Halves data, uint start, uint blocks, uint group) {
 #elif BLOCKS == BLOCKS_Q4_0 || BLOCKS == BLOCKS_IQ4_NL
   return vec2(half_of(data, 2 * start + blocks * 8 + group), 0);
 #elif BLOCKS == BLOCKS_Q4_1
-  return unpackHalf2x16(data.v[start + blocks * 4 + group]) * vec2(1, -1);
+  return half_pair(data.v[start + blocks * 4 + group]) * vec2(1, -1);
 #elif BLOCKS == BLOCKS_Q5_0
   return vec2(half_of(data, 2 * start + blocks * 10 + group), 0);
 #elif BLOCKS == BLOCKS_Q5_1
-  return unpackHalf2x16(data.v[start + blocks * 5 + group]) * vec2(1, -1);
+  return half_pair(data.v[start + blocks * 5 + group]) * vec2(1, -1);
 #elif BLOCKS == BLOCKS_MXFP4
   const uint exponent = byte_of(data.v[start + blocks * 4 + group / 4], group % 4);
   return vec2(uintBitsToFloat(exponent < 2 ? 0x00200000u << exponent : exponent - 1 << 23), 0);
 #elif BLOCKS == BLOCKS_IQ4_XS
   const uint block = group / 8, i = group % 8, header = start + blocks * 32 + 2 * block;
   const uint first = data.v[header], low = data.v[header + 1] >> 4 * i & 15u, high = first >> 16 + 2 * i & 3u;
-  return vec2(unpackHalf2x16(first).x * (float(low | high << 4) - 32), 0);
+  return vec2(half_pair(first).x * (float(low | high << 4) - 32), 0);
 #elif BLOCKS == BLOCKS_Q2_K
   const uint scale = byte_of(data.v[start + blocks * 16 + group / 4], group % 4);
-  return unpackHalf2x16(data.v[start + blocks * 20 + group / 16]) * vec2(scale & 15u, scale >> 4);
+  return half_pair(data.v[start + blocks * 20 + group / 16]) * vec2(scale & 15u, scale >> 4);
 #elif BLOCKS == BLOCKS_Q3_K
   const uint block = group / 16, i = group % 16, scales = start + blocks * 24 + 3 * block;
   const uint low = byte_of(data.v[scales + i / 4 % 2], i % 4) >> (i < 8 ? 0 : 4) & 15u;

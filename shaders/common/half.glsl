@@ -9,9 +9,20 @@
 
 #if HALF == HALF_F16
 vec2 unpack_halves(uint word) { return unpackHalf2x16(word); }
-// What rounds to nearest beyond the largest is infinite, also on devices that round toward zero whatever is asked of
-// them: loss scales live on overflows that are seen.
+// x as an f16 holds it, to nearest. Of packing and unpacking compilers may leave out both.
+float rounded_half(float x) {
+  const uint bits = floatBitsToUint(x);
+  const float normal = uintBitsToFloat(bits + 0xfffu + (bits >> 13 & 1u) & ~0x1fffu);
+  const float small = roundEven(x * 16777216.0) * 5.9604644775390625e-8;  // multiples of 2^-24, below 2^-14
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;  // compilers may take isnan() for false
+  return nan ? x : abs(x) < 6.103515625e-5 ? small : normal;
+}
+// Devices that do not promise to round to nearest (runtime/vulkan/half_modes.h) may cut off what they pack.
+layout(constant_id = 101) const bool HALVES_MAY_BE_CUT = false;
+// What rounds to nearest beyond the largest is infinite, whatever the device does: loss scales live on overflows that
+// are seen.
 uint pack_halves(vec2 pair) {
+  if (HALVES_MAY_BE_CUT) pair = vec2(rounded_half(pair.x), rounded_half(pair.y));
   const vec2 infinite = uintBitsToFloat(floatBitsToUint(pair) & 0x80000000u | 0x7f800000u);
   return packHalf2x16(mix(pair, infinite, greaterThanEqual(abs(pair), vec2(65520))));
 }
@@ -24,6 +35,7 @@ uint pack_halves(vec2 pair) {
   const uvec2 kept = mix(rounded, bits | 0x400000u, greaterThan(bits & 0x7fffffffu, uvec2(0x7f800000u))) >> 16;
   return kept.x | kept.y << 16;
 }
+float rounded_half(float x) { return unpack_halves(pack_halves(vec2(x, 0))).x; }
 #endif
 
 // What is finite and beyond `most` becomes it.
@@ -38,19 +50,6 @@ vec2 within_half(vec2 pair) {
   pair = saturated(pair, 65504.0);
 #endif
   return pair;
-}
-
-// x as a 16-bit float holds it, to nearest. Of packing and unpacking an f16 compilers may leave out both.
-float rounded_half(float x) {
-#if HALF == HALF_F16
-  const uint bits = floatBitsToUint(x);
-  const float normal = uintBitsToFloat(bits + 0xfffu + (bits >> 13 & 1u) & ~0x1fffu);
-  const float small = roundEven(x * 16777216.0) * 5.9604644775390625e-8;  // multiples of 2^-24, below 2^-14
-  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;  // compilers may take isnan() for false
-  return nan ? x : abs(x) < 6.103515625e-5 ? small : normal;
-#else
-  return unpack_halves(pack_halves(vec2(x, 0))).x;
-#endif
 }
 
 // The bits of element i.
