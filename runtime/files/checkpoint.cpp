@@ -172,8 +172,13 @@ void CheckpointWriter::check_place() const {
         printable(run_.string()));
 }
 
+std::optional<fs::path> CheckpointWriter::latest() const try { return latest_checkpoint(run_); } catch (const Error&) {
+  check_place();  // a folder that goes while it is read looks damaged
+  throw;
+}
+
 std::optional<int64_t> CheckpointWriter::latest_step() const {
-  const auto latest = latest_checkpoint(run_);
+  const auto latest = this->latest();
   return latest ? std::optional(named_step(*latest)) : std::nullopt;
 }
 
@@ -212,12 +217,12 @@ void CheckpointWriter::remove_all_but_newest(const fs::path& newest, Older kept)
 
 void CheckpointWriter::remove_older() const {
   check_place();
-  if (const auto latest = latest_checkpoint(run_)) remove_all_but_newest(*latest, Older::remove);
+  if (const auto latest = this->latest()) remove_all_but_newest(*latest, Older::remove);
 }
 
 std::optional<int64_t> CheckpointWriter::withdraw() const {
   check_place();
-  const auto latest = latest_checkpoint(run_);
+  const auto latest = this->latest();
   if (!latest) return std::nullopt;
   const CheckpointName current = parse_name(latest->filename().string()).value();
   for (const CheckpointName& name : checkpoints_in(run_)) {

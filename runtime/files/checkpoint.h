@@ -65,6 +65,7 @@ class CheckpointWriter {
   std::optional<int64_t> withdraw() const;
 
  private:
+  std::optional<std::filesystem::path> latest() const;
   void remove_leftovers() const;
   void remove_all_but_newest(const std::filesystem::path& newest, Older older) const;
 
