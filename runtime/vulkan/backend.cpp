@@ -149,7 +149,7 @@ VulkanContext::VulkanContext(const std::string& device_choice, const BackendOpti
                              .note = backend_options.note}),
       pipelines(device),
       options(backend_options) {
-  // The smallest of these are a fortieth of what segments.cpp expects, and their drivers give up after half a second.
+  // Phones' may be far slower than segments.cpp expects, and nothing is learned before a program's second run.
   const DeviceKind kind = device.facts().kind;
   if (kind == DeviceKind::integrated || kind == DeviceKind::other) seconds_per_estimate = 8;
   const VkCommandPoolCreateInfo pool{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

@@ -21,8 +21,7 @@ void add_profile_flag(CLI::App& command, CommonFlags& flags) {
   command
       .add_option("--profile", flags.profile,
                   "time every dispatch: table on stderr unless --quiet, and into FILE a page (.html) or a trace that "
-                  "Perfetto opens and "
-                  "`vkformer profile` compares (.json)")
+                  "Perfetto opens and `vkformer profile` compares (.json)")
       ->type_name("FILE")
       ->check(result_file({".html", ".json"}));
 }
