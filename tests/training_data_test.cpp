@@ -129,6 +129,24 @@ TEST_CASE("validation covers its split, or an even part of it, in the shapes of 
   CHECK(data.validation_batch(1, 2).inputs == data.validation_batch(all / 2, all).inputs);
 }
 
+TEST_CASE("longer examples of validation have a shape of their own", "[data]") {
+  TokenPairs validation = many_pairs(5, 1000);
+  validation.sources.emplace_back(50, 2000), validation.targets.emplace_back(4, 2001);
+  validation.sources.emplace_back(3, 2002), validation.targets.emplace_back(130, 2003);
+  const LengthBatches::Settings batches{.positions = 300, .multiple = 4, .seed = 5};
+  const PairData alone(many_pairs(200, 10), many_pairs(5, 1000), {.batches = batches, .padding = 3});
+  const PairData data(many_pairs(200, 10), validation, {.batches = batches, .padding = 3});
+  CHECK(data.batches().padding() == alone.batches().padding());
+  CHECK(data.epoch() == alone.epoch());
+  CHECK(data.training_batch(7).inputs == alone.training_batch(7).inputs);
+  const LengthBatches::Bucket& longest = data.batches().buckets().back();
+  CHECK(std::tuple(longest.length, longest.rows, longest.examples.size()) == std::tuple(132, 2, 0));
+  CHECK(data.batches().buckets().size() == alone.batches().buckets().size() + 1);
+  CHECK_THAT(data.describe("pairs"), ContainsSubstring("132 positions x    2 rows: longer ones, of validation"));
+  const DataBatch last = data.validation_batch(data.validation_batches() - 1, data.validation_batches());
+  CHECK(last.tokens == 50 + 4 + 3 + 130);
+}
+
 TEST_CASE("lengths are chosen so that little is padding", "[data]") {
   const std::vector<int64_t> counts = {0, 3, 0, 8, 1, 1, 5, 0, 2, 9, 1};
   int64_t tokens = 0;

@@ -24,6 +24,11 @@ void shuffle(std::vector<T>& items, uint32_t seed, int64_t epoch, uint32_t strea
 
 int64_t rounded_up(int64_t length, int64_t multiple) { return (length + multiple - 1) / multiple * multiple; }
 
+/// Rows of so many positions that the bound of a batch leaves room for.
+int64_t rows_within(const LengthBatches::Settings& settings, int64_t length) {
+  return std::max<int64_t>(settings.positions / length, 1);
+}
+
 }  // namespace
 
 std::vector<int64_t> choose_lengths(std::span<const int64_t> counts, int64_t tokens, int64_t sides, int64_t multiple,
@@ -82,9 +87,8 @@ LengthBatches::LengthBatches(std::span<const ExampleLength> lengths, const Setti
   }
   for (int64_t length :
        choose_lengths(counts, tokens, sides, settings.multiple, settings.most_shapes, settings.padding))
-    buckets_.push_back({.length = length, .rows = std::max<int64_t>(settings.positions / length, 1), .examples = {}});
+    buckets_.push_back({.length = length, .rows = rows_within(settings, length), .examples = {}});
   for (uint32_t i = 0; i < lengths.size(); ++i) buckets_[bucket_of(lengths[i])].examples.push_back(i);
-  buckets_.back().length = std::max(buckets_.back().length, settings.longest);
   int64_t positions = 0;
   for (Bucket& bucket : buckets_) {
     const auto examples = std::ssize(bucket.examples);
@@ -100,6 +104,19 @@ LengthBatches::LengthBatches(std::span<const ExampleLength> lengths, const Setti
     positions += batches * bucket.rows * bucket.length * sides;
   }
   padding_ = 1 - static_cast<double>(tokens) / static_cast<double>(positions);
+}
+
+void LengthBatches::make_room(std::span<const ExampleLength> others) {
+  int64_t longest = 0, longer = 0;
+  for (const ExampleLength& example : others) {
+    longest = std::max(longest, example.longest());
+    longer += example.longest() > buckets_.back().length;
+  }
+  if (longer == 0) return;
+  const int64_t length = rounded_up(longest, settings_.multiple);
+  int64_t rows = std::min(rows_within(settings_, length), longer);
+  if (settings_.most_rows > 0) rows = std::min(rows, settings_.most_rows);
+  buckets_.push_back({.length = length, .rows = rows, .examples = {}});
 }
 
 size_t LengthBatches::bucket_of(const ExampleLength& example) const {

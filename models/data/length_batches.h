@@ -22,7 +22,6 @@ class LengthBatches {
     int64_t multiple = 1;      ///< lengths of shapes are multiples of it
     int64_t most_shapes = 16;
     double padding = 0.08;  ///< share of padding at which no further shape is added
-    int64_t longest = 0;    ///< what the longest shape must hold, whatever the examples
     uint32_t seed = 0;
   };
   /// What examples of up to so many positions, on the longer side, are computed as.
@@ -38,6 +37,9 @@ class LengthBatches {
 
   /// Throws Error when there are no examples.
   LengthBatches(std::span<const ExampleLength> lengths, const Settings& settings);
+
+  /// Adds a shape for those of other examples that are longer than all that these batches hold, if there are any.
+  void make_room(std::span<const ExampleLength> others);
 
   /// Shortest first.
   const std::vector<Bucket>& buckets() const { return buckets_; }

@@ -7,9 +7,9 @@
 namespace vkformer {
 
 void LengthData::arrange(std::span<const ExampleLength> training, std::span<const ExampleLength> validation,
-                         LengthBatches::Settings settings) {
-  for (const ExampleLength& example : validation) settings.longest = std::max(settings.longest, example.longest());
+                         const LengthBatches::Settings& settings) {
   batches_ = std::make_unique<LengthBatches>(training, settings);
+  batches_->make_room(validation);
   validation_ = batches_->in_order(validation);
 }
 
@@ -25,8 +25,9 @@ std::string LengthData::describe(std::string_view examples) const {
   std::string text = fmt::format("{} shapes of batches, {} batches an epoch, {:.1f} % of their positions are padding",
                                  batches_->buckets().size(), epoch(), 100 * batches_->padding());
   for (const LengthBatches::Bucket& bucket : batches_->buckets())
-    text += fmt::format("\n  {:>4} positions x {:>4} rows: {} {}", bucket.length, bucket.rows, bucket.examples.size(),
-                        examples);
+    text += fmt::format("\n  {:>4} positions x {:>4} rows: {}", bucket.length, bucket.rows,
+                        bucket.examples.empty() ? "longer ones, of validation"
+                                                : fmt::format("{} {}", bucket.examples.size(), examples));
   return text;
 }
 

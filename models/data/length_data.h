@@ -22,7 +22,7 @@ class LengthData : public TrainingData {
  protected:
   /// Called by the constructor of what derives from it.
   void arrange(std::span<const ExampleLength> training, std::span<const ExampleLength> validation,
-               LengthBatches::Settings settings);
+               const LengthBatches::Settings& settings);
   virtual BatchShape shape_of(const LengthBatches::Bucket& bucket) const = 0;
   /// The integers of some examples of a split. Rows past them are padding, their targets ignored. What is drawn for a
   /// training batch follows from its `number`; that of validation is -1 - its place.
