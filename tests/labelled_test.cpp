@@ -96,6 +96,9 @@ TEST_CASE("files that are no labelled rows are refused by file and line", "[labe
              ContainsSubstring("x.jsonl:1: \"label\" must"));
   CHECK_THAT(refusal_of("x.jsonl", "{\"text\": \"a\", \"label\": \"\"}\n"),
              ContainsSubstring("x.jsonl:1: the label is empty"));
+  CHECK_THAT(refusal_of("x.jsonl", "\n{\"text\": \"a\", \"label\": \"b\\nc\"}\n"),
+             ContainsSubstring("x.jsonl:2: the label \"b\\nc\" has a tab, a line end"));
+  CHECK_THAT(refusal_of("x.csv", "text,label\na, b\n"), ContainsSubstring("x.csv:2: the label \" b\" has"));
   CHECK_THAT(refusal_of("x.jsonl", "{\"txt\": \"a\", \"label\": 1}\n"),
              ContainsSubstring("x.jsonl:1: none of \"text\""));
   CHECK_THAT(refusal_of("x.jsonl", "{\"text\": \"a\", \"label\": 1}\n{\"text\": \n"),

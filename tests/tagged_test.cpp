@@ -81,6 +81,7 @@ TEST_CASE("files that are no tagged words are refused by file and line", "[tags]
   CHECK_THAT(json("{\"tokens\": \"a\", \"tags\": [\"O\"]}"), ContainsSubstring("\"tokens\" must be an array"));
   CHECK_THAT(json("{\"tokens\": [\"a\"], \"ner_tags\": [3]}"), ContainsSubstring("\"ner_tags\" must hold strings"));
   CHECK_THAT(json("{\"tokens\": [\"\"], \"tags\": [\"O\"]}"), ContainsSubstring("not empty"));
+  CHECK_THAT(json("{\"tokens\": [\"a\"], \"tags\": [\"B LOC\"]}"), ContainsSubstring("the tag \"B LOC\" has a blank"));
   CHECK_THAT(json("{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\"]}"), ContainsSubstring("2 words have 1 tags"));
   const TaggedTexts texts = read_tagged_texts("a O\nb O\n", "x.txt");
   CHECK_THAT(error_of([&] { tag_names(texts); }), ContainsSubstring("all words have the tag \"O\""));

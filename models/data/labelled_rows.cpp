@@ -137,6 +137,14 @@ void add_table(LabelledRows& result, std::vector<Record> records) {
   }
 }
 
+/// A label stands alone in a field of a line, in what is read here and in what classifiers print.
+void check_label(const std::string& label, const std::string& place) {
+  check(!label.empty(), "{}: the label is empty; every row needs one", place);
+  check(label.find_first_of("\t\r\n") == label.npos && label.front() != ' ' && label.back() != ' ',
+        "{}: the label {} has a tab, a line end, or a blank at its begin or end; write it without", place,
+        in_quotes(label));
+}
+
 std::optional<int64_t> as_integer(const std::string& label) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
@@ -158,8 +166,7 @@ LabelledRows read_labelled_rows(std::string_view content, const std::string& nam
   else
     add_json_lines(result, lines);
   check(!result.rows.empty(), "{} has no rows", name);
-  for (const LabelledRow& row : result.rows)
-    check(!row.label.empty(), "{}:{}: the label is empty; every row needs one", name, row.line);
+  for (const LabelledRow& row : result.rows) check_label(row.label, fmt::format("{}:{}", name, row.line));
   return result;
 }
 

@@ -61,6 +61,9 @@ void add_objects(TaggedTexts& result, const std::vector<std::string>& lines) {
     TaggedText text{.words = strings_of(object, {"tokens", "words"}),
                     .tags = strings_of(object, {"tags", "labels", "ner_tags"}),
                     .lines = {}};
+    for (const std::string& tag : text.tags)
+      check(words_of_line(tag).size() == 1 && words_of_line(tag).front() == tag,
+            "{}: the tag {} has a blank; a tag is one word", object.name(), in_quotes(tag));
     check(text.words.size() == text.tags.size(), "{}: {} words have {} tags; each needs one", object.name(),
           text.words.size(), text.tags.size());
     text.lines.assign(text.words.size(), i + 1);
