@@ -7,7 +7,7 @@ namespace vkformer {
 double Attributes::number(std::string_view name) const {
   for (const auto& [key, value] : entries_)
     if (key == name) return value;
-  fail("a node has no attribute '{}'", name);
+  fail("the attribute '{}' is missing", name);
 }
 
 void Attributes::set(std::string_view name, double value) {

@@ -89,6 +89,10 @@ refuse 1 "one allocation" "$vkformer" train wide.json --data text.txt --out run 
 # Values that can't be, and ops that can't be timed.
 refuse 2 "warmup" "${train[@]}" --out run --warmup -3
 refuse 2 "name=number" "$vkformer" bench --op scale --input 4 --attr factor=abc
+refuse 2 "scale has no attribute 'faktor'; its attributes are factor" "$vkformer" bench --op scale --input 4 --attr faktor=2
+refuse 2 "add has no attribute 'factor'; it has none" "$vkformer" bench --op add --input 4 --input 4 --attr factor=2
+refuse 1 "the attribute 'factor' is missing" "$vkformer" bench --op scale --input 4
+grep kernel out && fail "bench measured before it looked: $(cat out)"
 refuse 2 "not legal" "$vkformer" bench --op add --input 4 --input 4 --candidate nonsense
 for shape in 0 0x4 4x-1 4xx4 4x4q 4x4:f32:zero 4x4:f32:0:1:2 ''; do
   refuse 2 "is not a shape like" "$vkformer" bench --op add --input "$shape" --input "$shape"

@@ -63,6 +63,18 @@ CaseInput parse_input(const std::string& text) {
   return input;
 }
 
+/// Throws UsageError for what is no attribute of the op. Its cases know them.
+void check_attribute(const Op& op, std::string_view given) {
+  std::vector<std::string_view> known;
+  for (const Case& c : op.cases())
+    for (const auto& [name, value] : c.attributes.entries())
+      if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+  if (std::ranges::find(known, given) == known.end())
+    throw UsageError(
+        fmt::format("{} has no attribute '{}'; {}", op.name, given,
+                    known.empty() ? "it has none" : fmt::format("its attributes are {}", fmt::join(known, ", "))));
+}
+
 }  // namespace
 
 void bench_op(const BenchFlags& flags) {
@@ -78,6 +90,7 @@ void bench_op(const BenchFlags& flags) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) throw UsageError(fmt::format("--attr {} is not name=number", text));
     names.push_back(text.substr(0, equals));
+    check_attribute(*op, names.back());
     double number = 0;
     if (!reads_as(std::string_view(text).substr(equals + 1), number))
       throw UsageError(fmt::format("--attr {} is not name=number", text));
@@ -131,11 +144,11 @@ void bench_op(const BenchFlags& flags) {
   if (only == "all") only.clear();
   if (!only.empty() && std::find(candidates.begin(), candidates.end(), only) == candidates.end())
     throw UsageError(fmt::format("kernel '{}' is not legal here; there are: {}", only, fmt::join(candidates, ", ")));
-  print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
   // All compilers run before the first measurement: a GPU that waits for one falls asleep.
   for (std::string_view candidate : candidates)
     if (only.empty() || candidate == only)
       backend->make_pipelines(graph, layout, {.candidate = std::string(candidate)});
+  print("{:<24} {:>12} {:>12} {:>10} {:>10}\n", "kernel", "best ms", "median ms", "GFLOP/s", "GB/s");
   WarmUp warm_up(backend->facts());
   for (std::string_view candidate : candidates) {
     if (!only.empty() && candidate != only) continue;
