@@ -10,6 +10,7 @@ shift
 
 # What the parts find in their folders.
 for part; do
+  [[ -e $parts_folder/$part.sh ]] || { echo "there is no part $part"; exit 2; }
   mkdir "$part"
   for _ in $(seq 60); do echo "the quick brown fox jumps over the lazy dog"; done >"$part/text.txt"
   head -c 40 "$part/text.txt" >"$part/short.txt"

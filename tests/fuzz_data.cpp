@@ -146,7 +146,7 @@ TEST_CASE("damaged token files are read or refused", "[data][fuzz]") {
   const TemporaryFolder folder;
   const auto path = folder / "tokens.safetensors";
   for (const int64_t vocabulary : {300, 70000}) {
-    write_tokens(path, std::vector<int32_t>(400, 299), vocabulary, 20, "print");
+    write_tokens(path, std::vector<int32_t>(400, 299), vocabulary, "print");
     const std::string good = get(path);
     for (int i = 0; i < 1500; ++i) {
       put(path, mutate.bytes(good));

@@ -36,8 +36,7 @@ std::string read_stream(std::FILE* stream, std::string_view name) {
 }  // namespace
 
 std::vector<std::string> split_lines(std::string_view text, std::string_view name) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   std::vector<std::string> lines;
   while (!text.empty()) {
     const size_t end = text.find('\n');

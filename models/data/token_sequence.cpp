@@ -11,12 +11,11 @@ namespace vkformer {
 namespace {
 
 constexpr const char* ids_tensor = "ids";
-constexpr const char* bytes_key = "text_bytes";
 constexpr const char* tokenizer_key = "tokenizer";
 
 }  // namespace
 
-TokenSequence::TokenSequence(std::vector<int32_t> ids, int64_t text_bytes) : text_bytes_(text_bytes) {
+TokenSequence::TokenSequence(std::vector<int32_t> ids) {
   const auto kept = std::make_shared<const std::vector<int32_t>>(std::move(ids));
   owner_ = kept;
   bytes_ = std::as_bytes(std::span(*kept));
@@ -37,8 +36,6 @@ TokenSequence::TokenSequence(std::shared_ptr<const MappedFile> file, const std::
   width_ = static_cast<size_t>(size_of(ids.dtype));
   const auto& metadata = tensors.metadata();
   if (const auto found = metadata.find(tokenizer_key); found != metadata.end()) tokenizer_ = found->second;
-  if (const auto found = metadata.find(bytes_key); found != metadata.end())
-    text_bytes_ = std::atoll(found->second.c_str());
 }
 
 bool TokenSequence::is_name(const std::filesystem::path& name) {
@@ -65,24 +62,29 @@ TokenSequence TokenSequence::part(int64_t first, int64_t count) const {
   return part;
 }
 
-int64_t TokenSequence::largest_size() const {
+void TokenSequence::in_parts(const std::function<void(std::span<const int32_t>)>& use) const {
   std::vector<int32_t> part(1 << 16);
-  int64_t largest = -1;
   for (int64_t first = 0; first < size(); first += std::ssize(part)) {
     const std::span some = std::span(part).first(static_cast<size_t>(std::min(std::ssize(part), size() - first)));
     read(first, some);
-    const auto [least, most] = std::ranges::minmax(some);
+    use(some);
+  }
+}
+
+int64_t TokenSequence::largest_size() const {
+  int64_t largest = -1;
+  in_parts([&](std::span<const int32_t> ids) {
+    const auto [least, most] = std::ranges::minmax(ids);
     check(least >= 0, "a token file has the id {}", least);
     largest = std::max<int64_t>(largest, most);
-  }
+  });
   return largest + 1;
 }
 
 void write_tokens(const std::filesystem::path& file, std::span<const int32_t> ids, int64_t vocabulary,
-                  int64_t text_bytes, const std::string& tokenizer) {
+                  const std::string& tokenizer) {
   const std::vector<int64_t> shape{std::ssize(ids)};
-  const std::map<std::string, std::string> metadata{{bytes_key, std::to_string(text_bytes)},
-                                                    {tokenizer_key, tokenizer}};
+  const std::map<std::string, std::string> metadata{{tokenizer_key, tokenizer}};
   if (vocabulary > 1 << 16) return write_safetensors(file, {TensorSource::of(ids_tensor, shape, ids)}, metadata);
   const std::vector<uint16_t> narrow(ids.begin(), ids.end());
   write_safetensors(file, {{ids_tensor, FileDType::u16, shape, [&] { return std::as_bytes(std::span(narrow)); }}},

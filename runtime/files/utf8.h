@@ -26,6 +26,9 @@ Utf8Step read_utf8(std::string_view text, size_t offset);
 /// Whether all of a text is valid.
 bool is_utf8(std::string_view text);
 
+/// A text from a file, without the mark that some editors put before it.
+std::string_view without_byte_order_mark(std::string_view text);
+
 /// Appends one code point, which must be a valid one.
 void append_utf8(std::string& text, char32_t code_point);
 

@@ -37,6 +37,16 @@ for data in text.txt tokens.safetensors; do
   accept "${train[@]:0:3}" --data $data --tokenizer tokens --epochs 1 --batch 8 --out "of-$data" --evaluate-every 100
   grep -q "bits a byte" out || fail "no bits a byte: $(cat out)"
 done
+# Bits a byte are of what is validated on: here two bytes a character, in a text that else has one.
+{ head -c 900 text.txt; for _ in $(seq 100); do printf 'ж'; done; } >mixed.txt
+accept "${train[@]:0:3}" --data mixed.txt --iterations 1 --batch 2 --warmup 1 --out mixed
+sed -n 's/.*"bits_per_byte":\([0-9.]*\).*"validation_loss":\([0-9.]*\).*/\1 \2/p' mixed/metrics.jsonl |
+  awk '{ d = $1 * 2 * log(2) / $2 - 1; ok += d * d < 1e-8 } END { exit ok == 0 || ok < NR }' ||
+  fail "bits a byte: $(cat mixed/metrics.jsonl)"
+# A mark of byte order is no text.
+{ printf '\xef\xbb\xbf'; cat text.txt; } >marked.txt
+accept "$vkformer" encode tokens marked.txt --out marked.safetensors
+cmp -s tokens.safetensors marked.safetensors || fail "a byte order mark has tokens"
 cmp -s of-*/checkpoint-*/model.safetensors || fail "a token file trains another model than its text"
 accept "${train[@]:0:5}" --batch 2 --out short --iterations 1000000 --minutes 0.0001
 grep -q "ended at iteration 1: 0.0001 minutes are over" err || fail "--minutes: $(cat err)"

@@ -24,7 +24,7 @@ void write_token_file(const EncodeFlags& flags, const TokenizerFiles& files, con
   if (flags.file == "-") throw UsageError("--out needs the text in a file, not on standard input");
   const MappedFile text(flags.file);
   const std::vector<int32_t> ids = encode_sections(tokenizer, text.text(), flags.file);
-  write_tokens(flags.out, ids, tokenizer.size(), std::ssize(text.text()), files.print());
+  write_tokens(flags.out, ids, tokenizer.size(), files.print());
   vkformer::print("{}: {} tokens of {} bytes\n", flags.out, ids.size(), text.text().size());
 }
 

@@ -7,8 +7,7 @@
 namespace vkformer {
 
 TokenSequence tokens_of_file(const TokenizerFiles& files, const Tokenizer& tokenizer, const RunFile& file) {
-  if (!TokenSequence::is_name(file.path))
-    return {encode_sections(tokenizer, file.content, file.path), std::ssize(file.content)};
+  if (!TokenSequence::is_name(file.path)) return encode_sections(tokenizer, file.content, file.path);
   TokenSequence ids(file.mapped, file.path);
   check(ids.tokenizer().empty() || ids.tokenizer() == files.print(), "{} has the ids of another tokenizer than {}",
         file.path, files.name());

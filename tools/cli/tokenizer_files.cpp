@@ -71,7 +71,7 @@ std::string TokenizerFiles::print() const { return content_print(content_.dump()
 
 std::vector<int32_t> encode_sections(const Tokenizer& tokenizer, std::string_view text, const std::string& name) {
   split_lines(text, name);  // says where it is not UTF-8
-  const std::vector<std::string> sections = text_sections(text);
+  const std::vector<std::string> sections = text_sections(without_byte_order_mark(text));
   std::vector<std::vector<int32_t>> ids(sections.size());
   on_all_cores(std::ssize(sections), [&](int64_t index) {
     const auto i = static_cast<size_t>(index);

@@ -10,6 +10,7 @@
 #include "models/text/tokenizer_training.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
@@ -69,7 +70,8 @@ void tokens(const TokensFlags& flags) {
   for (const std::string& name : flags.files) {
     const MappedFile mapped(name);
     std::vector<std::string> lines = split_lines(mapped.text(), name);  // they are UTF-8
-    if (training.kind == TokenizerTraining::Kind::byte_bpe) lines = text_sections(mapped.text());
+    if (training.kind == TokenizerTraining::Kind::byte_bpe)
+      lines = text_sections(without_byte_order_mark(mapped.text()));
     std::ranges::move(lines, std::back_inserter(texts));
   }
   const nlohmann::json content = [&] {

@@ -18,7 +18,7 @@ struct TrainJob {
   std::function<void(const std::filesystem::path&)> write_text;  ///< tokenizer.json and what belongs to it
   std::string generation;                                        ///< generation_config.json of what it goes on from
   std::string summary;                                           ///< of the data, in a line
-  double tokens_per_byte = 0;                                    ///< of a running text
+  double tokens_per_byte = 0;                                    ///< of what a running text is validated on
   bool perplexity = false;                                       ///< evaluations name it: e^loss
   std::unique_ptr<JobScorer> scorer;                             ///< may be absent
 };
