@@ -28,7 +28,7 @@ BertConfig odd_config(const std::string& family, Head head, double dropout) {
                     .vocabulary = 29,
                     .context = 13,
                     .first_position = family == "bert" || family == "distilbert" ? 0 : 2,
-                    .segments = family == "distilbert" ? 0 : 3,
+                    .segments = family == "distilbert" || family == "mpnet" ? 0 : 3,
                     .width = 15,
                     .layers = 2,
                     .heads = 3,
@@ -79,7 +79,10 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
   if (family == "distilbert")
     config.update({{"architectures", {"DistilBertForMaskedLM"}}, {"dim", 12}, {"n_heads", 3}, {"n_layers", 1}});
   else
-    config.update({{"architectures", {family == "roberta" ? "RobertaForMaskedLM" : "BertForMaskedLM"}},
+    config.update({{"architectures",
+                    {family == "mpnet"     ? "MPNetForMaskedLM"
+                     : family == "roberta" ? "RobertaForMaskedLM"
+                                           : "BertForMaskedLM"}},
                    {"hidden_size", 12},
                    {"num_attention_heads", 3},
                    {"num_hidden_layers", 1}});
@@ -90,7 +93,7 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
 }  // namespace
 
 TEST_CASE("training BERT with dropout on the device follows the reference", "[bert][device][one_driver]") {
-  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert");
+  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet");
   const auto head = GENERATE(Head::masked, Head::sequence, Head::tokens, Head::answer);
   const Model model = make_bert(odd_config(family, head, 0.2));
   auto reference = make_reference_backend();
@@ -102,7 +105,7 @@ TEST_CASE("training BERT with dropout on the device follows the reference", "[be
 
 TEST_CASE("each dropout of BERT changes the loss", "[bert]") {
   auto backend = make_reference_backend();
-  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert");
+  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet");
   const BertConfig config = odd_config(family, Head::sequence, 0);
   const auto plain = losses_of(*backend, make_bert(config));
   for (double BertConfig::*probability :
@@ -193,7 +196,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
     changes.update(classifier);
     return changes;
   };
-  for (const char* family : {"bert", "roberta", "distilbert"}) {
+  for (const char* family : {"bert", "roberta", "distilbert", "mpnet"}) {
     CHECK(message_of(changed(family, nlohmann::json::object())) == "accepted");
     says(family, {{"architectures", nullptr}}, "architectures");
     says(family, {{"architectures", {"BertForNextSentencePrediction"}}}, "BertForNextSentencePrediction");
@@ -219,13 +222,15 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("bert", classify({{"problem_type", "regression"}}), "problem_type");
   says("roberta", {{"max_position_embeddings", 2}}, "pad_token_id");
   says("roberta", {{"pad_token_id", -1}}, "pad_token_id");
+  says("mpnet", {{"pad_token_id", 0}}, "the id of padding is 0");
+  says("mpnet", {{"relative_attention_num_buckets", 16}}, "relative_attention_num_buckets");
   says("distilbert", {{"dim", 13}}, "n_heads");
   says("distilbert", {{"activation", "mish"}}, "mish");
   says("distilbert", {{"attention_dropout", 2}}, "attention_dropout");
 }
 
 TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
-  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert"})
+  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"})
     for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none}) {
       BertConfig config = odd_config(family, head, 0.25);
       config.tied = head != Head::masked;

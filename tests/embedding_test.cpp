@@ -115,7 +115,7 @@ TEST_CASE("embeddings are the recorded hidden states, pooled, whatever shares a 
 }
 
 TEST_CASE("a model without its head needs nothing of it", "[embedding]") {
-  for (const char* name : {"bert_cls", "bert_mlm", "distilbert_cls", "gpt_neox"})
+  for (const char* name : {"bert_cls", "bert_mlm", "distilbert_cls", "mpnet_cls", "gpt_neox"})
     for (const ParameterSpec& parameter : recorded_model(name).parameters) {
       INFO(parameter.name);
       for (const char* of_head : {"classifier", "cls.", "pooler", "embed_out"})
@@ -129,7 +129,8 @@ TEST_CASE("encoders without a head are read under their class's name", "[embeddi
                                      {"roberta", "Roberta"},
                                      {"xlm-roberta", "XLMRoberta"},
                                      {"camembert", "Camembert"},
-                                     {"distilbert", "DistilBert"}}) {
+                                     {"distilbert", "DistilBert"},
+                                     {"mpnet", "MPNet"}}) {
     INFO(type);
     const nlohmann::json config = {{"model_type", type}, {"architectures", {std::string(prefix) + "Model"}}};
     const Model model = model_of(config);

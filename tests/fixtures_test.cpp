@@ -26,6 +26,8 @@ const std::map<std::string, int> cases = {
     {"gpt_neox_sequential", 32},
     {"marian", 104},
     {"mistral", 37},
+    {"mpnet_cls", 37},
+    {"mpnet_mlm", 54},
     {"ops", 170},
     {"qwen2", 42},
     {"roberta_cls", 37},

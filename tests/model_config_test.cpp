@@ -122,6 +122,7 @@ TEST_CASE("tied tensors are found under every name", "[config][weights]") {
                          {"xlnet", "transformer.word_embedding.weight", "lm_loss.weight"},
                          {"roberta_mlm", "roberta.embeddings.word_embeddings.weight", "lm_head.decoder.weight"},
                          {"roberta_mlm", "lm_head.bias", "lm_head.decoder.bias"},
+                         {"mpnet_mlm", "lm_head.bias", "lm_head.decoder.bias"},
                          {"bert_mlm", "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
                          {"distilbert_mlm", "distilbert.embeddings.word_embeddings.weight", "vocab_projector.weight"},
                          {"t5", "shared.weight", "lm_head.weight"},
@@ -261,7 +262,7 @@ TEST_CASE("ids, token types and paddings that a model does not know are refused"
     return error_of([&] { check_feed(model, {.rows = 2, .positions = 3}, feed); });
   };
   const std::vector<int32_t> fine{5, 6, 7, 5, 6, 7}, negative{5, 6, 7, 5, -1, 7}, large{5, 6, 7, 1000000, 6, 7};
-  for (const std::string fixture : {"bert_mlm", "roberta_mlm", "xlnet", "gpt2", "distilbert_mlm"}) {
+  for (const std::string fixture : {"bert_mlm", "roberta_mlm", "xlnet", "gpt2", "distilbert_mlm", "mpnet_mlm"}) {
     INFO(fixture);
     CHECK(error(fixture, {{"ids", fine}}) == "");
     CHECK_THAT(error(fixture, {{"ids", negative}}), ContainsSubstring("ids holds -1"));

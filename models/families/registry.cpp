@@ -43,7 +43,7 @@ const Family families[] = {
     {{"olmo2"}, make_olmo2},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
-    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert"},
+    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},

@@ -12,6 +12,7 @@ NO_DROPOUT = {
     "vaswani": dict(dropout=0.0),
 }
 NO_DROPOUT["roberta"] = NO_DROPOUT["bert"]
+NO_DROPOUT["mpnet"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["marian"] = NO_DROPOUT["bart"]
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
 NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
@@ -31,6 +32,13 @@ def roberta(task, layers, width, heads, inner, vocab, positions):
     case = bert(task, layers, width, heads, inner, vocab, positions + 2, layer_norm_eps=1e-5, type_vocab_size=1)
     case.update(family="roberta", architecture=case["architecture"].replace("Bert", "Roberta"))
     case["config"].update(pad_token_id=1, bos_token_id=0, eos_token_id=2)
+    return case
+
+
+def mpnet(*arguments):
+    case = roberta(*arguments)
+    case.update(family="mpnet", architecture=case["architecture"].replace("Roberta", "MPNet"))
+    del case["config"]["type_vocab_size"]
     return case
 
 
@@ -143,6 +151,10 @@ SMALL = {
     "roberta_cls": case("head of the first token: dense, tanh, projection", 33, 11,
                         roberta("classify", 1, 15, 3, 19, 61, 17)),
     "roberta_tokens": case("one class a token", 34, 11, roberta("classify_tokens", 1, 15, 3, 19, 61, 17)),
+    "mpnet_mlm": case("bias by relative position for all layers, masked language model", 49, 13,
+                      mpnet("masked", 2, 15, 3, 19, 61, 17)),
+    "mpnet_cls": case("head of the first token: dense, tanh, projection", 50, 13,
+                      mpnet("classify", 1, 15, 3, 19, 61, 17)),
     "distilbert_mlm": case("no segments, masked language model", 35, 13, distilbert("masked", 2, 15, 3, 19, 61, 17)),
     "distilbert_cls": case("head of the first token: dense, relu, projection", 36, 11,
                            distilbert("classify", 1, 15, 3, 19, 61, 17)),
@@ -202,6 +214,7 @@ LARGE = {
                            full=True),
     "gpt2_300": case("300 positions", 70, 300, gpt2(1, 24, 3, 35, 61, 320)),
     "bert_mlm_300": case("300 positions", 71, 300, bert("masked", 1, 24, 3, 35, 61, 320)),
+    "mpnet_300": case("300 positions", 79, 300, mpnet("masked", 1, 24, 3, 35, 61, 320)),
     "llama_300": case("300 positions", 72, 300, llama(1, 24, 3, 35, 61, 320, num_key_value_heads=1,
                                                       rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "mistral_300": case("300 positions, window 131", 73, 300,

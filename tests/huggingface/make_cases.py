@@ -40,7 +40,7 @@ def zero_in_theory(names, config):
     """Key biases: softmax does not see them, unless keys are rotated."""
     if getattr(config, "rope_parameters", None):
         return []
-    return [name for name in names if re.search(r"(\.key|\.k_proj|\.k_lin)\.bias$", name)]
+    return [name for name in names if re.search(r"(\.key|\.k_proj|\.k_lin|\.attn\.k)\.bias$", name)]
 
 
 def measure(problem, exact):

@@ -84,8 +84,8 @@ void fill(const FillFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   Model model = load_model(folder);
   check(predicts_masked_words(model),
-        "{} is a {} model that predicts no masked words; fill takes BertForMaskedLM and its like of RoBERTa and "
-        "DistilBERT",
+        "{} is a {} model that predicts no masked words; fill takes BertForMaskedLM and its like of RoBERTa, "
+        "DistilBERT and MPNet",
         flags.model, model.family);
   const TokenizerFiles files = TokenizerFiles::load(folder);
   const Tokenizer tokenizer = files.tokenizer();

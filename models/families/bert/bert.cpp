@@ -8,6 +8,8 @@
 #include "shaders/add_bias/add_bias.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/relative_bias/relative_bias.h"
+#include "shaders/relative_bias/t5_buckets.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/slice/slice.h"
 
@@ -29,10 +31,11 @@ class Builder {
 
   Value hidden() {
     Value x = embed();
+    const Value bias = config_.is_mpnet() ? position_bias(layers_.graph().shape(x)[1]) : Value{};
     for (int64_t layer = 0; layer < config_.layers; ++layer) {
       const std::string name = layer_name(config_, layer);
       const Graph::Scope scope(layers_.graph(), fmt::format("layer.{}", layer));
-      x = attend(x, name);
+      x = attend(x, name, bias);
       x = feed_forward(x, name);
     }
     return x;
@@ -75,10 +78,20 @@ class Builder {
     return add_bias(graph, x, first);
   }
 
-  Value attend(Value x, const std::string& layer) {
+  /// [1, H, T, T], for all layers.
+  Value position_bias(int64_t positions) {
+    const Graph::Scope scope(layers_.graph(), "bias");
+    const Value table = layers_.tensor(relative_table, {bucket_count, config_.heads});
+    const Value buckets = layers_.constant(relative_buckets, {2 * most_distance + 1}, DType::i32);
+    return relative_bias(layers_.graph(), table, buckets,
+                         {.queries = positions, .keys = positions, .zero = most_distance});
+  }
+
+  Value attend(Value x, const std::string& layer, Value bias) {
     const int64_t C = config_.width;
     const Value projected = layers_.linear(x, join_names(layer, qkv), 3 * C);
-    const AttentionOptions heads{.heads = config_.heads, .head_width = config_.width / config_.heads, .causal = false};
+    const AttentionOptions heads{
+        .heads = config_.heads, .head_width = config_.width / config_.heads, .causal = false, .bias = bias};
     Value y;
     {
       const Graph::Scope scope(layers_.graph(), "attention");
@@ -142,7 +155,8 @@ std::vector<std::string> dropout_keys(const BertConfig& config) {
     return keys;
   }
   std::vector<std::string> keys{"hidden_dropout_prob", "attention_probs_dropout_prob"};
-  if (config.head == Head::sequence || config.head == Head::tokens) keys.emplace_back("classifier_dropout");
+  if (!config.is_mpnet() && (config.head == Head::sequence || config.head == Head::tokens))
+    keys.emplace_back("classifier_dropout");
   return keys;
 }
 
@@ -158,6 +172,12 @@ Model make_bert(const BertConfig& config) {
               .segments = config.segments,
               .padding = config.first_position - 1,
               .dropout_keys = dropout_keys(config)};
+  if (config.is_mpnet())
+    model.constants.push_back({relative_buckets, {{2 * most_distance + 1}, DType::i32}, [] {
+                                 const auto buckets =
+                                     t5_buckets(-most_distance, most_distance, true, bucket_count, most_distance);
+                                 return std::vector<float>(buckets.begin(), buckets.end());
+                               }});
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
   model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
     return Builder(graph, config, pass, head_stream).head(hidden);

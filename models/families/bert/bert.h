@@ -1,9 +1,9 @@
 #pragma once
-// BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019; XLM-RoBERTa and CamemBERT are the same on other texts) and
-// DistilBERT (Sanh et al. 2019): one encoder with norms after
-// each residual, and a head for masked words, for a class of the sequence, for a class of each token or for where an
-// answer begins and ends. The families differ in data: names of tensors, where positions start, token types, where
-// dropout is.
+// BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019; XLM-RoBERTa and CamemBERT are the same on other texts),
+// DistilBERT (Sanh et al. 2019) and MPNet (Song et al. 2020): one encoder with norms after each residual, and a head
+// for masked words, for a class of the sequence, for a class of each token or for where an answer begins and ends. The
+// families differ in data: names of tensors, where positions start, token types, where dropout is; MPNet also has a
+// bias by relative position, the same for all layers.
 
 #include "models/model.h"
 #include "shaders/elementwise/elementwise.h"
@@ -11,11 +11,9 @@
 namespace vkformer {
 
 /// The families by model_type, and what `transformers` calls their classes.
-inline constexpr std::pair<std::string_view, std::string_view> bert_classes[] = {{"bert", "Bert"},
-                                                                                 {"roberta", "Roberta"},
-                                                                                 {"xlm-roberta", "XLMRoberta"},
-                                                                                 {"camembert", "Camembert"},
-                                                                                 {"distilbert", "DistilBert"}};
+inline constexpr std::pair<std::string_view, std::string_view> bert_classes[] = {
+    {"bert", "Bert"},           {"roberta", "Roberta"},       {"xlm-roberta", "XLMRoberta"},
+    {"camembert", "Camembert"}, {"distilbert", "DistilBert"}, {"mpnet", "MPNet"}};
 
 struct BertConfig {
   enum class Head : uint8_t {
@@ -25,20 +23,21 @@ struct BertConfig {
     answer,    ///< ..ForQuestionAnswering: logits [B, T, 2] of its first and its last token
     none,      ///< ..Model: the hidden states [B, T, C]
   };
-  std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert"
-  bool is_roberta() const { return family != "bert" && family != "distilbert"; }
+  std::string family = "bert";  ///< or another of bert_classes
+  bool is_roberta() const { return family == "roberta" || family == "xlm-roberta" || family == "camembert"; }
+  bool is_mpnet() const { return family == "mpnet"; }
   Head head = Head::masked;
   int64_t vocabulary = 30522;
   int64_t context = 512;       ///< positions that a sequence may have
-  int64_t first_position = 0;  ///< row of the position table for the first of them; RoBERTa: padding id + 1
-  int64_t segments = 2;        ///< rows of the token type table; DistilBERT has none: 0
+  int64_t first_position = 0;  ///< row of the position table for the first of them; RoBERTa, MPNet: padding id + 1
+  int64_t segments = 2;        ///< rows of the token type table; DistilBERT and MPNet have none: 0
   int64_t width = 768;         ///< C
   int64_t layers = 12;
   int64_t heads = 12;
   int64_t inner = 3072;  ///< F
   Activation activation = Activation::gelu;
   double epsilon = 1e-12;
-  bool tied = true;         ///< the masked head's matrix is the word embedding
+  bool tied = true;  ///< the masked head's matrix is the word embedding
   bool sinusoidal =
       false;  ///< DistilBERT: positions begin as sinusoids and are never trained; files have what they like
   double dropout = 0.1;
@@ -55,8 +54,8 @@ struct BertConfig {
   nlohmann::json to_json() const;
 };
 
-/// Token types are all 0 in a pass without segments. DistilBERT takes no segments: its passes throw Error. The first id
-/// of each row has the first position, so padding belongs behind the tokens.
+/// Token types are all 0 in a pass without segments. DistilBERT and MPNet take no segments: their passes throw Error.
+/// The first id of each row has the first position, so padding belongs behind the tokens.
 Model make_bert(const BertConfig& config);
 
 }  // namespace vkformer

@@ -1,7 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "models/families/bert/bert.h"
+#include "models/families/bert/bert_parameters.h"
 #include "models/families/config_keys.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
@@ -48,22 +48,38 @@ void refuse_options(const JsonObject& json) {
         printable(positions, 60));
 }
 
+/// What transformers has as constants for MPNet, whatever the config says.
+void refuse_other_constants(const JsonObject& json) {
+  const int64_t padding = integer_or(json, "pad_token_id", 1, 0, most_rows);
+  check(padding == 1,
+        "{}: the id of padding is {}, and MPNet's positions count what is not 1; take a tokenizer of its own",
+        json.name(), padding);
+  const int64_t buckets = integer_or(json, "relative_attention_num_buckets", bert::bucket_count, 0, most_rows);
+  check(buckets == bert::bucket_count, "{}: relative_attention_num_buckets {} is not supported; {} is", json.name(),
+        buckets, bert::bucket_count);
+}
+
 void read_bert(const JsonObject& json, BertConfig& c) {
   refuse_options(json);
   const bool roberta = c.is_roberta();
-  c.vocabulary = integer_or(json, "vocab_size", roberta ? 50265 : 30522, 1, most_rows);
+  c.vocabulary = integer_or(json, "vocab_size", roberta ? 50265 : c.is_mpnet() ? 30527 : 30522, 1, most_rows);
   c.width = integer_or(json, "hidden_size", c.width, 1, most_width);
   c.layers = integer_or(json, "num_hidden_layers", c.layers, 1, most_layers);
   c.heads = integer_or(json, "num_attention_heads", c.heads, 1, most_width);
   c.inner = integer_or(json, "intermediate_size", c.inner, 1, 4 * most_width);
-  c.segments = integer_or(json, "type_vocab_size", 2, 1, most_rows);
+  c.segments = c.is_mpnet() ? 0 : integer_or(json, "type_vocab_size", 2, 1, most_rows);
   c.activation = activation_of(json, "hidden_act", "gelu");
   c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
   c.dropout = number_or(json, "hidden_dropout_prob", c.dropout, 0, 0.99);
   c.attention_dropout = number_or(json, "attention_probs_dropout_prob", c.attention_dropout, 0, 0.99);
-  c.head_dropout = c.head == Head::answer ? 0 : number_or(json, "classifier_dropout", c.dropout, 0, 0.99);
+  c.head_dropout = c.dropout;
+  if (c.head == Head::answer)
+    c.head_dropout = 0;
+  else if (!c.is_mpnet())
+    c.head_dropout = number_or(json, "classifier_dropout", c.dropout, 0, 0.99);
   const int64_t rows = integer_or(json, "max_position_embeddings", 512, 1, most_positions);
-  if (roberta) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
+  if (c.is_mpnet()) refuse_other_constants(json);
+  if (roberta || c.is_mpnet()) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
   check(rows > c.first_position, "{}: max_position_embeddings {} leaves no position behind pad_token_id {}",
         json.name(), rows, c.first_position - 1);
   c.context = rows - c.first_position;
@@ -92,13 +108,17 @@ nlohmann::json bert_json(const BertConfig& c) {
                          {"num_attention_heads", c.heads},
                          {"intermediate_size", c.inner},
                          {"max_position_embeddings", c.context + c.first_position},
-                         {"type_vocab_size", c.segments},
                          {"hidden_act", name_of(c.activation)},
                          {"layer_norm_eps", c.epsilon},
                          {"hidden_dropout_prob", c.dropout},
                          {"attention_probs_dropout_prob", c.attention_dropout}};
+  if (c.first_position > 0) json["pad_token_id"] = c.first_position - 1;
+  if (c.is_mpnet()) {
+    json["relative_attention_num_buckets"] = bert::bucket_count;
+    return json;
+  }
+  json["type_vocab_size"] = c.segments;
   if (c.head == Head::sequence || c.head == Head::tokens) json["classifier_dropout"] = c.head_dropout;
-  if (c.is_roberta()) json["pad_token_id"] = c.first_position - 1;
   return json;
 }
 

@@ -41,6 +41,18 @@ constexpr Names roberta_names = [] {
   return names;
 }();
 
+constexpr Names mpnet_names = [] {
+  Names names = roberta_names;
+  names.embeddings = "mpnet.embeddings";
+  names.layers = "mpnet.encoder.layer";
+  names.query = "attention.attn.q";
+  names.key = "attention.attn.k";
+  names.value = "attention.attn.v";
+  names.output = "attention.attn.o";
+  names.attention_norm = "attention.LayerNorm";
+  return names;
+}();
+
 constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
                                  .layers = "distilbert.transformer.layer",
                                  .query = "attention.q_lin",
@@ -64,6 +76,7 @@ constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
 
 const Names& names_of(const BertConfig& config) {
   if (config.family == "distilbert") return distilbert_names;
+  if (config.is_mpnet()) return mpnet_names;
   return config.is_roberta() ? roberta_names : bert_names;
 }
 
@@ -101,6 +114,7 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   if (c.sinusoidal) make_sinusoids(list.last(), c);
   if (c.segments > 0) list.normal(segment_table(c), {c.segments, c.width});
   list.layer_norm(embedding_norm(c), c.width);
+  if (c.is_mpnet()) list.normal(relative_table, {bucket_count, c.heads});
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string layer = layer_name(c, i);
     list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);

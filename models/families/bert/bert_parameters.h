@@ -1,5 +1,5 @@
 #pragma once
-// What BERT's, RoBERTa's and DistilBERT's tensors are called in files, and their shapes; internal to this folder.
+// What the tensors of BERT and its like are called in files, and their shapes; internal to this folder.
 
 #include "models/families/bert/bert.h"
 
@@ -29,6 +29,11 @@ std::string position_table(const BertConfig& c);
 std::string segment_table(const BertConfig& c);
 std::string embedding_norm(const BertConfig& c);
 std::string layer_name(const BertConfig& c, int64_t layer);
+/// MPNet's bias [buckets, heads], and the buckets of relative positions, which are computed.
+inline constexpr const char* relative_table = "mpnet.encoder.relative_attention_bias.weight";
+inline constexpr const char* relative_buckets = "mpnet.encoder.buckets";
+/// transformers takes T5's buckets, as many whatever the config says.
+inline constexpr int64_t bucket_count = 32, most_distance = 128;
 std::string decoder_weight(const BertConfig& c);
 /// transformers 5 ties the bias where it ties the matrix; otherwise it reads DECODER.bias. Older ones always tie it.
 std::string decoder_bias(const BertConfig& c, bool tied);
