@@ -86,6 +86,11 @@ cat >wide.json <<'JSON'
 JSON
 refuse 1 "one allocation" "$vkformer" train wide.json --data text.txt --out run --quiet
 
+# Values that were left out.
+refuse 2 "^vkformer: --data has no value, --out follows; see" "$vkformer" train small.json --data --out run
+refuse 2 "^vkformer: --lora has no value, --out follows; see" "$vkformer" train --from small --data text.txt --lora --out run
+refuse 2 "^vkformer: --prompt has no value, --tokens follows; see" "$vkformer" generate small -p --tokens 5
+
 # Values that can't be, and ops that can't be timed.
 refuse 2 "warmup" "${train[@]}" --out run --warmup -3
 refuse 2 "name=number" "$vkformer" bench --op scale --input 4 --attr factor=abc

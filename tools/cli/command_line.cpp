@@ -288,8 +288,19 @@ std::string about_unknown(const CLI::App& verb, const std::string& given) {
                      see_help(verb));
 }
 
+/// The command-line library takes the next option for a value that was left out. Empty: none was.
+std::string about_missing_value(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& value : option->results())
+      if (value.starts_with("--") && verb.get_option_no_throw(value) != nullptr)
+        return fmt::format("{} has no value, {} follows", option->get_name(), value);
+  return "";
+}
+
 std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
   if (verb.get_parent() == nullptr) return fmt::format("which verb? {}", see_help(verb));
+  if (const std::string missing = about_missing_value(verb); !missing.empty())
+    return fmt::format("{}; {}", missing, see_help(verb));
   const std::vector<std::string> unknown = verb.remaining();
   const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with("-"); });
   if (option != unknown.end()) return about_unknown(verb, *option);
@@ -363,6 +374,7 @@ void run_command_line(int argc, char** argv) {
   for (CLI::App* verb : verbs) {
     put_common_below(*verb);
     verb->parse_complete_callback([verb] {
+      if (const std::string missing = about_missing_value(*verb); !missing.empty()) throw UsageError(missing);
       refuse_empty_paths(*verb);
       refuse_to_replace_inputs(*verb);
     });
