@@ -60,11 +60,18 @@ TEST_CASE("weights of attention sum to 1 and decoders see nothing ahead", "[atte
     std::string fixture;
     bool encoder, decoder, cross;
   };
-  const Expected all[] = {
-      {"marian", true, true, true},      {"bart", true, true, true},       {"t5", true, true, true},
-      {"vaswani", true, true, true},     {"gpt2", false, true, false},     {"llama", false, true, false},
-      {"gpt_neox", false, true, false},  {"bert_mlm", true, false, false}, {"distilbert_cls", true, false, false},
-      {"mpnet_cls", true, false, false}, {"xlnet", true, false, false}};
+  const Expected all[] = {{"marian", true, true, true},
+                          {"bart", true, true, true},
+                          {"t5", true, true, true},
+                          {"vaswani", true, true, true},
+                          {"gpt2", false, true, false},
+                          {"llama", false, true, false},
+                          {"gpt_neox", false, true, false},
+                          {"bert_mlm", true, false, false},
+                          {"distilbert_cls", true, false, false},
+                          {"mpnet_cls", true, false, false},
+                          {"modernbert_mlm", true, false, false},
+                          {"xlnet", true, false, false}};
   for (const Expected& expected : all) {
     INFO(expected.fixture);
     const std::vector<AttentionMap> maps = maps_of(expected.fixture);

@@ -36,7 +36,7 @@ BertConfig odd_config(const std::string& family, Head head, double dropout) {
                     .dropout = dropout,
                     .attention_dropout = dropout,
                     .head_dropout = dropout};
-  if (head == Head::sequence || head == Head::tokens) config.classes = {"cat", "dog", "owl"};
+  if (head == Head::sequence || head == Head::tokens) config.classes.names = {"cat", "dog", "owl"};
   if (head == Head::answer && family != "distilbert") config.head_dropout = 0;
   return config;
 }

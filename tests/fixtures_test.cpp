@@ -26,6 +26,8 @@ const std::map<std::string, int> cases = {
     {"gpt_neox_sequential", 32},
     {"marian", 104},
     {"mistral", 37},
+    {"modernbert_cls", 45},
+    {"modernbert_mlm", 41},
     {"mpnet_cls", 37},
     {"mpnet_mlm", 54},
     {"ops", 170},

@@ -1,5 +1,7 @@
 #include "models/families/layers.h"
 
+#include <algorithm>
+
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "shaders/cache_write/cache_write.h"
@@ -46,10 +48,10 @@ Value Layers::linear(Value x, const std::string& name, int64_t out, const Linear
   return drops ? drop(y, options.dropout, options.residual) : y;
 }
 
-Value Layers::layer_norm(Value x, const std::string& name, double epsilon) {
+Value Layers::layer_norm(Value x, const std::string& name, double epsilon, bool bias) {
   const Graph::Scope scope(graph_, last_part(name));
   const Shape gain{columns(x)};
-  return vkformer::layer_norm(graph_, x, tensor(name + ".weight", gain), tensor(name + ".bias", gain),
+  return vkformer::layer_norm(graph_, x, tensor(name + ".weight", gain), bias ? tensor(name + ".bias", gain) : Value{},
                               static_cast<float>(epsilon));
 }
 
@@ -82,8 +84,8 @@ Value Layers::self_attention(HeadColumns q, HeadColumns k, HeadColumns v, Attent
                              const std::string& cache) {
   set_dropout(options, dropout);
   options.mask = mask(pass_.mask);
-  options.position = pass_.position;
   if (pass_.position) {
+    options.position = pass_.position;
     const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
     const int64_t k_width = kv_heads * options.head_width;
     const int64_t v_width = kv_heads * (options.value_width ? options.value_width : options.head_width);
@@ -134,6 +136,15 @@ Activation activation_of(const JsonObject& config, const char* key, const std::s
     names += fmt::format("{}{}", names.empty() ? "" : ", ", text);
   }
   fail("{}: {} '{}' is not supported; known are {}", config.name(), key, printable(name, 60), names);
+}
+
+Gate gate_of(const JsonObject& config, const char* key, const std::string& fallback) {
+  constexpr Gate gates[] = {Gate::silu, Gate::gelu, Gate::gelu_tanh, Gate::relu};
+  const Activation chosen = activation_of(config, key, fallback);
+  const auto gate = std::ranges::find(gates, chosen, [](Gate known) { return static_cast<Activation>(known); });
+  check(gate != std::end(gates), "{}: {} '{}' is not supported; gates are silu, gelu, gelu_pytorch_tanh or relu",
+        config.name(), key, string_or(config, key, ""));
+  return *gate;
 }
 
 std::string_view name_of(Activation activation) {

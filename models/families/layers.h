@@ -4,7 +4,7 @@
 
 #include "models/model.h"
 #include "shaders/attention/attention.h"
-#include "shaders/elementwise/elementwise.h"
+#include "shaders/gated_unit/gated_unit.h"
 
 namespace vkformer {
 
@@ -42,16 +42,16 @@ class Layers {
 
   /// dropout(activation(scale * x W + b)) + residual, W from NAME.weight, b [out] from NAME.bias.
   Value linear(Value x, const std::string& name, int64_t out, const LinearOptions& options = {});
-  /// With NAME.weight and NAME.bias [C].
-  Value layer_norm(Value x, const std::string& name, double epsilon);
+  /// With NAME.weight and, where there is one, NAME.bias [C].
+  Value layer_norm(Value x, const std::string& name, double epsilon, bool bias = true);
   /// With NAME.weight [C]; `gain_offset`: see shaders/rms_norm.
   Value rms_norm(Value x, const std::string& name, double epsilon, double gain_offset = 0);
   /// x itself when the pass draws nothing; plus the residual, if there is one.
   Value drop(Value x, double probability, Value residual = {});
 
   /// Attention of a sequence to itself: over the pass's cache when it has one, else over the T positions, with the
-  /// pass's mask. `cache` names the cache; k and v lie side by side in one tensor, or in two. Sets position, mask and
-  /// dropout of `options`.
+  /// pass's mask. `cache` names the cache; k and v lie side by side in one tensor, or in two. Sets mask and dropout
+  /// of `options` and, with a cache, position.
   Value self_attention(HeadColumns q, HeadColumns k, HeadColumns v, AttentionOptions options, double dropout,
                        const std::string& cache);
   /// Attention of the decoder's q [B, T, H * D] to k and v [sources, S, ..] of the encoder's output, with the pass's
@@ -102,9 +102,9 @@ class ParameterList {
       list_[list_.size() - (bias ? 2 : 1)].joint = join_names(name, joint) + ".weight";
     }
   }
-  void layer_norm(const std::string& name, int64_t columns) {
+  void layer_norm(const std::string& name, int64_t columns, bool bias = true) {
     rms_norm(name, columns);
-    zeros(name + ".bias", {columns});
+    if (bias) zeros(name + ".bias", {columns});
   }
   void rms_norm(const std::string& name, int64_t columns) { ones(name + ".weight", {columns}); }
   /// The last one appended, to change what is special about it.
@@ -118,6 +118,8 @@ class ParameterList {
 
 /// The activation that a config calls `name` ("gelu_new", "swish", ..). Throws Error naming file and key.
 Activation activation_of(const JsonObject& config, const char* key, const std::string& fallback);
+/// The same of a gate.
+Gate gate_of(const JsonObject& config, const char* key, const std::string& fallback);
 /// The name that Hugging Face gives it.
 std::string_view name_of(Activation activation);
 

@@ -11,6 +11,7 @@
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/llama/llama.h"
+#include "models/families/modern_bert/modern_bert.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen3/qwen3.h"
@@ -45,6 +46,7 @@ const Family families[] = {
     {{"qwen3_moe"}, make_qwen3_moe},
     {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
+    {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
     {{"t5", "mt5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }, settle_t5_head},
@@ -122,8 +124,8 @@ Model make_model(const JsonObject& given) {
 }
 
 std::string architecture_with_head(const JsonObject& config, std::string_view head) {
-  std::vector<std::pair<std::string_view, std::string_view>> known_families(std::begin(bert_classes),
-                                                                            std::end(bert_classes));
+  std::vector<std::pair<std::string_view, std::string_view>> known_families(std::begin(encoder_classes),
+                                                                            std::end(encoder_classes));
   if (head == "SequenceClassification") known_families.emplace_back("xlnet", "XLNet");
   const std::string type = require_string(config, "model_type");
   std::vector<std::string_view> known;

@@ -23,6 +23,7 @@ struct AttentionOptions {
   /// Query t sees the keys s <= t + (S - T), or s <= t + position; otherwise the later ones too.
   bool causal = true;
   /// i32 [1], optional, needs `causal`: cached keys before the first query, when k and v are caches of capacity S.
+  /// Without a cache, n with a window of 2 n + 1: query t sees the keys at most n away on either side.
   Value position = {};
   int64_t window = 0;  ///< query t sees only the keys s > t + (S - T) - window, or s > t + position - window; 0: all
   float softcap = 0;   ///< scores stay between -softcap and softcap (Gemma 2); 0: as they are

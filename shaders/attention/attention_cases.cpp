@@ -115,6 +115,16 @@ Family ruled() {
            .biases = 1,
            .window = 8,
            .softcap = 3},
+          {.sizes = {2, 71, 71, 2, 1},  // a window to both sides
+           .with_position = true,
+           .low_position = 9,
+           .high_position = 9,
+           .size = 2,
+           .masks = 2,
+           .mask_rows = 1,
+           .biases = 1,
+           .window = 19,
+           .softcap = 3},
           {.sizes = {2, 101, 101, 1, 1},
            .layout = Layout::packed_kv,
            .margin = 2,
@@ -281,7 +291,14 @@ Family ruled_halves() {
 }
 
 /// A window alone: kernels for matrix cores look at single pairs only in blocks that it cuts.
-Family windowed_halves() { return {32, 16, {{.sizes = {1, 90, 150, 2, 1}, .window = 120}}, DType::f16, false}; }
+Family windowed_halves() {
+  return {32,
+          16,
+          {{.sizes = {1, 90, 150, 2, 1}, .window = 120},
+           {.sizes = {2, 90, 90, 2, 1}, .with_position = true, .low_position = 20, .high_position = 20, .window = 41}},
+          DType::f16,
+          false};
+}
 
 /// bf16 differs from f16 by a type.
 Family masked_bf16() {

@@ -88,6 +88,10 @@ def legacy(config):
     """The same config with the keys that older versions of transformers wrote."""
     old = {key: value for key, value in config.items() if key not in ("dtype", "rope_parameters")}
     rope = dict(config["rope_parameters"])
+    if "full_attention" in rope:
+        del old["layer_types"]
+        return old | {"global_rope_theta": rope["full_attention"]["rope_theta"],
+                      "local_rope_theta": rope["sliding_attention"]["rope_theta"], "torch_dtype": config["dtype"]}
     theta, kind, part = rope.pop("rope_theta"), rope.pop("rope_type"), rope.pop("partial_rotary_factor", None)
     if config["model_type"] == "gpt_neox":
         old.update(rotary_emb_base=theta, rotary_pct=part)

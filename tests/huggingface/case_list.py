@@ -13,6 +13,7 @@ NO_DROPOUT = {
 }
 NO_DROPOUT["roberta"] = NO_DROPOUT["bert"]
 NO_DROPOUT["mpnet"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+NO_DROPOUT["modernbert"] = dict(embedding_dropout=0.0, attention_dropout=0.0, mlp_dropout=0.0, classifier_dropout=0.0)
 NO_DROPOUT["marian"] = NO_DROPOUT["bart"]
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
 NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
@@ -39,6 +40,12 @@ def mpnet(*arguments):
     case = roberta(*arguments)
     case.update(family="mpnet", architecture=case["architecture"].replace("Roberta", "MPNet"))
     del case["config"]["type_vocab_size"]
+    return case
+
+
+def modernbert(task, layers, width, heads, inner, vocab, positions, **more):
+    case = bert(task, layers, width, heads, inner, vocab, positions, bos_token_id=1, eos_token_id=2, **more)
+    case.update(family="modernbert", architecture=case["architecture"].replace("Bert", "ModernBert"))
     return case
 
 
@@ -155,6 +162,11 @@ SMALL = {
                       mpnet("masked", 2, 15, 3, 19, 61, 17)),
     "mpnet_cls": case("head of the first token: dense, tanh, projection", 50, 13,
                       mpnet("classify", 1, 15, 3, 19, 61, 17)),
+    "modernbert_mlm": case("no biases, windows of 7 positions but for the first and fourth layer", 82, 13,
+                           modernbert("masked", 4, 18, 3, 19, 61, 17, local_attention=6)),
+    "modernbert_cls": case("head of the mean of all positions, all biases", 83, 13,
+                           modernbert("classify", 2, 18, 3, 19, 61, 17, local_attention=4, classifier_pooling="mean",
+                                      norm_bias=True, attention_bias=True, mlp_bias=True, classifier_bias=True)),
     "distilbert_mlm": case("no segments, masked language model", 35, 13, distilbert("masked", 2, 15, 3, 19, 61, 17)),
     "distilbert_cls": case("head of the first token: dense, relu, projection", 36, 11,
                            distilbert("classify", 1, 15, 3, 19, 61, 17)),
@@ -215,6 +227,9 @@ LARGE = {
     "gpt2_300": case("300 positions", 70, 300, gpt2(1, 24, 3, 35, 61, 320)),
     "bert_mlm_300": case("300 positions", 71, 300, bert("masked", 1, 24, 3, 35, 61, 320)),
     "mpnet_300": case("300 positions", 79, 300, mpnet("masked", 1, 24, 3, 35, 61, 320)),
+    "modernbert_300": case("300 positions", 80, 300,
+                           modernbert("masked", 2, 24, 3, 35, 61, 320, local_attention=128)),
+    "modernbert_tokens": case("one class a token", 81, 37, modernbert("classify_tokens", 2, 72, 3, 100, 89, 64)),
     "llama_300": case("300 positions", 72, 300, llama(1, 24, 3, 35, 61, 320, num_key_value_heads=1,
                                                       rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "mistral_300": case("300 positions, window 131", 73, 300,

@@ -54,7 +54,7 @@ class Builder {
   }
 
  private:
-  int64_t classes() const { return static_cast<int64_t>(config_.classes.size()); }
+  int64_t classes() const { return static_cast<int64_t>(config_.classes.names.size()); }
   Value norm(Value x, const std::string& name) { return layers_.layer_norm(x, name, config_.epsilon); }
 
   Value embed() {
@@ -136,17 +136,6 @@ class Builder {
   Layers layers_;
 };
 
-Task task_of(const BertConfig& config) {
-  switch (config.head) {
-    case Head::sequence: return config.scores ? Task::score : Task::classify;
-    case Head::tokens: return Task::tag;
-    case Head::answer: return Task::answer;
-    case Head::none: return Task::states;
-    case Head::masked: break;
-  }
-  return Task::masked;
-}
-
 std::vector<std::string> dropout_keys(const BertConfig& config) {
   if (config.family == "distilbert") {
     std::vector<std::string> keys{"dropout", "attention_dropout"};
@@ -164,7 +153,7 @@ std::vector<std::string> dropout_keys(const BertConfig& config) {
 
 Model make_bert(const BertConfig& config) {
   Model model{.family = config.family,
-              .task = task_of(config),
+              .task = task_of(config.head, config.classes.scores),
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,

@@ -5,25 +5,14 @@
 // families differ in data: names of tensors, where positions start, token types, where dropout is; MPNet also has a
 // bias by relative position, the same for all layers.
 
-#include "models/model.h"
+#include "models/families/encoder_head.h"
 #include "shaders/elementwise/elementwise.h"
 
 namespace vkformer {
 
-/// The families by model_type, and what `transformers` calls their classes.
-inline constexpr std::pair<std::string_view, std::string_view> bert_classes[] = {
-    {"bert", "Bert"},           {"roberta", "Roberta"},       {"xlm-roberta", "XLMRoberta"},
-    {"camembert", "Camembert"}, {"distilbert", "DistilBert"}, {"mpnet", "MPNet"}};
-
 struct BertConfig {
-  enum class Head : uint8_t {
-    masked,    ///< ..ForMaskedLM: dense, activation, norm, word embedding, bias
-    sequence,  ///< ..ForSequenceClassification: of the first token
-    tokens,    ///< ..ForTokenClassification
-    answer,    ///< ..ForQuestionAnswering: logits [B, T, 2] of its first and its last token
-    none,      ///< ..Model: the hidden states [B, T, C]
-  };
-  std::string family = "bert";  ///< or another of bert_classes
+  using Head = EncoderHead;
+  std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"
   bool is_roberta() const { return family == "roberta" || family == "xlm-roberta" || family == "camembert"; }
   bool is_mpnet() const { return family == "mpnet"; }
   Head head = Head::masked;
@@ -44,8 +33,7 @@ struct BertConfig {
   double attention_dropout = 0.1;  ///< of attention weights
   double head_dropout = 0.1;       ///< of the heads but the masked one, where they have it
   double deviation = 0.02;
-  std::vector<std::string> classes = {};  ///< their names; of classifiers only
-  bool scores = false;                    ///< each class of a sequence has a sigmoid of its own
+  HeadClasses classes = {};  ///< of classifiers only
 
   /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, regression,
   /// use as a decoder, relative positions.

@@ -1,8 +1,6 @@
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert_parameters.h"
-#include "models/families/config_keys.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -14,28 +12,6 @@ namespace {
 using Head = BertConfig::Head;
 
 constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
-constexpr std::array heads{Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none};
-
-std::string_view class_prefix(std::string_view family) {
-  for (const auto& [type, prefix] : bert_classes)
-    if (type == family) return prefix;
-  fail("'{}' is none of BERT's families", family);
-}
-
-std::string name_of_head(const std::string& family, Head head) {
-  constexpr std::array suffixes{"ForMaskedLM", "ForSequenceClassification", "ForTokenClassification",
-                                "ForQuestionAnswering", "Model"};
-  return std::string(class_prefix(family)) + suffixes[static_cast<size_t>(head)];
-}
-
-Head head_of(const JsonObject& json, const std::string& family) {
-  std::vector<std::string> known;
-  for (const Head head : heads) known.push_back(name_of_head(family, head));
-  // Its first head is the masked one; what tells whether two texts follow each other is left out.
-  if (family == "bert") known.emplace_back("BertForPreTraining");
-  const size_t found = architecture_of(json, known, true);
-  return found < heads.size() ? heads[found] : Head::masked;
-}
 
 /// What else Hugging Face's modules could do with these weights.
 void refuse_options(const JsonObject& json) {
@@ -150,11 +126,7 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
   else
     read_bert(json, c);
   c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
-  if (c.head == Head::sequence || c.head == Head::tokens) c.classes = classes_of(json, 1);
-  if (c.head == Head::sequence) c.scores = scores_classes(json, c.classes.size());
-  if (c.head == Head::answer)
-    check(classes_of(json, 2).size() == 2, "{}: answers have 2 labels, their start and their end, not those of {}",
-          json.name(), json.has("id2label") ? "id2label" : "num_labels");
+  c.classes = classes_of_head(json, c.head);
   const char* width_key = distilled ? "dim" : "hidden_size";
   const char* heads_key = distilled ? "n_heads" : "num_attention_heads";
   check(c.width % c.heads == 0, "{}: {} {} is not a multiple of {} {}", json.name(), width_key, c.width, heads_key,
@@ -166,17 +138,11 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
 
 nlohmann::json BertConfig::to_json() const {
   nlohmann::json json = family == "distilbert" ? distilbert_json(*this) : bert_json(*this);
-  json.update({{"model_type", family},
-               {"architectures", nlohmann::json::array({name_of_head(family, head)})},
-               {"vocab_size", vocabulary},
+  json.update(head_keys(family, head, classes));
+  json.update({{"vocab_size", vocabulary},
                {"tie_word_embeddings", tied},
                {"initializer_range", deviation},
                {"torch_dtype", "float32"}});
-  if (scores && classes.size() > 1) json["problem_type"] = "multi_label_classification";
-  for (size_t i = 0; i < classes.size(); ++i) {
-    json["id2label"][std::to_string(i)] = classes[i];
-    json["label2id"][classes[i]] = i;
-  }
   return json;
 }
 

@@ -106,7 +106,7 @@ void make_sinusoids(ParameterSpec& positions, const BertConfig& c) {
 
 std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   const Names& names = names_of(c);
-  const auto classes = static_cast<int64_t>(c.classes.size());
+  const auto classes = static_cast<int64_t>(c.classes.names.size());
   ParameterList list(c.deviation);
   list.normal(word_table(c), {c.vocabulary, c.width});
   if (c.head == Head::masked && c.tied) list.last().other_names = {decoder_weight(c)};

@@ -14,8 +14,6 @@ namespace {
 constexpr int64_t most_width = 1 << 20;
 constexpr std::string_view windowed = "sliding_attention", full = "full_attention";
 
-constexpr Gate gates[] = {Gate::silu, Gate::gelu, Gate::gelu_tanh, Gate::relu};
-
 /// What the families' files call it.
 std::string_view name_of_gate(Gate gate) {
   return gate == Gate::gelu_tanh ? "gelu_pytorch_tanh" : name_of(static_cast<Activation>(gate));
@@ -39,11 +37,7 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
   check(d.head_width % 2 == 0, "{}: head_dim {} is odd; rotary positions turn pairs", json.name(), d.head_width);
   check(d.heads % d.kv_heads == 0, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}",
         json.name(), d.heads, d.kv_heads);
-  const Activation chosen = activation_of(json, activation, std::string(name_of_gate(d.gate)));
-  const auto gate = std::ranges::find(gates, chosen, [](Gate known) { return static_cast<Activation>(known); });
-  check(gate != std::end(gates), "{}: {} '{}' is not supported; gates are silu, gelu, gelu_pytorch_tanh or relu",
-        json.name(), activation, string_or(json, activation, ""));
-  d.gate = *gate;
+  d.gate = gate_of(json, activation, std::string(name_of_gate(d.gate)));
   d.epsilon = number_or(json, "rms_norm_eps", d.epsilon, 0, 1);
   d.deviation = number_or(json, "initializer_range", d.deviation, 0, 10);
   d.attention_dropout = number_or(json, "attention_dropout", d.attention_dropout, 0, 0.99);

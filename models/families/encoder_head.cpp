@@ -1,0 +1,71 @@
+#include "models/families/encoder_head.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "models/families/config_keys.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr std::array heads{EncoderHead::masked, EncoderHead::sequence, EncoderHead::tokens, EncoderHead::answer,
+                           EncoderHead::none};
+
+std::string_view class_prefix(std::string_view family) {
+  for (const auto& [type, prefix] : encoder_classes)
+    if (type == family) return prefix;
+  fail("'{}' is none of the families of encoders", family);
+}
+
+}  // namespace
+
+std::string name_of_head(const std::string& family, EncoderHead head) {
+  constexpr std::array suffixes{"ForMaskedLM", "ForSequenceClassification", "ForTokenClassification",
+                                "ForQuestionAnswering", "Model"};
+  return std::string(class_prefix(family)) + suffixes[static_cast<size_t>(head)];
+}
+
+EncoderHead head_of(const JsonObject& json, const std::string& family) {
+  std::vector<std::string> known;
+  for (const EncoderHead head : heads) known.push_back(name_of_head(family, head));
+  // Its first head is the masked one; what tells whether two texts follow each other is left out.
+  if (family == "bert") known.emplace_back("BertForPreTraining");
+  const size_t found = architecture_of(json, known, true);
+  return found < heads.size() ? heads[found] : EncoderHead::masked;
+}
+
+HeadClasses classes_of_head(const JsonObject& json, EncoderHead head) {
+  HeadClasses classes;
+  if (head == EncoderHead::sequence || head == EncoderHead::tokens) classes.names = classes_of(json, 1);
+  if (head == EncoderHead::sequence) classes.scores = scores_classes(json, classes.names.size());
+  if (head == EncoderHead::answer)
+    check(classes_of(json, 2).size() == 2, "{}: answers have 2 labels, their start and their end, not those of {}",
+          json.name(), json.has("id2label") ? "id2label" : "num_labels");
+  return classes;
+}
+
+Task task_of(EncoderHead head, bool scores) {
+  switch (head) {
+    case EncoderHead::sequence: return scores ? Task::score : Task::classify;
+    case EncoderHead::tokens: return Task::tag;
+    case EncoderHead::answer: return Task::answer;
+    case EncoderHead::none: return Task::states;
+    case EncoderHead::masked: break;
+  }
+  return Task::masked;
+}
+
+nlohmann::json head_keys(const std::string& family, EncoderHead head, const HeadClasses& classes) {
+  nlohmann::json json = {{"model_type", family},
+                         {"architectures", nlohmann::json::array({name_of_head(family, head)})}};
+  if (classes.scores && classes.names.size() > 1) json["problem_type"] = "multi_label_classification";
+  for (size_t i = 0; i < classes.names.size(); ++i) {
+    json["id2label"][std::to_string(i)] = classes.names[i];
+    json["label2id"][classes.names[i]] = i;
+  }
+  return json;
+}
+
+}  // namespace vkformer
