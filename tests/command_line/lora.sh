@@ -21,6 +21,7 @@ refuse 1 "products take operands of one type" "${lora[@]}" --lora r=2 --dtype f1
 accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 4 --out whole
 accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 2 --out parts
 accept "$vkformer" train --resume --out parts --iterations 4
+refuse 2 "do not go with --lora" "$vkformer" train --resume --out parts --iterations 5 --average 2
 for file in adapter_model.safetensors optimizer.safetensors; do
   cmp -s whole/checkpoint-000004/$file parts/checkpoint-000004/$file || fail "an adapter's run goes on otherwise: $file"
 done

@@ -79,6 +79,9 @@ unharmed() {
   [[ $(sha256sum <"run/$(cat run/latest)/model.safetensors") == "$before" ]] || fail "a diverged run replaced its checkpoint: $1"
 }
 unharmed "after an iteration"
+# The rate of noam follows from the model: 1 / sqrt(width * warmup) where the warm-up ends.
+accept "${train[@]:0:5}" --batch 2 --out noam --iterations 2 --warmup 2 --schedule noam
+grep -q '"iteration":2,.*"learning_rate":0.1443' noam/metrics.jsonl || fail "noam: $(cat noam/metrics.jsonl)"
 refuse 1 "validation loss\|the loss is.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 7 --learning-rate 3e38 --schedule constant --quiet
 unharmed "in the last update"
 refuse 1 "gradient's norm.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e5 --min-learning-rate 1e5 --checkpoint-every 1 --quiet

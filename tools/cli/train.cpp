@@ -279,8 +279,6 @@ void check_flags(const TrainFlags& flags) {
     throw UsageError("--lora is empty; write r=8 or more of it");
   if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
   if (flags.lora.empty() && !flags.weights.empty()) throw UsageError("--weights is for frozen weights, with --lora");
-  if (!flags.lora.empty() && (flags.average > 1 || flags.average_best > 0))
-    throw UsageError("--average and --average-best do not go with --lora; --moving-average does");
   if (!flags.config.empty() && !flags.from.empty())
     throw UsageError("--from FOLDER has a config of its own; leave CONFIG out");
   if (flags.config.empty() && flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");
@@ -319,6 +317,8 @@ void train(TrainFlags flags) {
             "{} is what the run would write over; move it out of {}", file.path, flags.out);
   const JobKind& kind = kind_of_files(state.files);
   check_options(kind, flags.given);
+  if (!flags.lora.empty() && (flags.average > 1 || flags.average_best > 0))
+    throw UsageError("--average and --average-best do not go with --lora; --moving-average does");
   if ((flags.average > 1) + (flags.settings.moving_average > 0) + (flags.average_best > 0) > 1)
     throw UsageError("--average, --average-best and --moving-average exclude each other; this run has another one");
   const TrainJob job = kind.make(flags, state.files, checkpoint);

@@ -149,7 +149,8 @@ void add_bench(CLI::App& app) {
       ->add_option("--input", flags->inputs,
                    "with --op: shape of an input, e.g. 8x256x64, 8x256x64:bf16, 12x64:i32:0:64 or '-' (absent)")
       ->needs(op);
-  command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number (a wrong name lists them)")->needs(op);
+  command->add_option("--attr", flags->attributes, "with --op: an attribute, name=number (a wrong name lists them)")
+      ->needs(op);
   command
       ->add_option(
           "--candidate", flags->candidate,

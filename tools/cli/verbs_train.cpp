@@ -108,7 +108,9 @@ void add_train_verb(CLI::App& app) {
                    fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g})", s.learning_rate,
                                fine_tuning_rate, lora_rate))
       ->check(positive());
-  command->add_option("--schedule", flags->schedule, "of the learning rate")
+  command
+      ->add_option("--schedule", flags->schedule,
+                   "of the learning rate; noam's peak is --learning-rate (there 1 unless given) / sqrt(width * warmup)")
       ->check(CLI::IsMember({"cosine", "linear", "inverse-sqrt", "noam", "constant"}))
       ->capture_default_str();
   command
@@ -213,9 +215,12 @@ void add_train_verb(CLI::App& app) {
       throw UsageError(fmt::format("--min-learning-rate is where cosine and linear end; --schedule {} has no such end",
                                    flags->schedule));
     TrainSettings& settings = flags->settings;
-    if (!flags->resume && !flags->from.empty() && !flags->given.contains("--learning-rate") &&
-        flags->schedule != "noam")
-      settings.learning_rate = flags->lora.empty() ? fine_tuning_rate : lora_rate;
+    if (!flags->resume && !flags->given.contains("--learning-rate")) {
+      if (flags->schedule == "noam")
+        settings.learning_rate = 1;
+      else if (!flags->from.empty())
+        settings.learning_rate = flags->lora.empty() ? fine_tuning_rate : lora_rate;
+    }
     // A resumed run has a rate of its own to begin with.
     if (!flags->resume && !flags->given.contains("--min-learning-rate"))
       settings.min_learning_rate = settings.learning_rate / 10;
