@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "models/data/masked.h"
 #include "models/filling/masked_words.h"
@@ -46,10 +47,11 @@ TokenTexts texts_of_lengths(const std::vector<int64_t>& lengths) {
   return texts;
 }
 
-MaskedData masked_data(const TokenTexts& training, const TokenTexts& validation, const Masking& masking) {
+MaskedData masked_data(const TokenTexts& training, const TokenTexts& validation, const Masking& masking,
+                       int64_t positions = 4096) {
   return {training,
           validation,
-          {.batches = {.positions = 4096, .most_shapes = 1}, .inputs = {.padding = no_word}, .masking = masking}};
+          {.batches = {.positions = positions, .most_shapes = 1}, .inputs = {.padding = no_word}, .masking = masking}};
 }
 
 /// Whether a share of `count` draws is within four standard deviations of its chance.
@@ -121,6 +123,19 @@ TEST_CASE("validation hides the same words, whatever part of it is asked for", "
   REQUIRE(all >= 2);
   CHECK(data.validation_batch(1, 2).inputs == data.validation_batch(all / 2, all).inputs);
   CHECK(data.validation_batch(0, all).values("targets") != data.validation_batch(1, all).values("targets"));
+  // In batches of other sizes, too.
+  const auto hidden = [&](int64_t longest, int64_t positions) {
+    const MaskedData cut =
+        masked_data(texts_of_lengths({longest}), texts_of_lengths({5, 20, 13}), some_masking(), positions);
+    std::multiset<int32_t> targets;
+    for (int64_t i = 0; i < cut.validation_batches(); ++i) {
+      const DataBatch batch = cut.validation_batch(i, cut.validation_batches());
+      for (const int32_t target : batch.values("targets"))
+        if (target != ignored_target) targets.insert(target);
+    }
+    return targets;
+  };
+  CHECK(hidden(20, 4096) == hidden(40, 22));
 }
 
 TEST_CASE("every text with a word has a target, and only such", "[masked]") {

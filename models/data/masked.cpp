@@ -24,7 +24,9 @@ int32_t masked_token(int32_t id, const Masking& masking, const Words& words) {
   return kind < 0.9 ? drawn_of(masking.ordinary, words[2]) : id;
 }
 
-/// Hides tokens of one text. `draw(i)`: random words of its position i; of the last one for the whole text.
+constexpr size_t whole_text = UINT32_MAX;  ///< no position
+
+/// Hides tokens of one text. `draw(i)`: random words of its position i, or of whole_text.
 template <class Draw>
 void mask_text(std::span<int32_t> ids, std::span<int32_t> targets, const Masking& masking, const Draw& draw) {
   std::vector<size_t> candidates, chosen;
@@ -33,7 +35,7 @@ void mask_text(std::span<int32_t> ids, std::span<int32_t> targets, const Masking
     candidates.push_back(i);
     if (uniform(draw(i)[0]) < masking.share) chosen.push_back(i);
   }
-  if (chosen.empty() && !candidates.empty()) chosen.push_back(drawn_of(candidates, draw(ids.size())[0]));
+  if (chosen.empty() && !candidates.empty()) chosen.push_back(drawn_of(candidates, draw(whole_text)[0]));
   for (size_t i : chosen) {
     targets[i] = ids[i];
     ids[i] = masked_token(ids[i], masking, draw(i));
@@ -68,16 +70,18 @@ BatchShape MaskedData::shape_of(const LengthBatches::Bucket& bucket) const {
 
 DataBatch MaskedData::assemble(const BatchShape& shape, LengthData::Split split, std::span<const uint32_t> examples,
                                int64_t number) const {
-  const TokenTexts& from = split == LengthData::Split::training ? training_ : validation_;
+  const bool trains = split == LengthData::Split::training;
+  const TokenTexts& from = trains ? training_ : validation_;
   DataBatch batch = text_batch(shape, from, examples, settings_.inputs);
   std::vector<int32_t>& ids = batch.inputs.front().second;
   std::vector<int32_t> targets(ids.size(), ignored_target);
-  const auto counter = static_cast<uint64_t>(number);
+  // Of a text that is validated on the same tokens are hidden whatever batch it is in.
+  const auto counter = trains ? static_cast<uint64_t>(number) : UINT64_MAX;
   const auto width = static_cast<size_t>(shape.positions);
   for (size_t row = 0; row < examples.size(); ++row) {
     const auto draw = [&](size_t position) {
-      return philox4x32_10({static_cast<uint32_t>(position), static_cast<uint32_t>(row), static_cast<uint32_t>(counter),
-                            static_cast<uint32_t>(counter >> 32)},
+      return philox4x32_10({static_cast<uint32_t>(position), trains ? static_cast<uint32_t>(row) : examples[row],
+                            static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32)},
                            {settings_.masking.seed, masking_stream});
     };
     mask_text(std::span(ids).subspan(row * width, width), std::span(targets).subspan(row * width, width),
