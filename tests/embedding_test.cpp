@@ -157,6 +157,20 @@ TEST_CASE("files of sentence-transformers say how embeddings are made", "[embedd
   CHECK(recipe.query_prefix == "q: ");
   CHECK(recipe.text_prefix == "p: ");
 
+  CHECK((recipe.counts_prefix && !recipe.lower_case));
+
+  put_modules(folder, R"({"pooling_mode_lasttoken": true, "include_prompt": false})");
+  put(folder / "sentence_bert_config.json", R"({"do_lower_case": true})");
+  put(folder / "config_sentence_transformers.json",
+      R"({"prompts": {"query": "q: ", "any": "a: "}, "default_prompt_name": "any"})");
+  const EmbeddingRecipe other = embedding_recipe(folder.path());
+  CHECK((!other.counts_prefix && other.lower_case));
+  CHECK(other.query_prefix == "q: ");
+  CHECK(other.text_prefix == "a: ");
+  put(folder / "config_sentence_transformers.json", R"({"prompts": {}, "default_prompt_name": "any"})");
+  CHECK(recipe_error(folder).find("\"any\"") != std::string::npos);
+
+  put(folder / "config_sentence_transformers.json", "{}");
   put_modules(folder, R"({"pooling_mode_max_tokens": true})");
   CHECK(recipe_error(folder).find("pooling_mode_max_tokens is not supported") != std::string::npos);
   put_modules(folder, R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true})");

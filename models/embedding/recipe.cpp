@@ -47,7 +47,9 @@ void read_modules(const std::filesystem::path& folder, EmbeddingRecipe& recipe) 
   for (const JsonObject& module : require_objects(load_list(folder / "modules.json"), "modules")) {
     const std::string type = require_string(module, "type"), kind = type.substr(type.rfind('.') + 1);
     if (kind == "Pooling") {
-      recipe.pooling = read_pooling(JsonObject::load(folder / require_string(module, "path") / "config.json"));
+      const auto config = JsonObject::load(folder / require_string(module, "path") / "config.json");
+      recipe.pooling = read_pooling(config);
+      recipe.counts_prefix = boolean_or(config, "include_prompt", true);
       recipe.said = true;
     } else {
       check(kind == "Transformer" || kind == "Normalize",
@@ -57,25 +59,28 @@ void read_modules(const std::filesystem::path& folder, EmbeddingRecipe& recipe) 
   }
 }
 
-/// The first of `names` that is a prompt.
-std::string prompt_of(const JsonObject& prompts, std::initializer_list<const char*> names) {
+/// The first of `names` that is a prompt, else the one that goes before all texts, if there is one.
+std::string prompt_of(const JsonObject& prompts, std::initializer_list<const char*> names, const std::string& usual) {
   for (const char* name : names)
     if (prompts.has(name)) return require_string(prompts, name);
-  return {};
+  return usual.empty() ? "" : require_string(prompts, usual.c_str());
 }
 
 EmbeddingRecipe read_folder(const std::filesystem::path& folder) {
   EmbeddingRecipe recipe;
   if (has_model_json(folder, "modules.json")) read_modules(folder, recipe);
-  if (has_model_json(folder, "sentence_bert_config.json"))
-    recipe.most_tokens =
-        integer_or(JsonObject::load(folder / "sentence_bert_config.json"), "max_seq_length", 0, 1, int64_t{1} << 31);
+  if (has_model_json(folder, "sentence_bert_config.json")) {
+    const auto config = JsonObject::load(folder / "sentence_bert_config.json");
+    recipe.most_tokens = integer_or(config, "max_seq_length", 0, 1, int64_t{1} << 31);
+    recipe.lower_case = boolean_or(config, "do_lower_case", false);
+  }
   if (!has_model_json(folder, "config_sentence_transformers.json")) return recipe;
   const auto settings = JsonObject::load(folder / "config_sentence_transformers.json");
   if (!settings.has("prompts")) return recipe;
   const JsonObject prompts = require_object(settings, "prompts");
-  recipe.query_prefix = prompt_of(prompts, {"query"});
-  recipe.text_prefix = prompt_of(prompts, {"document", "passage", "corpus"});
+  const std::string usual = string_or(settings, "default_prompt_name", "");
+  recipe.query_prefix = prompt_of(prompts, {"query"}, usual);
+  recipe.text_prefix = prompt_of(prompts, {"document", "passage", "corpus"}, usual);
   return recipe;
 }
 

@@ -26,6 +26,8 @@ struct EmbeddingRecipe {
   int64_t most_tokens = 0;        ///< texts are cut there; 0: where the model ends
   std::string query_prefix = {};  ///< what the model wants before a question,
   std::string text_prefix = {};   ///< and before a text that may answer it
+  bool counts_prefix = true;      ///< its tokens are pooled, too
+  bool lower_case = false;        ///< what texts are made to, whatever the tokenizer does
 };
 
 /// What the files of sentence-transformers beside a model say (modules.json, its Pooling's config.json,

@@ -44,3 +44,14 @@ for model in encoder.gguf back; do
   cmp -s out first || fail "the embedding of $model is another: $(cat out first)"
 done
 accept "$vkformer" train --from back --masked text.txt --out on --iterations 1 --batch 2
+
+# Prompts that are not pooled are refused where there is one; lower case is made whatever the tokenizer does.
+echo '{"prompts": {"document": "text: "}}' >encoder/config_sentence_transformers.json
+echo '{"pooling_mode_cls_token": true, "include_prompt": false}' >encoder/1_Pooling/config.json
+refuse 1 "leaves prompts out (include_prompt), which is not supported" "$vkformer" embed encoder -p "the cat" -q
+accept "$vkformer" embed encoder -p "the cat" -q --prefix ''
+cmp -s out first || fail "without a prompt the embedding is another: $(cat out first)"
+sed -i 's/"lowercase": *true/"lowercase": false/' encoder/tokenizer.json
+echo '{"do_lower_case": true}' >encoder/sentence_bert_config.json
+accept "$vkformer" embed encoder -p "The CAT" -q --prefix ''
+cmp -s out first || fail "do_lower_case is ignored: $(cat out first)"

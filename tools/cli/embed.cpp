@@ -7,6 +7,7 @@
 #include "models/embedding/embedder.h"
 #include "models/families/registry.h"
 #include "models/text/tokenizer.h"
+#include "models/text/unicode.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "tools/cli/commands.h"
@@ -33,6 +34,10 @@ EmbeddingRecipe recipe_of(const EmbedFlags& flags, const std::filesystem::path& 
         flags.model);
   if (flags.prefix) recipe.text_prefix = *flags.prefix;
   if (flags.query_prefix) recipe.query_prefix = *flags.query_prefix;
+  check(recipe.counts_prefix || (recipe.text_prefix.empty() && (!flags.query || recipe.query_prefix.empty())),
+        "{}: its pooling leaves prompts out (include_prompt), which is not supported beside one; give --prefix '' and "
+        "--query-prefix ''",
+        flags.model);
   return recipe;
 }
 
@@ -79,9 +84,11 @@ void embed(const EmbedFlags& flags) {
   int64_t most = model.context > 0 ? model.context : usual_positions;
   if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
   TokenTexts texts;
-  for (size_t i = 0; i < lines.size(); ++i)
-    texts.add(tokenizer, recipe.text_prefix + lines[i], {}, most, fmt::format("line {}", i + 1));
-  if (flags.query) texts.add(tokenizer, recipe.query_prefix + *flags.query, {}, most, "--query");
+  const auto add = [&](const std::string& text, const std::string& name) {
+    texts.add(tokenizer, recipe.lower_case ? lower_case(text) : text, {}, most, name);
+  };
+  for (size_t i = 0; i < lines.size(); ++i) add(recipe.text_prefix + lines[i], fmt::format("line {}", i + 1));
+  if (flags.query) add(recipe.query_prefix + *flags.query, "--query");
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
