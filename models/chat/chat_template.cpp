@@ -1,5 +1,7 @@
 #include "models/chat/chat_template.h"
 
+#include <cctype>
+
 #include "models/chat/jinja/evaluator.h"
 #include "models/chat/jinja/json_text.h"
 #include "models/chat/jinja/parser.h"
@@ -18,7 +20,7 @@ struct ChatTemplate::Tree {
   jinja::Body body;
 };
 
-ChatTemplate::ChatTemplate(std::string_view source, std::string name) : name_(std::move(name)) {
+ChatTemplate::ChatTemplate(std::string_view source, std::string name) : name_(std::move(name)), source_(source) {
   check(source.size() <= largest_template, "{} has {} bytes; templates have at most {}", name_, source.size(),
         largest_template);
   tree_ = std::make_unique<const Tree>(Tree{jinja::parse(source, name_)});
@@ -27,6 +29,15 @@ ChatTemplate::ChatTemplate(std::string_view source, std::string name) : name_(st
 ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
+
+bool ChatTemplate::mentions(std::string_view variable) const {
+  const auto in_word = [&](size_t at) {
+    return at < source_.size() && (std::isalnum(static_cast<unsigned char>(source_[at])) || source_[at] == '_');
+  };
+  for (size_t at = source_.find(variable); at != source_.npos; at = source_.find(variable, at + 1))
+    if (!in_word(at - 1) && !in_word(at + variable.size())) return true;
+  return false;
+}
 
 RenderedChat ChatTemplate::render(const Conversation& conversation) const {
   jinja::Evaluator::Variables variables;

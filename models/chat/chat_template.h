@@ -43,12 +43,14 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
   const std::string& name() const { return name_; }
+  /// Whether its text has the word `variable`: without it, nothing reads that variable.
+  bool mentions(std::string_view variable) const;
   /// Throws Error, with name and line, where the template raises one, and for what is not supported.
   RenderedChat render(const Conversation& conversation) const;
 
  private:
   struct Tree;
-  std::string name_;
+  std::string name_, source_;
   std::unique_ptr<const Tree> tree_;
 };
 

@@ -70,6 +70,7 @@ void refuse_unsupported(const JsonObject& object) {
       {"encoder_no_repeat_ngram_size", 0},
       {"guidance_scale", 1},
       {"typical_p", 1},
+      {"top_h", nullptr},
       {"epsilon_cutoff", 0},
       {"eta_cutoff", 0},
       {"constraints", nullptr},

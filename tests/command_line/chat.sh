@@ -69,7 +69,17 @@ for argument in thinks=false thinks=true word=cat; do
   sed 's/.*: //' err | tr -d '|' >>prompts
 done
 [[ $(grep -c think prompts) == 1 && $(grep -c cat prompts) == 1 ]] || fail "variables of a template: $(cat prompts)"
+accept "$vkformer" chat talker --template variables.jinja --template-arg thinking=1 -n 1 -p x
+grep -q "variables.jinja reads no variable thinking)" err || fail "a variable that nothing reads: $(cat err)"
+refuse 2 "chat sets that one itself" "$vkformer" chat talker --template variables.jinja --template-arg messages=1 -p x
 refuse 2 '"thinks" is not NAME=VALUE' "$vkformer" chat talker --template variables.jinja --template-arg thinks -p x
+
+# A conversation has no length but what --tokens says, and does not claim another one.
+cp -r "talker/$(cat talker/latest)" limited
+echo '{"max_new_tokens": 1, "max_length": 3, "do_sample": false}' >limited/generation_config.json
+accept "$vkformer" chat limited --template template.jinja -p "Say cat."
+grep -q "max_" err && fail "a length is named that chat does not have: $(cat err)"
+[[ $(wc -w <out) -ge 2 ]] || fail "an answer of one token: $(cat out)"
 
 # A bias decides, and a penalty is heard.
 accept "$vkformer" chat talker --template chatml --quiet --temp 0 -n 3 --logit-bias 37+1000 -p "Say cat."

@@ -83,8 +83,19 @@ refuse 1 "is not the model this adapter was begun on" "$vkformer" train --resume
 
 # Prompts and completions.
 for i in $(seq 20); do echo '{"prompt": "the quick ", "completion": "brown fox"}'; done >rows.jsonl
+refuse 1 "this run scores only loss" "$vkformer" train --from "$model" --prompts rows.jsonl --valid rows.jsonl --keep-best bleu --out bad
 accept "$vkformer" train --from "$model" --prompts rows.jsonl --valid rows.jsonl --iterations 2 --out prompts
 grep -q '\[ b r o w n' out || fail "the first row is not shown: $(cat out)"
+grep -q "whose last given token" out && fail "characters run on: $(cat out)"
+accept "$vkformer" tokens text.txt --kind byte-bpe --size 290 --out pieces
+accept "$vkformer" train small.json --tokenizer pieces --prompts rows.jsonl --iterations 1 --out pieced
+grep -q "; 20 whose last given token also has what is learned: begin that" out || fail "nothing is said of blanks: $(cat out)"
+accept "$vkformer" convert pieced pieced.gguf
+accept "$vkformer" train --from pieced.gguf --data text.txt --batch 2 --lora r=1 --iterations 1 --warmup 0 --out of-file
+accept "$vkformer" generate pieced.gguf --adapter of-file -p the -n 1 --temp 0 --quiet
+sed 's/quick ", "completion": "/quick", "completion": " /' rows.jsonl >blanks.jsonl
+accept "$vkformer" train small.json --tokenizer pieces --prompts blanks.jsonl --iterations 1 --out blanks
+grep -q "whose last given token" out && fail "a blank where it belongs runs on: $(cat out)"
 (cat rows.jsonl && echo '{}') >odd.jsonl
 echo '{"prompt": "the quick ", "completion": "7"}' >>rows.jsonl
 refuse 1 "rows.jsonl:21" "$vkformer" train --from "$model" --prompts rows.jsonl --iterations 2 --out bad

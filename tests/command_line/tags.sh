@@ -30,6 +30,9 @@ tail -n 1 out | grep -q "accuracy 100.00 %, .* F1 1.0000" || fail "the tagger le
 [[ $(grep -c '"accuracy":.*"entity_f1":.*"entity_precision":.*"entity_recall":' tags/metrics.jsonl) == 2 ]] || fail "no scores: $(cat tags/metrics.jsonl)"
 grep -q '"entity_f1"' "tags/best/$(cat tags/best/latest)/best.json" || fail "no best model: $(ls tags/best)"
 tr -d ' \n' <"tags/$(cat tags/latest)/config.json" | grep -q '"id2label":{"0":"O","1":"B-NUM","2":"I-NUM"}' || fail "the tags are not in config.json"
+refuse 1 "this run scores nothing with --score-lines 0" "${tagger[@]}" "${words[@]}" --out none --valid tagged.jsonl --keep-best entity_f1 --score-lines 0
+accept "${tagger[@]}" "${words[@]}" --out none --valid tagged.jsonl --iterations 1 --score-lines 0
+grep -q accuracy none/metrics.jsonl && fail "scores of no words: $(cat none/metrics.jsonl)"
 
 # A run that was stopped ends with the same bits.
 accept "${tagger[@]}" "${words[@]}" --out half --iterations 1

@@ -4,6 +4,7 @@
 #include "models/generation/beam_search.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/chat_commands.h"
 #include "tools/cli/chat_input.h"
 #include "tools/cli/commands.h"
@@ -29,16 +30,21 @@ ChatTemplate template_for(const ChatFlags& flags, const std::filesystem::path& f
 }
 
 /// What a template gets to see beside the conversation: special tokens, and what the flags say.
-nlohmann::ordered_json variables_for(const ChatFlags& flags, const std::filesystem::path& folder) {
+nlohmann::ordered_json variables_for(const ChatFlags& flags, const std::filesystem::path& folder,
+                                     const ChatTemplate& chat_template) {
   nlohmann::ordered_json variables = special_token_variables(folder);
   for (const std::string& argument : flags.template_arguments) {
     const size_t sign = argument.find('=');
     if (sign == 0 || sign == argument.npos)
       throw UsageError(
           fmt::format("--template-arg {} is not NAME=VALUE, like enable_thinking=false", in_quotes(argument)));
-    const std::string text = argument.substr(sign + 1);
+    const std::string name = argument.substr(0, sign), text = argument.substr(sign + 1);
+    for (const char* own : {"messages", "tools", "documents", "add_generation_prompt"})
+      if (name == own) throw UsageError(fmt::format("--template-arg {}: chat sets that one itself", name));
+    if (!chat_template.mentions(name) && !flags.common.quiet)
+      say("({} reads no variable {})", chat_template.name(), printable(name, 60));
     const auto value = nlohmann::ordered_json::parse(text, nullptr, false);
-    variables[argument.substr(0, sign)] = value.is_discarded() ? nlohmann::ordered_json(text) : value;
+    variables[name] = value.is_discarded() ? nlohmann::ordered_json(text) : value;
   }
   return variables;
 }
@@ -105,15 +111,14 @@ void chat(const ChatFlags& flags) {
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
         model.family);
-  const nlohmann::ordered_json variables = variables_for(flags, folder);
   ChatTemplate chat_template = template_for(flags, folder);
+  const nlohmann::ordered_json variables = variables_for(flags, folder, chat_template);
   const std::string behind = text_behind_answers(chat_template, variables);
   const PromptText tokenizer(folder);
   auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
   leave_beams(config, flags.common.quiet);
   take_usual_sampling(config, flags, folder);
   add_end_of_turn(config, behind, tokenizer);
-  config.max_new_tokens = flags.given.contains("--tokens") ? std::optional(flags.tokens) : std::nullopt;
   // Throws for what the settings can't be, and says how many tokens a choice needs in a talk of any length.
   GenerationConfig longest = config;
   longest.max_new_tokens = INT32_MAX;

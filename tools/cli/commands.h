@@ -94,6 +94,7 @@ struct GenerateFlags {
   SamplingSettings sampling;
   RecentPenalties penalties;
   std::vector<std::string> logit_bias;  ///< "15043+1.5", "2-inf"
+  bool answers = false;                 ///< of any length, in a conversation of any length, unless --tokens says
   // Ids instead of text: greedy or beam search.
   std::vector<std::string> ids;
   int64_t beams = 1, returned = 1;

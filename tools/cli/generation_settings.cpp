@@ -36,6 +36,8 @@ GenerationConfig with_flags(GenerationConfig config, const GenerateFlags& flags)
     config.max_new_tokens = flags.tokens;
     config.max_length.reset();
   }
+  if (flags.answers) config.max_length.reset();
+  if (flags.answers && !given("--tokens")) config.max_new_tokens.reset();
   if (given("--beams")) config.num_beams = flags.beams;
   if (given("--return")) config.num_return_sequences = flags.returned;
   if (given("--length-penalty")) config.length_penalty = flags.length_penalty;

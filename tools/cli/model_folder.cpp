@@ -87,7 +87,8 @@ bool any_put_there_since(const std::filesystem::path& model, const std::filesyst
     return stat(path.c_str(), &other) != 0 ||
            std::pair(other.st_ctim.tv_sec, other.st_ctim.tv_nsec) > std::pair(written.tv_sec, written.tv_nsec);
   };
-  const auto folder = std::filesystem::absolute(is_gguf(model) ? model.parent_path() : model);
+  const auto whole = std::filesystem::absolute(model);
+  const auto folder = is_gguf(model) ? whole.parent_path() : whole;
   return later(folder) || std::ranges::any_of(std::filesystem::directory_iterator(folder), later);
 }
 

@@ -21,31 +21,46 @@ constexpr int64_t usual_context = 1024;  // TRL's max_length
 
 /// What is said of rows that could not be taken as they are.
 struct Cuts {
-  int64_t cut = 0, left_out = 0;
+  int64_t cut = 0, left_out = 0, run_on = 0;
 
   std::string text(int64_t context) const {
     std::string said;
     if (cut > 0) said += fmt::format("; {} cut at {} tokens (--context)", cut, context);
+    if (run_on > 0)
+      said += fmt::format(
+          "; {} whose last given token also has what is learned: begin that with the blank, rather than "
+          "end a prompt with it",
+          run_on);
     if (left_out > 0) said += fmt::format("; {} left out, for nothing of them is learned", left_out);
     return said;
   }
 };
 
+/// Whether tokens of a text's beginning, `part`, are others in the whole, but for special ones that end both.
+bool runs_on(const std::vector<int32_t>& part, const std::vector<int32_t>& whole) {
+  const auto [left, rest] = std::ranges::mismatch(part, whole);
+  const auto more = part.end() - left;
+  return more > whole.end() - rest || !std::equal(left, part.end(), whole.end() - more);
+}
+
 /// The ids of the whole text. Those behind what it has in common with the ids of a stretch and all before it, alone,
 /// belong to the next one: so prompts are seen as generating sees them.
 LearnedText encode_stretches(const std::vector<TextStretch>& stretches,
-                             const std::function<std::vector<int32_t>(const std::string&)>& ids_of) {
+                             const std::function<std::vector<int32_t>(const std::string&)>& ids_of, Cuts& cuts) {
   std::string whole;
   for (const TextStretch& stretch : stretches) whole += stretch.text;
+  bool run_on = false;
   LearnedText text{.ids = ids_of(whole), .learned = {}};
   std::string part;
   for (const TextStretch& stretch : stretches) {
     part += stretch.text;
     const bool last = &stretch == &stretches.back();
     const std::vector<int32_t> ids = last ? text.ids : ids_of(part);
+    run_on = run_on || (!stretch.learned && runs_on(ids, text.ids));
     const auto common = static_cast<size_t>(std::ranges::mismatch(ids, text.ids).in1 - ids.begin());
     if (common > text.learned.size()) text.learned.resize(common, stretch.learned);
   }
+  cuts.run_on += run_on;
   return text;
 }
 
@@ -55,11 +70,11 @@ class ConversationEncoder {
   ConversationEncoder(ChatTemplate written_by, const std::filesystem::path& folder, const PromptText& tokenizer)
       : template_(std::move(written_by)), variables_(special_token_variables(folder)), tokenizer_(tokenizer) {}
 
-  LearnedText encode(const PromptRow& row, const std::string& place) const {
+  LearnedText encode(const PromptRow& row, const std::string& place, Cuts& cuts) const {
     try {
       return encode_stretches(
           learned_turns(template_, {.messages = row.messages, .tools = row.tools, .variables = variables_}),
-          [&](const std::string& text) { return tokenizer_.encode_as_it_is(text); });
+          [&](const std::string& text) { return tokenizer_.encode_as_it_is(text); }, cuts);
     } catch (const Error& error) {
       fail("{}: {}", place, error.what());
     }
@@ -85,7 +100,8 @@ class PromptEncoder {
       LearnedText text;
       if (row.messages.is_null()) {
         try {
-          text = encode_stretches(row.stretches, [&](const std::string& part) { return ids_of(part); });
+          text = encode_stretches(
+              row.stretches, [&](const std::string& part) { return ids_of(part); }, cuts);
         } catch (const Error& error) {
           fail("{}: {}", place, error.what());
         }
@@ -99,7 +115,7 @@ class PromptEncoder {
               "(chat_template.jinja), "
               "or give rows of \"prompt\" and \"completion\"",
               place);
-        text = talks_->encode(row, place);
+        text = talks_->encode(row, place, cuts);
       }
       const auto most = static_cast<size_t>(context_) + 1;
       if (text.ids.size() > most) {
@@ -184,6 +200,8 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   std::optional<ConversationEncoder> talks;
   if (auto found = find_chat_template(folder)) talks.emplace(std::move(*found), folder, tokenizer);
   const std::optional<int32_t> end = end_of_text(*model.config);
+  check(!end || *end < model.vocabulary, "the config's eos_token_id {} is no id of the {} that the model knows; set it",
+        end.value_or(0), model.vocabulary);
   const PromptEncoder encoder(tokenizer, talks ? &*talks : nullptr, end, flags.context);
   Cuts cuts;
   std::vector<LearnedText> training = encoder.encode(rows_of(*find_file(files, "prompts")), cuts), validation;

@@ -58,7 +58,7 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   auto data = encoder_data(flags, *job.model, {windows.texts, windows.targets(classes)},
                            {valid_windows.texts, valid_windows.targets(valid_classes)}, 0);
   job.summary += '\n' + data->describe("texts");
-  if (validated)
+  if (validated && flags.score_lines > 0)
     job.scorer = std::make_unique<TagScorer>(*job.model, std::move(text.tokenizer), std::move(validation), names,
                                              TagScorer::Settings{.inputs = data->inputs(),
                                                                  .context = flags.context,

@@ -139,6 +139,7 @@ void add_generate(CLI::App& app) {
 
 void add_chat(CLI::App& app) {
   auto flags = std::make_shared<ChatFlags>();
+  flags->answers = true;
   CLI::App* command = app.add_subcommand(
       "chat",
       "talk with a model by its chat template\n: questions from -p or, a line each, from stdin; /help there lists "

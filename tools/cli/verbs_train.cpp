@@ -163,10 +163,10 @@ void add_train_verb(CLI::App& app) {
   command->add_flag("--no-last-evaluation", flags->no_last_evaluation,
                     "end without the evaluation of the whole validation split, which may take longer than a short run");
   command
-      ->add_option(
-          "--score-lines", flags->score_lines,
-          "with --valid: lines that an evaluation translates, or questions that it answers, and scores (the last "
-          "one, and those that decide which model is best: all); 0: none")
+      ->add_option("--score-lines", flags->score_lines,
+                   "with --valid: lines that an evaluation translates or tags, or questions that it answers, and "
+                   "scores (the last "
+                   "one, and those that decide which model is best: all); 0: none")
       ->check(not_negative())
       ->capture_default_str();
   command
