@@ -13,7 +13,7 @@ namespace {
 /// Families with an encoder call its use by the decoder "cross"; of the others, those that look back only are decoders.
 AttentionMap::Kind kind_of(const Node& node) {
   if (node.scope.ends_with("cross")) return AttentionMap::Kind::cross;
-  return node.flag("causal") ? AttentionMap::Kind::decoder : AttentionMap::Kind::encoder;
+  return looks_back(node) ? AttentionMap::Kind::decoder : AttentionMap::Kind::encoder;
 }
 
 std::string output_of(size_t map) { return fmt::format("attention.{}", map); }

@@ -137,6 +137,11 @@ bool apart(HeadColumns a, int64_t a_width, HeadColumns b, int64_t b_width) {
 
 bool is_attention(const Node& node) { return node.op == &attention_op; }
 
+bool looks_back(const Node& attention_node) {
+  const AttentionProblem problem(attention_node);
+  return problem.causal && !problem.has_position;
+}
+
 Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options) {
   const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
   const int64_t value_width = options.value_width ? options.value_width : options.head_width;

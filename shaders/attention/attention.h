@@ -56,6 +56,8 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
 /// dropout, [B, H, T, S]; zeros for a query that sees none. Not differentiable: for inspection and verification.
 Value attention_weights(Graph& graph, const Node& attention_node);
 bool is_attention(const Node& node);
+/// Of an attention without a cache: whether no query sees a key behind its own.
+bool looks_back(const Node& attention_node);
 
 /// Whether this attention with f32 queries goes to matrix cores once those of q, k and v that are f32 are rounded to
 /// `type`, which costs a pass over each of them, and what that saves is worth it.
