@@ -19,8 +19,20 @@ using namespace vkformer::testing;
 
 namespace {
 
-/// A folder with a recorded model; the classes that its config names are left out.
-Model recorded_model(const std::string& name) { return without_head(load_model(fixtures / name)); }
+constexpr const char* both_ways = "gemma3, both ways";
+
+std::filesystem::path folder_of(const std::string& name) { return fixtures / (name == both_ways ? "gemma3" : name); }
+
+/// A folder with a recorded model; the classes that its config names are left out. Or Gemma 3 as EmbeddingGemma is.
+Model recorded_model(const std::string& name) {
+  if (name != both_ways) return without_head(load_model(fixtures / name));
+  nlohmann::json config = JsonObject::load(folder_of(name) / "config.json").value();
+  config.update({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}});
+  const Model model = model_of(config);
+  CHECK_FALSE(model.generates());
+  CHECK(model_of(*model.config).constants.size() == model.constants.size());
+  return without_head(model);
+}
 
 class Embedding {
  public:
@@ -38,7 +50,7 @@ class Embedding {
  private:
   std::shared_ptr<Store> store(Backend& backend, const std::string& name) const {
     auto store = make_model_store(backend, model_);
-    load_parameters(*store, model_.parameters, fixtures / name);
+    load_parameters(*store, model_.parameters, folder_of(name));
     return store;
   }
 
@@ -68,18 +80,20 @@ void put_modules(const TemporaryFolder& folder, const std::string& pooling, cons
 
 TEST_CASE("embeddings are the recorded hidden states, pooled, whatever shares a batch",
           "[embedding][device][one_driver]") {
-  const std::string name = GENERATE(as<std::string>(), "bert_mlm", "qwen3");
+  const std::string name = GENERATE(as<std::string>(), "bert_mlm", "qwen3", both_ways);
   const Pooling pooling = GENERATE(Pooling::mean, Pooling::first, Pooling::last);
   INFO(name << ", " << name_of(pooling));
-  const SafetensorsFile expected(fixtures / name / "expected.safetensors");
+  const SafetensorsFile expected(folder_of(name) / "expected.safetensors");
+  const SafetensorsFile of_states(folder_of(name) /
+                                  (name == both_ways ? "bidirectional.safetensors" : "expected.safetensors"));
   const auto ints = [&](const char* tensor) {
     std::vector<int32_t> values(static_cast<size_t>(expected.require(tensor).elements()));
     expected.read_ints(expected.require(tensor), values);
     return values;
   };
-  const std::vector<int64_t> shape = expected.require("last_hidden_state").shape;
+  const std::vector<int64_t> shape = of_states.require("last_hidden_state").shape;
   std::vector<float> states(static_cast<size_t>(shape[0] * shape[1] * shape[2]));
-  expected.read_floats(expected.require("last_hidden_state"), states);
+  of_states.read_floats(of_states.require("last_hidden_state"), states);
   const auto ids = ints("input_ids"), mask = ints("attention_mask");
   const auto segments = expected.find("token_type_ids") ? ints("token_type_ids") : std::vector<int32_t>(ids.size());
 
@@ -178,7 +192,32 @@ TEST_CASE("files of sentence-transformers say how embeddings are made", "[embedd
   put_modules(folder, R"({"word_embedding_dimension": 4})");
   CHECK(recipe_error(folder).find("names no pooling") != std::string::npos);
   put_modules(folder, R"({"pooling_mode_mean_tokens": true})", "Dense");
-  CHECK(recipe_error(folder).find("a module Dense is not supported") != std::string::npos);
+  CHECK(embedding_recipe(folder.path()).dense == std::vector<std::string>{"2"});
+  put_modules(folder, R"({"pooling_mode_mean_tokens": true})", "CNN");
+  CHECK(recipe_error(folder).find("a module CNN is not supported") != std::string::npos);
+  put(folder / "modules.json", R"([{"path": "2", "type": "sentence_transformers.models.Dense"}])");
+  CHECK(recipe_error(folder).find("behind Pooling and before Normalize alone") != std::string::npos);
+}
+
+TEST_CASE("a dense layer multiplies, adds and squashes", "[embedding]") {
+  const TemporaryFolder folder;
+  const std::vector<float> weight{1, 2, -1, 0.5f, 0, 3}, bias{0.25f, -1};
+  write_safetensors(folder / "model.safetensors",
+                    {TensorSource::of("linear.weight", {2, 3}, std::span<const float>(weight)),
+                     TensorSource::of("linear.bias", {2}, std::span<const float>(bias))});
+  const auto layer = [&](const std::string& rest) {
+    put(folder / "config.json", R"({"in_features": 3, "out_features": 2)" + rest + "}");
+    return DenseLayer::load(folder.path());
+  };
+  const std::vector<float> x{1, -1, 0.5f};
+  CHECK(layer(R"(, "activation_function": "torch.nn.modules.linear.Identity")").of(x) == std::vector<float>{-1.25f, 1});
+  CHECK(layer("").of(x) == std::vector<float>{std::tanh(-1.25f), std::tanh(1.0f)});
+  CHECK(layer(R"(, "bias": false, "activation_function": "torch.nn.modules.linear.Identity")").of(x) ==
+        std::vector<float>{-1.5f, 2});
+  CHECK(error_of([&] { layer(R"(, "activation_function": "torch.nn.modules.activation.ReLU")"); }).find("ReLU") !=
+        std::string::npos);
+  CHECK(error_of([&] { layer("").of(std::vector<float>{1}); }).find("takes 3 numbers, and gets 1") !=
+        std::string::npos);
 }
 
 TEST_CASE("a pooling that was written is read", "[embedding]") {

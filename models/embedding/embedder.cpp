@@ -55,8 +55,13 @@ Model without_head(Model model) {
 }
 
 Embedder::Embedder(Backend& backend, const Model& model, std::shared_ptr<Store> store,
-                   std::shared_ptr<Workspace> workspace, Pooling pooling)
-    : backend_(backend), model_(model), store_(std::move(store)), workspace_(std::move(workspace)), pooling_(pooling) {
+                   std::shared_ptr<Workspace> workspace, Pooling pooling, std::vector<DenseLayer> dense)
+    : backend_(backend),
+      model_(model),
+      store_(std::move(store)),
+      workspace_(std::move(workspace)),
+      pooling_(pooling),
+      dense_(std::move(dense)) {
   check(model.task == Task::states, "the {} model has a head", model.family);
 }
 
@@ -84,8 +89,12 @@ std::vector<std::vector<float>> Embedder::embeddings(const DataBatch& batch, siz
   const size_t width = pooled.size() / static_cast<size_t>(batch.shape.rows);
   check_results(pooled, width);
   std::vector<std::vector<float>> embeddings;
-  for (size_t row = 0; row < rows; ++row)
-    embeddings.push_back(of_length_one(std::span(pooled).subspan(row * width, width)));
+  for (size_t row = 0; row < rows; ++row) {
+    const std::span own = std::span(pooled).subspan(row * width, width);
+    std::vector<float> vector(own.begin(), own.end());
+    for (const DenseLayer& layer : dense_) vector = layer.of(vector);
+    embeddings.push_back(of_length_one(vector));
+  }
   return embeddings;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/data/token_texts.h"
+#include "models/embedding/dense_layer.h"
 #include "models/embedding/recipe.h"
 
 namespace vkformer {
@@ -21,9 +22,10 @@ class Embedder {
   /// `model`: without_head(). Programs over the parameters in `store`, their temporaries in `workspace`; `backend` and
   /// `model` must outlive it.
   Embedder(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace,
-           Pooling pooling);
+           Pooling pooling, std::vector<DenseLayer> dense = {});
 
-  /// For each of the first `rows` rows of a batch (see text_batch()) C numbers of length 1.
+  /// For each of the first `rows` rows of a batch (see text_batch()) numbers of length 1: C, or what the last of the
+  /// dense layers gives.
   std::vector<std::vector<float>> embeddings(const DataBatch& batch, size_t rows);
   /// What was recorded so far, by the batches that it takes.
   std::vector<std::pair<std::string, const Program*>> programs() const;
@@ -40,6 +42,7 @@ class Embedder {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;
   Pooling pooling_;
+  std::vector<DenseLayer> dense_;
   std::vector<Recorded> programs_;
 };
 

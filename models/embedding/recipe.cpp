@@ -44,6 +44,7 @@ JsonObject load_list(const std::filesystem::path& file) {
 }
 
 void read_modules(const std::filesystem::path& folder, EmbeddingRecipe& recipe) {
+  bool normalized = false;
   for (const JsonObject& module : require_objects(load_list(folder / "modules.json"), "modules")) {
     const std::string type = require_string(module, "type"), kind = type.substr(type.rfind('.') + 1);
     if (kind == "Pooling") {
@@ -51,10 +52,15 @@ void read_modules(const std::filesystem::path& folder, EmbeddingRecipe& recipe) 
       recipe.pooling = read_pooling(config);
       recipe.counts_prefix = boolean_or(config, "include_prompt", true);
       recipe.said = true;
+    } else if (kind == "Dense") {
+      check(recipe.said && !normalized, "{}: Dense is supported behind Pooling and before Normalize alone",
+            module.name());
+      recipe.dense.push_back(require_string(module, "path"));
     } else {
       check(kind == "Transformer" || kind == "Normalize",
-            "{}: a module {} is not supported; Transformer, Pooling and Normalize are", module.name(),
+            "{}: a module {} is not supported; Transformer, Pooling, Dense and Normalize are", module.name(),
             printable(kind, 60));
+      normalized = normalized || kind == "Normalize";
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace vkformer {
 
@@ -22,12 +23,13 @@ Pooling pooling_named(std::string_view name);
 
 struct EmbeddingRecipe {
   Pooling pooling = Pooling::mean;
-  bool said = false;              ///< the files say which
-  int64_t most_tokens = 0;        ///< texts are cut there; 0: where the model ends
-  std::string query_prefix = {};  ///< what the model wants before a question,
-  std::string text_prefix = {};   ///< and before a text that may answer it
-  bool counts_prefix = true;      ///< its tokens are pooled, too
-  bool lower_case = false;        ///< what texts are made to, whatever the tokenizer does
+  bool said = false;                    ///< the files say which
+  int64_t most_tokens = 0;              ///< texts are cut there; 0: where the model ends
+  std::string query_prefix = {};        ///< what the model wants before a question,
+  std::string text_prefix = {};         ///< and before a text that may answer it
+  bool counts_prefix = true;            ///< its tokens are pooled, too
+  std::vector<std::string> dense = {};  ///< folders, below the model's, of layers behind the pooling
+  bool lower_case = false;              ///< what texts are made to, whatever the tokenizer does
 };
 
 /// What the files of sentence-transformers beside a model say (modules.json, its Pooling's config.json,

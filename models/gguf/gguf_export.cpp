@@ -42,6 +42,8 @@ void add_pooling(GgufPairs& pairs, const GgufArchitecture& architecture, const M
   const std::string key = std::string(architecture.name) + ".pooling_type";
   if (model.task == Task::classify || model.task == Task::score) return pairs.add_integer(key, by_classifier);
   const EmbeddingRecipe recipe = embedding_recipe(folder);
+  check(recipe.dense.empty(), "{}: GGUF files have no place for its Dense layers; convert it to a folder",
+        folder.string());
   if (recipe.said)
     pairs.add_integer(key, gguf_number(recipe.pooling));
   else if (!model.generates())
@@ -151,6 +153,8 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
                                              const Weights& weights, const std::filesystem::path& folder,
                                              const Mixture& mixture, const LoadProgress& progress) {
   const GgufArchitecture* architecture = architecture_of_model(model.family);
+  check(model.family != "gemma3_text" || model.generates(),
+        "GGUF files of gemma3_text with use_bidirectional_attention are not supported");
   check(architecture != nullptr, "GGUF files of {} are not supported; vkformer writes: {}", model.family,
         known_architectures());
   const json& config = *model.config;

@@ -45,6 +45,21 @@ for model in encoder.gguf back; do
 done
 accept "$vkformer" train --from back --masked text.txt --out on --iterations 1 --batch 2
 
+# A layer behind the pooling, which makes one number of 24, so the vector is 1 or -1.
+cp -r encoder layered
+mkdir layered/2_Dense
+sed -i 's/\]$/, {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]/' layered/modules.json
+echo '{"in_features": 24, "out_features": 1, "bias": false}' >layered/2_Dense/config.json
+refuse 1 "2_Dense" "$vkformer" embed layered -p "the cat" -q
+printf '\x48\0\0\0\0\0\0\0{"linear.weight":{"dtype":"F32","shape":[1,24],"data_offsets":[0,96]}}  ' >layered/2_Dense/model.safetensors
+head -c 96 /dev/zero | tr '\0' '\77' >>layered/2_Dense/model.safetensors
+accept "$vkformer" embed layered -p "the cat" -q
+grep -qx '\[-\?1\]' out || fail "a dense layer is left out: $(cat out)"
+accept "$vkformer" convert layered layered2
+accept "$vkformer" embed layered2 -p "the cat" -q
+grep -qx '\[-\?1\]' out || fail "a dense layer is lost: $(cat out)"
+refuse 1 "no place for its Dense layers" "$vkformer" convert layered layered.gguf
+
 # Prompts that are not pooled are refused where there is one; lower case is made whatever the tokenizer does.
 echo '{"prompts": {"document": "text: "}}' >encoder/config_sentence_transformers.json
 echo '{"pooling_mode_cls_token": true, "include_prompt": false}' >encoder/1_Pooling/config.json

@@ -76,11 +76,15 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
       for (const char* name : {tokenizer_file, target_tokenizer_file})
         if (!fs::exists(given / name) && has_model_json(given, name))
           write_file_atomically(out / name, load_model_json(given, name).value().dump() + '\n');
-      for (const char* name : embedding_files) {
-        if (!fs::exists(given / name)) continue;
+      const auto copy_below = [&](const fs::path& name) {
+        if (!fs::exists(given / name)) return;
         fs::create_directories((out / name).parent_path());
         copy_file_atomically(given / name, out / name);
-      }
+      };
+      for (const char* name : embedding_files) copy_below(name);
+      for (const std::string& dense : embedding_recipe(given).dense)
+        for (const char* name : {"config.json", "model.safetensors", "pytorch_model.bin"})
+          copy_below(fs::path(dense) / name);
     }
     nlohmann::json config = *model.config;
     config.erase("dtype");  // transformers reads either, and the first before the second

@@ -90,10 +90,12 @@ void embed(const EmbedFlags& flags) {
   for (size_t i = 0; i < lines.size(); ++i) add(recipe.text_prefix + lines[i], fmt::format("line {}", i + 1));
   if (flags.query) add(recipe.query_prefix + *flags.query, "--query");
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  std::vector<DenseLayer> dense;
+  for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder / path));
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
-                    backend->make_workspace(), recipe.pooling);
+                    backend->make_workspace(), recipe.pooling, std::move(dense));
   TextsProgress progress(std::ssize(texts.ids), "texts", flags.common.quiet);
   Embeddings results(texts.ids.size());
   embed_by_length(embedder, texts, inputs, flags.batch_tokens, [&](size_t text, std::vector<float> embedding) {

@@ -1,5 +1,6 @@
 #include "models/families/decoder/decoder.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/decoder/feed_forward.h"
@@ -16,6 +17,8 @@ namespace {
 
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view qkv = "qkv_proj";
+
+constexpr const char* reach_name = "window.reach";
 
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
@@ -117,17 +120,25 @@ class Builder {
     const Value projected =
         layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = decoder_.input_bias});
     const Value y = rotate(norm_queries(projected, name), layer.rotary);
-    const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D},
-                                                  {.heads = heads,
-                                                   .kv_heads = kv_heads,
-                                                   .head_width = D,
-                                                   .scale = static_cast<float>(decoder_.score_scale),
-                                                   .causal = true,
-                                                   .window = layer.window,
-                                                   .softcap = static_cast<float>(decoder_.score_cap)},
+    AttentionOptions options{.heads = heads,
+                             .kv_heads = kv_heads,
+                             .head_width = D,
+                             .scale = static_cast<float>(decoder_.score_scale),
+                             .causal = true,
+                             .window = layer.window,
+                             .softcap = static_cast<float>(decoder_.score_cap)};
+    if (decoder_.both_ways) see_both_ways(options);
+    const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
                                                   decoder_.attention_dropout, fmt::format("cache.{}", index));
     return layers_.linear(attended, name + ".o_proj", decoder_.width,
                           {.bias = decoder_.output_bias, .dropout = decoder_.output_dropout, .residual = residual});
+  }
+
+  void see_both_ways(AttentionOptions& options) {
+    options.causal = options.window > 0;
+    if (!options.causal) return;
+    options.position = layers_.constant(reach_name, {1}, DType::i32);
+    options.window = options.window / 2 * 2 + 1;
   }
 
   const Decoder& decoder_;
@@ -159,7 +170,7 @@ void add_attention(ParameterList& list, const Decoder& d, const std::string& nam
 std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   ParameterList list(d.deviation);
   list.normal("model.embed_tokens.weight", {d.vocabulary, d.width});
-  if (d.tied) list.last().other_names = {"lm_head.weight"};
+  if (d.tied && !d.both_ways) list.last().other_names = {"lm_head.weight"};
   const auto add_norm = [&](const std::string& layer, std::string_view name) {
     if (!name.empty()) add_gain(list, d, join_names(layer, name), d.width);
   };
@@ -174,7 +185,7 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
     add_norm(name, inner.after);
   }
   add_gain(list, d, "model.norm", d.width);
-  if (!d.tied) list.linear("lm_head", d.width, d.vocabulary, false);
+  if (!d.tied && !d.both_ways) list.linear("lm_head", d.width, d.vocabulary, false);
   return list.take();
 }
 
@@ -182,6 +193,7 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
 
 Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   Model model{.family = decoder.family,
+              .task = decoder.both_ways ? Task::states : Task::causal,
               .parameters = parameters_of(decoder),
               .vocabulary = decoder.vocabulary,
               .context = decoder.context,
@@ -199,7 +211,13 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
     }
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
+  const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });
+  if (decoder.both_ways && windowed != decoder.layers.end())
+    model.constants.push_back({reach_name, {{1}, DType::i32}, [reach = windowed->window / 2] {
+                                 return std::vector<float>{static_cast<float>(reach)};
+                               }});
   model.head = [decoder](Graph& graph, const Pass&, Value hidden) {
+    if (decoder.both_ways) return hidden;
     const Graph::Scope scope(graph, "lm_head");
     const std::string name = decoder.tied ? "model.embed_tokens.weight" : "lm_head.weight";
     const Value weight = graph.persistent(name, {decoder.vocabulary, decoder.width});

@@ -56,6 +56,8 @@ struct Decoder {
   bool output_bias = false;    ///< of the attention's output
   bool inner_bias = false;     ///< of the feed-forward layers
   bool tied = false;           ///< the head is the embedding
+  /// An encoder, without a head: a position also sees what is behind it, of a window half to either side.
+  bool both_ways = false;
   std::vector<RotaryConfig> rotaries = {{}};
   double rotary_share = 1;  ///< of each head's columns that turn, the first ones
   std::vector<Layer> layers;

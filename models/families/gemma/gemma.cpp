@@ -98,13 +98,16 @@ double read_cap(const JsonObject& json, const char* key, double usual) {
 Model make_gemma(const JsonObject& json) {
   Generation generation = generation_of(json);
   Decoder& d = generation.usual;
+  d.both_ways = boolean_or(json, "use_bidirectional_attention", false);
+  if (d.both_ways) {
+    check(d.family == "gemma3_text", "{}: use_bidirectional_attention is not supported; gemma3_text's is", json.name());
+    generation.architecture = "Gemma3TextModel";
+  }
   read_decoder(json, d, generation.architecture, generation.activation);
   // Gemma's first files say gelu and mean its approximation, which it was trained with.
   if (d.family == "gemma" && d.gate == Gate::gelu) d.gate = Gate::gelu_tanh;
   d.embedding_scale = std::sqrt(static_cast<double>(d.width));
   d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
-  check(!boolean_or(json, "use_bidirectional_attention", false), "{}: use_bidirectional_attention is not supported",
-        json.name());
   nlohmann::json written;
   if (d.family == "gemma") {
     read_rotary(json, d);
@@ -128,6 +131,7 @@ Model make_gemma(const JsonObject& json) {
                     {"layer_types", layer_types(d)}});
   }
   written["attention_bias"] = d.input_bias;
+  if (d.both_ways) written["use_bidirectional_attention"] = true;
   written.update(decoder_keys(d, generation.architecture, generation.activation));
   return make_decoder(d, written);
 }
