@@ -143,6 +143,10 @@ TEST_CASE("longer examples of validation have a shape of their own", "[data]") {
   CHECK(std::tuple(longest.length, longest.rows, longest.examples.size()) == std::tuple(132, 2, 0));
   CHECK(data.batches().buckets().size() == alone.batches().buckets().size() + 1);
   CHECK_THAT(data.describe("pairs"), ContainsSubstring("132 positions x    2 rows: longer ones, of validation"));
+  CHECK(data.shapes() == alone.shapes());
+  CHECK(alone.validation_shapes().empty());
+  REQUIRE(data.validation_shapes().size() == 1);
+  CHECK(data.validation_shapes()[0].positions == 132);
   const DataBatch last = data.validation_batch(data.validation_batches() - 1, data.validation_batches());
   CHECK(last.tokens == 50 + 4 + 3 + 130);
 }

@@ -15,10 +15,16 @@ void LengthData::arrange(std::span<const ExampleLength> training, std::span<cons
 
 std::vector<BatchShape> LengthData::shapes() const {
   std::vector<BatchShape> shapes;
-  for (const LengthBatches::Bucket& bucket : batches_->buckets()) shapes.push_back(shape_of(bucket));
+  for (const LengthBatches::Bucket& bucket : batches_->buckets())
+    if (!bucket.examples.empty()) shapes.push_back(shape_of(bucket));
   const auto positions = [](const BatchShape& s) { return s.rows * (s.positions + s.source_positions); };
   std::ranges::stable_sort(shapes, std::greater(), positions);
   return shapes;
+}
+
+std::vector<BatchShape> LengthData::validation_shapes() const {
+  const LengthBatches::Bucket& longest = batches_->buckets().back();
+  return longest.examples.empty() ? std::vector{shape_of(longest)} : std::vector<BatchShape>();
 }
 
 std::string LengthData::describe(std::string_view examples) const {

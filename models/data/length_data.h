@@ -11,6 +11,7 @@ class LengthData : public TrainingData {
   enum class Split : uint8_t { training, validation };
 
   std::vector<BatchShape> shapes() const override;
+  std::vector<BatchShape> validation_shapes() const override;
   DataBatch training_batch(int64_t number) const override;
   int64_t epoch() const override { return batches_->epoch(); }
   int64_t validation_batches() const override { return std::ssize(validation_); }

@@ -26,8 +26,10 @@ struct DataBatch {
 class TrainingData {
  public:
   virtual ~TrainingData() = default;
-  /// Shapes of all batches, the one with most positions first.
+  /// Shapes of all that is trained on, the one with most positions first.
   virtual std::vector<BatchShape> shapes() const = 0;
+  /// Those of validation that training has not.
+  virtual std::vector<BatchShape> validation_shapes() const { return {}; }
   /// Micro-batch `number` (0, 1, ...) of the run. The same object gives the same batch for a number, whatever was asked
   /// for before.
   virtual DataBatch training_batch(int64_t number) const = 0;

@@ -18,6 +18,9 @@ DenseLayer DenseLayer::load(const std::filesystem::path& folder) {
   const std::string kind = type.substr(type.rfind('.') + 1);
   check(kind == "Tanh" || kind == "Identity", "{}: activation_function {} is not supported; Tanh and Identity are",
         config.name(), printable(kind, 60));
+  for (const char* key : {"module_input_name", "module_output_name"})
+    check(string_or(config, key, "sentence_embedding") == "sentence_embedding",
+          "{}: {} is not supported; sentence_embedding is", config.name(), key);
   layer.tanh = kind == "Tanh";
   std::vector<ParameterSpec> parameters{{"linear.weight", {layer.out, layer.in}}};
   const bool has_bias = boolean_or(config, "bias", true);

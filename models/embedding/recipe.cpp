@@ -38,6 +38,14 @@ Pooling read_pooling(const JsonObject& config) {
   return *chosen;
 }
 
+/// Where a module lies, below the model's folder.
+std::string path_of(const JsonObject& module) {
+  const std::filesystem::path path = require_string(module, "path");
+  check(!path.empty() && path.is_relative() && std::ranges::count(path, "..") == 0,
+        "{}: the path {} of a module does not lie below the model's folder", module.name(), in_quotes(path.string()));
+  return path.string();
+}
+
 /// modules.json is a list, which JsonObject is not.
 JsonObject load_list(const std::filesystem::path& file) {
   return JsonObject::make({{"modules", parse_json(MappedFile(file).text(), file.string())}}, file.string());
@@ -48,14 +56,14 @@ void read_modules(const std::filesystem::path& folder, EmbeddingRecipe& recipe) 
   for (const JsonObject& module : require_objects(load_list(folder / "modules.json"), "modules")) {
     const std::string type = require_string(module, "type"), kind = type.substr(type.rfind('.') + 1);
     if (kind == "Pooling") {
-      const auto config = JsonObject::load(folder / require_string(module, "path") / "config.json");
+      const auto config = JsonObject::load(folder / path_of(module) / "config.json");
       recipe.pooling = read_pooling(config);
       recipe.counts_prefix = boolean_or(config, "include_prompt", true);
       recipe.said = true;
     } else if (kind == "Dense") {
       check(recipe.said && !normalized, "{}: Dense is supported behind Pooling and before Normalize alone",
             module.name());
-      recipe.dense.push_back(require_string(module, "path"));
+      recipe.dense.push_back(path_of(module));
     } else {
       check(kind == "Transformer" || kind == "Normalize",
             "{}: a module {} is not supported; Transformer, Pooling, Dense and Normalize are", module.name(),

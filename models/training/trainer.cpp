@@ -48,6 +48,13 @@ const TrainingPlan::PlannedBatch& Trainer::planned(const BatchShape& shape) {
   return plan_.batches.back();
 }
 
+Program& Trainer::gradients_of(const BatchShape& shape) {
+  const TrainingPlan::PlannedBatch& batch = planned(shape);
+  check(batch.gradients.has_value(), "batches of {} x {} were planned for evaluations alone", shape.rows,
+        shape.positions);
+  return *programs_[*batch.gradients];
+}
+
 double Trainer::step(int64_t iteration, const Feed& feed) {
   const auto count = static_cast<size_t>(settings().accumulate);
   std::vector<TrainingBatch> batches(count, {plan_.batches[0].shape, {}});
@@ -91,7 +98,7 @@ double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
   MeanLoss loss;
   for (int64_t micro = 0; micro < count; ++micro) {
     if (accumulates) batch = batches(micro);
-    Program& program = *programs_[planned(batch.shape).gradients];
+    Program& program = gradients_of(batch.shape);
     if (!accumulates) write_update(program, iteration);
     write_feed(program, batch.feed);
     const int64_t targets = targets_of(batch);
@@ -105,7 +112,7 @@ double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
     program.run();
     loss.add(static_cast<double>(program.read("loss")[0]), targets);
   }
-  Program& updating = *programs_[accumulates ? TrainingPlan::update : planned(batch.shape).gradients];
+  Program& updating = accumulates ? *programs_[TrainingPlan::update] : gradients_of(batch.shape);
   if (accumulates) {
     write_update(updating, iteration);
     updating.run();

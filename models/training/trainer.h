@@ -65,6 +65,7 @@ class Trainer {
  private:
   void compile_planned();
   const TrainingPlan::PlannedBatch& planned(const BatchShape& shape);
+  Program& gradients_of(const BatchShape& shape);
   int64_t targets_of(const TrainingBatch& batch) { return count_targets(batch, planned(batch.shape).classes); }
   double run_batches(int64_t iteration, const BatchSource& batches);
   void write_update(Program& program, int64_t iteration) const;

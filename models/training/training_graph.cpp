@@ -107,9 +107,10 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   return built;
 }
 
-Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision) {
+Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision, int64_t* classes) {
   Graph graph;
-  add_loss(graph, model, add_inputs(graph, model, shape), 0);
+  const Loss loss = add_loss(graph, model, add_inputs(graph, model, shape), 0);
+  if (classes != nullptr) *classes = loss.classes;
   graph = with_precision(completed(std::move(graph), model), precision);
   return precision.most_logits > 0 ? with_loss_in_chunks(graph, precision.most_logits).graph : graph;
 }

@@ -25,7 +25,9 @@ struct TrainingGraph {
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations = false,
                                        const MixedPrecision& precision = {});
 /// Output "loss" [1], without dropout and label smoothing. Inputs: those of add_inputs(), and "targets".
-Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision = {});
+/// `classes`: gets the number that targets lie below.
+Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision = {},
+                       int64_t* classes = nullptr);
 
 /// Name of the moving average of the parameters, see add_parameter_blocks().
 inline constexpr std::string_view average_name = "average";

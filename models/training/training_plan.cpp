@@ -43,6 +43,8 @@ void add_program(TrainingPlan& plan, const std::string& name, Graph graph, const
   plan.programs.push_back({name, std::move(graph), std::move(memory)});
 }
 
+std::string suffix_of(const BatchShape& shape) { return fmt::format(" {} x {}", shape.rows, shape.positions); }
+
 }  // namespace
 
 void TrainingPlan::add_batch(const BatchShape& shape, const Backend& backend) {
@@ -65,12 +67,19 @@ void TrainingPlan::add_batch(const BatchShape& shape, const Backend& backend) {
     append_update(training.graph, blocks, joined, settings);
 
   PlannedBatch batch{.shape = shape, .classes = training.classes, .gradients = programs.size()};
-  const std::string suffix = first ? "" : fmt::format(" {} x {}", shape.rows, shape.positions);
+  const std::string suffix = first ? "" : suffix_of(shape);
   add_program(*this, (accumulates ? "micro-batch" : "step") + suffix, std::move(training.graph), backend);
   if (accumulates && first)
     add_program(*this, "update", build_update(blocks, trained_elements(*this), settings), backend);
   batch.evaluation = programs.size();
   add_program(*this, "evaluation" + suffix, build_evaluation(*model, shape, precision), backend);
+  batches.push_back(batch);
+}
+
+void TrainingPlan::add_evaluation(const BatchShape& shape, const Backend& backend) {
+  PlannedBatch batch{.shape = shape, .evaluation = programs.size()};
+  Graph graph = build_evaluation(*model, shape, settings.precision(backend.facts()), &batch.classes);
+  add_program(*this, "evaluation" + suffix_of(shape), std::move(graph), backend);
   batches.push_back(batch);
 }
 
@@ -111,21 +120,23 @@ int64_t TrainingPlan::total_bytes() const {
 }
 
 TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const std::vector<BatchShape>& shapes,
-                           const Backend& backend) {
+                           const Backend& backend, const std::vector<BatchShape>& evaluated) {
   check(settings.accumulate >= 1, "an accumulation of {} micro-batches was asked for; at least 1 is needed",
         settings.accumulate);
   check(!shapes.empty(), "training was asked for without the shape of a batch");
   TrainingPlan plan{.model = &model, .settings = settings};
   for (const BatchShape& shape : shapes) plan.add_batch(shape, backend);
+  for (const BatchShape& shape : evaluated) plan.add_evaluation(shape, backend);
   return plan;
 }
 
 int64_t bytes_saved_by_recomputing(const TrainingPlan& plan, const Backend& backend) {
   TrainSettings keeping = plan.settings;
   keeping.checkpoint_activations = false;
-  std::vector<BatchShape> shapes;
-  for (const TrainingPlan::PlannedBatch& batch : plan.batches) shapes.push_back(batch.shape);
-  return plan_training(*plan.model, keeping, shapes, backend).total_bytes() - plan.total_bytes();
+  std::vector<BatchShape> shapes, evaluated;
+  for (const TrainingPlan::PlannedBatch& batch : plan.batches)
+    (batch.gradients ? shapes : evaluated).push_back(batch.shape);
+  return plan_training(*plan.model, keeping, shapes, backend, evaluated).total_bytes() - plan.total_bytes();
 }
 
 }  // namespace vkformer

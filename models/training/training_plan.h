@@ -19,9 +19,9 @@ struct TrainingPlan {
   /// The programs for batches of one shape, as indices into `programs`.
   struct PlannedBatch {
     BatchShape shape;
-    int64_t classes = 0;    ///< targets lie below
-    size_t gradients = 0;   ///< "step", with the update; with accumulation "micro-batch"
-    size_t evaluation = 0;  ///< the loss without dropout
+    int64_t classes = 0;                   ///< targets lie below
+    std::optional<size_t> gradients = {};  ///< "step", with the update; with accumulation "micro-batch"; if it trains
+    size_t evaluation = 0;                 ///< the loss without dropout
   };
 
   const Model* model = nullptr;
@@ -42,16 +42,21 @@ struct TrainingPlan {
   std::vector<Row> temporaries() const;
   int64_t total_bytes() const;
   /// They come first.
-  size_t programs_of_first_shape() const { return batches.size() > 1 ? batches[1].gradients : programs.size(); }
+  size_t programs_of_first_shape() const {
+    return batches.size() > 1 ? batches[1].gradients.value_or(batches[1].evaluation) : programs.size();
+  }
 
   /// Plans the programs for batches of a further shape. Throws Error when such a batch trains other parameters than one
   /// of the first shape.
   void add_batch(const BatchShape& shape, const Backend& backend);
+  /// The same for one that is never trained on.
+  void add_evaluation(const BatchShape& shape, const Backend& backend);
 };
 
-/// For batches of these shapes, at least one. `model` must outlive the plan. Throws Error for settings that can't be.
+/// For batches of these shapes, at least one, and of those that are only evaluated. `model` must outlive the plan.
+/// Throws Error for settings that can't be.
 TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const std::vector<BatchShape>& shapes,
-                           const Backend& backend);
+                           const Backend& backend, const std::vector<BatchShape>& evaluated = {});
 
 /// Bytes that computing activations again saves in a plan that does so.
 int64_t bytes_saved_by_recomputing(const TrainingPlan& plan, const Backend& backend);

@@ -78,11 +78,12 @@ int64_t AttentionProblem::key_begin(int64_t t, int64_t position) const {
 }
 
 double AttentionProblem::visible_pairs() const {
-  const int64_t at = window > 0 ? keys - queries : keys;  // the position at which most keys are seen
+  const auto all = static_cast<double>(batches * heads);
+  if (has_position && window > 0) return all * static_cast<double>(queries * std::min(window, keys));
   double pairs = 0;
   for (int64_t t = 0; t < queries; ++t)
-    pairs += static_cast<double>(std::max<int64_t>(key_end(t, at) - key_begin(t, at), 0));
-  return pairs * static_cast<double>(batches * heads);
+    pairs += static_cast<double>(std::max<int64_t>(key_end(t, keys) - key_begin(t, keys), 0));
+  return pairs * all;
 }
 
 void check_attention(const Node& node) {

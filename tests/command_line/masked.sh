@@ -54,6 +54,40 @@ accept "$vkformer" classify labels -d reference -p "the cat 3"
 accept "$vkformer" train --from labels --masked text.txt "${short[@]}" --out back
 grep -q "none that fit: cls.predictions" err || fail "a new head for masked words is not named: $(cat err)"
 
+# Every head of MPNet and ModernBERT from every other, and from a model without one. MPNet's padding has the id 1.
+mkdir marked
+sed 's/"\[PAD\]": *0/"[PAD]": 1/; s/"\[UNK\]": *1/"[UNK]": 0/' "$fixtures/tokenizers/bert/tokenizer.json" |
+  tr -d '\n' | sed 's/{"id": *0,\([^}]*\)"\[PAD\]"/{"id":1,\1"[PAD]"/; s/{"id": *1,\([^}]*\)"\[UNK\]"/{"id":0,\1"[UNK]"/' >marked/tokenizer.json
+printf 'the O\ndog B-A\n\nthe O\ncat B-A\n' >tags.conll
+printf '{"question": "who", "context": "the cat is fat", "answer": "fat", "answer_start": 11}\n' >questions.jsonl
+for family in mpnet modernbert; do
+  printf '{"model_type": "%s", "max_position_embeddings": 34, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 30}' $family >head.json
+  accept "$vkformer" train head.json --masked text.txt --tokenizer marked "${short[@]}" --out $family-masked
+  cp -r "$(folder_of $family-masked)" $family-bare
+  sed -i 's/ForMaskedLM/Model/' $family-bare/config.json
+  heads=("--labels rows.jsonl" "--tags tags.conll" "--answers questions.jsonl" "--masked text.txt")
+  for from in masked bare; do
+    for head in "${heads[@]}"; do
+      # shellcheck disable=SC2086
+      accept "$vkformer" train --from $family-$from $head "${short[@]}" --out "$family-$from${head% *}"
+    done
+  done
+  for from in labels tags answers; do
+    for head in "${heads[@]}"; do
+      # shellcheck disable=SC2086
+      accept "$vkformer" train --from "$family-masked--$from" $head "${short[@]}" --out "$family-$from-on${head% *}"
+    done
+  done
+  grep -q "none that fit: classifier\|none that fit: qa_outputs" err && fail "a masked head has another's name: $(cat err)"
+done
+accept "$vkformer" classify modernbert-tags-on--labels -d reference -p "the cat"
+
+# A line of validation that is longer than all that is learned is evaluated alone.
+printf 'the cat and\nthe dog and\n' >few.txt
+printf 'the cat\n%s\n' "the cat and the dog and the cat" >longer.txt
+accept "$vkformer" train --from modernbert-masked --masked few.txt --valid longer.txt --accumulate 2 "${short[@]}" --out longer
+grep -q "longer ones, of validation" out || fail "no shape for a long line: $(cat out)"
+
 # A line out for each line in.
 printf 'the [MASK] and the dog 3 saw 3\nthe cat [MASK] the [MASK]\n[MASK]\n' >asked.txt
 "$vkformer" fill run --batch-tokens 9 <asked.txt >out 2>err || fail "fill: $(cat err)"

@@ -37,9 +37,11 @@ TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   const RunFile* validated = find_file(files, "valid answers");
   Questions validation = validated ? questions_of(*validated) : Questions();
   const EncoderText text = EncoderText::load(flags, checkpoint, "--answers");
-  TrainJob job = encoder_job(
-      flags, checkpoint, text,
-      {.architecture = "QuestionAnswering", .classes = {"LABEL_0", "LABEL_1"}, .own = {"qa_outputs"}, .shared = {}});
+  TrainJob job = encoder_job(flags, checkpoint, text,
+                             {.architecture = "QuestionAnswering",
+                              .classes = {"LABEL_0", "LABEL_1"},
+                              .own = {"qa_outputs", "classifier"},
+                              .shared = {"head."}});
   flags.stride = stride_of(flags.stride, flags.context);
   QuestionEncoder encoder(text.tokenizer, {.positions = flags.context, .stride = flags.stride});
   TextData::Split trained = encode_questions(training, encoder, [](std::vector<AnswerWindow>) {});

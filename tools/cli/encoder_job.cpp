@@ -11,7 +11,7 @@ namespace vkformer {
 namespace {
 
 /// What a config of `transformers` says of a model with classes.
-nlohmann::json head_keys(const JsonObject& config, const EncoderHead& head) {
+nlohmann::json head_keys(const JsonObject& config, const JobHead& head) {
   nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}}};
   if (config.has("problem_type")) keys["problem_type"] = "single_label_classification";
   if (!head.classes.empty()) keys["num_labels"] = head.classes.size();
@@ -22,13 +22,13 @@ nlohmann::json head_keys(const JsonObject& config, const EncoderHead& head) {
   return keys;
 }
 
-bool is_for(const JsonObject& config, const EncoderHead& head) {
+bool is_for(const JsonObject& config, const JobHead& head) {
   const nlohmann::json architecture = {architecture_with_head(config, head.architecture)};
   return config.has("architectures") && config.value()["architectures"] == architecture &&
          (head.classes.empty() || classes_of(config, 1) == head.classes);
 }
 
-void begin_anew(Model& model, const EncoderHead& head, const JsonObject& from) {
+void begin_anew(Model& model, const JobHead& head, const JsonObject& from) {
   if (is_for(from, head)) return;
   for (ParameterSpec& parameter : model.parameters) {
     const auto named_by = [&](const char* part) { return parameter.name.find(part) != std::string::npos; };
@@ -53,7 +53,7 @@ EncoderText::EncoderText(TokenizerFiles from) : files(std::move(from)), tokenize
 }
 
 TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
-                     const EncoderHead& head) {
+                     const JobHead& head) {
   const nlohmann::json ids = {{"pad_token_id", text.padding}};
   nlohmann::json changes = ids;
   if (checkpoint.empty()) changes.update(head_keys(first_config(flags), head));

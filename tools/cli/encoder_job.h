@@ -20,7 +20,7 @@ struct EncoderText {
   explicit EncoderText(TokenizerFiles from);
 };
 
-struct EncoderHead {
+struct JobHead {
   const char* architecture;          ///< see architecture_with_head()
   std::vector<std::string> classes;  ///< their names; none: the vocabulary's tokens
   /// Parts of the names of its parameters: where a folder was trained for something else, or other classes, `own` begin
@@ -31,7 +31,7 @@ struct EncoderHead {
 
 /// A job with its model and text. Sets the flags' context and batch where they have none.
 TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
-                     const EncoderHead& head);
+                     const JobHead& head);
 
 /// Its batches, as the flags say; `targets`: of a row, see TextData.
 std::unique_ptr<TextData> encoder_data(const TrainFlags& flags, const Model& model, TextData::Split training,

@@ -50,7 +50,7 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
                              {.architecture = "SequenceClassification",
                               .classes = names,
                               .own = {"classifier", "logits_proj"},
-                              .shared = {"pooler", "sequence_summary"}});
+                              .shared = {"pooler", "sequence_summary", "head."}});
   const std::vector<int32_t> classes = classes_of_rows(training, names),
                              valid_classes = classes_of_rows(validation, names);
   TextData::Split trained = encode_rows(training, classes, text.tokenizer, flags.context);

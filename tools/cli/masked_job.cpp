@@ -71,7 +71,7 @@ TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
                              {.architecture = "MaskedLM",
                               .classes = {},
                               .own = {},
-                              .shared = {"cls.predictions", "lm_head", "vocab_"},
+                              .shared = {"cls.predictions", "lm_head", "vocab_", "head.", "decoder."},
                               .rows = flags.batch_tokens});  // no limit: each row has a position or more
   const Model& model = *job.model;
   job.perplexity = true;

@@ -37,9 +37,9 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   EncoderText text = EncoderText::load(flags, checkpoint, "--tags");
   const std::vector<std::string> names =
       checkpoint.empty() ? tag_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
-  TrainJob job =
-      encoder_job(flags, checkpoint, text,
-                  {.architecture = "TokenClassification", .classes = names, .own = {"classifier"}, .shared = {}});
+  TrainJob job = encoder_job(
+      flags, checkpoint, text,
+      {.architecture = "TokenClassification", .classes = names, .own = {"classifier"}, .shared = {"head."}});
 
   const auto classes = classes_of_words(training, names), valid_classes = classes_of_words(validation, names);
   const WordWindows windows = windows_of_texts(training, text.tokenizer, flags.context),

@@ -346,7 +346,9 @@ void train(TrainFlags flags) {
   if (talk && flags.settings.warmup >= flags.settings.iterations)
     print("the learning rate rises until the end: --warmup {} is not less than --iterations {}\n",
           flags.settings.warmup, flags.settings.iterations);
-  const auto plan_run = [&] { return plan_training(model, flags.settings, job.data->shapes(), *backend); };
+  const auto plan_run = [&] {
+    return plan_training(model, flags.settings, job.data->shapes(), *backend, job.data->validation_shapes());
+  };
   TrainingPlan plan = plan_run();
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
   if (flags.common.tune) {

@@ -20,6 +20,9 @@ constexpr std::string_view qkv = "qkv_proj";
 
 constexpr const char* reach_name = "window.reach";
 
+/// Positions that a window shows to either side.
+int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
+
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
 /// The angles of one of the decoder's rotaries; longrope has two tables.
@@ -138,7 +141,7 @@ class Builder {
     options.causal = options.window > 0;
     if (!options.causal) return;
     options.position = layers_.constant(reach_name, {1}, DType::i32);
-    options.window = options.window / 2 * 2 + 1;
+    options.window = 2 * reach_of(decoder_, options.window) + 1;
   }
 
   const Decoder& decoder_;
@@ -213,7 +216,7 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });
   if (decoder.both_ways && windowed != decoder.layers.end())
-    model.constants.push_back({reach_name, {{1}, DType::i32}, [reach = windowed->window / 2] {
+    model.constants.push_back({reach_name, {{1}, DType::i32}, [reach = reach_of(decoder, windowed->window)] {
                                  return std::vector<float>{static_cast<float>(reach)};
                                }});
   model.head = [decoder](Graph& graph, const Pass&, Value hidden) {

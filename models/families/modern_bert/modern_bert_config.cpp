@@ -11,7 +11,7 @@ namespace vkformer {
 namespace {
 
 constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
-constexpr const char *windowed = "sliding_attention", *whole = "full_attention";
+constexpr const char *with_window = "sliding_attention", *without_window = "full_attention";
 constexpr const char *cls = "cls", *mean = "mean";
 
 /// transformers 5 keeps a list; older files say that each so-and-so-many-th layer, from the first on, has no window.
@@ -22,9 +22,10 @@ std::vector<bool> windows_of(const JsonObject& json, int64_t layers) {
   if (!json.has("layer_types")) return windows;
   const nlohmann::json& types = json.value()["layer_types"];
   check(types.is_array() && std::ssize(types) == layers &&
-            std::ranges::all_of(types, [](const auto& type) { return type == windowed || type == whole; }),
-        "{}: layer_types must name \"{}\" or \"{}\" for each of the {} layers", json.name(), windowed, whole, layers);
-  for (size_t i = 0; i < windows.size(); ++i) windows[i] = types[i] == windowed;
+            std::ranges::all_of(types, [](const auto& type) { return type == with_window || type == without_window; }),
+        "{}: layer_types must name \"{}\" or \"{}\" for each of the {} layers", json.name(), with_window,
+        without_window, layers);
+  for (size_t i = 0; i < windows.size(); ++i) windows[i] = types[i] == with_window;
   return windows;
 }
 
@@ -35,13 +36,12 @@ void read_rotaries(const JsonObject& json, ModernBertConfig& c) {
     const JsonObject all = json.has("rope_parameters") ? require_object(json, "rope_parameters") : json;
     rotary =
         RotaryConfig::from_json(all.has(kind) ? require_object(all, kind) : RotaryConfig::place(json), json, usual);
-    rotary.check_width(json, c.width / c.heads);
     check(rotary.scaling != RotaryConfig::Scaling::longrope, "{}: longrope is not supported", json.name());
   };
-  read(whole, "global_rope_theta", c.whole);
+  read(without_window, "global_rope_theta", c.whole);
   const bool same = json.value().contains("local_rope_theta") && !json.has("local_rope_theta");
   if (same) c.window.theta = c.whole.theta;
-  read(windowed, "local_rope_theta", c.window);
+  read(with_window, "local_rope_theta", c.window);
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ ModernBertConfig ModernBertConfig::from_json(const JsonObject& json) {
 nlohmann::json ModernBertConfig::to_json() const {
   nlohmann::json json = head_keys("modernbert", head, classes);
   auto types = nlohmann::json::array();
-  for (const bool has_window : windowed) types.push_back(has_window ? ::vkformer::windowed : ::vkformer::whole);
+  for (const bool has_window : windowed) types.push_back(has_window ? with_window : without_window);
   json.update({{"vocab_size", vocabulary},
                {"max_position_embeddings", context},
                {"hidden_size", width},
@@ -95,7 +95,7 @@ nlohmann::json ModernBertConfig::to_json() const {
                {"intermediate_size", inner},
                {"local_attention", 2 * reach},
                {"layer_types", types},
-               {"rope_parameters", {{::vkformer::whole, whole.to_json()}, {::vkformer::windowed, window.to_json()}}},
+               {"rope_parameters", {{without_window, whole.to_json()}, {with_window, window.to_json()}}},
                {"global_rope_theta", whole.theta},
                {"local_rope_theta", window.theta},
                {"hidden_activation", name_of(static_cast<Activation>(gate))},
