@@ -195,6 +195,11 @@ TEST_CASE("files of sentence-transformers say how embeddings are made", "[embedd
   CHECK(embedding_recipe(folder.path()).dense == std::vector<std::string>{"2"});
   put_modules(folder, R"({"pooling_mode_mean_tokens": true})", "CNN");
   CHECK(recipe_error(folder).find("a module CNN is not supported") != std::string::npos);
+  for (const char* path : {"../2", "/2", "", "2/../.."}) {
+    put(folder / "modules.json",
+        fmt::format(R"([{{"path": "{}", "type": "sentence_transformers.models.Pooling"}}])", path));
+    CHECK(recipe_error(folder).find("does not lie below") != std::string::npos);
+  }
   put(folder / "modules.json", R"([{"path": "2", "type": "sentence_transformers.models.Dense"}])");
   CHECK(recipe_error(folder).find("behind Pooling and before Normalize alone") != std::string::npos);
 }

@@ -82,6 +82,12 @@ for family in mpnet modernbert; do
 done
 accept "$vkformer" classify modernbert-tags-on--labels -d reference -p "the cat"
 
+# The mask is the special token, though another's name is a word.
+mkdir worded
+sed 's/"id": *4,\([^}]*\)"\[MASK\]"/"id":800,\1"<mask>"/' "$fixtures/tokenizers/bert/tokenizer.json" >worded/tokenizer.json
+accept "$vkformer" train head.json --masked text.txt --tokenizer worded "${short[@]}" --out worded-run
+accept "$vkformer" fill worded-run -d reference -p "the <mask> and"
+
 # A line of validation that is longer than all that is learned is evaluated alone.
 printf 'the cat and\nthe dog and\n' >few.txt
 printf 'the cat\n%s\n' "the cat and the dog and the cat" >longer.txt

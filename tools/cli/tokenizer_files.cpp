@@ -1,6 +1,7 @@
 #include "tools/cli/tokenizer_files.h"
 
 #include <map>
+#include <set>
 
 #include "models/data/lines.h"
 #include "models/model_files.h"
@@ -21,10 +22,17 @@ namespace vkformer {
 
 namespace {
 
+/// The first of the names that is a special token, else the first that is a token: MPNet has BERT's words, [MASK] among
+/// them, and <mask>.
 std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_list<std::string_view> names) {
-  for (std::string_view name : names)
-    if (const auto id = tokenizer.id_of(name)) return id;
-  return std::nullopt;
+  const std::set<int32_t> special = tokenizer.special_ids();
+  std::optional<int32_t> known;
+  for (std::string_view name : names) {
+    const auto id = tokenizer.id_of(name);
+    if (id && special.contains(*id)) return id;
+    if (!known) known = id;
+  }
+  return known;
 }
 
 }  // namespace
