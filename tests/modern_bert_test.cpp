@@ -17,6 +17,10 @@ namespace {
 
 using Head = EncoderHead;
 
+constexpr double ModernBertConfig::*dropouts[] = {&ModernBertConfig::embedding_dropout,
+                                                  &ModernBertConfig::attention_dropout,
+                                                  &ModernBertConfig::inner_dropout, &ModernBertConfig::head_dropout};
+
 ModernBertConfig odd_config(Head head) {
   ModernBertConfig config{.head = head,
                           .vocabulary = 29,
@@ -55,21 +59,14 @@ nlohmann::json changed(const nlohmann::json& changes = nlohmann::json::object())
 
 }  // namespace
 
-TEST_CASE("each dropout of ModernBERT changes the loss, on the device as in the reference",
-          "[modernbert][device][one_driver]") {
-  auto reference = make_reference_backend();
-  auto device = make_backend("");
-  ModernBertConfig config = odd_config(Head::sequence);
-  config.pooling = GENERATE(ModernBertConfig::Pooling::first, ModernBertConfig::Pooling::mean);
-  const auto plain = losses_of(*reference, make_modern_bert(config));
-  for (double ModernBertConfig::*probability :
-       {&ModernBertConfig::embedding_dropout, &ModernBertConfig::attention_dropout, &ModernBertConfig::inner_dropout,
-        &ModernBertConfig::head_dropout}) {
+TEST_CASE("each dropout of ModernBERT changes the loss", "[modernbert]") {
+  auto backend = make_reference_backend();
+  const ModernBertConfig config = odd_config(Head::sequence);
+  const auto plain = losses_of(*backend, make_modern_bert(config));
+  for (double ModernBertConfig::*probability : dropouts) {
     ModernBertConfig with = config;
     with.*probability = 0.3;
-    const auto a = losses_of(*reference, make_modern_bert(with)), b = losses_of(*device, make_modern_bert(with));
-    CHECK(a != plain);
-    for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-4 * a[i]);
+    CHECK(losses_of(*backend, make_modern_bert(with)) != plain);
   }
 }
 
