@@ -25,6 +25,8 @@ constexpr std::pair<std::string_view, Activation> activations[] = {{"gelu_new", 
                                                                    {"quick_gelu", Activation::quick_gelu},
                                                                    {"tanh", Activation::tanh}};
 
+constexpr const char* reach_name = "window.reach";
+
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 }  // namespace
@@ -32,6 +34,17 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 std::string join_names(std::string_view outer, std::string_view inner) { return fmt::format("{}.{}", outer, inner); }
 
 Pass encoder_pass(const Pass& pass) { return {.ids = pass.source, .mask = pass.source_mask, .seed = pass.seed}; }
+
+ConstantSpec reach_constant(int64_t reach) {
+  return {reach_name, {{1}, DType::i32}, [reach] { return std::vector<float>{static_cast<float>(reach)}; }};
+}
+
+/// The position lies ahead by the reach, and the window reaches as far back from where the query stands.
+void Layers::see_both_ways(AttentionOptions& options, int64_t reach) {
+  options.causal = true;
+  options.position = constant(reach_name, {1}, DType::i32);
+  options.window = 2 * reach + 1;
+}
 
 Value Layers::linear(Value x, const std::string& name, int64_t out, const LinearOptions& options) {
   const Graph::Scope scope(graph_, last_part(name));

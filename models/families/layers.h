@@ -23,6 +23,9 @@ std::string join_names(std::string_view outer, std::string_view inner);
 /// The pass that an encoder sees: its source as ids, with the source's mask, and no cache.
 Pass encoder_pass(const Pass& pass);
 
+/// What Layers::see_both_ways() reads, of one reach for all layers of a model.
+ConstantSpec reach_constant(int64_t reach);
+
 /// Adds layers to the graph of one pass. Dropout draws count up from `first_stream`: two instances in one graph need
 /// ranges of their own.
 class Layers {
@@ -54,6 +57,8 @@ class Layers {
   /// of `options` and, with a cache, position.
   Value self_attention(HeadColumns q, HeadColumns k, HeadColumns v, AttentionOptions options, double dropout,
                        const std::string& cache);
+  /// Lets each position see those at most `reach` away on either side; the model has reach_constant(reach).
+  void see_both_ways(AttentionOptions& options, int64_t reach);
   /// Attention of the decoder's q [B, T, H * D] to k and v [sources, S, ..] of the encoder's output, with the pass's
   /// source mask. Rows of one source attend together.
   Value cross_attention(Value q, Value k, Value v, AttentionOptions options, double dropout);

@@ -18,8 +18,6 @@ namespace {
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view qkv = "qkv_proj";
 
-constexpr const char* reach_name = "window.reach";
-
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
 
@@ -127,21 +125,14 @@ class Builder {
                              .kv_heads = kv_heads,
                              .head_width = D,
                              .scale = static_cast<float>(decoder_.score_scale),
-                             .causal = true,
+                             .causal = !decoder_.both_ways,
                              .window = layer.window,
                              .softcap = static_cast<float>(decoder_.score_cap)};
-    if (decoder_.both_ways) see_both_ways(options);
+    if (decoder_.both_ways && layer.window > 0) layers_.see_both_ways(options, reach_of(decoder_, layer.window));
     const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
                                                   decoder_.attention_dropout, fmt::format("cache.{}", index));
     return layers_.linear(attended, name + ".o_proj", decoder_.width,
                           {.bias = decoder_.output_bias, .dropout = decoder_.output_dropout, .residual = residual});
-  }
-
-  void see_both_ways(AttentionOptions& options) {
-    options.causal = options.window > 0;
-    if (!options.causal) return;
-    options.position = layers_.constant(reach_name, {1}, DType::i32);
-    options.window = 2 * reach_of(decoder_, options.window) + 1;
   }
 
   const Decoder& decoder_;
@@ -216,9 +207,7 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });
   if (decoder.both_ways && windowed != decoder.layers.end())
-    model.constants.push_back({reach_name, {{1}, DType::i32}, [reach = reach_of(decoder, windowed->window)] {
-                                 return std::vector<float>{static_cast<float>(reach)};
-                               }});
+    model.constants.push_back(reach_constant(reach_of(decoder, windowed->window)));
   model.head = [decoder](Graph& graph, const Pass&, Value hidden) {
     if (decoder.both_ways) return hidden;
     const Graph::Scope scope(graph, "lm_head");

@@ -19,7 +19,6 @@ using Head = EncoderHead;
 
 constexpr int64_t head_stream = int64_t{1} << 20;  ///< its dropout draws from here on
 constexpr const char* word_table = "model.embeddings.tok_embeddings.weight";
-constexpr const char* reach_name = "window.reach";
 
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 const char* rotary_table(bool windowed) { return windowed ? "rotary.table.1" : "rotary.table"; }
@@ -72,11 +71,8 @@ class Builder {
     const Value turned =
         rope(layers_.graph(), projected, layers_.constant(rotary_table(windowed), {config_.context, D}),
              {.heads = 2 * config_.heads, .head_width = D, .rotary_width = D});
-    AttentionOptions options{.heads = config_.heads, .head_width = D, .causal = windowed};
-    if (windowed) {
-      options.position = layers_.constant(reach_name, {1}, DType::i32);
-      options.window = 2 * config_.reach + 1;
-    }
+    AttentionOptions options{.heads = config_.heads, .head_width = D, .causal = false};
+    if (windowed) layers_.see_both_ways(options, config_.reach);
     const Value y =
         layers_.self_attention({turned, 0}, {turned, C}, {turned, 2 * C}, options, config_.attention_dropout, "");
     return layers_.linear(y, name + ".Wo", C,
@@ -161,10 +157,7 @@ Model make_modern_bert(const ModernBertConfig& config) {
                                [angles = windowed ? config.window : config.whole, positions = config.context, width] {
                                  return angles.table(positions, width);
                                }});
-    if (windowed)
-      model.constants.push_back({reach_name, {{1}, DType::i32}, [reach = config.reach] {
-                                   return std::vector<float>{static_cast<float>(reach)};
-                                 }});
+    if (windowed) model.constants.push_back(reach_constant(config.reach));
   }
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
   model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
