@@ -1,4 +1,4 @@
-// The original Transformer, Marian and BART as a whole: dropout, positions, configs.
+// The original Transformer, Marian, BART and its kin as a whole: dropout, positions, configs.
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -72,7 +72,8 @@ TEST_CASE("training an encoder-decoder with dropout on the device follows the re
 }
 
 TEST_CASE("sinusoidal positions are those of the paper, and Marian's", "[encoder_decoder]") {
-  const auto paper = sinusoids(4, 5, false), halves = sinusoids(4, 5, true);
+  using Positions = EncoderDecoderConfig::Positions;
+  const auto paper = sinusoids(Positions::sinusoidal, 4, 5), halves = sinusoids(Positions::halves, 4, 5);
   const auto angle = [](int64_t p, int64_t i) {
     return static_cast<double>(p) * std::pow(10000.0, -2.0 * static_cast<double>(i) / 5);
   };
@@ -87,11 +88,22 @@ TEST_CASE("sinusoidal positions are those of the paper, and Marian's", "[encoder
   }
 }
 
+TEST_CASE("M2M-100's positions are half a table of sines and half one of cosines, from 2 on", "[encoder_decoder]") {
+  const auto table = sinusoids(EncoderDecoderConfig::Positions::fairseq, 3, 7, 2);
+  for (int64_t p = 0; p < 3; ++p)
+    for (int64_t i = 0; i < 3; ++i) {
+      const double angle = static_cast<double>(p + 2) * std::pow(10000.0, -static_cast<double>(i) / 2);
+      CHECK(table[static_cast<size_t>(p * 7 + i)] == static_cast<float>(std::sin(angle)));
+      CHECK(table[static_cast<size_t>(p * 7 + 3 + i)] == static_cast<float>(std::cos(angle)));
+      CHECK(table[static_cast<size_t>(p * 7 + 6)] == 0);
+    }
+}
+
 TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_decoder]") {
   const auto says = [](const std::string& family, const nlohmann::json& changes, const std::string& word) {
     check_refused(config_of(family, changes), word);
   };
-  for (const std::string family : {"vaswani", "marian", "bart"}) {
+  for (const std::string family : {"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"}) {
     CHECK(message_of(config_of(family, nlohmann::json::object())) == "accepted");
     says(family, {{"vocab_size", 0}}, "vocab_size");
     CHECK(message_of(config_of(family, {{"vocab_size", nullptr}})) == "accepted");
@@ -104,12 +116,13 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
   }
   says("vaswani", {{"positions", "learned"}}, "learned");
   says("marian", {{"decoder_vocab_size", 31}}, "share_encoder_decoder_embeddings");
+  says("m2m_100", {{"d_model", 3}, {"decoder_attention_heads", 3}}, "too narrow");
   says("bart", {{"share_encoder_decoder_embeddings", false}}, "share one embedding");
   says("bart", {{"architectures", {"BartForSequenceClassification"}}}, "BartForSequenceClassification");
 }
 
 TEST_CASE("the encoder-decoder config that is written describes the model that was read", "[encoder_decoder]") {
-  for (const std::string family : {"vaswani", "marian", "bart"}) {
+  for (const std::string family : {"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"}) {
     const Model model = changed_model(family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}});
     const Model again = make_model(JsonObject::parse(model.config->dump(), "config.json"));
     CHECK(*again.config == *model.config);

@@ -18,10 +18,10 @@ namespace {
 /// A Marian model's files, with some pieces that have no id, and tokens that only the target has.
 struct Marian {
   TemporaryFolder folder;
-  Trained source{english(), unigram_options()}, target{german(), unigram_options()};
+  TrainedPieces source{english_lines(), unigram_options()}, target{german_lines(), unigram_options()};
   std::map<std::string, int32_t> source_ids, target_ids;
 
-  static std::string piece(const Trained& of, int id) { return of.processor.IdToPiece(id); }
+  static std::string piece(const TrainedPieces& of, int id) { return of.processor.IdToPiece(id); }
 
   explicit Marian(bool apart = false) {
     put(folder / "source.spm", source.bytes);
@@ -29,7 +29,7 @@ struct Marian {
     const auto add = [](std::map<std::string, int32_t>& ids, const std::string& token) {
       ids.emplace(token, static_cast<int32_t>(ids.size()));
     };
-    const auto add_all = [&](std::map<std::string, int32_t>& ids, const Trained& of) {
+    const auto add_all = [&](std::map<std::string, int32_t>& ids, const TrainedPieces& of) {
       for (int id = of.processor.GetPieceSize() - 1; id > 2; --id)
         if (id % 7 != 0) add(ids, piece(of, id));
     };
@@ -48,7 +48,7 @@ struct Marian {
     put(folder / "tokenizer_config.json", apart ? R"({"separate_vocabs": true})" : R"({"source_lang": "en"})");
   }
 
-  static std::vector<int32_t> expected(const Trained& of, const std::map<std::string, int32_t>& ids,
+  static std::vector<int32_t> expected(const TrainedPieces& of, const std::map<std::string, int32_t>& ids,
                                        const std::string& text) {
     std::vector<int32_t> all;
     for (const std::string& piece : of.processor.EncodeAsPieces(text))
@@ -74,7 +74,7 @@ TEST_CASE("Marian's pieces have the ids of vocab.json", "[files]") {
       CHECK(target.encode(text).ids == Marian::expected(marian.target, marian.target_ids, text));
     }
     CHECK(unknown > 20);
-    for (const std::string& text : {german()[1], german()[3]}) {
+    for (const std::string& text : {german_lines()[1], german_lines()[3]}) {
       const std::vector<int32_t> ids = target.encode(text).ids;
       std::vector<std::string> pieces;
       for (const int32_t id : ids)
@@ -99,6 +99,6 @@ TEST_CASE("a Marian's damaged vocabulary is refused", "[files]") {
   put(marian.folder / "vocab.json", R"({"</s>": 0})");
   CHECK_THAT(error_in(marian.folder), ContainsSubstring("has no token \"<unk>\""));
   put(marian.folder / "source.spm",
-      Trained(english(), {{"model_type", "bpe"}, {"vocab_size", "60"}, {"num_threads", "1"}}).bytes);
+      TrainedPieces(english_lines(), {{"model_type", "bpe"}, {"vocab_size", "60"}, {"num_threads", "1"}}).bytes);
   CHECK_THAT(error_in(marian.folder), ContainsSubstring("source.spm: it is no Unigram model"));
 }

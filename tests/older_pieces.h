@@ -24,7 +24,7 @@ inline std::string error_in(const TemporaryFolder& folder) {
 }
 
 /// Some lines of English and of German, for vocabularies.
-inline const std::vector<std::string>& english() {
+inline const std::vector<std::string>& english_lines() {
   static const std::vector<std::string> lines = {
       "The old man walks slowly along the river, and his dog walks behind him.",
       "A young woman is reading a newspaper in front of the station in 1,999 minutes.",
@@ -34,7 +34,7 @@ inline const std::vector<std::string>& english() {
       "She said that nobody had ever seen the mountain without clouds around it."};
   return lines;
 }
-inline const std::vector<std::string>& german() {
+inline const std::vector<std::string>& german_lines() {
   static const std::vector<std::string> lines = {
       "Der alte Mann geht langsam am Fluss entlang, und sein Hund läuft hinter ihm her.",
       "Eine junge Frau liest vor dem Bahnhof eine Zeitung, während es draußen schneit.",
@@ -56,17 +56,17 @@ inline const std::vector<std::string> odd_texts = {"",
 
 inline std::vector<std::string> all_texts() {
   std::vector<std::string> texts = odd_texts;
-  texts.insert(texts.end(), english().begin(), english().end());
-  texts.insert(texts.end(), german().begin(), german().end());
+  texts.insert(texts.end(), english_lines().begin(), english_lines().end());
+  texts.insert(texts.end(), german_lines().begin(), german_lines().end());
   return texts;
 }
 
 /// SentencePiece's own model of some lines.
-struct Trained {
+struct TrainedPieces {
   std::string bytes;
   sentencepiece::SentencePieceProcessor processor;
 
-  Trained(const std::vector<std::string>& lines, SentencePieceOptions options) {
+  TrainedPieces(const std::vector<std::string>& lines, SentencePieceOptions options) {
     bytes = train_sentence_pieces(lines, std::move(options)).model;
     REQUIRE(processor.LoadFromSerializedProto(bytes).ok());
   }

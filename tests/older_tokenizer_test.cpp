@@ -236,12 +236,12 @@ TEST_CASE("tokenizer.model is LLaMA's BPE", "[files]") {
     CHECK(made.encode_pair("", "").ids == std::vector<int32_t>{2, 2});
   }
   SECTION("as SentencePiece cuts") {
-    const Trained trained(english(), {{"model_type", "bpe"},
-                                      {"vocab_size", "420"},
-                                      {"num_threads", "1"},
-                                      {"byte_fallback", "true"},
-                                      {"normalization_rule_name", "identity"},
-                                      {"remove_extra_whitespaces", "false"}});
+    const TrainedPieces trained(english_lines(), {{"model_type", "bpe"},
+                                                  {"vocab_size", "420"},
+                                                  {"num_threads", "1"},
+                                                  {"byte_fallback", "true"},
+                                                  {"normalization_rule_name", "identity"},
+                                                  {"remove_extra_whitespaces", "false"}});
     put(folder / "tokenizer.model", trained.bytes);
     for (const bool legacy : {true, false}) {
       put(folder / "tokenizer_config.json", json{{"legacy", legacy}}.dump());
@@ -260,8 +260,8 @@ TEST_CASE("tokenizer.model is LLaMA's BPE", "[files]") {
 
 TEST_CASE("XLM-RoBERTa and CamemBERT have SentencePiece's pieces under other ids", "[files]") {
   const TemporaryFolder folder;
-  std::vector<std::string> lines = english();
-  const Trained trained(lines, unigram_options());
+  std::vector<std::string> lines = english_lines();
+  const TrainedPieces trained(lines, unigram_options());
   put(folder / "sentencepiece.bpe.model", trained.bytes);
   const int size = trained.processor.GetPieceSize();
   put(folder / "config.json", R"({"model_type": "xlm-roberta"})");
@@ -280,18 +280,18 @@ TEST_CASE("XLM-RoBERTa and CamemBERT have SentencePiece's pieces under other ids
   CHECK(camembert.id_of("<mask>") == size + 4);
   CHECK(xlm.encode("a <mask>").ids == std::vector<int32_t>{0, *xlm.id_of("\u2581a"), size + 1, 2});
   CHECK(xlm.encode_pair("", "").ids == std::vector<int32_t>{0, 2, 2, 2});
-  CHECK(camembert.decode(camembert.encode(english()[0]).ids) == english()[0]);
+  CHECK(camembert.decode(camembert.encode(english_lines()[0]).ids) == english_lines()[0]);
 }
 
 TEST_CASE("XLNet's special tokens stand behind a text", "[files]") {
   const TemporaryFolder folder;
   SentencePieceOptions options = unigram_options();
   options["control_symbols"] = "<cls>,<sep>,<pad>,<mask>,<eod>,<eop>";
-  const Trained trained(english(), options);
+  const TrainedPieces trained(english_lines(), options);
   put(folder / "spiece.model", trained.bytes);
   put(folder / "config.json", R"({"model_type": "xlnet"})");
   const Tokenizer made = made_in(folder);
-  for (const std::string& text : english()) {
+  for (const std::string& text : english_lines()) {
     if (text.find(',') != text.npos) continue;  // those behind numbers are cut in another way
     INFO(text);
     std::vector<int32_t> ids;

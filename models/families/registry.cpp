@@ -47,7 +47,7 @@ const Family families[] = {
     {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
-    {{"vaswani", "marian", "bart"},
+    {{"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
     {{"t5", "mt5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }, settle_t5_head},
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "models/text/template_processing.h"
+#include "models/text/languages.h"
 
 namespace vkformer {
 
@@ -14,11 +14,24 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
-constexpr std::string_view fast = "Fast";
 
-bool goes_by_settings(std::string_view name) {
-  if (name.ends_with(fast)) name.remove_suffix(fast.size());
-  return std::ranges::find(classes, name) != std::end(classes);
+/// Whose texts have their language, and which they have where nothing else is said.
+struct LanguageClass {
+  std::string_view name, usual;
+  bool behind = false;
+};
+constexpr LanguageClass language_classes[] = {{"NllbTokenizer", "eng_Latn"},
+                                              {"M2M100Tokenizer", "en"},
+                                              {"MBart50Tokenizer", "en_XX"},
+                                              {"MBartTokenizer", "en_XX", true}};
+
+/// The class of a tokenizer_config.json, without "Fast".
+std::string class_in(const JsonObject& settings) {
+  constexpr std::string_view fast = "Fast";
+  const json name = settings.value().value("tokenizer_class", json());
+  std::string text = name.is_string() ? name.get<std::string>() : "";
+  if (text.ends_with(fast)) text.resize(text.size() - fast.size());
+  return text;
 }
 
 /// The token of a role, "bos_token": its text, or an object with it.
@@ -33,15 +46,36 @@ std::optional<TemplateToken> special_of(const JsonObject& settings, const JsonOb
   return std::nullopt;
 }
 
+/// `tokens`: by the names that the template gives them.
+JsonObject with_template(const JsonObject& tokenizer, const std::string& single, const std::string& pair,
+                         const std::map<std::string, TemplateToken>& tokens) {
+  json changed = tokenizer.value();
+  changed["post_processor"] =
+      template_processing(single, pair, [&](const std::string& role) { return tokens.at(role); });
+  return JsonObject::make(std::move(changed), tokenizer.name());
+}
+
+JsonObject with_language(const JsonObject& tokenizer, const JsonObject& settings, const LanguageClass& kind) {
+  const auto end = special_of(settings, tokenizer, "eos_token");
+  const Languages languages(tokenizer);
+  if (!end || languages.empty()) return tokenizer;
+  const std::map<std::string, TemplateToken> tokens = {
+      {"eos", *end}, {"language", languages.find(string_or(settings, "src_lang", std::string(kind.usual)))}};
+  const bool behind = kind.behind || boolean_or(settings, "legacy_behaviour", false);
+  return behind ? with_template(tokenizer, "A eos language", "A B eos language", tokens)
+                : with_template(tokenizer, "language A eos", "language A B eos", tokens);
+}
+
 }  // namespace
 
 JsonObject with_class_template(const JsonObject& tokenizer, const std::filesystem::path& folder) {
   const auto file = folder / "tokenizer_config.json";
   if (!std::filesystem::exists(file)) return tokenizer;
   const JsonObject settings = JsonObject::load(file);
-  if (!settings.has("tokenizer_class") || !settings.value()["tokenizer_class"].is_string() ||
-      !goes_by_settings(settings.value()["tokenizer_class"].get<std::string>()))
-    return tokenizer;
+  const std::string name = class_in(settings);
+  const auto* kind = std::ranges::find(language_classes, name, &LanguageClass::name);
+  if (kind != std::end(language_classes)) return with_language(tokenizer, settings, *kind);
+  if (std::ranges::find(classes, name) == std::end(classes)) return tokenizer;
   std::map<std::string, TemplateToken> tokens;
   std::string single = "A", second = "B:1";
   if (boolean_or(settings, "add_bos_token", true)) {
@@ -58,10 +92,7 @@ JsonObject with_class_template(const JsonObject& tokenizer, const std::filesyste
     single += " eos";
     second += " eos:1";
   }
-  json changed = tokenizer.value();
-  changed["post_processor"] =
-      template_processing(single, single + ' ' + second, [&](const std::string& role) { return tokens.at(role); });
-  return JsonObject::make(std::move(changed), tokenizer.name());
+  return with_template(tokenizer, single, single + ' ' + second, tokens);
 }
 
 }  // namespace vkformer

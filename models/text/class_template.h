@@ -7,10 +7,12 @@
 
 namespace vkformer {
 
-/// A folder's tokenizer.json with the post-processor that LlamaTokenizer, CodeLlamaTokenizer and GemmaTokenizer put in
-/// the place of its own: bos_token before a text unless add_bos_token is false, eos_token behind it where add_eos_token
-/// is true (DeepSeek's distilled Qwens have none in tokenizer.json). Any other stays as it is, and so does one whose
-/// tokens are not known. Throws Error for a tokenizer_config.json that can't be read.
+/// A folder's tokenizer.json with the post-processor that some classes put in the place of its own. LlamaTokenizer,
+/// CodeLlamaTokenizer and GemmaTokenizer: bos_token before a text unless add_bos_token is false, eos_token behind it
+/// where add_eos_token is true (DeepSeek's distilled Qwens have none in tokenizer.json). NllbTokenizer, M2M100Tokenizer
+/// and MBart50Tokenizer: the language src_lang before a text and eos_token behind it; MBartTokenizer, and NllbTokenizer
+/// with legacy_behaviour: both behind it. Any other stays as it is, and so does one whose tokens are not known. Throws
+/// Error for a tokenizer_config.json that can't be read.
 JsonObject with_class_template(const JsonObject& tokenizer, const std::filesystem::path& folder);
 
 }  // namespace vkformer

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "models/text/language_codes.h"
 #include "models/text/older_makers.h"
 #include "models/text/older_tokens.h"
+#include "models/text/older_vocabulary.h"
 #include "models/text/precompiled_charsmap.h"
-#include "models/text/sentence_piece_file.h"
-#include "models/text/sentence_pieces.h"
 #include "models/text/sentinels.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -45,19 +45,6 @@ SentencePieceFile load_pieces(const OlderFiles& files) {
   return file;
 }
 
-/// Left and right of each merge of a file's own pieces, best first.
-json merges_in(const SentencePieceFile& file) {
-  SentencePieces pieces;
-  for (const SentencePieceFile::Piece& piece : file.pieces) {
-    pieces.pieces.push_back(piece.text);
-    pieces.scores.push_back(piece.score);
-    pieces.special.push_back(piece.type != Type::normal);
-  }
-  json merges = json::array();
-  for (const auto& [left, right] : merges_of(pieces)) merges.push_back({left, right});
-  return merges;
-}
-
 json model_of(const SentencePieceFile& file, const PieceList& list, bool byte_fallback) {
   if (file.kind == SentencePieceFile::Kind::unigram) {
     json vocabulary = json::array();
@@ -67,16 +54,7 @@ json model_of(const SentencePieceFile& file, const PieceList& list, bool byte_fa
   }
   json vocabulary = json::object();
   for (size_t id = 0; id < list.texts.size(); ++id) vocabulary[list.texts[id]] = id;
-  return {{"type", "BPE"},
-          {"dropout", nullptr},
-          {"unk_token", file.unknown_text},
-          {"continuing_subword_prefix", nullptr},
-          {"end_of_word_suffix", nullptr},
-          {"fuse_unk", true},
-          {"byte_fallback", byte_fallback},
-          {"ignore_merges", false},
-          {"vocab", vocabulary},
-          {"merges", merges_in(file)}};
+  return bpe_model(file, std::move(vocabulary), merges_in(file), byte_fallback);
 }
 
 /// The tokens of the file that stand for themselves.
@@ -145,15 +123,33 @@ const std::vector<OlderRole> roberta_roles = {{"bos_token", {"<s>"}},
                                               {"pad_token", {"<pad>"}},
                                               {"mask_token", {.content = "<mask>", .lstrip = true}}};
 
-/// Fairseq has a vocabulary of its own before SentencePiece's, and <mask> behind it.
-json make_fairseq(const OlderFiles& files, const SentencePieceFile& file, PieceList list, size_t first) {
+/// Fairseq has a vocabulary of its own before SentencePiece's, and behind it languages and <mask>.
+json make_fairseq(const OlderFiles& files, const SentencePieceFile& file, PieceList list, size_t first,
+                  std::span<const std::string_view> languages, const std::string& single, const std::string& pair) {
   list.add(file, first);
+  std::vector<OlderToken> sought = sought_in(file);
+  for (std::string_view language : languages) {
+    list.add(std::string(language), 0);
+    sought.push_back({list.texts.back()});
+  }
   list.add("<mask>", 0);
   list.unknown = 3;
-  const OlderTokens tokens = tokens_of(files, list, roberta_roles, sought_in(file));
+  std::vector<OlderRole> roles = roberta_roles;
+  roles.push_back({"language", {files.settings.text("src_lang", "en_XX")}});
+  const OlderTokens tokens = tokens_of(files, list, roles, sought);
   json tokenizer = usual_tokenizer(file, list, tokens, "always");
-  tokenizer["post_processor"] = tokens.surround("cls_token A sep_token", "cls_token A sep_token sep_token B sep_token");
+  tokenizer["post_processor"] = tokens.surround(single, pair);
   return tokenizer;
+}
+
+constexpr const char *roberta_single = "cls_token A sep_token",
+                     *roberta_pair = "cls_token A sep_token sep_token B sep_token";
+
+/// XLM-RoBERTa's and mBART's.
+PieceList fairseq_tokens() {
+  PieceList list;
+  for (const char* token : {"<s>", "<pad>", "</s>", "<unk>"}) list.add(token, 0);
+  return list;
 }
 
 bool ends_in_number_and_comma(const std::string& piece) {
@@ -180,16 +176,51 @@ json make_older_t5(const OlderFiles& files) {
 }
 
 json make_older_xlm_roberta(const OlderFiles& files) {
+  return make_fairseq(files, load_pieces(files), fairseq_tokens(), 3, {}, roberta_single, roberta_pair);
+}
+
+json make_older_mbart(const OlderFiles& files) {
+  return make_fairseq(files, load_pieces(files), fairseq_tokens(), 3, std::span(mbart_languages).first(mbart_25),
+                      "A eos_token language", "A B eos_token language");
+}
+
+json make_older_mbart_50(const OlderFiles& files) {
+  return make_fairseq(files, load_pieces(files), fairseq_tokens(), 3, mbart_languages, "language A eos_token",
+                      "language A B eos_token");
+}
+
+json make_older_pegasus(const OlderFiles& files) {
+  const SentencePieceFile file = load_pieces(files);
   PieceList list;
-  for (const char* token : {"<s>", "<pad>", "</s>", "<unk>"}) list.add(token, 0);
-  return make_fairseq(files, load_pieces(files), std::move(list), 3);
+  list.add("<pad>", 0);
+  list.add("</s>", 0);
+  // Tokens of its pretraining stand before the file's own, but for the first two.
+  const int64_t offset = files.settings.integer("offset", 103, 10'000);
+  std::vector<OlderToken> sought = sought_in(file);
+  if (offset > 0) {
+    list.add("<mask_1>", 0);
+    list.add("<mask_2>", 0);
+    for (int64_t i = 2; i < offset; ++i) list.add(fmt::format("<unk_{}>", i), -100);
+    for (size_t id = 2; id < list.texts.size(); ++id) sought.push_back({list.texts[id]});
+  }
+  list.add(file, 2);
+  list.unknown = static_cast<size_t>(file.unknown + offset);
+  const OlderTokens tokens = tokens_of(
+      files, list,
+      {{"eos_token", {"</s>"}}, {"unk_token", {"<unk>"}}, {"pad_token", {"<pad>"}}, {"mask_token", {"<mask_2>"}}},
+      sought);
+  json tokenizer = usual_tokenizer(file, list, tokens, "always");
+  tokenizer["pre_tokenizer"] = {{"type", "Sequence"},
+                                {"pretokenizers", {{{"type", "WhitespaceSplit"}}, metaspace("always")}}};
+  tokenizer["post_processor"] = tokens.surround("A eos_token", "A B eos_token");
+  return tokenizer;
 }
 
 json make_older_camembert(const OlderFiles& files) {
   PieceList list;
   for (const char* token : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"}) list.add(token, 0);
   list.add("<unk>NOTUSED", -100);
-  return make_fairseq(files, load_pieces(files), std::move(list), 1);
+  return make_fairseq(files, load_pieces(files), std::move(list), 1, {}, roberta_single, roberta_pair);
 }
 
 json make_older_xlnet(const OlderFiles& files) {

@@ -72,7 +72,10 @@ constexpr TypeAndClass classes_of_models[] = {{"bert", "BertTokenizer"},
                                               {"llama", "LlamaTokenizer"},
                                               {"mistral", "LlamaTokenizer"},
                                               {"phi3", "LlamaTokenizer"},
-                                              {"marian", "MarianTokenizer"}};
+                                              {"marian", "MarianTokenizer"},
+                                              {"mbart", "MBartTokenizer"},
+                                              {"m2m_100", "M2M100Tokenizer"},
+                                              {"pegasus", "PegasusTokenizer"}};
 
 }  // namespace
 

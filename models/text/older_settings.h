@@ -40,6 +40,9 @@ class OlderSettings {
   bool flag(std::string_view key, bool otherwise) const { return boolean_or(config_, key, otherwise); }
   std::optional<bool> flag(std::string_view key) const;
   int64_t integer(std::string_view key, int64_t otherwise, int64_t max) const;
+  std::string text(std::string_view key, const std::string& otherwise) const {
+    return string_or(config_, key, otherwise);
+  }
 
   /// The special tokens by role, those of the class where the files have no others, and none where they say null.
   std::map<std::string, OlderToken> roles(const std::vector<OlderRole>& of_class) const;

@@ -4,10 +4,11 @@
 //
 //   vocab.txt                            WordPiece of BERT
 //   vocab.json, merges.txt               BPE of bytes: GPT-2, RoBERTa, BART
-//   spiece.model                         SentencePiece's Unigram: T5, XLNet
-//   sentencepiece.bpe.model              the same under other ids: XLM-RoBERTa, CamemBERT
+//   spiece.model                         SentencePiece's Unigram: T5, XLNet, Pegasus
+//   sentencepiece.bpe.model              the same under other ids: XLM-RoBERTa, CamemBERT, mBART
 //   tokenizer.model                      SentencePiece's BPE: LLaMA
 //   source.spm, target.spm, vocab.json   Marian, which has no such converter
+//   sentencepiece.bpe.model, vocab.json  M2M-100, which has none either
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>

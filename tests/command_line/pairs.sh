@@ -88,3 +88,29 @@ accept "$vkformer" train translator.json --pairs long.a gap.b --vocabulary 40 --
 rm -r new
 refuse 1 "encoder-decoder" "$vkformer" translate "$fixtures/gpt2"
 refuse 1 "is empty" "$vkformer" translate translator
+
+# A tokenizer of many languages, as NLLB's: both sides' are named, and what is trained writes one.
+accept "$vkformer" tokens pairs.a pairs.b --layout translation --size 40 --out many --quiet
+language='"special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false'
+sed -i "s/\"added_tokens\": *\[/&{\"id\": 40, \"content\": \"eng_Latn\", $language}, {\"id\": 41, \"content\": \"fra_Latn\", $language},/" \
+  many/tokenizer.json
+sed -i 's/PreTrainedTokenizerFast/NllbTokenizer/' many/tokenizer_config.json
+sed 's/marian/m2m_100/' translator.json >m2m_100.json
+many=("$vkformer" train m2m_100.json --pairs pairs.a pairs.b --tokenizer many --batch-tokens 60)
+refuse 2 "name both sides' by --source-lang and --target-lang" "${many[@]}" --out none
+refuse 1 '"de" is none of its 2 languages; there are eng_Latn, fra_Latn' "${many[@]}" --source-lang eng --target-lang de --out none
+accept "${many[@]}" --source-lang eng --target-lang fra_Latn --iterations 2 --valid pairs.a pairs.b --out languages
+refuse 2 "can't change when a run is resumed" "$vkformer" train --resume --out languages --source-lang fra
+accept "$vkformer" train --resume --out languages --iterations 3
+many=languages/$(cat languages/latest)
+echo "one 3 two" | "$vkformer" encode "$many" >out
+[[ $(cat out) == "40 "*" 1" ]] || fail "a source has not its language before it: $(cat out)"
+grep -q '"forced_bos_token_id": 41' "$many/generation_config.json" || fail "the language to write is not kept"
+accept "$vkformer" translate languages -p "one 3 two" -q
+cp out kept
+accept "$vkformer" translate languages -p "one 3 two" -q --source-lang eng_Latn --target-lang fra
+cmp -s out kept || fail "the languages of a run are not those that were named: $(cat out kept)"
+rm "$many/generation_config.json"
+refuse 2 "name one by --target-lang, and that of the lines by --source-lang, which is eng_Latn now" \
+  "$vkformer" translate languages -p "one 3 two"
+refuse 1 "has no tokens of languages, of which one could be" "$vkformer" translate translator -p "one 3 two" --target-lang fra

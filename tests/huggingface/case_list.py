@@ -14,7 +14,8 @@ NO_DROPOUT = {
 NO_DROPOUT["roberta"] = NO_DROPOUT["bert"]
 NO_DROPOUT["mpnet"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["modernbert"] = dict(embedding_dropout=0.0, attention_dropout=0.0, mlp_dropout=0.0, classifier_dropout=0.0)
-NO_DROPOUT["marian"] = NO_DROPOUT["bart"]
+for kin in ("marian", "mbart", "m2m_100", "pegasus"):
+    NO_DROPOUT[kin] = NO_DROPOUT["bart"]
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
 NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
@@ -104,6 +105,28 @@ def marian(encoder, decoder, width, heads, inner, vocab, positions):
     return case
 
 
+def mbart(*sizes):
+    case = bart(*sizes)
+    case.update(family="mbart", architecture="MBartForConditionalGeneration")
+    case["config"].update(scale_embedding=True, activation_function="relu")
+    return case
+
+
+def m2m_100(*sizes):
+    case = bart(*sizes)
+    # Padding has no position there: nothing reads what is behind an end, but it would be compared.
+    case.update(family="m2m_100", architecture="M2M100ForConditionalGeneration", behind=2)
+    return case
+
+
+def pegasus(*sizes):
+    case = bart(*sizes)
+    case.update(family="pegasus", architecture="PegasusForConditionalGeneration", start=0, end=1, pad=0)
+    case["config"].update(pad_token_id=0, bos_token_id=None, eos_token_id=1, decoder_start_token_id=0,
+                          scale_embedding=True, activation_function="relu")
+    return case
+
+
 def apart(recipe):
     """Two embeddings; of one size, since the beam search of transformers takes the encoder's for the decoder's."""
     recipe["config"].update(share_encoder_decoder_embeddings=False)
@@ -153,6 +176,12 @@ SMALL = {
                  31, 13, bart(2, 1, 15, 3, 19, 61, 24), target=9),
     "marian_apart": case("embeddings of their own for encoder and decoder", 45, 13,
                          apart(marian(1, 1, 15, 3, 19, 61, 24)), target=9),
+    "mbart": case("learned positions offset by 2, normed embeddings times sqrt(C), pre-norm, final norms", 84, 13,
+                  mbart(1, 1, 15, 3, 19, 61, 24), target=9),
+    "m2m_100": case("sinusoids in two halves from position 2 on, pre-norm, final norms, relu", 85, 13,
+                    m2m_100(1, 1, 15, 3, 19, 61, 24), target=9),
+    "pegasus": case("sinusoids in two halves, pre-norm, final norms, relu", 86, 13,
+                    pegasus(1, 1, 15, 3, 19, 61, 24), target=9),
     "roberta_mlm": case("positions count from pad id + 1, masked language model", 32, 13,
                         roberta("masked", 2, 15, 3, 19, 61, 17)),
     "roberta_cls": case("head of the first token: dense, tanh, projection", 33, 11,
@@ -237,6 +266,7 @@ LARGE = {
                                sliding_window=131, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "t5_300": case("300 positions", 74, 300, t5(1, 1, 24, 3, 35, 61, False), target=157),
     "bart_300": case("300 positions", 75, 300, bart(1, 1, 24, 3, 35, 61, 320), target=157),
+    "m2m_100_300": case("300 positions", 87, 300, m2m_100(1, 1, 24, 3, 35, 61, 320), target=157),
     "marian_300": case("300 positions", 76, 300, marian(1, 1, 24, 3, 35, 61, 320), target=157),
     "vaswani_300": case("300 positions", 77, 300, vaswani(1, 1, 24, 3, 35, 61, False), target=157),
     "xlnet_300": case("300 positions", 78, 300, xlnet("masked", 1, 24, 3, 35, 61)),

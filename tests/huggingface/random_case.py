@@ -73,7 +73,7 @@ def random_inputs(case, seed):
         stop = torch.tensor(ends)[:, None] - 1
         labels = torch.where(places == stop, end, labels)
         shifted = torch.cat([torch.full((batch, 1), start), labels[:, :-1]], 1)
-        inputs["decoder_input_ids"] = torch.where(places > stop + 1, case["pad"], shifted)
+        inputs["decoder_input_ids"] = torch.where(places > stop + 1, case.get("behind", case["pad"]), shifted)
         labels = torch.where(places > stop, -100, labels)
         labels[0, 2] = -100
     if labels.shape == mask.shape and task != "seq2seq":

@@ -48,6 +48,7 @@ struct TrainFlags {
   std::string tokenizer;                                  ///< folder; empty: one is made
   std::string target_tokenizer;                           ///< of pairs, where the sides have a vocabulary each
   bool apart = false;                                     ///< pairs get a vocabulary each
+  std::string source_language, target_language;           ///< of pairs, for a tokenizer of many languages
   std::string tokenizer_kind = "bpe";                     ///< of one that is made
   int64_t vocabulary = 8000;                              ///< its size
   TrainSettings settings;
@@ -101,8 +102,9 @@ struct GenerateFlags {
   double length_penalty = 1;
   bool early_stopping = false;
   // Many sources.
-  std::string prefix;           ///< in front of each, such as T5's "translate English to German: "
-  int64_t batch_tokens = 0;     ///< positions of a batch; 0: as usual
+  std::string prefix;                            ///< in front of each, such as T5's "translate English to German: "
+  int64_t batch_tokens = 0;                      ///< positions of a batch; 0: as usual
+  std::string source_language, target_language;  ///< of a model of many
   std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
 };
 

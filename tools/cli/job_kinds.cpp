@@ -27,7 +27,7 @@ std::span<const JobKind> job_kinds() {
               .one_role = "pairs",
               .has_valid = true,
               .options = {"--batch-tokens", "--skip-long", "--tokenizer-kind", "--vocabulary", "--apart",
-                          "--target-tokenizer", "--score-lines"},
+                          "--target-tokenizer", "--source-lang", "--target-lang", "--score-lines"},
               .make = pairs_job},
       JobKind{.option = "--prompts",
               .type_name = "FILE",

@@ -11,14 +11,13 @@
 
 namespace vkformer {
 
-PairScorer::PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, int32_t decoder_start,
-                       int32_t end, size_t most)
+PairScorer::PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, const Ids& ids,
+                       size_t most)
     : model_(model),
       source_(std::move(source)),
       target_(std::move(target)),
       pairs_(std::move(pairs)),
-      decoder_start_(decoder_start),
-      end_(end),
+      ids_(ids),
       most_(most) {}
 
 JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {
@@ -30,11 +29,12 @@ JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split
     sources.push_back(pairs_.sources[line]);
     references.push_back(pairs_.targets[line]);
     ids.push_back(source_.encode(sources.back()).ids);
-    if (ids.back().empty()) ids.back().push_back(end_);
+    if (ids.back().empty()) ids.back().push_back(ids_.end);
   }
   SearchByLength search;
-  search.config.eos_token_ids = {end_};
-  search.config.decoder_start_token_id = decoder_start_;
+  search.config.eos_token_ids = {ids_.end};
+  search.config.decoder_start_token_id = ids_.decoder_start;
+  search.config.forced_bos_token_id = ids_.forced_first;
   std::vector<std::string> hypotheses(count);
   search.run(backend, model_, trainer.shared_store(), ids, [&](size_t source, std::vector<Hypothesis> best) {
     interrupt_if_asked();

@@ -10,10 +10,15 @@ namespace vkformer {
 /// BLEU and chrF2 in percent, the share of exact matches, and a few samples, of greedy translations.
 class PairScorer : public JobScorer {
  public:
-  /// `decoder_start`, `end`: ids. `most`: lines of an evaluation that is not of the whole split, spread evenly. The
+  /// Of tokens: what a decoder begins with, what it is made to write first, if anything, and its last one.
+  struct Ids {
+    int32_t decoder_start = 0;
+    std::optional<int32_t> forced_first;
+    int32_t end = 0;
+  };
+  /// `most`: lines of an evaluation that is not of the whole split, spread evenly. The
   /// model must outlive it.
-  PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, int32_t decoder_start,
-             int32_t end, size_t most);
+  PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, const Ids& ids, size_t most);
 
   std::vector<std::string> metrics() const override { return {"bleu", "chrf", "exact_match"}; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
@@ -22,7 +27,7 @@ class PairScorer : public JobScorer {
   const Model& model_;
   Tokenizer source_, target_;
   TextPairs pairs_;
-  int32_t decoder_start_, end_;
+  Ids ids_;
   size_t most_;
 };
 

@@ -1,5 +1,7 @@
 #include "tools/cli/pair_text.h"
 
+#include <algorithm>
+
 #include "models/data/lines.h"
 #include "models/data/pair_rows.h"
 #include "runtime/check.h"
@@ -27,14 +29,37 @@ TextPairs TextPairs::of(const std::vector<RunFile>& files, const std::string& pr
   return source ? TextPairs(*source, *find_file(files, prefix + "target")) : TextPairs();
 }
 
-TokenPairs PairEncoder::encode(TextPairs& pairs) const {
-  const auto ids_of = [&](const Tokenizer& tokenizer, const std::string& text) {
-    std::vector<int32_t> ids = tokenizer.encode(text).ids;
-    if (ids.empty() || ids.back() != end) ids.push_back(end);
+namespace {
+
+/// What a tokenizer makes of texts, each with the end of a text.
+class SideEncoder {
+ public:
+  SideEncoder(const Tokenizer& tokenizer, int32_t end) : tokenizer_(tokenizer), end_(end) {
+    const std::vector<int32_t> around = tokenizer.encode("").ids;
+    ends_ = std::ranges::find(around, end) != around.end();
+    fewest_ = around.size() + (ends_ ? 0 : 1);
+  }
+  std::vector<int32_t> encode(const std::string& text) const {
+    std::vector<int32_t> ids = tokenizer_.encode(text).ids;
+    if (!ends_ && (ids.empty() || ids.back() != end_)) ids.push_back(end_);
     return ids;
-  };
-  const auto usable = [&](const std::vector<int32_t>& ids, const std::string& file, size_t line) {
-    const bool empty = ids.size() <= 1, long_one = std::ssize(ids) > most;
+  }
+  bool is_empty(const std::vector<int32_t>& ids) const { return ids.size() <= fewest_; }
+
+ private:
+  const Tokenizer& tokenizer_;
+  int32_t end_;
+  bool ends_;  ///< the tokenizer puts it there
+  size_t fewest_;
+};
+
+}  // namespace
+
+TokenPairs PairEncoder::encode(TextPairs& pairs) const {
+  const SideEncoder sources(source, end), targets(target, end);
+  const auto usable = [&](const SideEncoder& side, const std::vector<int32_t>& ids, const std::string& file,
+                          size_t line) {
+    const bool empty = side.is_empty(ids), long_one = std::ssize(ids) > most;
     if (!empty && !long_one) return true;
     if (skip_unusable) return false;
     if (empty) fail("{}:{}: the line is empty; give --skip-long to leave such pairs out", file, line + 1);
@@ -46,8 +71,8 @@ TokenPairs PairEncoder::encode(TextPairs& pairs) const {
   };
   TokenPairs encoded;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    std::vector<int32_t> read = ids_of(source, pairs.sources[i]), written = ids_of(target, pairs.targets[i]);
-    if (!usable(read, pairs.source_file, i) || !usable(written, pairs.target_file, i)) continue;
+    std::vector<int32_t> read = sources.encode(pairs.sources[i]), written = targets.encode(pairs.targets[i]);
+    if (!usable(sources, read, pairs.source_file, i) || !usable(targets, written, pairs.target_file, i)) continue;
     const size_t kept = encoded.sources.size();
     if (kept < i) {
       pairs.sources[kept] = std::move(pairs.sources[i]);

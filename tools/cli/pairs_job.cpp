@@ -40,16 +40,28 @@ PairTokenizers make_tokenizers(const TrainFlags& flags, const TextPairs& pairs) 
   return {make_tokenizer(flags, layout, lines), std::nullopt};
 }
 
+/// A tokenizer of many languages is one of the source's and one of the target's.
+PairTokenizers in_languages(PairTokenizers files, const TrainFlags& flags) {
+  const std::string &source = flags.source_language, &target = flags.target_language;
+  if (source.empty() && target.empty() && !files.source.languages().of_texts()) return files;
+  if (source.empty() || target.empty())
+    throw UsageError(
+        fmt::format("{} has many languages; name both sides' by --source-lang and --target-lang", files.source.name()));
+  return {files.source.of_languages(source, target), files.source.of_languages(target, source)};
+}
+
 PairTokenizers tokenizers_of(const TrainFlags& flags, const std::filesystem::path& checkpoint, const TextPairs& pairs) {
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   if (folder.empty() && !flags.target_tokenizer.empty())
     throw UsageError("--target-tokenizer needs the source's --tokenizer FOLDER");
+  if (folder.empty() && !(flags.source_language + flags.target_language).empty())
+    throw UsageError("--source-lang and --target-lang need a tokenizer that has them; name its folder by --tokenizer");
   if (folder.empty()) return make_tokenizers(flags, pairs);
   if (flags.apart) throw UsageError("--apart is for vocabularies that are made; name the other by --target-tokenizer");
   PairTokenizers files{TokenizerFiles::load(folder), TokenizerFiles::load_target(folder)};
   if (!flags.target_tokenizer.empty())
     files.target = TokenizerFiles::load(resolve_tokenizer_folder(flags.target_tokenizer));
-  return files;
+  return files.target ? files : in_languages(std::move(files), flags);
 }
 
 /// The ids that both sides are filled up and ended with. Throws Error when these differ.
@@ -78,6 +90,21 @@ bool are_apart(const TrainFlags& flags, const std::filesystem::path& checkpoint,
          !boolean_or(config, "share_encoder_decoder_embeddings", true) || !share_tokens(source, target);
 }
 
+/// Has decoders begin a text as one of the language that it is trained to write: in `ids` and in what the checkpoints
+/// say. Returns the token that is forced on them.
+std::optional<int32_t> begin_with_language(TrainJob& job, SpecialIds& ids, const Languages& languages) {
+  if (!languages.of_texts()) return std::nullopt;
+  const auto language = static_cast<int32_t>(languages.own().id);
+  const bool forced = languages.place() == Languages::Place::before;
+  if (!forced) ids.decoder_start = language;
+  nlohmann::json generation =
+      job.generation.empty() ? keys_of(ids) : JsonObject::parse(job.generation, generation_file).value();
+  generation["decoder_start_token_id"] = job.ids["decoder_start_token_id"] = ids.decoder_start;
+  generation["forced_bos_token_id"] = forced ? nlohmann::json(language) : nlohmann::json();
+  job.generation = generation.dump(2) + '\n';
+  return forced ? std::optional(language) : std::nullopt;
+}
+
 }  // namespace
 
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint) {
@@ -99,6 +126,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   const Model& model = *job.model;
   ids = ids_in(*model.config, ids);
   check_trained_by("--pairs", model.has_encoder(), model);
+  const auto first = begin_with_language(job, ids, text.of_target().languages());
   set_context(flags, model);
   job.perplexity = true;
   const PairEncoder encoder{source, target, ids.end, flags.context, flags.skip_long};
@@ -116,7 +144,8 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   job.data = std::move(data);
   if (validated && flags.score_lines > 0)
     job.scorer = std::make_unique<PairScorer>(model, std::move(source), std::move(target), std::move(validation),
-                                              ids.decoder_start, ids.end, static_cast<size_t>(flags.score_lines));
+                                              PairScorer::Ids{ids.decoder_start, first, ids.end},
+                                              static_cast<size_t>(flags.score_lines));
   return job;
 }
 

@@ -10,16 +10,17 @@
 
 namespace vkformer {
 
-PromptText::PromptText(const std::filesystem::path& folder) : PromptText(load_model_json(folder, "tokenizer.json")) {
+PromptText::PromptText(const std::filesystem::path& folder, const std::string& language)
+    : PromptText(load_model_json(folder, "tokenizer.json"), language) {
   if (has_model_json(folder, target_tokenizer_file))
-    target_ = std::make_shared<PromptText>(PromptText(load_model_json(folder, target_tokenizer_file)));
+    target_ = std::make_shared<PromptText>(PromptText(load_model_json(folder, target_tokenizer_file), ""));
 }
 
-PromptText::PromptText(const JsonObject& file) {
+PromptText::PromptText(const JsonObject& file, const std::string& language) : languages_(file) {
   if (Vocabulary::is_one(file))
     vocabulary_ = Vocabulary::from(file);
   else
-    tokenizer_.emplace(file);
+    tokenizer_.emplace(language.empty() ? file : languages_->tokenizer_of(file, languages_->find(language)));
 }
 
 std::vector<int32_t> PromptText::encode(std::string_view prompt) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "models/text/languages.h"
 #include "models/text/tokenizer.h"
 #include "models/text/vocabulary.h"
 
@@ -15,8 +16,11 @@ namespace vkformer {
 /// The characters or bytes of a model trained here, or any tokenizer that is supported.
 class PromptText {
  public:
-  /// Throws Error when the folder has no tokenizer.json that can be used.
-  explicit PromptText(const std::filesystem::path& folder);
+  /// `language`: of the texts, for a tokenizer of many; empty: as its files say. Throws Error when the folder has no
+  /// tokenizer.json that can be used, or not this language.
+  explicit PromptText(const std::filesystem::path& folder, const std::string& language = {});
+  /// Those that a translation may be told.
+  const Languages& languages() const { return *languages_; }
   /// Of what the model writes: another tokenizer where an encoder has a vocabulary of its own.
   const PromptText& target() const { return target_ ? *target_ : *this; }
 
@@ -49,8 +53,9 @@ class PromptText {
   std::function<std::string(std::optional<int32_t>)> stream(std::span<const int32_t> prompt) const;
 
  private:
-  explicit PromptText(const JsonObject& file);
+  PromptText(const JsonObject& file, const std::string& language);
 
+  std::optional<Languages> languages_;
   std::optional<Vocabulary> vocabulary_;
   std::optional<Tokenizer> tokenizer_;
   std::shared_ptr<const PromptText> target_;

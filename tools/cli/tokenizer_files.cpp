@@ -75,6 +75,25 @@ void TokenizerFiles::write_target(const std::filesystem::path& folder) const {
 
 Tokenizer TokenizerFiles::tokenizer() const { return Tokenizer(JsonObject::parse(content_.dump(), name_)); }
 
+Languages TokenizerFiles::languages() const { return Languages(JsonObject::make(content_, name_)); }
+
+TokenizerFiles TokenizerFiles::of_languages(const std::string& source, const std::string& target) const {
+  const JsonObject before = JsonObject::make(content_, name_);
+  const Languages languages(before);
+  const TemplateToken &read = languages.find(source), &written = languages.find(target);
+  const JsonObject content = languages.tokenizer_of(before, read);
+  const nlohmann::json keys = {{"src_lang", language_setting(read.text)}, {"tgt_lang", language_setting(written.text)}};
+  return TokenizerFiles(content.value(), name_, [write = write_, content, keys](const std::filesystem::path& to) {
+    write(to);
+    write_file_atomically(to / tokenizer_file, content.value().dump() + '\n');
+    constexpr const char* settings_file = "tokenizer_config.json";
+    nlohmann::json settings = nlohmann::json::object();
+    if (std::filesystem::exists(to / settings_file)) settings = JsonObject::load(to / settings_file).value();
+    settings.update(keys);
+    write_file_atomically(to / settings_file, settings.dump(2) + '\n');
+  });
+}
+
 std::string TokenizerFiles::print() const { return content_print(content_.dump()); }
 
 std::vector<int32_t> encode_sections(const Tokenizer& tokenizer, std::string_view text, const std::string& name) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "models/text/languages.h"
 #include "models/text/tokenizer.h"
 #include "models/text/tokenizer_training.h"
 
@@ -26,6 +27,10 @@ class TokenizerFiles {
       : content_(std::move(content)), name_(std::move(name)), write_(std::move(write)) {}
 
   Tokenizer tokenizer() const;
+  Languages languages() const;
+  /// The same for texts of `source`, one of its languages; what is written says so to transformers, and that
+  /// translations are of `target`. Throws Error.
+  TokenizerFiles of_languages(const std::string& source, const std::string& target) const;
   const std::string& name() const { return name_; }
   /// content_print() of tokenizer.json.
   std::string print() const;

@@ -46,6 +46,25 @@ void print_line(const GenerateFlags& flags, const GenerationConfig& config, cons
   if (flags.common.json) print("{}\n", json.dump());
 }
 
+/// Has the model write that language, or whatever its files say. Throws UsageError where these leave it open.
+void begin_with(GenerationConfig& config, const std::optional<TemplateToken>& language, const Languages& languages,
+                const Model& model) {
+  const bool decoder_starts = model.family == "mbart" && languages.place() == Languages::Place::behind;
+  if (!language) {
+    if (languages.of_texts() && !decoder_starts && !config.forced_bos_token_id)
+      throw UsageError(
+          fmt::format("the model writes many languages; name one by --target-lang, and that of the lines "
+                      "by --source-lang, which is {} now",
+                      languages.own().text));
+    return;
+  }
+  const auto id = static_cast<int32_t>(language->id);
+  if (decoder_starts)
+    config.decoder_start_token_id = id;
+  else if (languages.of_texts())
+    config.forced_bos_token_id = id;
+}
+
 }  // namespace
 
 void translate(GenerateFlags flags) {
@@ -54,7 +73,12 @@ void translate(GenerateFlags flags) {
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use {}", flags.model, model.family,
         model.generates() ? "generate" : "classify, fill, tag or answer");
-  const PromptText tokenizer(folder);
+  const PromptText tokenizer(folder, flags.source_language);
+  const Languages& languages = tokenizer.languages();
+  std::optional<TemplateToken> language;
+  if (!flags.target_language.empty()) language = languages.find(flags.target_language);
+  const bool in_text = language && languages.place() == Languages::Place::written;
+  const std::string prefix = (in_text ? language->text + ' ' : "") + flags.prefix;
   const std::vector<std::string> lines =
       lines_argument(flags.given.contains("--prompt") ? std::optional(flags.prompt) : std::nullopt);
   // An empty line has an empty translation.
@@ -62,12 +86,13 @@ void translate(GenerateFlags flags) {
   std::vector<size_t> places;
   for (size_t i = 0; i < lines.size(); ++i)
     if (lines[i].find_first_not_of(" \t") != std::string::npos) {
-      sources.push_back(tokenizer.encode(flags.prefix + lines[i]));
+      sources.push_back(tokenizer.encode(prefix + lines[i]));
       places.push_back(i);
       check(model.context == 0 || std::ssize(sources.back()) <= model.context,
             "line {} has {} tokens, the model {} positions; split it", i + 1, sources.back().size(), model.context);
     }
-  const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
+  auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
+  begin_with(config, language, languages, model);
   const Weights files(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);

@@ -65,6 +65,12 @@ void add_train_verb(CLI::App& app) {
                    "of pairs: the targets' folder, beside the sources' --tokenizer")
       ->type_name("FOLDER");
   command
+      ->add_option(
+          "--source-lang", flags->source_language,
+          "language of the first side of pairs, for a tokenizer of many (NLLB, M2M-100, mBART): fra_Latn, or fr")
+      ->type_name("LANG");
+  command->add_option("--target-lang", flags->target_language, "language of the second side")->type_name("LANG");
+  command
       ->add_option("--vocabulary", flags->vocabulary,
                    "tokens of one that is made (of pairs: for both sides, or with --apart for each)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
@@ -194,9 +200,10 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--moving-average", s.moving_average,
                    "write a moving average of the parameters with this decay, as 0.999, to RUN/average")
       ->check(between(0.0, 0.9999999));
-  put_below(*command, "Files",
-            {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
-             "--target-tokenizer", "--bytes", "--skip-long", "--mask-share", "--stride"});
+  put_below(
+      *command, "Files",
+      {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
+       "--target-tokenizer", "--source-lang", "--target-lang", "--bytes", "--skip-long", "--mask-share", "--stride"});
   for (const JobKind& kind : job_kinds()) put_below(*command, "Files", {kind.option});
   put_below(*command, "The model", {"--from", "--lora", "--weights", "--dropout"});
   put_below(*command, "The run", {"--out", "--resume", "--plan", "--seed"});

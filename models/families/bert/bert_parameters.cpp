@@ -99,7 +99,9 @@ Shape position_shape(const BertConfig& c) { return {c.first_position + c.context
 /// learned table under this flag.
 void make_sinusoids(ParameterSpec& positions, const BertConfig& c) {
   positions.start = ParameterSpec::Start::computed;
-  positions.computed = [context = c.context, width = c.width] { return sinusoids(context, width, false); };
+  positions.computed = [context = c.context, width = c.width] {
+    return sinusoids(EncoderDecoderConfig::Positions::sinusoidal, context, width);
+  };
   positions.training = ParameterSpec::Training::never;
   positions.optional = true;
 }

@@ -147,15 +147,18 @@ class Builder {
 
 }  // namespace
 
-std::vector<float> sinusoids(int64_t positions, int64_t width, bool halves) {
+std::vector<float> sinusoids(Positions kind, int64_t positions, int64_t width, int64_t first) {
+  const bool interleaved = kind == Positions::sinusoidal, fairseq = kind == Positions::fairseq;
+  // Fairseq's odd last column is 0; the others have one sine more.
+  const int64_t sines = fairseq ? width / 2 : (width + 1) / 2, waves = fairseq ? 2 * sines : width;
+  const auto slowest = static_cast<double>(fairseq ? waves - 2 : width);
   std::vector<float> table(static_cast<size_t>(positions * width));
-  const int64_t sines = (width + 1) / 2;
   for (int64_t p = 0; p < positions; ++p)
-    for (int64_t c = 0; c < width; ++c) {
-      const bool sine = halves ? c < sines : c % 2 == 0;
-      const int64_t pair = halves ? (sine ? c : c - sines) : c / 2;
+    for (int64_t c = 0; c < waves; ++c) {
+      const bool sine = interleaved ? c % 2 == 0 : c < sines;
+      const int64_t pair = interleaved ? c / 2 : (sine ? c : c - sines);
       const double angle =
-          static_cast<double>(p) * std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(width));
+          static_cast<double>(first + p) * std::pow(10000.0, -2.0 * static_cast<double>(pair) / slowest);
       table[static_cast<size_t>(p * width + c)] = static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
     }
   return table;
@@ -171,11 +174,13 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
               .layers = config.encoder.layers + config.decoder.layers,
               .dropout_keys = {"dropout"},
               .label_smoothing = config.label_smoothing};
-  if (config.family != "vaswani")
+  if (config.is_hugging_face())
     model.dropout_keys.insert(model.dropout_keys.end(), {"attention_dropout", "activation_dropout"});
   if (config.positions != Positions::learned)
     model.constants.push_back({sinusoid_table, {{config.context, config.width}}, [config] {
-                                 return sinusoids(config.context, config.width, config.positions == Positions::halves);
+                                 const bool fairseq = config.positions == Positions::fairseq;
+                                 return sinusoids(config.positions, config.context, config.width,
+                                                  fairseq ? config.padding + 1 : 0);
                                }});
   model.encode = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, true).encode(); };
   model.remember = [config](Graph& graph, const Pass& pass) { Builder(graph, config, pass, false).remember(); };

@@ -1,6 +1,7 @@
 #pragma once
-// The original Transformer (Vaswani et al. 2017, "Attention Is All You Need") and the two Hugging Face families with
-// its layers: Marian and BART. They differ in data: names of tensors, where norms stand, positions, activation.
+// The original Transformer (Vaswani et al. 2017, "Attention Is All You Need") and the Hugging Face families with its
+// layers: Marian, BART, mBART, M2M-100 (and NLLB, which is one) and Pegasus. They differ in data: names of tensors,
+// where norms stand, positions, activation.
 
 #include "models/model.h"
 #include "shaders/elementwise/elementwise.h"
@@ -11,9 +12,10 @@ struct EncoderDecoderConfig {
   enum class Positions : uint8_t {
     sinusoidal,  ///< PE[2i] = sin(p / 10000^(2i / C)), PE[2i + 1] = cos of the same
     halves,      ///< Marian: all sines, then all cosines
+    fairseq,     ///< M2M-100: halves whose slowest wave is 1 / 10000, and which count from the padding's id + 1 on
     learned,     ///< BART: a table of each stack, whose first two rows belong to no position
   };
-  std::string family = "vaswani";  ///< or "marian", "bart"
+  std::string family = "vaswani";  ///< or another model_type
   int64_t vocabulary = 0;          ///< of the decoder
   int64_t source_vocabulary = 0;   ///< of an encoder with an embedding of its own; 0: it has the decoder's
   int64_t context = 1024;
@@ -24,6 +26,7 @@ struct EncoderDecoderConfig {
     int64_t inner = 2048;  ///< F
   } encoder, decoder;
   Positions positions = Positions::sinusoidal;
+  int64_t padding = 1;  ///< the id, from which fairseq's positions count
   Activation activation = Activation::relu;
   double epsilon = 1e-5;
   bool pre_norm = false;        ///< x + f(norm(x)) instead of norm(x + f(x))
@@ -38,16 +41,19 @@ struct EncoderDecoderConfig {
   double activation_dropout = 0;  ///< inside the feed-forward layers
   double deviation = 0.02;
 
+  bool is_hugging_face() const { return family != "vaswani"; }
+  /// Whether encoder and decoder may have an embedding each.
+  bool may_be_apart() const { return family == "vaswani" || family == "marian"; }
   int64_t encoder_vocabulary() const { return source_vocabulary > 0 ? source_vocabulary : vocabulary; }
 
   /// Throws Error naming file and key for values that can't be.
   static EncoderDecoderConfig from_json(const JsonObject& config);
-  /// What `transformers` loads with MarianMTModel or BartForConditionalGeneration; of "vaswani" our own keys.
+  /// What `transformers` loads, with MarianMTModel for one; of "vaswani" our own keys.
   nlohmann::json to_json() const;
 };
 
-/// [positions, width], row-major.
-std::vector<float> sinusoids(int64_t positions, int64_t width, bool halves);
+/// Of positions that are not learned, from `first` on: [positions, width], row-major.
+std::vector<float> sinusoids(EncoderDecoderConfig::Positions kind, int64_t positions, int64_t width, int64_t first = 0);
 
 Model make_encoder_decoder(const EncoderDecoderConfig& config);
 

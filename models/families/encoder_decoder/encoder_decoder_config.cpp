@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/config_keys.h"
@@ -12,6 +13,31 @@ namespace {
 
 using Positions = EncoderDecoderConfig::Positions;
 using Stack = EncoderDecoderConfig::Stack;
+
+/// What sets Hugging Face's families apart, and what a config.json stands for that leaves a key out.
+struct HuggingFaceFamily {
+  std::string_view type, prefix, task;  ///< PREFIXTASK is the architecture that writes, PREFIXModel another
+  Positions positions;
+  bool pre_norm, embedding_norm, logits_bias;
+  int64_t vocabulary;
+  std::string_view activation = "gelu";
+  bool scale_embedding = false;
+  double attention_dropout = 0;
+
+  std::string architecture() const { return fmt::format("{}{}", prefix, task); }
+};
+
+constexpr std::string_view writes = "ForConditionalGeneration";
+constexpr HuggingFaceFamily hugging_face_families[] = {
+    {"marian", "Marian", "MTModel", Positions::halves, false, false, true, 58101},
+    {"bart", "Bart", writes, Positions::learned, false, true, true, 50265},
+    {"mbart", "MBart", writes, Positions::learned, true, true, true, 50265},
+    {"m2m_100", "M2M100", writes, Positions::fairseq, true, false, false, 128112, "relu", true, 0.1},
+    {"pegasus", "Pegasus", writes, Positions::halves, true, false, true, 50265}};
+
+const HuggingFaceFamily& hugging_face_family(const EncoderDecoderConfig& c) {
+  return *std::ranges::find(hugging_face_families, c.family, &HuggingFaceFamily::type);
+}
 
 constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000;
 
@@ -44,9 +70,8 @@ void read_own(const JsonObject& json, EncoderDecoderConfig& c) {
 }
 
 void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
-  const bool bart = c.family == "bart";
-  architecture_of(json, bart ? std::vector<std::string>{"BartForConditionalGeneration", "BartModel"}
-                             : std::vector<std::string>{"MarianMTModel", "MarianModel"});
+  const HuggingFaceFamily& family = hugging_face_family(c);
+  architecture_of(json, {family.architecture(), fmt::format("{}Model", family.prefix)});
   c.context = integer_or(json, "max_position_embeddings", 1024, 1, most_positions);
   const auto stack = [&](const std::string& side, Stack& s) {
     s.layers = integer_or(json, side + "_layers", 12, 1, most_layers);
@@ -56,13 +81,18 @@ void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
   };
   stack("encoder", c.encoder);
   stack("decoder", c.decoder);
-  c.positions = bart ? Positions::learned : Positions::halves;
-  c.embedding_norm = bart;
-  c.logits_bias = true;
-  c.activation = activation_of(json, "activation_function", "gelu");
-  c.scale_embedding = boolean_or(json, "scale_embedding", false);
+  c.positions = family.positions;
+  if (c.positions == Positions::fairseq) {
+    c.padding = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1);
+    check(c.width >= 4, "{}: d_model {} is too narrow for {}'s positions; at least 4", json.name(), c.width, c.family);
+  }
+  c.pre_norm = c.final_norm = family.pre_norm;
+  c.embedding_norm = family.embedding_norm;
+  c.logits_bias = family.logits_bias;
+  c.activation = activation_of(json, "activation_function", std::string(family.activation));
+  c.scale_embedding = boolean_or(json, "scale_embedding", family.scale_embedding);
   c.dropout = number_or(json, "dropout", 0.1, 0, 0.99);
-  c.attention_dropout = number_or(json, "attention_dropout", 0, 0, 0.99);
+  c.attention_dropout = number_or(json, "attention_dropout", family.attention_dropout, 0, 0.99);
   c.activation_dropout = number_or(json, "activation_dropout", 0, 0, 0.99);
   c.deviation = number_or(json, "init_std", c.deviation, 0, 10);
 }
@@ -71,11 +101,11 @@ void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
 void read_vocabularies(const JsonObject& json, EncoderDecoderConfig& c) {
   constexpr int64_t most = int64_t{1} << 24;
   // Transformers' usual ones, and that of the paper; before training a tokenizer decides.
-  const int64_t usual = c.family == "bart" ? 50265 : c.family == "marian" ? 58101 : 37000;
+  const int64_t usual = c.is_hugging_face() ? hugging_face_family(c).vocabulary : 37000;
   const int64_t source = integer_or(json, "vocab_size", usual, 1, most);
   c.vocabulary = integer_or(json, "decoder_vocab_size", source, 1, most);
   const bool shared = boolean_or(json, "share_encoder_decoder_embeddings", true);
-  check(shared || c.family != "bart", "{}: BART's encoder and decoder share one embedding", json.name());
+  check(shared || c.may_be_apart(), "{}: encoder and decoder of a {} model share one embedding", json.name(), c.family);
   check(!shared || c.vocabulary == source,
         "{}: decoder_vocab_size {} is not vocab_size {}, but share_encoder_decoder_embeddings is not false",
         json.name(), c.vocabulary, source);
@@ -90,10 +120,7 @@ EncoderDecoderConfig EncoderDecoderConfig::from_json(const JsonObject& json) {
   read_vocabularies(json, c);
   c.width = require_integer(json, "d_model", 1, most_width);
   c.tied = boolean_or(json, "tie_word_embeddings", true);
-  if (c.family == "vaswani")
-    read_own(json, c);
-  else
-    read_hugging_face(json, c);
+  c.is_hugging_face() ? read_hugging_face(json, c) : read_own(json, c);
   return c;
 }
 
@@ -107,11 +134,11 @@ nlohmann::json EncoderDecoderConfig::to_json() const {
                          {"scale_embedding", scale_embedding},
                          {"tie_word_embeddings", tied},
                          {"dropout", dropout}};
-  if (family != "bart") {
+  if (may_be_apart()) {
     json["decoder_vocab_size"] = vocabulary;
     json["share_encoder_decoder_embeddings"] = source_vocabulary == 0;
   }
-  if (family == "vaswani") {
+  if (!is_hugging_face()) {
     json.update({{"num_heads", encoder.heads},
                  {"d_ff", encoder.inner},
                  {"activation", name_of(activation)},
@@ -122,7 +149,7 @@ nlohmann::json EncoderDecoderConfig::to_json() const {
                  {"positions", "sinusoidal"}});
     return json;
   }
-  json.update({{"architectures", {family == "bart" ? "BartForConditionalGeneration" : "MarianMTModel"}},
+  json.update({{"architectures", {hugging_face_family(*this).architecture()}},
                {"is_encoder_decoder", true},
                {"encoder_attention_heads", encoder.heads},
                {"decoder_attention_heads", decoder.heads},
@@ -133,6 +160,7 @@ nlohmann::json EncoderDecoderConfig::to_json() const {
                {"activation_dropout", activation_dropout},
                {"init_std", deviation},
                {"torch_dtype", "float32"}});
+  if (positions == Positions::fairseq) json["pad_token_id"] = padding;
   return json;
 }
 

@@ -47,7 +47,7 @@ constexpr Names hugging_face_names{.tokens = "model.shared",
 }  // namespace
 
 const Names& names_of(const EncoderDecoderConfig& config) {
-  return config.family == "vaswani" ? own_names : hugging_face_names;
+  return config.is_hugging_face() ? hugging_face_names : own_names;
 }
 
 std::string weight_of(std::string_view name) { return fmt::format("{}.weight", name); }
@@ -63,7 +63,7 @@ std::string layer_name(std::string_view stack, int64_t layer) { return fmt::form
 std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& c) {
   const Names& names = names_of(c);
   ParameterList list(c.deviation);
-  const bool apart = c.source_vocabulary > 0, hugging_face = c.family != "vaswani";
+  const bool apart = c.source_vocabulary > 0, hugging_face = c.is_hugging_face();
   if (apart) list.normal(embedding_of(c, true), {c.source_vocabulary, c.width});
   list.normal(embedding_of(c, false), {c.vocabulary, c.width});
   if (hugging_face && !apart)

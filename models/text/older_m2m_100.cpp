@@ -1,0 +1,45 @@
+// M2M-100's tokenizer, for which transformers has no converter.
+
+#include <map>
+
+#include "models/text/language_codes.h"
+#include "models/text/older_makers.h"
+#include "models/text/older_tokens.h"
+#include "models/text/older_vocabulary.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+std::string token_of(std::string_view language) { return fmt::format("__{}__", language); }
+
+}  // namespace
+
+nlohmann::json make_older_m2m_100(const OlderFiles& files) {
+  using Kind = SentencePieceFile::Kind;
+  const SentencePieceFile file = SentencePieceFile::load(files.folder / files.model);
+  check(file.kind == Kind::unigram || file.kind == Kind::bpe, "{}: it is neither a Unigram nor a BPE model", file.name);
+  const std::vector<std::string> texts = read_vocabulary(files.folder / "vocab.json");
+  std::map<std::string_view, int64_t> ids;
+  for (size_t id = 0; id < texts.size(); ++id) ids.emplace(texts[id], static_cast<int64_t>(id));
+  const auto find = [&ids](const std::string& token) -> std::optional<int64_t> {
+    const auto id = ids.find(token);
+    return id == ids.end() ? std::nullopt : std::optional(id->second);
+  };
+  std::vector<OlderToken> languages;  // their ids are the next ones
+  for (std::string_view language : m2m_100_languages) languages.push_back({token_of(language)});
+  const OlderTokens tokens(files.settings,
+                           {{"bos_token", {"<s>"}},
+                            {"eos_token", {"</s>"}},
+                            {"sep_token", {"</s>"}},
+                            {"unk_token", {"<unk>"}},
+                            {"pad_token", {"<pad>"}},
+                            {"language", {token_of(files.settings.text("src_lang", "en"))}}},
+                           static_cast<int64_t>(texts.size()), find, languages);
+  return tokenizer_beside(
+      file, tokens.added(), tokens.surround("language A eos_token", "language A B eos_token"),
+      file.kind == Kind::unigram ? unigram_beside(file, texts, tokens.id("unk_token")) : bpe_beside(file, texts));
+}
+
+}  // namespace vkformer
