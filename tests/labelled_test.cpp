@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "models/classification/classifier.h"
+#include "models/classification/entailment.h"
 #include "models/data/labelled_rows.h"
 #include "models/data/text_data.h"
 #include "models/parameters.h"
@@ -190,8 +191,8 @@ TEST_CASE("what a classifier makes of a text does not depend on its batch", "[la
   CHECK(inputs.segments == (folder == "bert_cls" || folder == "xlnet_cls"));
   std::vector<std::vector<double>> together(4);
   int64_t given = 0;
-  classify_by_length(classifier, texts, inputs, 30, [&](size_t text, const std::vector<double>& probabilities) {
-    together[text] = probabilities;
+  classify_by_length(classifier, texts, inputs, 30, [&](size_t text, std::span<const float> logits) {
+    together[text] = classifier.probabilities_of(logits);
     ++given;
   });
   CHECK(given == 4);
@@ -208,6 +209,27 @@ TEST_CASE("what a classifier makes of a text does not depend on its batch", "[la
     CHECK(sum == Catch::Approx(1));
   }
   CHECK(together[0][0] != Catch::Approx(together[2][0]).epsilon(1e-5));
+}
+
+TEST_CASE("candidates are as likely as a text entails them", "[labels]") {
+  using Names = std::vector<std::string>;
+  const auto of = [](const Names& names) { return EntailmentClasses::of(names, "m"); };
+  const EntailmentClasses mnli = of({"contradiction", "neutral", "ENTAILMENT"}),
+                          first = of({"entailment", "neutral", "other"});
+  CHECK(mnli.entailment == 2);
+  CHECK(mnli.contradiction == 0);
+  CHECK(first.entailment == 0);
+  CHECK(first.contradiction == 2);
+  CHECK_THAT(error_of([&] {
+               of({"LABEL_0", "entities"});
+             }),
+             ContainsSubstring("m does not tell what a text entails: its classes are LABEL_0, entities"));
+  const std::vector<std::vector<float>> logits = {{1, 7, 2}, {3, 0, 0}};
+  const auto one = candidate_shares(logits, mnli, false), each = candidate_shares(logits, mnli, true);
+  CHECK(one[0] == Catch::Approx(1 / (1 + std::exp(-2.0))));
+  CHECK(one[0] + one[1] == Catch::Approx(1));
+  CHECK(each[0] == Catch::Approx(1 / (1 + std::exp(-1.0))));
+  CHECK(each[1] == Catch::Approx(1 / (1 + std::exp(3.0))));
 }
 
 TEST_CASE("where several labels may hold, each has a probability of its own", "[labels]") {

@@ -16,7 +16,10 @@ class Classifier {
   /// See BatchLogits. Throws Error for a model that is no classifier of whole texts.
   Classifier(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace);
 
-  /// The probability of each class for each row of a batch, see BatchLogits::of().
+  /// Of each class for each row of a batch, see BatchLogits::of().
+  std::vector<std::vector<float>> logits_of(const DataBatch& batch);
+  /// The probability of each class by the logits of a row.
+  std::vector<double> probabilities_of(std::span<const float> logits) const;
   std::vector<std::vector<double>> probabilities(const DataBatch& batch);
   const BatchLogits& logits() const { return logits_; }
 
@@ -25,9 +28,9 @@ class Classifier {
   BatchLogits logits_;
 };
 
-/// Any number of texts, those of like length together, in batches of at most `positions`: gives the probabilities of
-/// each, in whatever order.
+/// Any number of texts, those of like length together, in batches of at most `positions`: gives the logits of each,
+/// in whatever order.
 void classify_by_length(Classifier& classifier, const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
-                        const std::function<void(size_t text, const std::vector<double>& probabilities)>& take);
+                        const std::function<void(size_t text, std::span<const float> logits)>& take);
 
 }  // namespace vkformer

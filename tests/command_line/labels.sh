@@ -55,3 +55,19 @@ refuse 1 "standard input is empty" "$vkformer" classify labels
 printf '{"label":"x"}\n' >json.txt
 printf 'x\n' >label.txt
 refuse 1 "is no label; give what classify writes without --json" "$vkformer" score --metric labels label.txt json.txt
+
+# Classes that a model does not know, by what a text entails.
+for i in $(seq 20); do
+  printf '{"sentence1": "the and %d", "sentence2": "this is a cat", "label": "entailment"}\n' "$i"
+  printf '{"sentence1": "the and %d", "sentence2": "this is a dog", "label": "contradiction"}\n' "$i"
+done >claims.jsonl
+accept "$vkformer" train label.json --labels claims.jsonl "${words[@]}" --out claims --iterations 30 --warmup 1 --learning-rate 1e-2
+printf 'the and 4\nthe and 2\n' >asked.txt
+"$vkformer" classify claims --candidates dog,cat --hypothesis "this is a {}" --quiet <asked.txt >out || fail "classify --candidates"
+[[ $(grep -cP '^cat\t' out) == 2 && $(wc -l <out) == 2 ]] || fail "candidates are not told apart: $(cat out)"
+"$vkformer" classify claims --candidates dog,cat --hypothesis "this is a {}" --multi-label --quiet <asked.txt >out || fail "classify --multi-label"
+[[ $(grep -cP '^dog\t0\.[0-4]\d*\tcat\t(0\.[5-9]|1)\d*' out) == 2 ]] || fail "candidates do not hold by themselves: $(cat out)"
+accept "$vkformer" classify claims -p "the and 3" --candidates dog,cat --hypothesis "this is a {}" --json
+grep -q '"label":"cat"' out || fail "classify --candidates --json: $(cat out)"
+refuse 1 "does not tell what a text entails: its classes are cat, dog" "$vkformer" classify labels -p "a" --candidates a,b
+refuse 2 "has no {} where a candidate goes" "$vkformer" classify claims -p "a" --candidates a,b --hypothesis x

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/classification/classifier.h"
+#include "models/classification/entailment.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
 #include "models/model_files.h"
@@ -22,26 +23,22 @@ namespace vkformer {
 
 namespace {
 
-void print_classes(const std::string& line, const std::vector<double>& probabilities,
-                   const std::vector<std::string>& names, bool as_json) {
+void print_classes(const ClassifyFlags& flags, const std::string& line, const std::vector<double>& probabilities,
+                   const std::vector<std::string>& names) {
   const auto best = static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
-  if (!as_json) return print("{}\t{:.4f}\n", printable(names[best]), probabilities[best]);
+  if (!flags.common.json && flags.several) {
+    for (size_t i = 0; i < names.size(); ++i)
+      print("{}{}\t{:.4f}", i == 0 ? "" : "\t", printable(names[i]), probabilities[i]);
+    return print("\n");
+  }
+  if (!flags.common.json) return print("{}\t{:.4f}\n", printable(names[best]), probabilities[best]);
   nlohmann::json json = {{"text", line}, {"label", names[best]}, {"probability", probabilities[best]}};
   for (size_t i = 0; i < names.size(); ++i) json["probabilities"][names[i]] = probabilities[i];
   print("{}\n", json.dump());
 }
 
-}  // namespace
-
-void classify(const TextsFlags& flags) {
-  const auto folder = resolve_model_folder(flags.model);
-  Model model = load_model(folder);
-  check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
-        model.family);
-  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
-  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
-  const std::vector<std::string> lines = lines_argument(flags.text);
-  const int64_t most = model.context > 0 ? model.context : usual_positions;
+/// The lines, or the pairs that tabs make of them.
+TokenTexts texts_of(const std::vector<std::string>& lines, const Tokenizer& tokenizer, int64_t most) {
   TokenTexts texts;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i];
@@ -50,21 +47,59 @@ void classify(const TextsFlags& flags) {
     const auto second = tab == line.npos ? std::nullopt : std::optional(line.substr(tab + 1));
     texts.add(tokenizer, line.substr(0, tab), second, most, fmt::format("line {}", i + 1));
   }
+  return texts;
+}
+
+/// Each line with what is said of it, candidate by candidate.
+TokenTexts claims_of(const std::vector<std::string>& lines, const ClassifyFlags& flags, const Tokenizer& tokenizer,
+                     int64_t most) {
+  constexpr std::string_view place = "{}";
+  const size_t at = flags.hypothesis.find(place);
+  if (at == std::string::npos)
+    throw UsageError(fmt::format("--hypothesis {} has no {{}} where a candidate goes", in_quotes(flags.hypothesis)));
+  TokenTexts texts;
+  for (size_t i = 0; i < lines.size(); ++i)
+    for (const std::string& candidate : flags.candidates) {
+      std::string claim = flags.hypothesis;
+      texts.add(tokenizer, lines[i], claim.replace(at, place.size(), candidate), most, fmt::format("line {}", i + 1));
+    }
+  return texts;
+}
+
+}  // namespace
+
+void classify(const ClassifyFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  Model model = load_model(folder);
+  check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
+        model.family);
+  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
+  const bool claims = !flags.candidates.empty();
+  const EntailmentClasses entailment = claims ? EntailmentClasses::of(names, flags.model) : EntailmentClasses();
+  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const std::vector<std::string> lines = lines_argument(flags.text);
+  const int64_t most = model.context > 0 ? model.context : usual_positions;
+  const TokenTexts texts = claims ? claims_of(lines, flags, tokenizer, most) : texts_of(lines, tokenizer, most);
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
   store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                         backend->make_workspace());
-  TextsProgress progress(std::ssize(lines), "lines", flags.common.quiet);
-  std::vector<std::vector<double>> results(lines.size());
-  classify_by_length(classifier, texts, inputs, flags.batch_tokens,
-                     [&](size_t text, const std::vector<double>& probabilities) {
-                       results[text] = probabilities;
-                       progress.add();
-                     });
+  TextsProgress progress(std::ssize(texts.ids), claims ? "pairs" : "lines", flags.common.quiet);
+  std::vector<std::vector<float>> logits(texts.ids.size());
+  classify_by_length(classifier, texts, inputs, flags.batch_tokens, [&](size_t text, std::span<const float> row) {
+    logits[text].assign(row.begin(), row.end());
+    progress.add();
+  });
   progress.clear();
-  for (size_t i = 0; i < lines.size(); ++i) print_classes(lines[i], results[i], names, flags.common.json);
+  const size_t each = claims ? flags.candidates.size() : 1;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto rows = std::span(logits).subspan(i * each, each);
+    const auto shares =
+        claims ? candidate_shares(rows, entailment, flags.several) : classifier.probabilities_of(rows.front());
+    print_classes(flags, lines[i], shares, claims ? flags.candidates : names);
+  }
   report_profile(*backend, flags.common, classifier.logits().programs());
   progress.end(lines.size(), "line", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
 }

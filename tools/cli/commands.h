@@ -126,6 +126,12 @@ struct TextsFlags {
   int64_t batch_tokens = 4096;      ///< positions of a batch
 };
 
+struct ClassifyFlags : TextsFlags {
+  std::vector<std::string> candidates;             ///< classes that the model does not know; none: its own
+  std::string hypothesis = "This example is {}.";  ///< what is said of a text, with a candidate at {}
+  bool several = false;                            ///< each candidate may hold, by itself
+};
+
 struct FillFlags : TextsFlags {
   int64_t top = 0;  ///< candidates to print for each mask; 0: the filled line
 };
@@ -285,7 +291,7 @@ void generate_ids(const GenerateFlags& flags);
 void search_text(const GenerateFlags& flags);
 void chat(const ChatFlags& flags);
 void translate(GenerateFlags flags);
-void classify(const TextsFlags& flags);
+void classify(const ClassifyFlags& flags);
 void fill(const FillFlags& flags);
 void embed(const EmbedFlags& flags);
 void tag(const TextsFlags& flags);

@@ -25,11 +25,23 @@ void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, con
 }
 
 void add_classify(CLI::App& app) {
-  auto flags = std::make_shared<TextsFlags>();
+  auto flags = std::make_shared<ClassifyFlags>();
   CLI::App* command = app.add_subcommand(
       "classify", "tell texts apart\n: label and probability on stdout for each line on stdin, in its order");
   add_text_flags(*command, *flags, "model folder or run folder of a classifier",
                  "one text, instead of stdin; a tab separates the two of a pair");
+  CLI::Option* candidates =
+      command
+          ->add_option("--candidates,--candidate-labels", flags->candidates,
+                       "classes, commas between them, that the model need not know: it tells which a text entails "
+                       "(zero-shot; for models of natural language inference)")
+          ->delimiter(',')
+          ->type_name("A,B,..");
+  command->add_option("--hypothesis", flags->hypothesis, "what is said of a text, with a candidate in the place of {}")
+      ->needs(candidates)
+      ->capture_default_str();
+  command->add_flag("--multi-label", flags->several, "each candidate may hold by itself; all are printed")
+      ->needs(candidates);
   command->callback([flags] { classify(*flags); });
 }
 
