@@ -118,7 +118,8 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
   says("marian", {{"decoder_vocab_size", 31}}, "share_encoder_decoder_embeddings");
   says("m2m_100", {{"d_model", 3}, {"decoder_attention_heads", 3}}, "too narrow");
   says("bart", {{"share_encoder_decoder_embeddings", false}}, "share one embedding");
-  says("bart", {{"architectures", {"BartForSequenceClassification"}}}, "BartForSequenceClassification");
+  says("bart", {{"architectures", {"BartForQuestionAnswering"}}}, "BartForQuestionAnswering");
+  says("pegasus", {{"architectures", {"PegasusForSequenceClassification"}}}, "PegasusForSequenceClassification");
 }
 
 TEST_CASE("the encoder-decoder config that is written describes the model that was read", "[encoder_decoder]") {

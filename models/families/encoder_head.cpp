@@ -57,14 +57,20 @@ Task task_of(EncoderHead head, bool scores) {
   return Task::masked;
 }
 
-nlohmann::json head_keys(const std::string& family, EncoderHead head, const HeadClasses& classes) {
-  nlohmann::json json = {{"model_type", family},
-                         {"architectures", nlohmann::json::array({name_of_head(family, head)})}};
+nlohmann::json class_keys(const HeadClasses& classes) {
+  nlohmann::json json = nlohmann::json::object();
   if (classes.scores && classes.names.size() > 1) json["problem_type"] = "multi_label_classification";
   for (size_t i = 0; i < classes.names.size(); ++i) {
     json["id2label"][std::to_string(i)] = classes.names[i];
     json["label2id"][classes.names[i]] = i;
   }
+  return json;
+}
+
+nlohmann::json head_keys(const std::string& family, EncoderHead head, const HeadClasses& classes) {
+  nlohmann::json json = class_keys(classes);
+  json["model_type"] = family;
+  json["architectures"] = {name_of_head(family, head)};
   return json;
 }
 

@@ -38,7 +38,8 @@ struct HeadClasses {
 /// Throws Error naming file and key for what a head can't have.
 HeadClasses classes_of_head(const JsonObject& json, EncoderHead head);
 Task task_of(EncoderHead head, bool scores);
-/// model_type, architectures and the classes, as transformers loads them.
+/// The classes, and with model_type and architectures, as transformers loads them.
+nlohmann::json class_keys(const HeadClasses& classes);
 nlohmann::json head_keys(const std::string& family, EncoderHead head, const HeadClasses& classes);
 
 }  // namespace vkformer

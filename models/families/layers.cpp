@@ -6,10 +6,13 @@
 #include "runtime/files/utf8.h"
 #include "shaders/cache_write/cache_write.h"
 #include "shaders/dropout/dropout.h"
+#include "shaders/embedding/embedding.h"
+#include "shaders/last_visible/last_visible.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/rms_norm/rms_norm.h"
+#include "shaders/slice/slice.h"
 
 namespace vkformer {
 
@@ -44,6 +47,14 @@ void Layers::see_both_ways(AttentionOptions& options, int64_t reach) {
   options.causal = true;
   options.position = constant(reach_name, {1}, DType::i32);
   options.window = 2 * reach + 1;
+}
+
+Value Layers::last_rows(Value x) {
+  const Shape shape = graph_.shape(x);
+  const int64_t B = shape[0], T = shape[1], C = shape[2];
+  if (!pass_.mask) return slice(graph_, reshape(graph_, x, {B, T * C}), (T - 1) * C, C);
+  const Value rows = embedding(graph_, reshape(graph_, x, {B * T, C}), last_visible(graph_, pass_.mask));
+  return reshape(graph_, rows, {B, C});
 }
 
 Value Layers::linear(Value x, const std::string& name, int64_t out, const LinearOptions& options) {

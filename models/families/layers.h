@@ -49,6 +49,8 @@ class Layers {
   Value layer_norm(Value x, const std::string& name, double epsilon, bool bias = true);
   /// With NAME.weight [C]; `gain_offset`: see shaders/rms_norm.
   Value rms_norm(Value x, const std::string& name, double epsilon, double gain_offset = 0);
+  /// The row of each text's last position, of those that the pass's mask shows: [B, C] of x [B, T, C].
+  Value last_rows(Value x);
   /// x itself when the pass draws nothing; plus the residual, if there is one.
   Value drop(Value x, double probability, Value residual = {});
 

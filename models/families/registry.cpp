@@ -126,7 +126,8 @@ Model make_model(const JsonObject& given) {
 std::string architecture_with_head(const JsonObject& config, std::string_view head) {
   std::vector<std::pair<std::string_view, std::string_view>> known_families(std::begin(encoder_classes),
                                                                             std::end(encoder_classes));
-  if (head == "SequenceClassification") known_families.emplace_back("xlnet", "XLNet");
+  if (head == "SequenceClassification")
+    known_families.insert(known_families.end(), {{"xlnet", "XLNet"}, {"bart", "Bart"}, {"mbart", "MBart"}});
   const std::string type = require_string(config, "model_type");
   std::vector<std::string_view> known;
   for (const auto& [name, prefix] : known_families) {

@@ -56,6 +56,19 @@ printf '{"label":"x"}\n' >json.txt
 printf 'x\n' >label.txt
 refuse 1 "is no label; give what classify writes without --json" "$vkformer" score --metric labels label.txt json.txt
 
+# BART tells apart what encoder and decoder read, also where it began as a translator.
+cat >bart.json <<'JSON'
+{"model_type": "bart", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+ "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 16}
+JSON
+printf 'the cat\ta cat\nthe dog\ta dog\n' >pairs.tsv
+accept "$vkformer" train bart.json --pairs pairs.tsv "${words[@]}" --out bart --iterations 1
+accept "$vkformer" train --from bart --labels rows.jsonl --out barts --iterations 20 --warmup 1 --learning-rate 1e-2
+grep -q '"BartForSequenceClassification"' "barts/$(cat barts/latest)/config.json" || fail "no classifier of BART"
+grep -q '"eos_token_id": 3' "barts/$(cat barts/latest)/config.json" || fail "BART's end of a text is not in its config"
+printf 'the cat and 3\nthe dog\n' | "$vkformer" classify barts -q >out || fail "classify by BART"
+[[ $(cut -f 1 out | paste -s) == $'cat\tdog' ]] || fail "BART learned nothing: $(cat out)"
+
 # Classes that a model does not know, by what a text entails.
 for i in $(seq 20); do
   printf '{"sentence1": "the and %d", "sentence2": "this is a cat", "label": "entailment"}\n' "$i"

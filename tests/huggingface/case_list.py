@@ -96,6 +96,12 @@ def bart(encoder, decoder, width, heads, inner, vocab, positions):
                             pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2))
 
 
+def bart_classifier(*sizes):
+    case = bart(*sizes)
+    case.update(task="classify", architecture="BartForSequenceClassification")
+    return case
+
+
 def marian(encoder, decoder, width, heads, inner, vocab, positions):
     case = bart(encoder, decoder, width, heads, inner, vocab, positions)
     case.update(family="marian", architecture="MarianMTModel", first_id=1, start=vocab - 1, end=0, pad=vocab - 1,
@@ -176,6 +182,8 @@ SMALL = {
                  31, 13, bart(2, 1, 15, 3, 19, 61, 24), target=9),
     "marian_apart": case("embeddings of their own for encoder and decoder", 45, 13,
                          apart(marian(1, 1, 15, 3, 19, 61, 24)), target=9),
+    "bart_cls": case("encoder and decoder read one text, head of the last state: dense, tanh, projection", 88, 13,
+                     bart_classifier(1, 1, 15, 3, 19, 61, 24)),
     "mbart": case("learned positions offset by 2, normed embeddings times sqrt(C), pre-norm, final norms", 84, 13,
                   mbart(1, 1, 15, 3, 19, 61, 24), target=9),
     "m2m_100": case("sinusoids in two halves from position 2 on, pre-norm, final norms, relu", 85, 13,

@@ -62,6 +62,8 @@ def random_inputs(case, seed):
         ids = torch.where(chosen & (draw > 0.27), random_ids(random, case, (batch, seq)), ids)
     elif task == "classify":
         labels = torch.randint(CLASSES[task], (batch,), generator=random)
+        if "end" in case:  # where such a model looks
+            ids[torch.arange(batch), torch.tensor(lengths) - 1] = case["end"]
     elif task == "classify_tokens":
         labels = torch.randint(CLASSES[task], (batch, seq), generator=random)
         labels = torch.where(draw < 0.1, -100, labels)

@@ -60,6 +60,9 @@ TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint,
   TrainJob job = job_of_tokens(flags, checkpoint,
                                {.count = text.tokenizer.size(), .ids = ids, .write = text.files.writer()}, changes);
   job.ids = ids;
+  // BART's classifiers are told by transformers where a text ends.
+  const std::vector<int32_t> around = text.tokenizer.encode("").ids;
+  if (job.model->config->value("is_encoder_decoder", false) && !around.empty()) job.ids["eos_token_id"] = around.back();
   if (!flags.from.empty()) begin_anew(*job.model, head, first_config(flags));
   set_context(flags, *job.model);
   if (!flags.resume && !flags.given.contains("--batch")) flags.batch = head.rows;

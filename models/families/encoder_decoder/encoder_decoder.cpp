@@ -8,6 +8,7 @@
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/shift_right/shift_right.h"
 
 namespace vkformer {
 
@@ -164,6 +165,40 @@ std::vector<float> sinusoids(Positions kind, int64_t positions, int64_t width, i
   return table;
 }
 
+namespace {
+
+/// Encoder and decoder over one text: the decoder's states [B, T, C].
+Value read_twice(Graph& graph, const EncoderDecoderConfig& config, const Pass& pass) {
+  Pass both{.ids = shift_right(graph, pass.ids, config.decoder_start),
+            .seed = pass.seed,
+            .source = pass.ids,
+            .source_mask = pass.mask};
+  both.memory = Builder(graph, config, both, true).encode();
+  return Builder(graph, config, both, false).decode();
+}
+
+Value classify(Graph& graph, const EncoderDecoderConfig& config, const Pass& pass, Value hidden) {
+  const Graph::Scope scope(graph, "head");
+  Layers layers(graph, pass, int64_t{1} << 21);
+  const EncoderDecoderConfig::Classifier& head = *config.classifier;
+  Value x = layers.drop(layers.last_rows(hidden), head.dropout);
+  x = layers.linear(x, "classification_head.dense", config.width,
+                    {.activation = Activation::tanh, .dropout = head.dropout});
+  return layers.linear(x, "classification_head.out_proj", std::ssize(head.classes.names));
+}
+
+Value logits(Graph& graph, const EncoderDecoderConfig& config, Value hidden) {
+  const Graph::Scope scope(graph, "head");
+  const std::string name = config.tied ? embedding_of(config, false) : weight_of(names_of(config).head);
+  const Value weight = graph.persistent(name, {config.vocabulary, config.width});
+  Value bias;
+  if (config.logits_bias)
+    bias = reshape(graph, graph.persistent("final_logits_bias", {1, config.vocabulary}), {config.vocabulary});
+  return matmul(graph, hidden, weight, {.transpose_b = true, .bias = bias});
+}
+
+}  // namespace
+
 Model make_encoder_decoder(const EncoderDecoderConfig& config) {
   Model model{.family = config.family,
               .task = Task::seq2seq,
@@ -182,18 +217,19 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
                                  return sinusoids(config.positions, config.context, config.width,
                                                   fairseq ? config.padding + 1 : 0);
                                }});
-  model.encode = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, true).encode(); };
-  model.remember = [config](Graph& graph, const Pass& pass) { Builder(graph, config, pass, false).remember(); };
-  model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, false).decode(); };
-  model.head = [config](Graph& graph, const Pass&, Value hidden) {
-    const Graph::Scope scope(graph, "head");
-    const std::string name = config.tied ? embedding_of(config, false) : weight_of(names_of(config).head);
-    const Value weight = graph.persistent(name, {config.vocabulary, config.width});
-    Value bias;
-    if (config.logits_bias)
-      bias = reshape(graph, graph.persistent("final_logits_bias", {1, config.vocabulary}), {config.vocabulary});
-    return matmul(graph, hidden, weight, {.transpose_b = true, .bias = bias});
-  };
+  if (config.classifier) {
+    model.task = task_of(EncoderHead::sequence, config.classifier->classes.scores);
+    model.dropout_keys.emplace_back("classifier_dropout");
+    model.hidden = [config](Graph& graph, const Pass& pass) { return read_twice(graph, config, pass); };
+    model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
+      return classify(graph, config, pass, hidden);
+    };
+  } else {
+    model.encode = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, true).encode(); };
+    model.remember = [config](Graph& graph, const Pass& pass) { Builder(graph, config, pass, false).remember(); };
+    model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass, false).decode(); };
+    model.head = [config](Graph& graph, const Pass&, Value hidden) { return logits(graph, config, hidden); };
+  }
   model.config = std::make_shared<const nlohmann::json>(config.to_json());
   return model;
 }

@@ -3,6 +3,7 @@
 // layers: Marian, BART, mBART, M2M-100 (and NLLB, which is one) and Pegasus. They differ in data: names of tensors,
 // where norms stand, positions, activation.
 
+#include "models/families/encoder_head.h"
 #include "models/model.h"
 #include "shaders/elementwise/elementwise.h"
 
@@ -40,6 +41,13 @@ struct EncoderDecoderConfig {
   double attention_dropout = 0;   ///< of attention weights
   double activation_dropout = 0;  ///< inside the feed-forward layers
   double deviation = 0.02;
+  /// Of BART and mBART: the model tells apart texts, which encoder and decoder both read, by its last state.
+  struct Classifier {
+    HeadClasses classes;
+    double dropout = 0;  ///< before and within the head
+  };
+  std::optional<Classifier> classifier;
+  int32_t decoder_start = 2;  ///< a classifier's decoder reads this token before a text
 
   bool is_hugging_face() const { return family != "vaswani"; }
   /// Whether encoder and decoder may have an embedding each.

@@ -18,22 +18,23 @@ using Stack = EncoderDecoderConfig::Stack;
 struct HuggingFaceFamily {
   std::string_view type, prefix, task;  ///< PREFIXTASK is the architecture that writes, PREFIXModel another
   Positions positions;
-  bool pre_norm, embedding_norm, logits_bias;
+  bool pre_norm, embedding_norm, logits_bias, classifies;
   int64_t vocabulary;
   std::string_view activation = "gelu";
   bool scale_embedding = false;
   double attention_dropout = 0;
 
   std::string architecture() const { return fmt::format("{}{}", prefix, task); }
+  std::string classifier() const { return fmt::format("{}ForSequenceClassification", prefix); }
 };
 
 constexpr std::string_view writes = "ForConditionalGeneration";
 constexpr HuggingFaceFamily hugging_face_families[] = {
-    {"marian", "Marian", "MTModel", Positions::halves, false, false, true, 58101},
-    {"bart", "Bart", writes, Positions::learned, false, true, true, 50265},
-    {"mbart", "MBart", writes, Positions::learned, true, true, true, 50265},
-    {"m2m_100", "M2M100", writes, Positions::fairseq, true, false, false, 128112, "relu", true, 0.1},
-    {"pegasus", "Pegasus", writes, Positions::halves, true, false, true, 50265}};
+    {"marian", "Marian", "MTModel", Positions::halves, false, false, true, false, 58101},
+    {"bart", "Bart", writes, Positions::learned, false, true, true, true, 50265},
+    {"mbart", "MBart", writes, Positions::learned, true, true, true, true, 50265},
+    {"m2m_100", "M2M100", writes, Positions::fairseq, true, false, false, false, 128112, "relu", true, 0.1},
+    {"pegasus", "Pegasus", writes, Positions::halves, true, false, true, false, 50265}};
 
 const HuggingFaceFamily& hugging_face_family(const EncoderDecoderConfig& c) {
   return *std::ranges::find(hugging_face_families, c.family, &HuggingFaceFamily::type);
@@ -71,7 +72,13 @@ void read_own(const JsonObject& json, EncoderDecoderConfig& c) {
 
 void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
   const HuggingFaceFamily& family = hugging_face_family(c);
-  architecture_of(json, {family.architecture(), fmt::format("{}Model", family.prefix)});
+  std::vector<std::string> architectures = {family.architecture(), fmt::format("{}Model", family.prefix)};
+  if (family.classifies) architectures.push_back(family.classifier());
+  if (architecture_of(json, architectures) == 2) {
+    c.classifier = {.classes = classes_of_head(json, EncoderHead::sequence),
+                    .dropout = number_or(json, "classifier_dropout", 0, 0, 0.99)};
+    c.decoder_start = static_cast<int32_t>(integer_or(json, "decoder_start_token_id", 2, 0, c.vocabulary - 1));
+  }
   c.context = integer_or(json, "max_position_embeddings", 1024, 1, most_positions);
   const auto stack = [&](const std::string& side, Stack& s) {
     s.layers = integer_or(json, side + "_layers", 12, 1, most_layers);
@@ -161,6 +168,12 @@ nlohmann::json EncoderDecoderConfig::to_json() const {
                {"init_std", deviation},
                {"torch_dtype", "float32"}});
   if (positions == Positions::fairseq) json["pad_token_id"] = padding;
+  if (classifier) {
+    json["architectures"] = {hugging_face_family(*this).classifier()};
+    json["classifier_dropout"] = classifier->dropout;
+    json["decoder_start_token_id"] = decoder_start;
+    json.update(class_keys(classifier->classes));
+  }
   return json;
 }
 

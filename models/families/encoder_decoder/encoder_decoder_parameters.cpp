@@ -69,7 +69,7 @@ std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& c) {
   if (hugging_face && !apart)
     for (std::string_view stack : {names.encoder, names.decoder})
       list.last().other_names.push_back(weight_of(join_names(stack, names.stack_tokens)));
-  if (hugging_face && c.tied) list.last().other_names.push_back(weight_of(names.head));
+  if (hugging_face && c.tied && !c.classifier) list.last().other_names.push_back(weight_of(names.head));
   for (const bool encoder : {true, false}) {
     const Stack& stack = encoder ? c.encoder : c.decoder;
     const std::string_view stack_name = encoder ? names.encoder : names.decoder;
@@ -95,6 +95,11 @@ std::vector<ParameterSpec> parameters_of(const EncoderDecoderConfig& c) {
       list.layer_norm(join_names(layer, names.feed_forward_norm), c.width);
     }
     if (c.final_norm) list.layer_norm(join_names(stack_name, names.final_norm), c.width);
+  }
+  if (c.classifier) {
+    list.linear("classification_head.dense", c.width, c.width);
+    list.linear("classification_head.out_proj", c.width, std::ssize(c.classifier->classes.names));
+    return list.take();
   }
   if (!c.tied) list.normal(weight_of(names.head), {c.vocabulary, c.width});
   if (c.logits_bias) {
