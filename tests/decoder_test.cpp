@@ -6,7 +6,9 @@
 
 #include "models/families/decoder/decoder.h"
 #include "models/families/gemma/gemma.h"
+#include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
+#include "models/families/mixtral/mixtral.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen3/qwen3.h"
@@ -25,10 +27,10 @@ struct Recorded {
   Model (*make)(const JsonObject& config);
 };
 
-const Recorded recorded[] = {{"gemma", make_gemma},     {"gemma2", make_gemma}, {"gemma3", make_gemma},
-                             {"qwen3", make_qwen3},     {"phi3", make_phi3},    {"phi3_short", make_phi3},
-                             {"phi3_long", make_phi3},  {"olmo2", make_olmo2},  {"smollm3", make_smollm3},
-                             {"llama_yarn", make_llama}};
+const Recorded recorded[] = {{"gemma", make_gemma},      {"gemma2", make_gemma},    {"gemma3", make_gemma},
+                             {"qwen3", make_qwen3},      {"phi3", make_phi3},       {"phi3_short", make_phi3},
+                             {"phi3_long", make_phi3},   {"olmo2", make_olmo2},     {"smollm3", make_smollm3},
+                             {"llama_yarn", make_llama}, {"mixtral", make_mixtral}, {"granite", make_granite}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {
@@ -167,6 +169,8 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("qwen3", {{"layer_types", {"full_attention", "sliding_attention"}}}, "sliding_window");
   says("qwen3", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
   says("olmo2", {{"rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
+  for (const char* key : {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"})
+    says("granite", {{key, 0}}, key);
   says("smollm3", {{"no_rope_layers", {1}}}, "no_rope_layers");
   says("smollm3", {{"no_rope_layers", {1, 2}}}, "no_rope_layers");
   says("phi3", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.2}}}}, "3 columns");

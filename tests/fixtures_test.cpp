@@ -55,6 +55,8 @@ const std::map<std::string, int> cases = {
     {"phi3_short", 25},
     {"phi3_long", 25},
     {"qwen3_moe", 61},
+    {"mixtral", 63},
+    {"granite", 44},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
+#include "models/gguf/architectures.h"
 #include "models/gguf/gguf_config.h"
 #include "models/gguf/gguf_export.h"
 #include "models/gguf/gguf_weights.h"
@@ -48,9 +49,9 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   CHECK_THAT(error_of([&] { write_fixture(folder, "smollm3", "f32"); }),
              ContainsSubstring("which layers have no rotary positions"));
   for (const char* fixture :
-       {"llama",      "llama_linear", "mistral",    "qwen2", "gpt2",   "gpt_neox", "gpt_neox_sequential",
-        "bert_cls",   "t5",           "t5_v11",     "qwen3", "olmo2",  "phi3",     "qwen3_moe",
-        "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2", "gemma3"}) {
+       {"llama",      "llama_linear", "mistral", "qwen2",  "gpt2",    "gpt_neox",  "gpt_neox_sequential", "bert_cls",
+        "t5",         "t5_v11",       "qwen3",   "olmo2",  "phi3",    "qwen3_moe", "llama_yarn",          "phi3_long",
+        "phi3_short", "gemma",        "gemma2",  "gemma3", "mixtral", "granite"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -105,6 +106,40 @@ TEST_CASE("rows of queries and keys are where GGUF files have them", "[gguf]") {
             equal = equal && rows[static_cast<size_t>(((head * 8 + i) * 2 + half) * 64 + column)] ==
                                  values[static_cast<size_t>(((head * 2 + half) * 8 + i) * 64 + column)];
     CHECK(equal);
+  }
+}
+
+TEST_CASE("experts of Mixtral's first files are a tensor each", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile joint(write_fixture(folder, "mixtral", "f32"));
+  const Model model = load_model(fixtures / "mixtral");
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", "llama");
+  add_config(pairs, *find_architecture("llama"), *model.config);
+  std::vector<GgufSource> sources;
+  for (const GgufTensor& tensor : joint.tensors()) {
+    const size_t end = tensor.name.find("_exps.weight");
+    const size_t parts = end == tensor.name.npos ? 1 : static_cast<size_t>(tensor.shape[0]);
+    for (size_t part = 0; part < parts; ++part) {
+      GgufSource& source =
+          sources.emplace_back(GgufSource{.name = tensor.name, .type = tensor.type, .shape = tensor.shape});
+      if (parts > 1) {
+        source.name = fmt::format("{}.{}.weight", tensor.name.substr(0, end), part);
+        source.shape.erase(source.shape.begin());
+      }
+      const size_t bytes = tensor.bytes.size() / parts;
+      source.data = [=, all = tensor.bytes] { return all.subspan(part * bytes, bytes); };
+    }
+  }
+  const auto file = folder / "apart.gguf";
+  write_gguf(file, pairs, sources);
+  const Model read = load_model(file);
+  CHECK(read.family == "mixtral");
+  const Weights apart(read.parameters, file), ours(model.parameters, fixtures / "mixtral");
+  CHECK(apart.extra().empty());
+  for (const ParameterSpec& parameter : model.parameters) {
+    INFO(parameter.name);
+    CHECK(apart.read(parameter.name) == ours.read(parameter.name));
   }
 }
 

@@ -57,6 +57,8 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"phi3", "LlamaForCausalLM"},
                                                         {"olmo2", "Olmo3ForCausalLM"},
                                                         {"smollm3", "LlamaForCausalLM"},
+                                                        {"mixtral", "MistralForCausalLM"},
+                                                        {"granite", "LlamaForCausalLM"},
                                                         {"bart", "MarianModel"},
                                                         {"marian", "BartModel"},
                                                         {"t5", "T5EncoderModel"},

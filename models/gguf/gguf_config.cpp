@@ -172,6 +172,10 @@ void read_rotary(const Settings& settings, json& config, int64_t width) {
         settings.name("rope.scaling.yarn_attn_factor"));
 }
 
+bool has_experts(const Settings& settings) {
+  return settings.has("expert_count") && settings.integer("expert_count") > 0;
+}
+
 /// LLaMA and its kin: heads, rotary positions, what only tensors tell.
 void read_decoder(const Settings& settings, json& config) {
   const auto heads = config["num_attention_heads"].get<int64_t>();
@@ -198,7 +202,7 @@ void read_decoder(const Settings& settings, json& config) {
   } else {
     is_width("rope.dimension_count");
   }
-  check(!settings.has("expert_count") || settings.integer("expert_count") == 0 || config.contains("num_experts"),
+  check(!has_experts(settings) || config.contains("num_experts") || config.contains("num_local_experts"),
         "{}: key {}: mixtures of experts are not supported for this architecture", settings.shards().name(),
         settings.name("expert_count"));
   if (!config.contains("attention_bias")) config["attention_bias"] = settings.has_tensor("blk.0.attn_q.bias");
@@ -246,15 +250,27 @@ void read_phi3(const Settings& settings, json& config) {
     config["sliding_window"] = settings.integer("attention.sliding_window");
 }
 
+/// Of one architecture are Mistral, which a window tells, and Mixtral, which has experts.
 void read_llama(const Settings& settings, json& config) {
   read_decoder(settings, config);
   config["mlp_bias"] = settings.has_tensor("blk.0.ffn_up.bias");
-  if (config["model_type"] != "llama" || !settings.has("attention.sliding_window") ||
-      settings.integer("attention.sliding_window") == 0)
-    return;
-  config["model_type"] = "mistral";
-  config["architectures"] = {"MistralForCausalLM"};
-  config["sliding_window"] = settings.integer("attention.sliding_window");
+  if (config["model_type"] != "llama") return;
+  const bool experts = has_experts(settings);
+  const int64_t window = settings.has("attention.sliding_window") ? settings.integer("attention.sliding_window") : 0;
+  if (window > 0) config["sliding_window"] = window;
+  if (window == 0 && !experts) return;
+  config["model_type"] = experts ? "mixtral" : "mistral";
+  config["architectures"] = {experts ? "MixtralForCausalLM" : "MistralForCausalLM"};
+}
+
+void read_granite(const Settings& settings, json& config) {
+  read_llama(settings, config);
+  if (!config.contains("attention_multiplier"))
+    config["attention_multiplier"] = 1 / std::sqrt(config["head_dim"].get<double>());
+  const char* turns = "rope.scaling.finetuned";  // llama.cpp's switch of Granite's positions
+  check(settings.all().boolean_or(settings.name(turns), true),
+        "{}: key {} is false: a granite without positions is not supported", settings.shards().name(),
+        settings.name(turns));
 }
 
 void read_gpt2(const Settings& settings, json& config) {
@@ -303,10 +319,10 @@ struct Reader {
   void (*read)(const Settings&, json& config);
 };
 constexpr Reader readers[] = {{"llama", read_llama},      {"qwen2", read_decoder}, {"qwen3", read_decoder},
-                              {"qwen3moe", read_decoder}, {"smollm3", read_llama}, {"olmo2", read_decoder},
-                              {"phi3", read_phi3},        {"gemma", read_decoder}, {"gemma2", read_gemma2},
-                              {"gemma3", read_gemma3},    {"gpt2", read_gpt2},     {"gptneox", read_gpt_neox},
-                              {"bert", read_bert},        {"t5", read_t5}};
+                              {"qwen3moe", read_decoder}, {"smollm3", read_llama}, {"granite", read_granite},
+                              {"olmo2", read_decoder},    {"phi3", read_phi3},     {"gemma", read_decoder},
+                              {"gemma2", read_gemma2},    {"gemma3", read_gemma3}, {"gpt2", read_gpt2},
+                              {"gptneox", read_gpt_neox}, {"bert", read_bert},     {"t5", read_t5}};
 
 /// The ids of special tokens, under Hugging Face's keys. A text may also end with the end of a turn or of a message.
 void read_ids(const GgufMetadata& metadata, json& config) {

@@ -118,11 +118,11 @@ struct Adder {
   std::string_view architecture;
   void (*add)(GgufPairs&, const std::string& prefix, const json& config);
 };
-constexpr Adder adders[] = {
-    {"llama", add_windowed},  {"qwen2", add_decoder}, {"qwen3", add_decoder}, {"qwen3moe", add_decoder},
-    {"smollm3", add_smollm3}, {"olmo2", add_decoder}, {"phi3", add_windowed}, {"gemma", add_decoder},
-    {"gemma2", add_gemma},    {"gemma3", add_gemma},  {"gpt2", add_gpt2},     {"gptneox", add_gpt_neox},
-    {"bert", add_bert},       {"t5", add_t5}};
+constexpr Adder adders[] = {{"llama", add_windowed},   {"qwen2", add_decoder},   {"qwen3", add_decoder},
+                            {"qwen3moe", add_decoder}, {"smollm3", add_smollm3}, {"granite", add_decoder},
+                            {"olmo2", add_decoder},    {"phi3", add_windowed},   {"gemma", add_decoder},
+                            {"gemma2", add_gemma},     {"gemma3", add_gemma},    {"gpt2", add_gpt2},
+                            {"gptneox", add_gpt_neox}, {"bert", add_bert},       {"t5", add_t5}};
 
 bool means(const FixedRow& row, const json& value) { return std::ranges::find(row.values, value) != row.values.end(); }
 

@@ -29,12 +29,12 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
   const auto expert = [&](int64_t i) { return fmt::format("{}.experts.{}", name, i); };
   list.linear(name + ".gate", decoder.width, experts.count, false);
   for (int64_t i = 0; i < experts.count; ++i)
-    for (const char* part : {".gate_proj", ".up_proj"}) {
-      list.linear(expert(i) + part, decoder.width, experts.inner, false);
+    for (const char* part : {experts.gate, experts.up}) {
+      list.linear(join_names(expert(i), part), decoder.width, experts.inner, false);
       list.last().joint = name + all_gates;
     }
   for (int64_t i = 0; i < experts.count; ++i) {
-    list.linear(expert(i) + ".down_proj", experts.inner, decoder.width, false);
+    list.linear(join_names(expert(i), experts.down), experts.inner, decoder.width, false);
     list.last().joint = name + all_downs;
   }
 }
