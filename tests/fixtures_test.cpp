@@ -57,6 +57,9 @@ const std::map<std::string, int> cases = {
     {"qwen3_moe", 61},
     {"mixtral", 63},
     {"granite", 44},
+    {"olmoe", 67},
+    {"qwen2_moe", 77},
+    {"olmo3", 63},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

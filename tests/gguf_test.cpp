@@ -49,9 +49,10 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   CHECK_THAT(error_of([&] { write_fixture(folder, "smollm3", "f32"); }),
              ContainsSubstring("which layers have no rotary positions"));
   for (const char* fixture :
-       {"llama",      "llama_linear", "mistral", "qwen2",  "gpt2",    "gpt_neox",  "gpt_neox_sequential", "bert_cls",
-        "t5",         "t5_v11",       "qwen3",   "olmo2",  "phi3",    "qwen3_moe", "llama_yarn",          "phi3_long",
-        "phi3_short", "gemma",        "gemma2",  "gemma3", "mixtral", "granite"}) {
+       {"llama",      "llama_linear", "mistral",    "qwen2", "gpt2",   "gpt_neox", "gpt_neox_sequential",
+        "bert_cls",   "t5",           "t5_v11",     "qwen3", "olmo2",  "phi3",     "qwen3_moe",
+        "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2", "gemma3",   "mixtral",
+        "granite",    "olmoe",        "qwen2_moe",  "olmo3"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -141,6 +142,29 @@ TEST_CASE("experts of Mixtral's first files are a tensor each", "[gguf]") {
     INFO(parameter.name);
     CHECK(apart.read(parameter.name) == ours.read(parameter.name));
   }
+}
+
+TEST_CASE("a list says which layers of an OLMo 3 have a window, or a period", "[gguf]") {
+  const TemporaryFolder folder;
+  const json config = *load_model(fixtures / "olmo3").config;
+  const GgufFile whole(write_fixture(folder, "olmo3", "f32"));
+  const auto types = [&](std::initializer_list<int32_t> list) {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "olmo2");
+    json other = config;
+    other["model_type"] = "olmo2";  // which has no period
+    add_config(pairs, *find_architecture("olmo2"), other);
+    if (list.size() > 0) pairs.add_integers("olmo2.attention.sliding_window_pattern", std::vector<int32_t>(list));
+    std::vector<GgufSource> sources;
+    for (const GgufTensor& tensor : whole.tensors())
+      sources.push_back({tensor.name, tensor.type, tensor.shape, [&tensor] { return tensor.bytes; }});
+    write_gguf(folder / "m.gguf", pairs, sources);
+    return gguf_config(GgufShards(folder / "m.gguf"))["layer_types"];
+  };
+  const json local = "sliding_attention", global = "full_attention";
+  CHECK(types({}) == json{local, local, local, global});
+  CHECK(types({1, 0, 0, 1}) == json{local, global, global, local});
+  CHECK_THAT(error_of([&] { types({1, 0}); }), ContainsSubstring("sliding_window_pattern has 2 values for 4 layers"));
 }
 
 TEST_CASE("blocks of a GGUF file are read in the order of rows that the model has", "[gguf]") {

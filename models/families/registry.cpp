@@ -15,7 +15,10 @@
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
 #include "models/families/olmo2/olmo2.h"
+#include "models/families/olmo3/olmo3.h"
+#include "models/families/olmoe/olmoe.h"
 #include "models/families/phi3/phi3.h"
+#include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/qwen3_moe/qwen3_moe.h"
 #include "models/families/smollm3/smollm3.h"
@@ -48,6 +51,9 @@ const Family families[] = {
     {{"qwen3_moe"}, make_qwen3_moe},
     {{"mixtral"}, make_mixtral},
     {{"granite"}, make_granite},
+    {{"olmoe"}, make_olmoe},
+    {{"qwen2_moe"}, make_qwen2_moe},
+    {{"olmo3"}, make_olmo3},
     {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},

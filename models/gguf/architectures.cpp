@@ -170,6 +170,32 @@ std::vector<GgufArchitecture> make_architectures() {
                            {"decoder_sparse_step", {1}},
                            {"mlp_only_layers", {nlohmann::json::array()}}},
                  .tensors = with(with(llama_tensors(), query_norms()), expert_tensors())});
+  all.push_back(
+      {.name = "qwen2moe",
+       .model_types = {"qwen2_moe"},
+       .model_class = "Qwen2MoeForCausalLM",
+       .keys = with(llama_keys(), {{"expert_count", "num_experts"},
+                                   {"expert_used_count", "num_experts_per_tok"},
+                                   {"expert_feed_forward_length", "moe_intermediate_size", ValueKind::integer, true},
+                                   {"expert_shared_feed_forward_length", "shared_expert_intermediate_size",
+                                    ValueKind::integer, true}}),
+       .fixed = {{"hidden_act", silu},
+                 {"use_sliding_window", {false}},
+                 {"norm_topk_prob", {false}},
+                 {"decoder_sparse_step", {1}},
+                 {"mlp_only_layers", {nlohmann::json::array()}}},
+       .tensors = with(with(llama_tensors(), expert_tensors()),
+                       {{"blk.{}.ffn_gate_inp_shexp", "model.layers.{}.mlp.shared_expert_gate", RowOrder::one_row},
+                        {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_expert.gate_proj"},
+                        {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_expert.up_proj"},
+                        {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_expert.down_proj"}})});
+  all.push_back(
+      {.name = "olmoe",
+       .model_types = {"olmoe"},
+       .model_class = "OlmoeForCausalLM",
+       .keys = with(llama_keys(), {{"expert_count", "num_experts"}, {"expert_used_count", "num_experts_per_tok"}}),
+       .fixed = {{"hidden_act", silu}, {"norm_topk_prob", {false}}},
+       .tensors = with(with(llama_tensors(), query_norms()), expert_tensors())});
   all.push_back({.name = "smollm3",
                  .model_types = {"smollm3"},
                  .model_class = "SmolLM3ForCausalLM",
@@ -186,7 +212,7 @@ std::vector<GgufArchitecture> make_architectures() {
                  .fixed = {{"hidden_act", silu}},
                  .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
   all.push_back({.name = "olmo2",
-                 .model_types = {"olmo2"},
+                 .model_types = {"olmo2", "olmo3"},
                  .model_class = "Olmo2ForCausalLM",
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}},

@@ -28,6 +28,7 @@ struct Decoder {
     int64_t count = 0;        ///< E
     int64_t chosen = 0;       ///< k, for each token
     int64_t inner = 0;        ///< F of each
+    int64_t shared = 0;       ///< F of one more, which every token takes by a gate of its own; 0: there is none
     bool normalised = false;  ///< a token's weights sum to 1
     /// Their names in files: of the mixture in a layer, and of each expert's weights.
     const char* name = "mlp";

@@ -21,11 +21,11 @@ std::vector<int64_t> plain_layers(const JsonObject& json) {
 
 }  // namespace
 
-void read_experts(const JsonObject& json, Decoder& d) {
+void read_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
   Decoder::Experts& experts = d.experts;
   // Versions of transformers write one name or the other, whichever the family began with.
   const char* count = json.has("num_local_experts") ? "num_local_experts" : "num_experts";
-  experts.count = integer_or(json, count, experts.count, 0, most_experts);
+  experts.count = integer_or(json, count, experts.count, fewest, most_experts);
   experts.chosen = integer_or(json, "num_experts_per_tok", experts.chosen, 1, most_experts);
   check(experts.count == 0 || experts.chosen <= experts.count, "{}: num_experts_per_tok is {}, {} is {}", json.name(),
         experts.chosen, count, experts.count);

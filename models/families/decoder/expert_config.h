@@ -7,9 +7,10 @@
 
 namespace vkformer {
 
-/// Reads how many experts there are and how many of them a token takes over the defaults in `d.experts`; all layers
-/// have them. Throws Error naming file and key for values that can't be, and for what is not supported.
-void read_experts(const JsonObject& json, Decoder& d);
+/// Reads how many experts there are, at least `fewest`, and how many of them a token takes over the defaults in
+/// `d.experts`; all layers have them. Throws Error naming file and key for values that can't be, and for what is not
+/// supported.
+void read_experts(const JsonObject& json, Decoder& d, int64_t fewest);
 /// What read_experts() reads, the number of experts under `count`, the name that the family's older files have.
 nlohmann::json expert_keys(const Decoder& d, const char* count = "num_experts");
 

@@ -9,7 +9,7 @@
 namespace vkformer {
 
 Model make_mixtral(const JsonObject& json) {
-  constexpr const char *architecture = "MixtralForCausalLM", *count = "num_local_experts";
+  constexpr const char* architecture = "MixtralForCausalLM";
   Decoder d{.family = "mixtral",
             .context = 131072,
             .inner = 14336,
@@ -26,8 +26,7 @@ Model make_mixtral(const JsonObject& json) {
                         .down = "w2"}};
   read_decoder(json, d, architecture);
   set_windows(json, d, window_of(json, 0), [](int64_t) { return true; });
-  read_experts(json, d);
-  check(d.experts.count > 0, "{}: {} is 0, but a mixtral has experts", json.name(), count);
+  read_experts(json, d, 1);
   d.experts.inner = d.inner;
   check(number_or(json, "router_jitter_noise", 0, 0, 1) == 0,
         "{}: router_jitter_noise, by which training shakes what routers see, is not supported; 0 is", json.name());
@@ -35,7 +34,7 @@ Model make_mixtral(const JsonObject& json) {
 
   nlohmann::json written = decoder_keys(d, architecture);
   written["sliding_window"] = sliding_window(d);
-  written.update(expert_keys(d, count));
+  written.update(expert_keys(d, "num_local_experts"));
   written.update(d.rotaries[0].keys());
   return make_decoder(d, written);
 }

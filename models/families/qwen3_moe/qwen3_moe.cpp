@@ -24,7 +24,7 @@ Model make_qwen3_moe(const JsonObject& json) {
   d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
   const int64_t window = boolean_or(json, "use_sliding_window", false) ? window_of(json, 4096) : 0;
   for (Decoder::Layer& layer : d.layers) layer.window = window;
-  read_experts(json, d);
+  read_experts(json, d, 0);
   read_qwen_experts(json, d);
   read_rotary(json, d);
 
