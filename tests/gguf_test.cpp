@@ -167,6 +167,14 @@ TEST_CASE("a list says which layers of an OLMo 3 have a window, or a period", "[
   CHECK_THAT(error_of([&] { types({1, 0}); }), ContainsSubstring("sliding_window_pattern has 2 values for 4 layers"));
 }
 
+TEST_CASE("angles that a GGUF file of OLMo 3 can't say are refused", "[gguf]") {
+  json config = *load_model(fixtures / "olmo3").config;
+  config["rope_parameters"]["sliding_attention"]["rope_theta"] = 500;
+  GgufPairs pairs;
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("olmo2"), config); }),
+             ContainsSubstring("layers with a window turn by angles of their own"));
+}
+
 TEST_CASE("blocks of a GGUF file are read in the order of rows that the model has", "[gguf]") {
   const TemporaryFolder folder;
   for (const char* fixture : {"llama", "gpt2"}) {

@@ -77,7 +77,11 @@ void add_gemma(GgufPairs& pairs, const std::string& prefix, const json& config) 
 
 void add_olmo2(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_windowed(pairs, prefix, config);
-  if (config.at("model_type") == "olmo3") add_window_pattern(pairs, prefix, config);
+  if (config.at("model_type") == "olmo2") return;
+  add_window_pattern(pairs, prefix, config);
+  const json& local = config.at("rope_parameters").at("sliding_attention");
+  check(local.at("rope_type") == "default" && local.at("rope_theta") == config.at("rope_theta"),
+        "a GGUF file can't say that layers with a window turn by angles of their own");
 }
 
 void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config) {
