@@ -6,9 +6,14 @@
 
 #include "models/families/decoder/decoder.h"
 #include "models/families/gemma/gemma.h"
+#include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
+#include "models/families/mixtral/mixtral.h"
 #include "models/families/olmo2/olmo2.h"
+#include "models/families/olmo3/olmo3.h"
+#include "models/families/olmoe/olmoe.h"
 #include "models/families/phi3/phi3.h"
+#include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/smollm3/smollm3.h"
 #include "tests/config_messages.h"
@@ -25,10 +30,11 @@ struct Recorded {
   Model (*make)(const JsonObject& config);
 };
 
-const Recorded recorded[] = {{"gemma", make_gemma},     {"gemma2", make_gemma}, {"gemma3", make_gemma},
-                             {"qwen3", make_qwen3},     {"phi3", make_phi3},    {"phi3_short", make_phi3},
-                             {"phi3_long", make_phi3},  {"olmo2", make_olmo2},  {"smollm3", make_smollm3},
-                             {"llama_yarn", make_llama}};
+const Recorded recorded[] = {{"gemma", make_gemma},      {"gemma2", make_gemma},        {"gemma3", make_gemma},
+                             {"qwen3", make_qwen3},      {"phi3", make_phi3},           {"phi3_short", make_phi3},
+                             {"phi3_long", make_phi3},   {"olmo2", make_olmo2},         {"smollm3", make_smollm3},
+                             {"llama_yarn", make_llama}, {"mixtral", make_mixtral},     {"granite", make_granite},
+                             {"olmoe", make_olmoe},      {"qwen2_moe", make_qwen2_moe}, {"olmo3", make_olmo3}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {
@@ -74,6 +80,10 @@ TEST_CASE("layers have windows by their types, or by each family's rule", "[conf
   CHECK(written(qwen3, upper)["max_window_layers"] == 1);
   CHECK(types(smollm3, fixture_with("smollm3", {{"use_sliding_window", true}, {"sliding_window", 7}}, untold)) ==
         json{global, local});
+  const json olmo3 = written({"olmo3", make_olmo3}, fixture_with("olmo3", {{"num_hidden_layers", 5}}, untold));
+  CHECK(olmo3["layer_types"] == json{local, local, local, global, local});
+  CHECK(olmo3["rope_parameters"][global]["rope_type"] == "yarn");
+  CHECK(olmo3["rope_parameters"][local]["rope_type"] == "default");
   CHECK(written(smollm3, fixture_with("smollm3", {{"num_hidden_layers", 5}},
                                       {"layer_types", "no_rope_layers"}))["no_rope_layers"] == json{1, 1, 1, 0, 1});
 }
@@ -167,6 +177,11 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("qwen3", {{"layer_types", {"full_attention", "sliding_attention"}}}, "sliding_window");
   says("qwen3", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
   says("olmo2", {{"rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
+  for (const char* key : {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"})
+    says("granite", {{key, 0}}, key);
+  says("olmoe", {{"clip_qkv", 8}}, "clip_qkv");
+  says("qwen2_moe", {{"use_sliding_window", true}}, "use_sliding_window");
+  says("qwen2_moe", {{"shared_expert_intermediate_size", 0}}, "shared_expert_intermediate_size");
   says("smollm3", {{"no_rope_layers", {1}}}, "no_rope_layers");
   says("smollm3", {{"no_rope_layers", {1, 2}}}, "no_rope_layers");
   says("phi3", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.2}}}}, "3 columns");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
+#include "models/gguf/architectures.h"
 #include "models/gguf/gguf_config.h"
 #include "models/gguf/gguf_export.h"
 #include "models/gguf/gguf_weights.h"
@@ -50,7 +51,8 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   for (const char* fixture :
        {"llama",      "llama_linear", "mistral",    "qwen2", "gpt2",   "gpt_neox", "gpt_neox_sequential",
         "bert_cls",   "t5",           "t5_v11",     "qwen3", "olmo2",  "phi3",     "qwen3_moe",
-        "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2", "gemma3"}) {
+        "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2", "gemma3",   "mixtral",
+        "granite",    "olmoe",        "qwen2_moe",  "olmo3"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -106,6 +108,71 @@ TEST_CASE("rows of queries and keys are where GGUF files have them", "[gguf]") {
                                  values[static_cast<size_t>(((head * 2 + half) * 8 + i) * 64 + column)];
     CHECK(equal);
   }
+}
+
+TEST_CASE("experts of Mixtral's first files are a tensor each", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile joint(write_fixture(folder, "mixtral", "f32"));
+  const Model model = load_model(fixtures / "mixtral");
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", "llama");
+  add_config(pairs, *find_architecture("llama"), *model.config);
+  std::vector<GgufSource> sources;
+  for (const GgufTensor& tensor : joint.tensors()) {
+    const size_t end = tensor.name.find("_exps.weight");
+    const size_t parts = end == tensor.name.npos ? 1 : static_cast<size_t>(tensor.shape[0]);
+    for (size_t part = 0; part < parts; ++part) {
+      GgufSource& source =
+          sources.emplace_back(GgufSource{.name = tensor.name, .type = tensor.type, .shape = tensor.shape});
+      if (parts > 1) {
+        source.name = fmt::format("{}.{}.weight", tensor.name.substr(0, end), part);
+        source.shape.erase(source.shape.begin());
+      }
+      const size_t bytes = tensor.bytes.size() / parts;
+      source.data = [=, all = tensor.bytes] { return all.subspan(part * bytes, bytes); };
+    }
+  }
+  const auto file = folder / "apart.gguf";
+  write_gguf(file, pairs, sources);
+  const Model read = load_model(file);
+  CHECK(read.family == "mixtral");
+  const Weights apart(read.parameters, file), ours(model.parameters, fixtures / "mixtral");
+  CHECK(apart.extra().empty());
+  for (const ParameterSpec& parameter : model.parameters) {
+    INFO(parameter.name);
+    CHECK(apart.read(parameter.name) == ours.read(parameter.name));
+  }
+}
+
+TEST_CASE("a list says which layers of an OLMo 3 have a window, or a period", "[gguf]") {
+  const TemporaryFolder folder;
+  const json config = *load_model(fixtures / "olmo3").config;
+  const GgufFile whole(write_fixture(folder, "olmo3", "f32"));
+  const auto types = [&](std::initializer_list<int32_t> list) {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "olmo2");
+    json other = config;
+    other["model_type"] = "olmo2";  // which has no period
+    add_config(pairs, *find_architecture("olmo2"), other);
+    if (list.size() > 0) pairs.add_integers("olmo2.attention.sliding_window_pattern", std::vector<int32_t>(list));
+    std::vector<GgufSource> sources;
+    for (const GgufTensor& tensor : whole.tensors())
+      sources.push_back({tensor.name, tensor.type, tensor.shape, [&tensor] { return tensor.bytes; }});
+    write_gguf(folder / "m.gguf", pairs, sources);
+    return gguf_config(GgufShards(folder / "m.gguf"))["layer_types"];
+  };
+  const json local = "sliding_attention", global = "full_attention";
+  CHECK(types({}) == json{local, local, local, global});
+  CHECK(types({1, 0, 0, 1}) == json{local, global, global, local});
+  CHECK_THAT(error_of([&] { types({1, 0}); }), ContainsSubstring("sliding_window_pattern has 2 values for 4 layers"));
+}
+
+TEST_CASE("angles that a GGUF file of OLMo 3 can't say are refused", "[gguf]") {
+  json config = *load_model(fixtures / "olmo3").config;
+  config["rope_parameters"]["sliding_attention"]["rope_theta"] = 500;
+  GgufPairs pairs;
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("olmo2"), config); }),
+             ContainsSubstring("layers with a window turn by angles of their own"));
 }
 
 TEST_CASE("blocks of a GGUF file are read in the order of rows that the model has", "[gguf]") {

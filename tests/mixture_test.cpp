@@ -84,4 +84,9 @@ TEST_CASE("configs with experts that can't be are refused", "[mixture]") {
   check_refused(with_keys({{"mlp_only_layers", "none"}}), "mlp_only_layers");
   check_refused(with_keys({{"output_router_logits", true}}), "output_router_logits");
   check_refused(with_keys({{"architectures", {"Qwen3MoeModel"}}}), "architectures");
+  nlohmann::json mixtral = JsonObject::load(testing::fixtures / "mixtral/config.json").value();
+  mixtral["num_local_experts"] = 0;
+  check_refused(mixtral, "num_local_experts");
+  mixtral.update({{"num_local_experts", 5}, {"router_jitter_noise", 0.1}});
+  check_refused(mixtral, "router_jitter_noise");
 }

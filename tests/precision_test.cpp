@@ -42,7 +42,7 @@ const nlohmann::json gpt2 = {{"model_type", "gpt2"}, {"n_embd", 24}, {"n_head", 
 const nlohmann::json llama = {
     {"model_type", "llama"},  {"hidden_size", 24},       {"num_attention_heads", 4}, {"num_key_value_heads", 2},
     {"num_hidden_layers", 2}, {"intermediate_size", 37}, {"vocab_size", 23},         {"max_position_embeddings", 16}};
-const nlohmann::json mixture = {{"model_type", "qwen3_moe"},
+const nlohmann::json mixture = {{"model_type", "qwen2_moe"},
                                 {"hidden_size", 24},
                                 {"head_dim", 6},
                                 {"num_attention_heads", 4},
@@ -53,7 +53,8 @@ const nlohmann::json mixture = {{"model_type", "qwen3_moe"},
                                 {"vocab_size", 23},
                                 {"max_position_embeddings", 16},
                                 {"intermediate_size", 37},
-                                {"moe_intermediate_size", 13}};
+                                {"moe_intermediate_size", 13},
+                                {"shared_expert_intermediate_size", 10}};
 const nlohmann::json t5 = {{"model_type", "t5"}, {"vocab_size", 23}, {"d_model", 19},  {"d_kv", 7},
                            {"num_heads", 3},     {"d_ff", 22},       {"num_layers", 2}};
 

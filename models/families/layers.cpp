@@ -62,14 +62,16 @@ Value Layers::linear(Value x, const std::string& name, int64_t out, const Linear
   const int64_t in = columns(x);
   const Value weight = tensor(name + ".weight", options.input_major ? Shape{in, out} : Shape{out, in});
   const Value bias = options.bias ? tensor(name + ".bias", {out}) : Value{};
-  const bool drops = pass_.seed && options.dropout > 0;
+  // A product can scale itself and add the residual, but neither a bias nor an activation is scaled then.
+  const bool scales = options.scale == 1 || (!options.bias && options.activation == Activation::none);
+  const bool adds = scales && !(pass_.seed && options.dropout > 0);
   const Value y = matmul(graph_, x, weight,
                          {.transpose_b = !options.input_major,
-                          .scale = options.scale,
+                          .scale = scales ? static_cast<float>(options.scale) : 1,
                           .bias = bias,
                           .activation = options.activation,
-                          .residual = drops ? Value{} : options.residual});
-  return drops ? drop(y, options.dropout, options.residual) : y;
+                          .residual = adds ? options.residual : Value{}});
+  return adds ? y : drop(scales ? y : scale(graph_, y, options.scale), options.dropout, options.residual);
 }
 
 Value Layers::layer_norm(Value x, const std::string& name, double epsilon, bool bias) {

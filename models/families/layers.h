@@ -11,8 +11,8 @@ namespace vkformer {
 struct LinearOptions {
   bool bias = true;
   bool input_major = false;  ///< the weight is stored [in, out], as GPT-2's Conv1D and XLNet do, not [out, in]
-  float scale = 1;           ///< of the product
   Activation activation = Activation::none;
+  double scale = 1;     ///< of the result
   double dropout = 0;   ///< of the result, when the pass draws
   Value residual = {};  ///< added last
 };
@@ -43,7 +43,7 @@ class Layers {
     return graph_.persistent(name, shape, Role::constant, dtype);
   }
 
-  /// dropout(activation(scale * x W + b)) + residual, W from NAME.weight, b [out] from NAME.bias.
+  /// dropout(scale * activation(x W + b)) + residual, W from NAME.weight, b [out] from NAME.bias.
   Value linear(Value x, const std::string& name, int64_t out, const LinearOptions& options = {});
   /// With NAME.weight and, where there is one, NAME.bias [C].
   Value layer_norm(Value x, const std::string& name, double epsilon, bool bias = true);

@@ -10,10 +10,15 @@
 #include "models/families/gemma/gemma.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neox/gpt_neox.h"
+#include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
+#include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
 #include "models/families/olmo2/olmo2.h"
+#include "models/families/olmo3/olmo3.h"
+#include "models/families/olmoe/olmoe.h"
 #include "models/families/phi3/phi3.h"
+#include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/qwen3_moe/qwen3_moe.h"
 #include "models/families/smollm3/smollm3.h"
@@ -44,6 +49,11 @@ const Family families[] = {
     {{"olmo2"}, make_olmo2},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
+    {{"mixtral"}, make_mixtral},
+    {{"granite"}, make_granite},
+    {{"olmoe"}, make_olmoe},
+    {{"qwen2_moe"}, make_qwen2_moe},
+    {{"olmo3"}, make_olmo3},
     {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},

@@ -45,6 +45,25 @@ std::vector<Row> with(std::vector<Row> rows, const std::vector<Row>& more) {
   return rows;
 }
 
+/// A router and experts in place of the feed-forward layers.
+std::vector<TensorRow> expert_tensors() {
+  return {{"blk.{}.ffn_gate_inp", "model.layers.{}.mlp.gate"},
+          {"blk.{}.ffn_gate_exps", "model.layers.{}.mlp.experts.{}.gate_proj", RowOrder::experts},
+          {"blk.{}.ffn_up_exps", "model.layers.{}.mlp.experts.{}.up_proj", RowOrder::experts},
+          {"blk.{}.ffn_down_exps", "model.layers.{}.mlp.experts.{}.down_proj", RowOrder::experts}};
+}
+
+/// Mixtral's. Its first files have each expert apart.
+std::vector<TensorRow> mixtral_tensors() {
+  return {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},
+          {"blk.{}.ffn_gate_exps", "model.layers.{}.block_sparse_moe.experts.{}.w1", RowOrder::experts},
+          {"blk.{}.ffn_up_exps", "model.layers.{}.block_sparse_moe.experts.{}.w3", RowOrder::experts},
+          {"blk.{}.ffn_down_exps", "model.layers.{}.block_sparse_moe.experts.{}.w2", RowOrder::experts},
+          {"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"},
+          {"blk.{}.ffn_up.{}", "model.layers.{}.block_sparse_moe.experts.{}.w3"},
+          {"blk.{}.ffn_down.{}", "model.layers.{}.block_sparse_moe.experts.{}.w2"}};
+}
+
 /// Norms of queries and keys, whose gains lack `added`.
 std::vector<TensorRow> query_norms(float added = 0) {
   return {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm", RowOrder::same, added},
@@ -120,11 +139,12 @@ std::vector<TensorRow> t5_tensors() {
 std::vector<GgufArchitecture> make_architectures() {
   std::vector<GgufArchitecture> all;
   all.push_back({.name = "llama",
-                 .model_types = {"llama", "mistral"},
+                 .model_types = {"llama", "mistral", "mixtral"},
                  .model_class = "LlamaForCausalLM",
-                 .keys = llama_keys(),
+                 .keys = with(llama_keys(), {{"expert_count", "num_local_experts", ValueKind::integer, true},
+                                             {"expert_used_count", "num_experts_per_tok", ValueKind::integer, true}}),
                  .fixed = {{"hidden_act", {"silu", "swish"}}},
-                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+                 .tensors = with(llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs), mixtral_tensors())});
   all.push_back({.name = "qwen2",
                  .model_types = {"qwen2"},
                  .model_class = "Qwen2ForCausalLM",
@@ -138,31 +158,61 @@ std::vector<GgufArchitecture> make_architectures() {
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
                  .tensors = with(llama_tensors(), query_norms())});
+  all.push_back({.name = "qwen3moe",
+                 .model_types = {"qwen3_moe"},
+                 .model_class = "Qwen3MoeForCausalLM",
+                 .keys = with(llama_keys(), {{"expert_count", "num_experts"},
+                                             {"expert_used_count", "num_experts_per_tok"},
+                                             {"expert_feed_forward_length", "moe_intermediate_size"}}),
+                 .fixed = {{"hidden_act", silu},
+                           {"use_sliding_window", {false}},
+                           {"norm_topk_prob", {true}},
+                           {"decoder_sparse_step", {1}},
+                           {"mlp_only_layers", {nlohmann::json::array()}}},
+                 .tensors = with(with(llama_tensors(), query_norms()), expert_tensors())});
   all.push_back(
-      {.name = "qwen3moe",
-       .model_types = {"qwen3_moe"},
-       .model_class = "Qwen3MoeForCausalLM",
+      {.name = "qwen2moe",
+       .model_types = {"qwen2_moe"},
+       .model_class = "Qwen2MoeForCausalLM",
        .keys = with(llama_keys(), {{"expert_count", "num_experts"},
                                    {"expert_used_count", "num_experts_per_tok"},
-                                   {"expert_feed_forward_length", "moe_intermediate_size"}}),
+                                   {"expert_feed_forward_length", "moe_intermediate_size", ValueKind::integer, true},
+                                   {"expert_shared_feed_forward_length", "shared_expert_intermediate_size",
+                                    ValueKind::integer, true}}),
        .fixed = {{"hidden_act", silu},
                  {"use_sliding_window", {false}},
-                 {"norm_topk_prob", {true}},
+                 {"norm_topk_prob", {false}},
                  {"decoder_sparse_step", {1}},
                  {"mlp_only_layers", {nlohmann::json::array()}}},
-       .tensors = with(with(llama_tensors(), query_norms()),
-                       {{"blk.{}.ffn_gate_inp", "model.layers.{}.mlp.gate"},
-                        {"blk.{}.ffn_gate_exps", "model.layers.{}.mlp.experts.{}.gate_proj", RowOrder::experts},
-                        {"blk.{}.ffn_up_exps", "model.layers.{}.mlp.experts.{}.up_proj", RowOrder::experts},
-                        {"blk.{}.ffn_down_exps", "model.layers.{}.mlp.experts.{}.down_proj", RowOrder::experts}})});
+       .tensors = with(with(llama_tensors(), expert_tensors()),
+                       {{"blk.{}.ffn_gate_inp_shexp", "model.layers.{}.mlp.shared_expert_gate", RowOrder::one_row},
+                        {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_expert.gate_proj"},
+                        {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_expert.up_proj"},
+                        {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_expert.down_proj"}})});
+  all.push_back(
+      {.name = "olmoe",
+       .model_types = {"olmoe"},
+       .model_class = "OlmoeForCausalLM",
+       .keys = with(llama_keys(), {{"expert_count", "num_experts"}, {"expert_used_count", "num_experts_per_tok"}}),
+       .fixed = {{"hidden_act", silu}, {"norm_topk_prob", {false}}},
+       .tensors = with(with(llama_tensors(), query_norms()), expert_tensors())});
   all.push_back({.name = "smollm3",
                  .model_types = {"smollm3"},
                  .model_class = "SmolLM3ForCausalLM",
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
                  .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back({.name = "granite",
+                 .model_types = {"granite"},
+                 .model_class = "GraniteForCausalLM",
+                 .keys = with(llama_keys(), {{"embedding_scale", "embedding_multiplier", ValueKind::number, true},
+                                             {"attention.scale", "attention_multiplier", ValueKind::number, true},
+                                             {"residual_scale", "residual_multiplier", ValueKind::number, true},
+                                             {"logit_scale", "logits_scaling", ValueKind::number}}),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
   all.push_back({.name = "olmo2",
-                 .model_types = {"olmo2"},
+                 .model_types = {"olmo2", "olmo3"},
                  .model_class = "Olmo2ForCausalLM",
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}},

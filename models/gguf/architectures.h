@@ -22,6 +22,7 @@ enum class RowOrder : uint8_t {
   /// The parts q, k, v one after the other, where Hugging Face has them side by side in each head.
   fused_heads,
   experts,  ///< a matrix for each expert in one tensor, which Hugging Face has apart
+  one_row,  ///< a vector, which Hugging Face has as a matrix of one row
 };
 
 /// Tensors with one or both of the endings .weight and .bias. "{}" stands for the layer, a second one for the expert.

@@ -172,6 +172,10 @@ void read_rotary(const Settings& settings, json& config, int64_t width) {
         settings.name("rope.scaling.yarn_attn_factor"));
 }
 
+bool has_experts(const Settings& settings) {
+  return settings.has("expert_count") && settings.integer("expert_count") > 0;
+}
+
 /// LLaMA and its kin: heads, rotary positions, what only tensors tell.
 void read_decoder(const Settings& settings, json& config) {
   const auto heads = config["num_attention_heads"].get<int64_t>();
@@ -198,23 +202,50 @@ void read_decoder(const Settings& settings, json& config) {
   } else {
     is_width("rope.dimension_count");
   }
-  check(!settings.has("expert_count") || settings.integer("expert_count") == 0 || config.contains("num_experts"),
+  check(!has_experts(settings) || config.contains("num_experts") || config.contains("num_local_experts"),
         "{}: key {}: mixtures of experts are not supported for this architecture", settings.shards().name(),
         settings.name("expert_count"));
   if (!config.contains("attention_bias")) config["attention_bias"] = settings.has_tensor("blk.0.attn_q.bias");
   read_rotary(settings, config, turned);
 }
 
-/// Of every so many layers the last one has no window; in a file without windows, none has one.
+/// Of every so many layers the last one has no window, or a list has a 1 for each layer with one; in a file without
+/// windows, none has one.
 void read_windows(const Settings& settings, json& config, int64_t usual) {
   const bool any = settings.has("attention.sliding_window");
-  const char* key = "attention.sliding_window_pattern";
-  const int64_t period = settings.has(key) ? settings.integer(key) : usual;
-  check(period >= 1, "{}: key {} is 0", settings.shards().name(), settings.name(key));
+  const std::string key = settings.name("attention.sliding_window_pattern");
+  const auto layers = config["num_hidden_layers"].get<int64_t>();
+  const GgufMetadata& all = settings.all();
+  const bool listed = all.has(key) && all.array_size(key).has_value();
+  const std::vector<int64_t> list = listed ? all.integers(key, 0, 1) : std::vector<int64_t>();
+  check(!listed || std::ssize(list) == layers, "{}: key {} has {} values for {} layers", settings.shards().name(), key,
+        list.size(), layers);
+  const int64_t period = listed ? 1 : all.integer_or(key, usual, 1, most);
   json types = json::array();
-  for (int64_t layer = 0; layer < config["num_hidden_layers"].get<int64_t>(); ++layer)
-    types.push_back(!any || (layer + 1) % period == 0 ? "full_attention" : "sliding_attention");
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    const bool windowed = any && (listed ? list[static_cast<size_t>(layer)] == 1 : (layer + 1) % period != 0);
+    types.push_back(windowed ? "sliding_attention" : "full_attention");
+  }
   config["layer_types"] = types;
+}
+
+/// Of one architecture is OLMo 3, which has windows.
+void read_olmo2(const Settings& settings, json& config) {
+  read_decoder(settings, config);
+  const char* window = "attention.sliding_window";
+  if (!settings.has(window) || settings.integer(window) == 0) return;
+  config.update(
+      {{"model_type", "olmo3"}, {"architectures", {"Olmo3ForCausalLM"}}, {"sliding_window", settings.integer(window)}});
+  read_windows(settings, config, 4);
+}
+
+/// What the first files do not say of the experts' widths, as llama.cpp takes it.
+void read_qwen2_moe(const Settings& settings, json& config) {
+  read_decoder(settings, config);
+  config["qkv_bias"] = config["attention_bias"];
+  const auto inner = config["intermediate_size"].get<int64_t>(), used = config["num_experts_per_tok"].get<int64_t>();
+  if (!config.contains("moe_intermediate_size")) config["moe_intermediate_size"] = inner / std::max(used, int64_t{1});
+  if (!config.contains("shared_expert_intermediate_size")) config["shared_expert_intermediate_size"] = inner;
 }
 
 /// Files have no scale of scores: it follows from the model, the largest of a generation differing from the others.
@@ -246,15 +277,27 @@ void read_phi3(const Settings& settings, json& config) {
     config["sliding_window"] = settings.integer("attention.sliding_window");
 }
 
+/// Of one architecture are Mistral, which a window tells, and Mixtral, which has experts.
 void read_llama(const Settings& settings, json& config) {
   read_decoder(settings, config);
   config["mlp_bias"] = settings.has_tensor("blk.0.ffn_up.bias");
-  if (config["model_type"] != "llama" || !settings.has("attention.sliding_window") ||
-      settings.integer("attention.sliding_window") == 0)
-    return;
-  config["model_type"] = "mistral";
-  config["architectures"] = {"MistralForCausalLM"};
-  config["sliding_window"] = settings.integer("attention.sliding_window");
+  if (config["model_type"] != "llama") return;
+  const bool experts = has_experts(settings);
+  const int64_t window = settings.has("attention.sliding_window") ? settings.integer("attention.sliding_window") : 0;
+  if (window > 0) config["sliding_window"] = window;
+  if (window == 0 && !experts) return;
+  config["model_type"] = experts ? "mixtral" : "mistral";
+  config["architectures"] = {experts ? "MixtralForCausalLM" : "MistralForCausalLM"};
+}
+
+void read_granite(const Settings& settings, json& config) {
+  read_llama(settings, config);
+  if (!config.contains("attention_multiplier"))
+    config["attention_multiplier"] = 1 / std::sqrt(config["head_dim"].get<double>());
+  const char* turns = "rope.scaling.finetuned";  // llama.cpp's switch of Granite's positions
+  check(settings.all().boolean_or(settings.name(turns), true),
+        "{}: key {} is false: a granite without positions is not supported", settings.shards().name(),
+        settings.name(turns));
 }
 
 void read_gpt2(const Settings& settings, json& config) {
@@ -302,11 +345,12 @@ struct Reader {
   std::string_view architecture;
   void (*read)(const Settings&, json& config);
 };
-constexpr Reader readers[] = {{"llama", read_llama},      {"qwen2", read_decoder}, {"qwen3", read_decoder},
-                              {"qwen3moe", read_decoder}, {"smollm3", read_llama}, {"olmo2", read_decoder},
-                              {"phi3", read_phi3},        {"gemma", read_decoder}, {"gemma2", read_gemma2},
-                              {"gemma3", read_gemma3},    {"gpt2", read_gpt2},     {"gptneox", read_gpt_neox},
-                              {"bert", read_bert},        {"t5", read_t5}};
+constexpr Reader readers[] = {
+    {"llama", read_llama},   {"qwen2", read_decoder},   {"qwen3", read_decoder},    {"qwen3moe", read_decoder},
+    {"smollm3", read_llama}, {"granite", read_granite}, {"olmo2", read_olmo2},      {"qwen2moe", read_qwen2_moe},
+    {"olmoe", read_decoder}, {"phi3", read_phi3},       {"gemma", read_decoder},    {"gemma2", read_gemma2},
+    {"gemma3", read_gemma3}, {"gpt2", read_gpt2},       {"gptneox", read_gpt_neox}, {"bert", read_bert},
+    {"t5", read_t5}};
 
 /// The ids of special tokens, under Hugging Face's keys. A text may also end with the end of a turn or of a message.
 void read_ids(const GgufMetadata& metadata, json& config) {

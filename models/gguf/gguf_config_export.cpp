@@ -58,9 +58,8 @@ void add_windowed(GgufPairs& pairs, const std::string& prefix, const json& confi
     pairs.add_integer(prefix + "attention.sliding_window", integer_in(config, "sliding_window"));
 }
 
-void add_gemma(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  add_decoder(pairs, prefix, config);
-  pairs.add_integer(prefix + "attention.query_pre_scalar", integer_in(config, "query_pre_attn_scalar"));
+/// Which layers have a window.
+void add_window_pattern(GgufPairs& pairs, const std::string& prefix, const json& config) {
   const auto types = config.at("layer_types").get<std::vector<std::string>>();
   const auto full = std::ranges::find(types, "full_attention");
   const auto period = static_cast<size_t>(full - types.begin()) + 1;
@@ -68,6 +67,21 @@ void add_gemma(GgufPairs& pairs, const std::string& prefix, const json& config) 
     check((types[layer] == "full_attention") == ((layer + 1) % period == 0),
           "a GGUF file can't say which layers have a window: not every {}th lacks it", period);
   pairs.add_integer(prefix + "attention.sliding_window_pattern", static_cast<uint32_t>(period));
+}
+
+void add_gemma(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  pairs.add_integer(prefix + "attention.query_pre_scalar", integer_in(config, "query_pre_attn_scalar"));
+  add_window_pattern(pairs, prefix, config);
+}
+
+void add_olmo2(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_windowed(pairs, prefix, config);
+  if (config.at("model_type") == "olmo2") return;
+  add_window_pattern(pairs, prefix, config);
+  const json& local = config.at("rope_parameters").at("sliding_attention");
+  check(local.at("rope_type") == "default" && local.at("rope_theta") == config.at("rope_theta"),
+        "a GGUF file can't say that layers with a window turn by angles of their own");
 }
 
 void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -118,11 +132,23 @@ struct Adder {
   std::string_view architecture;
   void (*add)(GgufPairs&, const std::string& prefix, const json& config);
 };
-constexpr Adder adders[] = {
-    {"llama", add_windowed},  {"qwen2", add_decoder}, {"qwen3", add_decoder}, {"qwen3moe", add_decoder},
-    {"smollm3", add_smollm3}, {"olmo2", add_decoder}, {"phi3", add_windowed}, {"gemma", add_decoder},
-    {"gemma2", add_gemma},    {"gemma3", add_gemma},  {"gpt2", add_gpt2},     {"gptneox", add_gpt_neox},
-    {"bert", add_bert},       {"t5", add_t5}};
+constexpr Adder adders[] = {{"llama", add_windowed},
+                            {"qwen2", add_decoder},
+                            {"qwen3", add_decoder},
+                            {"qwen3moe", add_decoder},
+                            {"smollm3", add_smollm3},
+                            {"granite", add_decoder},
+                            {"olmo2", add_olmo2},
+                            {"qwen2moe", add_decoder},
+                            {"olmoe", add_decoder},
+                            {"phi3", add_windowed},
+                            {"gemma", add_decoder},
+                            {"gemma2", add_gemma},
+                            {"gemma3", add_gemma},
+                            {"gpt2", add_gpt2},
+                            {"gptneox", add_gpt_neox},
+                            {"bert", add_bert},
+                            {"t5", add_t5}};
 
 bool means(const FixedRow& row, const json& value) { return std::ranges::find(row.values, value) != row.values.end(); }
 

@@ -54,6 +54,7 @@ std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
   const auto dimensions = parameter.shape.dimensions();
   std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
   if (order == RowOrder::transposed) std::ranges::reverse(shape);
+  if (order == RowOrder::one_row) shape.erase(shape.begin());
   return shape;
 }
 
@@ -102,7 +103,8 @@ std::vector<float> arranged(const Target& target, int64_t heads, std::vector<flo
   const RowOrder order = target.row->order;
   std::vector<float> result;
   const bool matrix = target.tensor.shape.size() > 1;
-  if (order == RowOrder::same || order == RowOrder::experts || (order == RowOrder::transposed && !matrix)) {
+  if (order == RowOrder::same || order == RowOrder::experts || order == RowOrder::one_row ||
+      (order == RowOrder::transposed && !matrix)) {
     result = std::move(values);
   } else if (order == RowOrder::transposed) {
     result.resize(values.size());

@@ -221,6 +221,10 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       }
       continue;
     }
+    if (row.order == RowOrder::one_row) {
+      place.order = RowOrder::same;
+      if (shape.size() == 1) shape.insert(shape.begin(), 1);
+    }
     if (row.order == RowOrder::transposed) {
       check(shape.size() <= 2, "{} has {} dimensions, not 2", where(), shape.size());
       if (shape.size() == 1) place.order = RowOrder::same;

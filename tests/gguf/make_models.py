@@ -109,6 +109,14 @@ def save_decoders(size, width, inner, heads, kv):
          **({"rope_parameters": yarn} if narrow else {}))
     make("qwen3_moe", t.Qwen3MoeForCausalLM, t.Qwen3MoeConfig, **head, moe_intermediate_size=width, num_experts=6,
          num_experts_per_tok=3, norm_topk_prob=True, decoder_sparse_step=1, mlp_only_layers=[])
+    make("mixtral", t.MixtralForCausalLM, t.MixtralConfig, sentences, tie_word_embeddings=False, num_local_experts=8)
+    make("granite", t.GraniteForCausalLM, t.GraniteConfig, tie_word_embeddings=True, embedding_multiplier=3.0,
+         attention_multiplier=0.2, residual_multiplier=0.5, logits_scaling=2.0)
+    make("qwen2_moe", t.Qwen2MoeForCausalLM, t.Qwen2MoeConfig, tie_word_embeddings=False, moe_intermediate_size=width,
+         shared_expert_intermediate_size=inner, num_experts=6, num_experts_per_tok=3)
+    make("olmoe", t.OlmoeForCausalLM, t.OlmoeConfig, tie_word_embeddings=False, num_experts=6, num_experts_per_tok=3,
+         num_key_value_heads=heads)  # llama.cpp's norms of keys are as wide as those of queries
+    make("olmo3", t.Olmo3ForCausalLM, t.Olmo3Config, **windows, tie_word_embeddings=False)
     make("smollm3", t.SmolLM3ForCausalLM, t.SmolLM3Config, tie_word_embeddings=True)
     make("olmo2", t.Olmo2ForCausalLM, t.Olmo2Config, tie_word_embeddings=False)
     # Named otherwise: llama.cpp expects tokens of Phi-3 that these tokenizers lack where it reads "phi3".

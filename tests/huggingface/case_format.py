@@ -88,6 +88,8 @@ def legacy(config):
     """The same config with the keys that older versions of transformers wrote."""
     old = {key: value for key, value in config.items() if key not in ("dtype", "rope_parameters")}
     rope = dict(config["rope_parameters"])
+    if config["model_type"] == "olmo3":
+        rope = dict(rope["full_attention"])  # layers with a window have the base alone
     if "full_attention" in rope:
         del old["layer_types"]
         return old | {"global_rope_theta": rope["full_attention"]["rope_theta"],

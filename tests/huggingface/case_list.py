@@ -17,6 +17,8 @@ NO_DROPOUT["modernbert"] = dict(embedding_dropout=0.0, attention_dropout=0.0, ml
 for kin in ("marian", "mbart", "m2m_100", "pegasus"):
     NO_DROPOUT[kin] = NO_DROPOUT["bart"]
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
+NO_DROPOUT["mixtral"] = NO_DROPOUT["granite"] = NO_DROPOUT["olmoe"] = NO_DROPOUT["llama"]
+NO_DROPOUT["qwen2_moe"] = NO_DROPOUT["olmo3"] = NO_DROPOUT["llama"]
 NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
 CLASSES = {"classify": 3, "classify_tokens": 5}
@@ -218,6 +220,27 @@ SMALL = {
     "qwen2": case("query, key and value biases, tied head", 41, 13,
                   rotary("qwen2", "Qwen2ForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
                          tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1000000.0))),
+    "mixtral": case("five experts, two a token, sliding window of 7 positions", 90, 17,
+                    rotary("mixtral", "MixtralForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1,
+                           num_local_experts=5, sliding_window=7,
+                           rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "granite": case("multipliers of embeddings, scores, residuals and logits, attention biases, tied head", 91, 13,
+                    rotary("granite", "GraniteForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                           attention_bias=True, tie_word_embeddings=True, embedding_multiplier=1.5,
+                           attention_multiplier=0.3, residual_multiplier=0.7, logits_scaling=1.7,
+                           rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "olmoe": case("five experts, three a token with weights as the softmax gives them", 92, 13,
+                  rotary("olmoe", "OlmoeForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1, num_experts=5,
+                         num_experts_per_tok=3, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "qwen2_moe": case("five experts, two a token, and one that all tokens take", 96, 13,
+                      rotary("qwen2_moe", "Qwen2MoeForCausalLM", 2, 18, 3, 11, 61, 32, num_key_value_heads=1,
+                             num_experts=5, num_experts_per_tok=2, moe_intermediate_size=7,
+                             shared_expert_intermediate_size=9,
+                             rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "olmo3": case("window of 5 positions in all layers but the last, where yarn scales rotary positions", 99, 13,
+                  rotary("olmo3", "Olmo3ForCausalLM", 4, 18, 3, 7, 61, 5120, num_key_value_heads=1, sliding_window=5,
+                         rope_parameters=dict(full_attention=dict(YARN),
+                                              sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
     "llama_linear": case("linear rotary scaling, all biases, tied head, head width unlike width / heads", 42, 13,
                          llama(1, 18, 3, 19, 61, 32, num_key_value_heads=3, head_dim=10, attention_bias=True,
                                mlp_bias=True, tie_word_embeddings=True, rope_parameters=LINEAR)),

@@ -48,6 +48,7 @@ const std::vector<SizeRow> size_rows = {
     {"experts", {"num_local_experts", "num_experts"}},
     {"experts of a token", {"num_experts_per_tok"}},
     {"feed-forward of an expert", {"moe_intermediate_size"}},
+    {"feed-forward of the shared expert", {"shared_expert_intermediate_size"}},
     {"vocabulary", {"vocab_size"}},
     {"context", {"max_position_embeddings", "n_positions"}}};
 

@@ -51,6 +51,12 @@ PartNorms feed_forward_norms(Decoder::Norms norms) {
   return {norms == Decoder::Norms::around ? "pre_feedforward_layernorm" : "", "post_feedforward_layernorm"};
 }
 
+/// The feed-forward layer's name in the file, or that of the mixture that stands for it.
+std::string inner_name(const Decoder& d, int64_t layer) {
+  const bool experts = d.layers[static_cast<size_t>(layer)].experts;
+  return join_names(layer_name(layer), experts ? d.experts.name : "mlp");
+}
+
 /// One pass through a decoder in a graph.
 class Builder {
  public:
@@ -75,7 +81,7 @@ class Builder {
                  [&](Value in, Value residual) { return attend(in, name + ".self_attn", layer, residual); });
     return add_part(x, name, feed_forward_norms(decoder_.norms), [&](Value in, Value residual) {
       const bool experts = decoder_.layers[static_cast<size_t>(layer)].experts;
-      return (experts ? mixture : feed_forward)(layers_, decoder_, in, name + ".mlp", residual);
+      return (experts ? mixture : feed_forward)(layers_, decoder_, in, inner_name(decoder_, layer), residual);
     });
   }
 
@@ -132,7 +138,10 @@ class Builder {
     const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
                                                   decoder_.attention_dropout, fmt::format("cache.{}", index));
     return layers_.linear(attended, name + ".o_proj", decoder_.width,
-                          {.bias = decoder_.output_bias, .dropout = decoder_.output_dropout, .residual = residual});
+                          {.bias = decoder_.output_bias,
+                           .scale = decoder_.residual_scale,
+                           .dropout = decoder_.output_dropout,
+                           .residual = residual});
   }
 
   const Decoder& decoder_;
@@ -170,12 +179,13 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   };
   const PartNorms attention = attention_norms(d.norms), inner = feed_forward_norms(d.norms);
   for (size_t i = 0; i < d.layers.size(); ++i) {
-    const std::string name = layer_name(static_cast<int64_t>(i));
+    const auto layer = static_cast<int64_t>(i);
+    const std::string name = layer_name(layer);
     add_norm(name, attention.before);
     add_attention(list, d, name + ".self_attn");
     add_norm(name, attention.after);
     add_norm(name, inner.before);
-    (d.layers[i].experts ? add_mixture : add_feed_forward)(list, d, name + ".mlp");
+    (d.layers[i].experts ? add_mixture : add_feed_forward)(list, d, inner_name(d, layer));
     add_norm(name, inner.after);
   }
   add_gain(list, d, "model.norm", d.width);
@@ -213,7 +223,8 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
     const Graph::Scope scope(graph, "lm_head");
     const std::string name = decoder.tied ? "model.embed_tokens.weight" : "lm_head.weight";
     const Value weight = graph.persistent(name, {decoder.vocabulary, decoder.width});
-    const Value logits = matmul(graph, hidden, weight, {.transpose_b = true});
+    const Value logits =
+        matmul(graph, hidden, weight, {.transpose_b = true, .scale = static_cast<float>(decoder.logit_scale)});
     return decoder.logit_cap > 0 ? softcap(graph, logits, decoder.logit_cap) : logits;
   };
   return model;

@@ -28,7 +28,11 @@ struct Decoder {
     int64_t count = 0;        ///< E
     int64_t chosen = 0;       ///< k, for each token
     int64_t inner = 0;        ///< F of each
+    int64_t shared = 0;       ///< F of one more, which every token takes by a gate of its own; 0: there is none
     bool normalised = false;  ///< a token's weights sum to 1
+    /// Their names in files: of the mixture in a layer, and of each expert's weights.
+    const char* name = "mlp";
+    const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   };
 
   std::string family;  ///< model_type
@@ -47,6 +51,9 @@ struct Decoder {
   double score_scale = 0;      ///< of q k; 0: 1 / sqrt(D)
   double score_cap = 0;        ///< scores stay within it, by tanh; 0: as they are
   double logit_cap = 0;        ///< the same of logits
+  double logit_scale = 1;      ///< of logits
+  /// Of what attention and feed-forward layers add; of those with norms before them alone and without experts.
+  double residual_scale = 1;
   Gate gate = Gate::silu;
   Norms norms = Norms::before;
   QueryNorms query_norms = QueryNorms::none;

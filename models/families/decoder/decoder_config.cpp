@@ -74,6 +74,28 @@ void read_rotary(const JsonObject& json, Decoder& d, double usual_theta, bool pa
   d.rotaries[0].check_width(json, d.turned());
 }
 
+void read_rotaries(const JsonObject& json, Decoder& d, double usual_theta, double usual_local_theta,
+                   const std::function<RotaryConfig(const RotaryConfig& full)>& local) {
+  const RotaryConfig::Usual usual{.theta = usual_theta, .context = d.context};
+  if (json.has("rope_parameters") && require_object(json, "rope_parameters").has(full)) {
+    const JsonObject parameters = require_object(json, "rope_parameters");
+    d.rotaries = {RotaryConfig::from_json(require_object(parameters, full), json, usual),
+                  RotaryConfig::from_json(require_object(parameters, windowed), json,
+                                          {.theta = usual_local_theta, .context = d.context})};
+  } else {
+    const RotaryConfig first = RotaryConfig::from_json(json, usual);
+    d.rotaries = {first, local(first)};
+  }
+  for (const RotaryConfig& rotary : d.rotaries) rotary.check_width(json, d.turned());
+  for (Decoder::Layer& layer : d.layers) layer.rotary = layer.window > 0 ? 1 : 0;
+}
+
+nlohmann::json rotary_keys(const Decoder& d) {
+  nlohmann::json keys = d.rotaries[0].keys();
+  keys["rope_parameters"] = {{full, d.rotaries[0].to_json()}, {windowed, d.rotaries[1].to_json()}};
+  return keys;
+}
+
 int64_t window_of(const JsonObject& json, int64_t usual) {
   if (!json.value().contains("sliding_window")) return usual;
   return json.has("sliding_window") ? require_integer(json, "sliding_window", 1, int64_t{1} << 40) : 0;

@@ -16,6 +16,13 @@ nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const ch
 
 /// Reads the angles that all layers share, and how much of each head turns where the family has `parts` of heads turn.
 void read_rotary(const JsonObject& json, Decoder& d, double usual_theta = 10000, bool parts = false);
+/// Reads two kinds of angles, those of layers without a window and those of layers with one, of which rope_parameters
+/// has an object each. Files of older versions have the first where others have all; what the second are then `local`
+/// says.
+void read_rotaries(const JsonObject& json, Decoder& d, double usual_theta, double usual_local_theta,
+                   const std::function<RotaryConfig(const RotaryConfig& full)>& local);
+/// Both, and the first as older versions read it.
+nlohmann::json rotary_keys(const Decoder& d);
 /// sliding_window; 0 for null, `usual` for an absent key.
 int64_t window_of(const JsonObject& json, int64_t usual);
 /// Gives that window to the layers that layer_types names or, in a file without that list, to those that `has_window`

@@ -11,7 +11,10 @@ constexpr std::string_view gate_up = "gate_up_proj";
 Value feed_forward(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual) {
   const Value both = layers.linear(x, join_names(name, gate_up), 2 * decoder.inner, {.bias = decoder.inner_bias});
   return layers.linear(gated_unit(layers.graph(), decoder.gate, both), name + ".down_proj", decoder.width,
-                       {.bias = decoder.inner_bias, .dropout = decoder.output_dropout, .residual = residual});
+                       {.bias = decoder.inner_bias,
+                        .scale = decoder.residual_scale,
+                        .dropout = decoder.output_dropout,
+                        .residual = residual});
 }
 
 void add_feed_forward(ParameterList& list, const Decoder& decoder, const std::string& name) {

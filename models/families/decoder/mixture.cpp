@@ -1,7 +1,9 @@
 #include "models/families/decoder/mixture.h"
 
+#include "models/families/decoder/feed_forward.h"
 #include "shaders/expert_matmul/expert_matmul.h"
 #include "shaders/expert_sum/expert_sum.h"
+#include "shaders/reshape/reshape.h"
 #include "shaders/router/router.h"
 
 namespace vkformer {
@@ -10,6 +12,26 @@ namespace {
 
 // The joint tensors of a layer's experts.
 constexpr const char *all_gates = ".experts.gate_up_proj", *all_downs = ".experts.down_proj";
+
+constexpr const char *shared = ".shared_expert", *shared_gate = ".shared_expert_gate";
+
+/// The expert that every token takes, as the feed-forward layer of a decoder that gives the half of it.
+Decoder half_of_shared(const Decoder& decoder) {
+  Decoder half = decoder;
+  half.inner = decoder.experts.shared;
+  half.residual_scale = 0.5;
+  return half;
+}
+
+/// sigmoid(z) = (1 + tanh(z / 2)) / 2: the half of what that expert makes counts once by itself and once by the tanh.
+Value add_shared(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value sum) {
+  Graph& graph = layers.graph();
+  const Value half = feed_forward(layers, half_of_shared(decoder), x, name + shared, {});
+  const Value z = layers.linear(x, name + shared_gate, 1, {.bias = false, .scale = 0.5});
+  const Shape& shape = graph.shape(half);
+  const Value one_slot = reshape(graph, half, {shape[0], shape[1], 1, shape[2]});
+  return expert_sum(graph, one_slot, activate(graph, Activation::tanh, z), add(graph, sum, half));
+}
 
 }  // namespace
 
@@ -21,7 +43,8 @@ Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string
   const Value gates = layers.tensor(name + all_gates, {experts.count, 2 * experts.inner, decoder.width});
   const Value downs = layers.tensor(name + all_downs, {experts.count, decoder.width, experts.inner});
   const Value gated = gated_unit(graph, decoder.gate, expert_matmul(graph, x, gates, routing.chosen));
-  return expert_sum(graph, expert_matmul(graph, gated, downs, routing.chosen), routing.weights, residual);
+  const Value sum = expert_sum(graph, expert_matmul(graph, gated, downs, routing.chosen), routing.weights, residual);
+  return experts.shared > 0 ? add_shared(layers, decoder, x, name, sum) : sum;
 }
 
 void add_mixture(ParameterList& list, const Decoder& decoder, const std::string& name) {
@@ -29,14 +52,17 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
   const auto expert = [&](int64_t i) { return fmt::format("{}.experts.{}", name, i); };
   list.linear(name + ".gate", decoder.width, experts.count, false);
   for (int64_t i = 0; i < experts.count; ++i)
-    for (const char* part : {".gate_proj", ".up_proj"}) {
-      list.linear(expert(i) + part, decoder.width, experts.inner, false);
+    for (const char* part : {experts.gate, experts.up}) {
+      list.linear(join_names(expert(i), part), decoder.width, experts.inner, false);
       list.last().joint = name + all_gates;
     }
   for (int64_t i = 0; i < experts.count; ++i) {
-    list.linear(expert(i) + ".down_proj", experts.inner, decoder.width, false);
+    list.linear(join_names(expert(i), experts.down), experts.inner, decoder.width, false);
     list.last().joint = name + all_downs;
   }
+  if (experts.shared == 0) return;
+  add_feed_forward(list, half_of_shared(decoder), name + shared);
+  list.linear(name + shared_gate, decoder.width, 1, false);
 }
 
 }  // namespace vkformer

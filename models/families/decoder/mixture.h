@@ -7,7 +7,9 @@
 namespace vkformer {
 
 /// The weighted sum of what the experts that x [B, T, C] chooses make of it, plus residual, the tensors under NAME: a
-/// router NAME.gate and gated feed-forward layers NAME.experts.0, 1, ... The result is like x.
+/// router NAME.gate and gated feed-forward layers NAME.experts.0, 1, ... (Decoder::Experts says how these call their
+/// weights); with the expert that all tokens take, NAME.shared_expert, times the sigmoid of NAME.shared_expert_gate.
+/// The result is like x.
 Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual);
 /// Its parameters: one tensor each in files, one for all experts in graphs.
 void add_mixture(ParameterList& list, const Decoder& decoder, const std::string& name);

@@ -59,27 +59,16 @@ void read_gemma_windows(const JsonObject& json, Decoder& d) {
   set_windows(json, d, window_of(json, 4096), [&](int64_t layer) { return (layer + 1) % period != 0; });
 }
 
-/// Gemma 3's layers with a window turn by angles of their own: rope_parameters has an object for each kind of layer,
-/// older files have rope_theta, rope_scaling and rope_local_base_freq.
+/// Older files have the base of layers with a window under a key of its own.
 void read_gemma3_rotaries(const JsonObject& json, Decoder& d) {
-  const RotaryConfig::Usual all{.theta = 1e6, .context = d.context}, local{.theta = 1e4, .context = d.context};
-  const bool apart = json.has("rope_parameters") && require_object(json, "rope_parameters").has("full_attention");
-  if (apart) {
-    const JsonObject parameters = require_object(json, "rope_parameters");
-    d.rotaries = {RotaryConfig::from_json(require_object(parameters, "full_attention"), json, all),
-                  RotaryConfig::from_json(require_object(parameters, "sliding_attention"), json, local)};
-  } else {
-    d.rotaries = {RotaryConfig::from_json(json, all),
-                  {.theta = number_or(json, "rope_local_base_freq", local.theta, 1e-3, 1e12)}};
-  }
-  for (const RotaryConfig& rotary : d.rotaries) rotary.check_width(json, d.turned());
-  for (Decoder::Layer& layer : d.layers) layer.rotary = layer.window > 0 ? 1 : 0;
+  constexpr double usual = 1e4;
+  read_rotaries(json, d, 1e6, usual, [&](const RotaryConfig&) {
+    return RotaryConfig{.theta = number_or(json, "rope_local_base_freq", usual, 1e-3, 1e12)};
+  });
 }
 
 nlohmann::json gemma3_rotary_keys(const Decoder& d) {
-  nlohmann::json keys = d.rotaries[0].keys();
-  keys["rope_parameters"] = {{"full_attention", d.rotaries[0].to_json()},
-                             {"sliding_attention", d.rotaries[1].to_json()}};
+  nlohmann::json keys = rotary_keys(d);
   keys["rope_local_base_freq"] = d.rotaries[1].theta;
   return keys;
 }

@@ -1,0 +1,62 @@
+#include "models/families/decoder/expert_config.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/check.h"
+#include "shaders/router/router.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Layers that have one feed-forward layer each, whatever decoder_sparse_step says.
+std::vector<int64_t> plain_layers(const JsonObject& json) {
+  if (!json.has("mlp_only_layers")) return {};
+  const nlohmann::json& list = json.value()["mlp_only_layers"];
+  check(list.is_array() && std::ranges::all_of(list, [](const auto& layer) { return layer.is_number_integer(); }),
+        "{}: mlp_only_layers must be a list of layers' numbers", json.name());
+  return list.get<std::vector<int64_t>>();
+}
+
+}  // namespace
+
+void read_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
+  Decoder::Experts& experts = d.experts;
+  // Versions of transformers write one name or the other, whichever the family began with.
+  const char* count = json.has("num_local_experts") ? "num_local_experts" : "num_experts";
+  experts.count = integer_or(json, count, experts.count, fewest, most_experts);
+  experts.chosen = integer_or(json, "num_experts_per_tok", experts.chosen, 1, most_experts);
+  check(experts.count == 0 || experts.chosen <= experts.count, "{}: num_experts_per_tok is {}, {} is {}", json.name(),
+        experts.chosen, count, experts.count);
+  check(!boolean_or(json, "output_router_logits", false),
+        "{}: output_router_logits, which adds the routers' balance to the loss, is not supported", json.name());
+  for (Decoder::Layer& layer : d.layers) layer.experts = experts.count > 0;
+}
+
+nlohmann::json expert_keys(const Decoder& d, const char* count) {
+  return {{count, d.experts.count}, {"num_experts_per_tok", d.experts.chosen}};
+}
+
+void read_qwen_experts(const JsonObject& json, Decoder& d) {
+  d.experts.inner = integer_or(json, "moe_intermediate_size", d.experts.inner, 1, 1 << 22);
+  d.experts.normalised = boolean_or(json, "norm_topk_prob", false);
+  const int64_t step = integer_or(json, "decoder_sparse_step", 1, 1, 10000);
+  const std::vector<int64_t> plain = plain_layers(json);
+  for (size_t i = 0; i < d.layers.size(); ++i) {
+    const auto layer = static_cast<int64_t>(i);
+    if ((layer + 1) % step != 0 || std::ranges::count(plain, layer) > 0) d.layers[i].experts = false;
+  }
+}
+
+nlohmann::json qwen_expert_keys(const Decoder& d) {
+  nlohmann::json plain = nlohmann::json::array();
+  for (size_t i = 0; i < d.layers.size(); ++i)
+    if (!d.layers[i].experts) plain.push_back(i);
+  return {{"moe_intermediate_size", d.experts.inner},
+          {"norm_topk_prob", d.experts.normalised},
+          {"decoder_sparse_step", 1},
+          {"mlp_only_layers", plain}};
+}
+
+}  // namespace vkformer

@@ -1,0 +1,22 @@
+#pragma once
+// The keys that the config.json of every family with mixtures of experts has.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "models/families/decoder/decoder.h"
+
+namespace vkformer {
+
+/// Reads how many experts there are, at least `fewest`, and how many of them a token takes over the defaults in
+/// `d.experts`; all layers have them. Throws Error naming file and key for values that can't be, and for what is not
+/// supported.
+void read_experts(const JsonObject& json, Decoder& d, int64_t fewest);
+/// What read_experts() reads, the number of experts under `count`, the name that the family's older files have.
+nlohmann::json expert_keys(const Decoder& d, const char* count = "num_experts");
+
+/// Qwen's, after read_experts(): how wide the experts are, whether a token's weights sum to 1, and which layers have a
+/// feed-forward layer instead.
+void read_qwen_experts(const JsonObject& json, Decoder& d);
+nlohmann::json qwen_expert_keys(const Decoder& d);
+
+}  // namespace vkformer
