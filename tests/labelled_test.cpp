@@ -230,6 +230,7 @@ TEST_CASE("candidates are as likely as a text entails them", "[labels]") {
   CHECK(one[0] + one[1] == Catch::Approx(1));
   CHECK(each[0] == Catch::Approx(1 / (1 + std::exp(-1.0))));
   CHECK(each[1] == Catch::Approx(1 / (1 + std::exp(3.0))));
+  CHECK(candidate_shares(std::span(logits).last(1), mnli, false)[0] == each[1]);
 }
 
 TEST_CASE("where several labels may hold, each has a probability of its own", "[labels]") {

@@ -91,6 +91,19 @@ TEST_CASE("M2M-100 has SentencePiece's pieces under the ids of another file", "[
   }
 }
 
+TEST_CASE("the models of WMT 2021 are M2M-100s of eight languages", "[files]") {
+  const TemporaryFolder folder;
+  put(folder / "config.json", R"({"model_type": "m2m_100"})");
+  put(folder / "sentencepiece.bpe.model", TrainedPieces(english_lines(), unigram_options()).bytes);
+  put(folder / "vocab.json", R"({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3})");
+  put(folder / "tokenizer_config.json", R"({"language_codes": "wmt21", "src_lang": "de"})");
+  CHECK(made_in(folder).encode("").ids == Ids{11, 2});
+  put(folder / "tokenizer_config.json", R"({"language_codes": "wmt21", "src_lang": "fr"})");
+  CHECK_THAT(error_in(folder), ContainsSubstring("src_lang in tokenizer_config.json is none of its 8 languages"));
+  put(folder / "tokenizer_config.json", R"({"language_codes": "wmt22"})");
+  CHECK_THAT(error_in(folder), ContainsSubstring("language_codes \"wmt22\" in tokenizer_config.json is not supported"));
+}
+
 TEST_CASE("Pegasus has tokens of its pretraining before SentencePiece's pieces", "[files]") {
   const TemporaryFolder folder;
   SentencePieceOptions options = unigram_options();
@@ -151,6 +164,15 @@ TEST_CASE("texts have the language that is named", "[files]") {
     const JsonObject nllb = JsonObject::make(content, "nllb");
     CHECK(Languages(nllb).find("zho_Hans").text == "zho_Hans");
     CHECK_THAT(refusal(nllb, "zho"), ContainsSubstring("\"zho\" is the beginning of several of its"));
+  }
+  SECTION("and damaged files are refused") {
+    json damaged = content;
+    damaged["post_processor"]["special_tokens"] = json::array();
+    const JsonObject file = JsonObject::make(damaged, "damaged");
+    CHECK_THAT(error_of([&] { (void)languages.tokenizer_of(file, languages.own()); }),
+               ContainsSubstring("special_tokens"));
+    content["added_tokens"][0]["content"] = ">>" + std::string(100000, 'x');
+    CHECK(!Languages(JsonObject::make(content, "long")).empty());
   }
   SECTION("but not where there is none") {
     const JsonObject plain = JsonObject::load(fixtures / "tokenizers/bert/tokenizer.json");

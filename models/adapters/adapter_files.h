@@ -20,6 +20,7 @@ class AdapterFiles {
   /// matrices of linear layers: DoRA, ranks by module, biases, whole modules, ...
   explicit AdapterFiles(const std::filesystem::path& folder);
 
+  const std::filesystem::path& folder() const { return folder_; }
   const LoraConfig& config() const { return config_; }
   /// What the folder says its base model is; may be empty.
   const std::string& base() const { return base_; }

@@ -33,7 +33,7 @@ std::vector<double> candidate_shares(std::span<const std::vector<float>> logits,
     entailed.push_back(row[classes.entailment]);
     shares.push_back(softmax_of(std::array{row[classes.contradiction], row[classes.entailment]})[1]);
   }
-  return each ? shares : softmax_of(entailed);
+  return each || logits.size() == 1 ? shares : softmax_of(entailed);
 }
 
 }  // namespace vkformer

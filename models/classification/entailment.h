@@ -17,8 +17,8 @@ struct EntailmentClasses {
   static EntailmentClasses of(const std::vector<std::string>& names, const std::string& model);
 };
 
-/// How likely each candidate is, by the logits of the sentences that say so: one of them is right, or with `each` each
-/// may be, by itself. At least one candidate.
+/// How likely each candidate is, by the logits of the sentences that say so: one of several is right; a single one, or
+/// with `each` each, may be, by itself. At least one candidate.
 std::vector<double> candidate_shares(std::span<const std::vector<float>> logits, const EntailmentClasses& classes,
                                      bool each);
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/text/tokenizer.h"
 #include "runtime/check.h"
 
 namespace vkformer {
 
 void TokenTexts::add(const Tokenizer& tokenizer, std::string_view first, std::optional<std::string_view> second,
-                     int64_t most, std::string_view place) {
-  Tokenizer::Cut text = tokenizer.encode_within(most, first, second);
+                     int64_t most, std::string_view place, Tokenizer::Shorten which) {
+  Tokenizer::Cut text = tokenizer.encode_within(most, first, second, which);
   check(!text.encoding.ids.empty(), "{}: the text is empty, and the tokenizer puts nothing around it; leave it out",
         place);
   ids.push_back(std::move(text.encoding.ids));

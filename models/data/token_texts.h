@@ -8,20 +8,19 @@
 
 #include "models/data/length_batches.h"
 #include "models/data/training_data.h"
+#include "models/text/tokenizer.h"
 
 namespace vkformer {
-
-class Tokenizer;
 
 struct TokenTexts {
   std::vector<std::vector<int32_t>> ids;       ///< with the tokenizer's special tokens
   std::vector<std::vector<int32_t>> segments;  ///< token types of the same
   int64_t cut = 0;                             ///< texts that were longer
 
-  /// Adds a text or a pair, cut to `most` tokens. Throws Error, which begins with `place`, for a text without tokens
-  /// and for what is not UTF-8.
+  /// Adds a text or a pair, cut to `most` tokens (see Tokenizer::encode_within). Throws Error, which begins with
+  /// `place`, for a text without tokens and for what is not UTF-8.
   void add(const Tokenizer& tokenizer, std::string_view first, std::optional<std::string_view> second, int64_t most,
-           std::string_view place);
+           std::string_view place, Tokenizer::Shorten which = Tokenizer::Shorten::longer);
   std::vector<ExampleLength> lengths() const;
   int64_t tokens() const;
   int32_t largest_segment() const;

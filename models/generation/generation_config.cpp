@@ -96,6 +96,9 @@ GenerationConfig class_defaults(std::string_view model_type) {
     return {.eos_token_ids = {2}, .bos_token_id = 0, .decoder_start_token_id = 2, .forced_eos_token_ids = {2}};
   if (model_type == "marian")
     return {.eos_token_ids = {0}, .decoder_start_token_id = 58100, .forced_eos_token_ids = {0}};
+  if (model_type == "mbart") return {.eos_token_ids = {2}, .bos_token_id = 0, .forced_eos_token_ids = {2}};
+  if (model_type == "m2m_100") return {.eos_token_ids = {2}, .bos_token_id = 0, .decoder_start_token_id = 2};
+  if (model_type == "pegasus") return {.eos_token_ids = {1}, .decoder_start_token_id = 0, .forced_eos_token_ids = {1}};
   if (model_type == "t5") return {.eos_token_ids = {1}, .decoder_start_token_id = 0};
   return {};
 }

@@ -15,6 +15,9 @@ inline constexpr std::string_view mbart_languages[] = {
     "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"};
 inline constexpr size_t mbart_25 = 25;
 
+/// Of the models of WMT 2021 that are like M2M-100 ("language_codes": "wmt21").
+inline constexpr std::string_view wmt21_languages[] = {"en", "ha", "is", "ja", "cs", "ru", "zh", "de"};
+
 /// Of M2M-100; its tokens are "__af__" and so on.
 inline constexpr std::string_view m2m_100_languages[] = {
     "af", "am", "ar", "ast", "az", "ba",  "be", "bg", "bn", "br", "bs", "ca", "ceb", "cs", "cy", "da", "de",

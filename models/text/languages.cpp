@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -17,9 +16,23 @@ using nlohmann::json;
 
 constexpr std::string_view marian_mark = ">>", fairseq_mark = "__";
 
-bool names_language(const std::string& token) {
-  static const std::regex form(">>.+<<|__[a-z]{2,3}__|[a-z]{2}_[A-Z]{2}|[a-z]{3}_[A-Z][a-z]{3}");
-  return std::regex_match(token, form);
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+/// "fr_XX", "fra_Latn"
+bool has_script_or_place(std::string_view token) {
+  const size_t mark = token.find('_');
+  if (mark == token.npos || !std::ranges::all_of(token.substr(0, mark), is_lower)) return false;
+  const std::string_view rest = token.substr(mark + 1);
+  if (mark == 2) return rest.size() == 2 && std::ranges::all_of(rest, is_upper);
+  return mark == 3 && rest.size() == 4 && is_upper(rest[0]) && std::ranges::all_of(rest.substr(1), is_lower);
+}
+
+bool names_language(std::string_view token) {
+  if (token.starts_with(marian_mark)) return token.size() > 4 && token.ends_with("<<");
+  if (!token.starts_with(fairseq_mark)) return has_script_or_place(token);
+  return token.size() > 4 && token.ends_with(fairseq_mark) && token.size() <= 7 &&
+         std::ranges::all_of(language_setting(token), is_lower);
 }
 
 /// The parts of the template around one text; none of a tokenizer without one.
@@ -29,7 +42,7 @@ json single_of(const JsonObject& tokenizer) {
 }
 
 /// The name of a part that is a token, or "".
-std::string special_of(const json& part) {
+std::string token_in(const json& part) {
   const json token = part.is_object() ? part.value("SpecialToken", json()) : json();
   return token.is_object() && token.contains("id") && token["id"].is_string() ? token["id"].get<std::string>() : "";
 }
@@ -53,11 +66,15 @@ Languages::Languages(const JsonObject& tokenizer) : name_(tokenizer.name()) {
   const json single = single_of(tokenizer);
   if (single.empty()) return;
   for (const Place place : {Place::before, Place::behind}) {
-    const std::string special = special_of(place == Place::before ? single.front() : single.back());
+    const std::string special = token_in(place == Place::before ? single.front() : single.back());
     if (!names_language(special)) continue;
     place_ = place;
     own_ = special;
   }
+}
+
+bool Languages::contains(int64_t id) const {
+  return std::ranges::any_of(tokens_, [&](const TemplateToken& token) { return static_cast<int64_t>(token.id) == id; });
 }
 
 const TemplateToken& Languages::find(std::string_view name) const {
@@ -83,11 +100,12 @@ const TemplateToken& Languages::find(std::string_view name) const {
 
 JsonObject Languages::tokenizer_of(const JsonObject& tokenizer, const TemplateToken& language) const {
   check(of_texts(), "{}: its texts have no token of their own language; leave {} out", name_, in_quotes(language.text));
+  (void)require_object(require_object(tokenizer, "post_processor"), "special_tokens");
   json changed = tokenizer.value();
   json& processor = changed["post_processor"];
   for (const char* form : {"single", "pair"})
     for (json& part : processor[form])
-      if (names_language(special_of(part))) part["SpecialToken"]["id"] = language.text;
+      if (names_language(token_in(part))) part["SpecialToken"]["id"] = language.text;
   processor["special_tokens"][language.text] = {
       {"id", language.text}, {"ids", {language.id}}, {"tokens", {language.text}}};
   return JsonObject::make(std::move(changed), name_);

@@ -24,6 +24,8 @@ class Languages {
   explicit Languages(const JsonObject& tokenizer);
   bool empty() const { return tokens_.empty(); }
   Place place() const { return place_; }
+  /// Whether that is the id of one.
+  bool contains(int64_t id) const;
   /// Whether each text is of one of them.
   bool of_texts() const { return place_ == Place::before || place_ == Place::behind; }
   /// The one that the tokenizer's texts are of. Only where of_texts().

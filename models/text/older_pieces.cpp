@@ -19,8 +19,6 @@ namespace {
 using nlohmann::json;
 using Type = SentencePieceFile::Type;
 
-constexpr const char* blank_sign = "\u2581";
-
 /// Pieces by the ids that the model's embeddings have, which need not be those of the file.
 struct PieceList {
   std::vector<std::string> texts;
@@ -135,7 +133,13 @@ json make_fairseq(const OlderFiles& files, const SentencePieceFile& file, PieceL
   list.add("<mask>", 0);
   list.unknown = 3;
   std::vector<OlderRole> roles = roberta_roles;
-  roles.push_back({"language", {files.settings.text("src_lang", "en_XX")}});
+  if (!languages.empty()) {
+    const std::string source = files.settings.text("src_lang", "en_XX");
+    check(std::ranges::find(languages, source) != languages.end(),
+          "'{}': src_lang {} in tokenizer_config.json is none of its {} languages", files.settings.folder(),
+          in_quotes(source), languages.size());
+    roles.push_back({"language", {source}});
+  }
   const OlderTokens tokens = tokens_of(files, list, roles, sought);
   json tokenizer = usual_tokenizer(file, list, tokens, "always");
   tokenizer["post_processor"] = tokens.surround(single, pair);

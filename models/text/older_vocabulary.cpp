@@ -13,12 +13,6 @@ namespace vkformer {
 
 using nlohmann::json;
 
-namespace {
-
-constexpr const char* word_start = "\u2581";
-
-}  // namespace
-
 std::vector<std::string> read_vocabulary(const std::filesystem::path& path) {
   const JsonObject file = JsonObject::load(path);
   const size_t count = file.value().size();
@@ -103,14 +97,14 @@ json tokenizer_beside(const SentencePieceFile& file, json added_tokens, json aro
   }
   // All blanks around a decoded text go, as the slow tokenizer strips them.
   constexpr int all = 1 << 20;
-  const json decoders = {{{"type", "Replace"}, {"pattern", {{"String", word_start}}}, {"content", " "}},
+  const json decoders = {{{"type", "Replace"}, {"pattern", {{"String", blank_sign}}}, {"content", " "}},
                          {{"type", "Fuse"}},
                          {{"type", "Strip"}, {"content", " "}, {"start", all}, {"stop", all}}};
   return {{"added_tokens", std::move(added_tokens)},
           {"normalizer", {{"type", "Sequence"}, {"normalizers", normalizers}}},
           {"pre_tokenizer",
            {{"type", "Metaspace"},
-            {"replacement", word_start},
+            {"replacement", blank_sign},
             {"prepend_scheme", file.prefix ? "always" : "never"},
             {"split", false}}},
           {"post_processor", std::move(around)},

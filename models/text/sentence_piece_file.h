@@ -9,6 +9,9 @@
 
 namespace vkformer {
 
+/// What SentencePiece writes for a blank.
+inline constexpr const char* blank_sign = "\u2581";
+
 /// What a tokenizer.json can say of such a file. Read here and not by the library, which ends the process for some
 /// damaged files.
 struct SentencePieceFile {

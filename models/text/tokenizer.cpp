@@ -109,16 +109,18 @@ Encoding Tokenizer::surround(std::vector<Encoding> texts) const {
   return finish(std::move(texts), true, true);
 }
 
-Tokenizer::Cut Tokenizer::encode_within(int64_t most, std::string_view first,
-                                        std::optional<std::string_view> second) const {
+Tokenizer::Cut Tokenizer::encode_within(int64_t most, std::string_view first, std::optional<std::string_view> second,
+                                        Shorten which) const {
   std::vector<Encoding> texts{encode_text(first, 0)};
   if (second) texts.push_back(encode_text(*second, 1));
   Cut cut{.encoding = finish(texts, true)};
   for (int64_t left = std::ssize(cut.encoding.ids) - most; left > 0; --left) {
     // Of texts of one length the second, as in transformers' longest_first.
-    Encoding& longer = texts.front().ids.size() > texts.back().ids.size() ? texts.front() : texts.back();
-    check(!longer.ids.empty(), "the tokenizer's special tokens around a text are more than {}; give it more positions",
-          most);
+    const bool of_first = which == Shorten::first || texts.front().ids.size() > texts.back().ids.size();
+    Encoding& longer = of_first ? texts.front() : texts.back();
+    check(!longer.ids.empty(),
+          "the tokenizer's special tokens around a text{} are more than {}; give it more positions",
+          which == Shorten::first && second ? ", and the second one," : "", most);
     longer.ids.pop_back();
     longer.type_ids.pop_back();
     longer.tokens.pop_back();

@@ -36,13 +36,16 @@ class Tokenizer {
   /// say which of the two they belong to.
   Encoding surround(std::vector<Encoding> texts) const;
 
-  /// What encode() or, with a second text, encode_pair() gives, of at most `most` tokens: the longer text loses tokens
-  /// at its end, the special ones around the texts stay. Throws Error where those alone are more, too.
+  /// What encode() or, with a second text, encode_pair() gives, of at most `most` tokens: the longer text, or the first
+  /// alone, loses tokens at its end, the special ones around the texts stay. Throws Error where what stays is more,
+  /// too.
   struct Cut {
     Encoding encoding;
     bool was_longer = false;
   };
-  Cut encode_within(int64_t most, std::string_view first, std::optional<std::string_view> second = {}) const;
+  enum class Shorten : uint8_t { longer, first };
+  Cut encode_within(int64_t most, std::string_view first, std::optional<std::string_view> second = {},
+                    Shorten which = Shorten::longer) const;
 
   /// Ids that have no token are left out, as are special tokens where `skip_special` says so. Always UTF-8.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;

@@ -83,4 +83,9 @@ printf 'the and 4\nthe and 2\n' >asked.txt
 accept "$vkformer" classify claims -p "the and 3" --candidates dog,cat --hypothesis "this is a {}" --json
 grep -q '"label":"cat"' out || fail "classify --candidates --json: $(cat out)"
 refuse 1 "does not tell what a text entails: its classes are cat, dog" "$vkformer" classify labels -p "a" --candidates a,b
+refuse 2 '--candidates has "b" twice' "$vkformer" classify claims -p "a" --candidates "b, b "
+refuse 2 "--candidates names none" "$vkformer" classify claims -p "a" --candidates " , "
+accept "$vkformer" classify claims -p "the and the and the and the and" --candidates " dog" --hypothesis "this is a {}" -q
+grep -qP '^dog\t0\.[0-4]' out || fail "a single candidate is certain: $(cat out)"
+refuse 1 "around a text, and the second one, are more than 12" "$vkformer" classify claims -p "a" --candidates a --hypothesis "{} {} {} a a a a a a a"
 refuse 2 "has no {} where a candidate goes" "$vkformer" classify claims -p "a" --candidates a,b --hypothesis x

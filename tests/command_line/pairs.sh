@@ -102,15 +102,37 @@ refuse 1 '"de" is none of its 2 languages; there are eng_Latn, fra_Latn' "${many
 accept "${many[@]}" --source-lang eng --target-lang fra_Latn --iterations 2 --valid pairs.a pairs.b --out languages
 refuse 2 "can't change when a run is resumed" "$vkformer" train --resume --out languages --source-lang fra
 accept "$vkformer" train --resume --out languages --iterations 3
-many=languages/$(cat languages/latest)
-echo "one 3 two" | "$vkformer" encode "$many" >out
+run=languages/$(cat languages/latest)
+echo "one 3 two" | "$vkformer" encode "$run" >out
 [[ $(cat out) == "40 "*" 1" ]] || fail "a source has not its language before it: $(cat out)"
-grep -q '"forced_bos_token_id": 41' "$many/generation_config.json" || fail "the language to write is not kept"
-accept "$vkformer" translate languages -p "one 3 two" -q
-cp out kept
-accept "$vkformer" translate languages -p "one 3 two" -q --source-lang eng_Latn --target-lang fra
-cmp -s out kept || fail "the languages of a run are not those that were named: $(cat out kept)"
-rm "$many/generation_config.json"
+grep -q '"forced_bos_token_id": 41' "$run/config.json" || fail "the language to write is not kept"
+grep -q '"decoder_start_token_id": 1' "$run/config.json" || fail "M2M-100's decoder begins with padding"
+scores() { "$vkformer" translate "$@" -p "one 3 two" -q --beams 2 --json >out || fail "translate $*"; grep -o '"score":[-0-9.]*' out; }
+kept=$(scores languages)
+[[ $(scores languages --source-lang eng_Latn --target-lang fra) == "$kept" ]] || fail "a run has other languages than those that were named"
+[[ $(scores languages --source-lang fra) != "$kept" ]] || fail "the source's language counts for nothing"
+[[ $(scores languages --target-lang eng) != "$kept" ]] || fail "the language to write counts for nothing"
+# A run that began with others; an adapter, whose base has none.
+accept "$vkformer" train --from languages --pairs pairs.b pairs.a --source-lang fra --target-lang eng --batch-tokens 60 --iterations 1 --out back
+grep -q '"forced_bos_token_id": 40' "back/$(cat back/latest)/config.json" || fail "a run keeps the languages of the one before"
+cp -r "$run" base && sed -i 's/"forced_bos_token_id": 41/"forced_bos_token_id": null/' base/config.json && rm base/target_tokenizer.json
 refuse 2 "name one by --target-lang, and that of the lines by --source-lang, which is eng_Latn now" \
-  "$vkformer" translate languages -p "one 3 two"
+  "$vkformer" translate base -p "one 3 two"
+refuse 2 "name both sides' by" "$vkformer" train --from base --pairs pairs.a pairs.b --lora r=2 --out adapter
+accept "$vkformer" train --from base --pairs pairs.a pairs.b --lora r=2 --source-lang fra --target-lang eng --batch-tokens 60 --iterations 1 --out adapter
+accept "$vkformer" train --resume --out adapter --iterations 2
+[[ $(scores base --adapter adapter) == "$(scores base --adapter adapter --source-lang fra --target-lang eng)" ]] || fail "an adapter's languages are lost"
+accept "$vkformer" convert base merged --merge adapter
+grep -q "trained from fra_Latn to eng_Latn; name these" err || fail "the merged model's languages are not named: $(cat err)"
+refuse 2 "goes without --source-lang" "${many[@]}" --target-tokenizer many --source-lang eng --target-lang fra --out none
+# mBART's first models have languages behind texts, and decoders begin with one.
+sed -i 's/"NllbTokenizer"/"MBartTokenizer", "src_lang": "eng_Latn"/' many/tokenizer_config.json
+refuse 1 "it puts languages behind texts (legacy_behaviour)" "${many[@]}" --source-lang eng --target-lang fra --out none
+sed -i 's/m2m_100/mbart/' m2m_100.json
+accept "${many[@]}" --source-lang eng --target-lang fra --iterations 1 --valid pairs.a pairs.b --out mbart
+grep -q '"decoder_start_token_id": 41' "mbart/$(cat mbart/latest)/config.json" || fail "mBART's decoder does not begin with its language"
+[[ $(scores mbart) == "$(scores mbart --target-lang fra)" ]] || fail "mBART does not write what it was trained on"
+[[ $(scores mbart) != "$(scores mbart --target-lang eng)" ]] || fail "mBART's language to write counts for nothing"
+refuse 2 "--source-lang and --target-lang need a tokenizer" "$vkformer" train m2m_100.json --pairs pairs.a pairs.b --source-lang a --out none
+refuse 1 "has no tokens of languages" "$vkformer" train m2m_100.json --pairs pairs.a pairs.b --tokenizer translator --source-lang a --target-lang b --out none
 refuse 1 "has no tokens of languages, of which one could be" "$vkformer" translate translator -p "one 3 two" --target-lang fra

@@ -50,25 +50,47 @@ TokenTexts texts_of(const std::vector<std::string>& lines, const Tokenizer& toke
   return texts;
 }
 
+std::string claim_of(std::string hypothesis, const std::string& candidate) {
+  constexpr std::string_view place = "{}";
+  size_t at = hypothesis.find(place);
+  if (at == std::string::npos)
+    throw UsageError(fmt::format("--hypothesis {} has no {{}} where a candidate goes", in_quotes(hypothesis)));
+  for (; at != std::string::npos; at = hypothesis.find(place, at + candidate.size()))
+    hypothesis.replace(at, place.size(), candidate);
+  return hypothesis;
+}
+
+/// Without the blanks around them. Throws UsageError for none, and for one that comes twice.
+std::vector<std::string> trimmed(const std::vector<std::string>& candidates) {
+  std::vector<std::string> names;
+  for (const std::string& candidate : candidates) {
+    constexpr const char* blanks = " \t\r\n";
+    const size_t first = candidate.find_first_not_of(blanks);
+    if (first == std::string::npos) continue;
+    names.push_back(candidate.substr(first, candidate.find_last_not_of(blanks) + 1 - first));
+    if (std::ranges::count(names, names.back()) > 1)
+      throw UsageError(fmt::format("--candidates has {} twice", in_quotes(names.back())));
+  }
+  if (names.empty() && !candidates.empty()) throw UsageError("--candidates names none; give A,B,..");
+  return names;
+}
+
 /// Each line with what is said of it, candidate by candidate.
 TokenTexts claims_of(const std::vector<std::string>& lines, const ClassifyFlags& flags, const Tokenizer& tokenizer,
                      int64_t most) {
-  constexpr std::string_view place = "{}";
-  const size_t at = flags.hypothesis.find(place);
-  if (at == std::string::npos)
-    throw UsageError(fmt::format("--hypothesis {} has no {{}} where a candidate goes", in_quotes(flags.hypothesis)));
+  std::vector<std::string> claims;
+  for (const std::string& candidate : flags.candidates) claims.push_back(claim_of(flags.hypothesis, candidate));
   TokenTexts texts;
   for (size_t i = 0; i < lines.size(); ++i)
-    for (const std::string& candidate : flags.candidates) {
-      std::string claim = flags.hypothesis;
-      texts.add(tokenizer, lines[i], claim.replace(at, place.size(), candidate), most, fmt::format("line {}", i + 1));
-    }
+    for (const std::string& claim : claims)
+      texts.add(tokenizer, lines[i], claim, most, fmt::format("line {}", i + 1), Tokenizer::Shorten::first);
   return texts;
 }
 
 }  // namespace
 
-void classify(const ClassifyFlags& flags) {
+void classify(ClassifyFlags flags) {
+  flags.candidates = trimmed(flags.candidates);
   const auto folder = resolve_model_folder(flags.model);
   Model model = load_model(folder);
   check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
@@ -101,7 +123,9 @@ void classify(const ClassifyFlags& flags) {
     print_classes(flags, lines[i], shares, claims ? flags.candidates : names);
   }
   report_profile(*backend, flags.common, classifier.logits().programs());
-  progress.end(lines.size(), "line", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
+  progress.end(
+      lines.size(), "line",
+      texts.cut > 0 ? fmt::format("; {}{} cut at {} tokens", texts.cut, claims ? " of the pairs" : "", most) : "");
 }
 
 }  // namespace vkformer

@@ -291,7 +291,7 @@ void generate_ids(const GenerateFlags& flags);
 void search_text(const GenerateFlags& flags);
 void chat(const ChatFlags& flags);
 void translate(GenerateFlags flags);
-void classify(const ClassifyFlags& flags);
+void classify(ClassifyFlags flags);
 void fill(const FillFlags& flags);
 void embed(const EmbedFlags& flags);
 void tag(const TextsFlags& flags);

@@ -40,13 +40,23 @@ PairTokenizers make_tokenizers(const TrainFlags& flags, const TextPairs& pairs) 
   return {make_tokenizer(flags, layout, lines), std::nullopt};
 }
 
-/// A tokenizer of many languages is one of the source's and one of the target's.
+/// A tokenizer of many languages is one of the source's and one of the target's. A run has both.
 PairTokenizers in_languages(PairTokenizers files, const TrainFlags& flags) {
   const std::string &source = flags.source_language, &target = flags.target_language;
-  if (source.empty() && target.empty() && !files.source.languages().of_texts()) return files;
-  if (source.empty() || target.empty())
+  const Languages languages = files.of_target().languages();
+  const bool named = !source.empty() || !target.empty();
+  const bool own = files.target && flags.target_tokenizer.empty();
+  if (!named && (own || !languages.of_texts())) return files;
+  if (named && !flags.target_tokenizer.empty())
+    throw UsageError("--target-tokenizer goes without --source-lang and --target-lang, which are of one tokenizer");
+  if (!languages.empty() && (source.empty() || target.empty()))
     throw UsageError(
         fmt::format("{} has many languages; name both sides' by --source-lang and --target-lang", files.source.name()));
+  const std::string family = require_string(first_config(flags), "model_type");
+  check(languages.place() != Languages::Place::behind || family == "mbart",
+        "{}: it puts languages behind texts (legacy_behaviour), so a {} model would not learn to begin with them; set "
+        "that to false in tokenizer_config.json",
+        files.source.name(), family);
   return {files.source.of_languages(source, target), files.source.of_languages(target, source)};
 }
 
@@ -61,7 +71,7 @@ PairTokenizers tokenizers_of(const TrainFlags& flags, const std::filesystem::pat
   PairTokenizers files{TokenizerFiles::load(folder), TokenizerFiles::load_target(folder)};
   if (!flags.target_tokenizer.empty())
     files.target = TokenizerFiles::load(resolve_tokenizer_folder(flags.target_tokenizer));
-  return files.target ? files : in_languages(std::move(files), flags);
+  return checkpoint.empty() ? in_languages(std::move(files), flags) : files;
 }
 
 /// The ids that both sides are filled up and ended with. Throws Error when these differ.
@@ -85,7 +95,9 @@ bool share_tokens(const Tokenizer& source, const Tokenizer& target) {
 /// Whether the encoder has a vocabulary of its own. Two that were asked for may be equal by chance.
 bool are_apart(const TrainFlags& flags, const std::filesystem::path& checkpoint, const Tokenizer& source,
                const Tokenizer& target) {
-  const JsonObject config = checkpoint.empty() ? first_config(flags) : load_model_json(checkpoint, "config.json");
+  // An adapter's checkpoint has none.
+  const bool own = !checkpoint.empty() && flags.lora.empty();
+  const JsonObject config = own ? load_model_json(checkpoint, "config.json") : first_config(flags);
   return flags.apart || !flags.target_tokenizer.empty() ||
          !boolean_or(config, "share_encoder_decoder_embeddings", true) || !share_tokens(source, target);
 }
@@ -97,11 +109,14 @@ std::optional<int32_t> begin_with_language(TrainJob& job, SpecialIds& ids, const
   const auto language = static_cast<int32_t>(languages.own().id);
   const bool forced = languages.place() == Languages::Place::before;
   if (!forced) ids.decoder_start = language;
-  nlohmann::json generation =
-      job.generation.empty() ? keys_of(ids) : JsonObject::parse(job.generation, generation_file).value();
-  generation["decoder_start_token_id"] = job.ids["decoder_start_token_id"] = ids.decoder_start;
-  generation["forced_bos_token_id"] = forced ? nlohmann::json(language) : nlohmann::json();
-  job.generation = generation.dump(2) + '\n';
+  const nlohmann::json keys = {{"decoder_start_token_id", ids.decoder_start},
+                               {"forced_bos_token_id", forced ? nlohmann::json(language) : nlohmann::json()}};
+  job.ids.update(keys);
+  if (!job.generation.empty()) {
+    nlohmann::json generation = JsonObject::parse(job.generation, generation_file).value();
+    generation.update(keys);
+    job.generation = generation.dump(2) + '\n';
+  }
   return forced ? std::optional(language) : std::nullopt;
 }
 

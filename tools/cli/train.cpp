@@ -87,7 +87,11 @@ TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& che
   TrainJob job;
   if (flags.from.empty() && checkpoint.empty()) {  // other configs say what theirs are
     job.ids = tokens.ids;
-    changes.update(tokens.ids);
+    // Decoders of others begin with padding, at which M2M-100 counts no position.
+    if (first_config(flags).value().value("model_type", nlohmann::json()) == "m2m_100" &&
+        job.ids.contains("decoder_start_token_id"))
+      job.ids["decoder_start_token_id"] = job.ids["eos_token_id"];
+    changes.update(job.ids);
     changes["vocab_size"] = tokens.count;
     if (tokens.source_count > 0) {
       changes["vocab_size"] = tokens.source_count;

@@ -5,6 +5,7 @@
 
 #include "models/generation/search_by_length.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
@@ -51,18 +52,31 @@ void begin_with(GenerationConfig& config, const std::optional<TemplateToken>& la
                 const Model& model) {
   const bool decoder_starts = model.family == "mbart" && languages.place() == Languages::Place::behind;
   if (!language) {
-    if (languages.of_texts() && !decoder_starts && !config.forced_bos_token_id)
+    const bool started =
+        decoder_starts && config.decoder_start_token_id && languages.contains(*config.decoder_start_token_id);
+    if (languages.of_texts() && !started && !config.forced_bos_token_id)
       throw UsageError(
           fmt::format("the model writes many languages; name one by --target-lang, and that of the lines "
                       "by --source-lang, which is {} now",
                       languages.own().text));
     return;
   }
+  if (languages.place() == Languages::Place::written) return;
+  check(languages.of_texts(), "--target-lang: the tokenizer has {}, but its texts have no token of their language",
+        in_quotes(language->text));
   const auto id = static_cast<int32_t>(language->id);
-  if (decoder_starts)
-    config.decoder_start_token_id = id;
-  else if (languages.of_texts())
-    config.forced_bos_token_id = id;
+  if (decoder_starts) config.decoder_start_token_id = id;
+  if (!decoder_starts || config.forced_bos_token_id) config.forced_bos_token_id = id;
+}
+
+/// Those that an adapter was trained on, where none are named.
+void take_languages(GenerateFlags& flags, const AdapterFiles& adapter) {
+  const auto file = adapter.folder() / "tokenizer_config.json";
+  if (!flags.source_language.empty() || !flags.target_language.empty() || !std::filesystem::exists(file)) return;
+  const JsonObject settings = JsonObject::load(file);
+  if (!settings.has("src_lang") || !settings.has("tgt_lang")) return;
+  flags.source_language = require_string(settings, "src_lang");
+  flags.target_language = require_string(settings, "tgt_lang");
 }
 
 }  // namespace
@@ -70,6 +84,7 @@ void begin_with(GenerationConfig& config, const std::optional<TemplateToken>& la
 void translate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter, folder);
+  if (adapter) take_languages(flags, *adapter);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use {}", flags.model, model.family,
         model.generates() ? "generate" : "classify, fill, tag or answer");
