@@ -1,4 +1,4 @@
-// BERT, RoBERTa and DistilBERT as a whole: dropout, token types, configs.
+// BERT and its like as a whole: dropout, token types, configs.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -23,13 +23,15 @@ using Head = BertConfig::Head;
 
 /// Odd sizes.
 BertConfig odd_config(const std::string& family, Head head, double dropout) {
+  const bool counts_padding = family.ends_with("roberta") || family == "camembert" || family == "mpnet";
   BertConfig config{.family = family,
                     .head = head,
                     .vocabulary = 29,
                     .context = 13,
-                    .first_position = family == "bert" || family == "distilbert" ? 0 : 2,
+                    .first_position = counts_padding ? 2 : 0,
                     .segments = family == "distilbert" || family == "mpnet" ? 0 : 3,
                     .width = 15,
+                    .embedding_size = family == "electra" ? 7 : 0,
                     .layers = 2,
                     .heads = 3,
                     .inner = 19,
@@ -81,6 +83,7 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
   else
     config.update({{"architectures",
                     {family == "mpnet"     ? "MPNetForMaskedLM"
+                     : family == "electra" ? "ElectraForMaskedLM"
                      : family == "roberta" ? "RobertaForMaskedLM"
                                            : "BertForMaskedLM"}},
                    {"hidden_size", 12},
@@ -105,7 +108,7 @@ TEST_CASE("training BERT with dropout on the device follows the reference", "[be
 
 TEST_CASE("each dropout of BERT changes the loss", "[bert]") {
   auto backend = make_reference_backend();
-  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet");
+  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet", "electra");
   const BertConfig config = odd_config(family, Head::sequence, 0);
   const auto plain = losses_of(*backend, make_bert(config));
   for (double BertConfig::*probability :
@@ -196,7 +199,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
     changes.update(classifier);
     return changes;
   };
-  for (const char* family : {"bert", "roberta", "distilbert", "mpnet"}) {
+  for (const char* family : {"bert", "roberta", "distilbert", "mpnet", "electra"}) {
     CHECK(message_of(changed(family, nlohmann::json::object())) == "accepted");
     says(family, {{"architectures", nullptr}}, "architectures");
     says(family, {{"architectures", {"BertForNextSentencePrediction"}}}, "BertForNextSentencePrediction");
@@ -224,13 +227,15 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("roberta", {{"pad_token_id", -1}}, "pad_token_id");
   says("mpnet", {{"pad_token_id", 0}}, "the id of padding is 0");
   says("mpnet", {{"relative_attention_num_buckets", 16}}, "relative_attention_num_buckets");
+  says("electra", {{"embedding_size", 0}}, "embedding_size");
+  says("electra", {{"architectures", {"ElectraForPreTraining"}}}, "ElectraForPreTraining");
   says("distilbert", {{"dim", 13}}, "n_heads");
   says("distilbert", {{"activation", "mish"}}, "mish");
   says("distilbert", {{"attention_dropout", 2}}, "attention_dropout");
 }
 
 TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
-  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"})
+  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra"})
     for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none}) {
       BertConfig config = odd_config(family, head, 0.25);
       config.tied = head != Head::masked;

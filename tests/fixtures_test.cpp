@@ -18,6 +18,8 @@ const std::map<std::string, int> cases = {
     {"bert_tokens", 35},
     {"distilbert_cls", 36},
     {"distilbert_mlm", 53},
+    {"electra_cls", 37},
+    {"electra_mlm", 56},
     {"gpt2", 44},
     {"tokenizers", 32},
     {"gpt_neox", 44},

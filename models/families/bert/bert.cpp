@@ -59,22 +59,23 @@ class Builder {
 
   Value embed() {
     const Graph::Scope scope(layers_.graph(), "embeddings");
-    const Value words = layers_.tensor(word_table(config_), {config_.vocabulary, config_.width});
+    const Value words = layers_.tensor(word_table(config_), {config_.vocabulary, config_.embedding_width()});
     Value x = embedding(layers_.graph(), words, layers_.pass().ids,
                         {.position_table = layers_.tensor(position_table(config_), position_shape(config_)),
                          .first_position = config_.first_position});
     x = norm(add_segments(x), embedding_norm(config_));
-    return layers_.drop(x, config_.dropout);
+    x = layers_.drop(x, config_.dropout);
+    return config_.projects_embeddings() ? layers_.linear(x, embedding_projection, config_.width) : x;
   }
 
   Value add_segments(Value x) {
     Graph& graph = layers_.graph();
     const Value segments = layers_.pass().segments;
     if (config_.segments == 0) return x;
-    const int64_t C = config_.width;
-    const Value table = layers_.tensor(segment_table(config_), {config_.segments, C});
+    const int64_t E = config_.embedding_width();
+    const Value table = layers_.tensor(segment_table(config_), {config_.segments, E});
     if (segments) return add(graph, x, embedding(graph, table, segments));
-    const Value first = slice(graph, reshape(graph, table, {config_.segments * C}), 0, C);
+    const Value first = slice(graph, reshape(graph, table, {config_.segments * E}), 0, E);
     return add_bias(graph, x, first);
   }
 
@@ -113,11 +114,12 @@ class Builder {
 
   Value words(Value hidden) {
     const Activation activation = names_.transforms_by_activation ? config_.activation : Activation::gelu;
-    Value x = layers_.linear(hidden, std::string(names_.transform), config_.width, {.activation = activation});
+    const int64_t E = config_.embedding_width();
+    Value x = layers_.linear(hidden, std::string(names_.transform), E, {.activation = activation});
     x = norm(x, std::string(names_.transform_norm));
     const std::string weight = config_.tied ? word_table(config_) : decoder_weight(config_);
     return matmul(
-        layers_.graph(), x, layers_.tensor(weight, {config_.vocabulary, config_.width}),
+        layers_.graph(), x, layers_.tensor(weight, {config_.vocabulary, E}),
         {.transpose_b = true, .bias = layers_.tensor(decoder_bias(config_, config_.tied), {config_.vocabulary})});
   }
 

@@ -1,9 +1,10 @@
 #pragma once
 // BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019; XLM-RoBERTa and CamemBERT are the same on other texts),
-// DistilBERT (Sanh et al. 2019) and MPNet (Song et al. 2020): one encoder with norms after each residual, and a head
-// for masked words, for a class of the sequence, for a class of each token or for where an answer begins and ends. The
-// families differ in data: names of tensors, where positions start, token types, where dropout is; MPNet also has a
-// bias by relative position, the same for all layers.
+// DistilBERT (Sanh et al. 2019), MPNet (Song et al. 2020) and ELECTRA (Clark et al. 2020): one encoder with norms after
+// each residual, and a head for masked words, for a class of the sequence, for a class of each token or for where an
+// answer begins and ends. The families differ in data: names of tensors, where positions start, token types, where
+// dropout is; MPNet also has a bias by relative position, the same for all layers, and ELECTRA's embeddings may have
+// another width than its layers.
 
 #include "models/families/encoder_head.h"
 #include "shaders/elementwise/elementwise.h"
@@ -12,15 +13,17 @@ namespace vkformer {
 
 struct BertConfig {
   using Head = EncoderHead;
-  std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"
+  std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra"
   bool is_roberta() const { return family == "roberta" || family == "xlm-roberta" || family == "camembert"; }
   bool is_mpnet() const { return family == "mpnet"; }
+  bool is_electra() const { return family == "electra"; }
   Head head = Head::masked;
   int64_t vocabulary = 30522;
   int64_t context = 512;       ///< positions that a sequence may have
   int64_t first_position = 0;  ///< row of the position table for the first of them; RoBERTa, MPNet: padding id + 1
   int64_t segments = 2;        ///< rows of the token type table; DistilBERT and MPNet have none: 0
   int64_t width = 768;         ///< C
+  int64_t embedding_size = 0;  ///< of the embeddings, where they are projected to the width; 0: the width
   int64_t layers = 12;
   int64_t heads = 12;
   int64_t inner = 3072;  ///< F
@@ -34,6 +37,9 @@ struct BertConfig {
   double head_dropout = 0.1;       ///< of the heads but the masked one, where they have it
   double deviation = 0.02;
   HeadClasses classes = {};  ///< of classifiers only
+
+  bool projects_embeddings() const { return embedding_size > 0; }
+  int64_t embedding_width() const { return projects_embeddings() ? embedding_size : width; }
 
   /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, regression,
   /// use as a decoder, relative positions.

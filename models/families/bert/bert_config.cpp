@@ -38,12 +38,17 @@ void refuse_other_constants(const JsonObject& json) {
 void read_bert(const JsonObject& json, BertConfig& c) {
   refuse_options(json);
   const bool roberta = c.is_roberta();
+  if (c.is_electra()) c.width = 256, c.heads = 4, c.inner = 1024;
   c.vocabulary = integer_or(json, "vocab_size", roberta ? 50265 : c.is_mpnet() ? 30527 : 30522, 1, most_rows);
   c.width = integer_or(json, "hidden_size", c.width, 1, most_width);
   c.layers = integer_or(json, "num_hidden_layers", c.layers, 1, most_layers);
   c.heads = integer_or(json, "num_attention_heads", c.heads, 1, most_width);
   c.inner = integer_or(json, "intermediate_size", c.inner, 1, 4 * most_width);
   c.segments = c.is_mpnet() ? 0 : integer_or(json, "type_vocab_size", 2, 1, most_rows);
+  if (c.is_electra()) {
+    const int64_t size = integer_or(json, "embedding_size", 128, 1, most_width);
+    if (size != c.width) c.embedding_size = size;
+  }
   c.activation = activation_of(json, "hidden_act", "gelu");
   c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
   c.dropout = number_or(json, "hidden_dropout_prob", c.dropout, 0, 0.99);
@@ -93,6 +98,7 @@ nlohmann::json bert_json(const BertConfig& c) {
     json["relative_attention_num_buckets"] = bert::bucket_count;
     return json;
   }
+  if (c.is_electra()) json["embedding_size"] = c.embedding_width();
   json["type_vocab_size"] = c.segments;
   if (c.head == Head::sequence || c.head == Head::tokens) json["classifier_dropout"] = c.head_dropout;
   return json;
