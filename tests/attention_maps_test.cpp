@@ -71,6 +71,7 @@ TEST_CASE("weights of attention sum to 1 and decoders see nothing ahead", "[atte
                           {"distilbert_cls", true, false, false},
                           {"mpnet_cls", true, false, false},
                           {"electra_mlm", true, false, false},
+                          {"deberta_mlm", true, false, false},
                           {"modernbert_mlm", true, false, false},
                           {"modernbert_cls", true, false, false},
                           {"xlnet", true, false, false}};

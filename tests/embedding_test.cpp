@@ -129,8 +129,8 @@ TEST_CASE("embeddings are the recorded hidden states, pooled, whatever shares a 
 }
 
 TEST_CASE("a model without its head needs nothing of it", "[embedding]") {
-  for (const char* name :
-       {"bert_cls", "bert_mlm", "distilbert_cls", "mpnet_cls", "electra_mlm", "modernbert_cls", "gpt_neox"})
+  for (const char* name : {"bert_cls", "bert_mlm", "distilbert_cls", "mpnet_cls", "electra_mlm", "deberta_cls",
+                           "modernbert_cls", "gpt_neox"})
     for (const ParameterSpec& parameter : recorded_model(name).parameters) {
       INFO(parameter.name);
       for (const char* of_head : {"classifier", "cls.", "head.", "generator_", "pooler", "embed_out"})

@@ -16,6 +16,8 @@ const std::map<std::string, int> cases = {
     {"bert_cls", 53},
     {"bert_mlm", 54},
     {"bert_tokens", 35},
+    {"deberta_cls", 38},
+    {"deberta_mlm", 55},
     {"distilbert_cls", 36},
     {"distilbert_mlm", 53},
     {"electra_cls", 37},

@@ -170,8 +170,8 @@ TEST_CASE("batches of labelled texts have a class a row", "[labels]") {
 }
 
 TEST_CASE("what a classifier makes of a text does not depend on its batch", "[labels]") {
-  const std::string folder =
-      GENERATE("bert_cls", "roberta_cls", "distilbert_cls", "mpnet_cls", "electra_cls", "modernbert_cls", "xlnet_cls");
+  const std::string folder = GENERATE("bert_cls", "roberta_cls", "distilbert_cls", "mpnet_cls", "electra_cls",
+                                      "deberta_cls", "modernbert_cls", "xlnet_cls");
   const Model model = load_model(fixtures / folder);
   auto backend = make_reference_backend();
   const auto store = make_model_store(*backend, model);

@@ -12,7 +12,7 @@ namespace vkformer {
 inline constexpr std::pair<std::string_view, std::string_view> encoder_classes[] = {
     {"bert", "Bert"},           {"roberta", "Roberta"},       {"xlm-roberta", "XLMRoberta"},
     {"camembert", "Camembert"}, {"distilbert", "DistilBert"}, {"mpnet", "MPNet"},
-    {"electra", "Electra"},     {"modernbert", "ModernBert"}};
+    {"electra", "Electra"},     {"deberta-v2", "DebertaV2"},  {"modernbert", "ModernBert"}};
 
 enum class EncoderHead : uint8_t {
   masked,    ///< ..ForMaskedLM: dense, activation, norm, word embedding, bias

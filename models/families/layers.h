@@ -49,6 +49,8 @@ class Layers {
   Value layer_norm(Value x, const std::string& name, double epsilon, bool bias = true);
   /// With NAME.weight [C]; `gain_offset`: see shaders/rms_norm.
   Value rms_norm(Value x, const std::string& name, double epsilon, double gain_offset = 0);
+  /// [rows, H * D], of any number of dimensions -> [H, rows, D].
+  Value heads_first(Value x, int64_t heads);
   /// x itself when the pass draws nothing; plus the residual, if there is one.
   Value drop(Value x, double probability, Value residual = {});
 

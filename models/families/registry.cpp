@@ -44,7 +44,7 @@ const Family families[] = {
     {{"olmo2"}, make_olmo2},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
-    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra"},
+    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "deberta-v2"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart"},

@@ -1,5 +1,6 @@
 #include "models/families/bert/bert_parameters.h"
 
+#include "models/families/bert/disentangled.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/layers.h"
 
@@ -69,6 +70,17 @@ constexpr Names electra_names = [] {
   return names;
 }();
 
+constexpr Names deberta_names = [] {
+  Names names = bert_names;
+  names.embeddings = "deberta.embeddings";
+  names.layers = "deberta.encoder.layer";
+  names.query = "attention.self.query_proj";
+  names.key = "attention.self.key_proj";
+  names.value = "attention.self.value_proj";
+  names.pooler = "pooler.dense";
+  return names;
+}();
+
 constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
                                  .layers = "distilbert.transformer.layer",
                                  .query = "attention.q_lin",
@@ -94,6 +106,7 @@ const Names& names_of(const BertConfig& config) {
   if (config.family == "distilbert") return distilbert_names;
   if (config.is_mpnet()) return mpnet_names;
   if (config.is_electra()) return electra_names;
+  if (config.is_deberta()) return deberta_names;
   return config.is_roberta() ? roberta_names : bert_names;
 }
 
@@ -128,15 +141,23 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   const int64_t E = c.embedding_width();
   list.normal(word_table(c), {c.vocabulary, E});
   if (c.head == Head::masked && c.tied) list.last().other_names = {decoder_weight(c)};
-  list.normal(position_table(c), position_shape(c));
+  if (!c.is_deberta()) list.normal(position_table(c), position_shape(c));
   if (c.sinusoidal) make_sinusoids(list.last(), c);
   if (c.segments > 0) list.normal(segment_table(c), {c.segments, E});
   list.layer_norm(embedding_norm(c), E);
   if (c.projects_embeddings()) list.linear(embedding_projection, E, c.width);
   if (c.is_mpnet()) list.normal(relative_table, {bucket_count, c.heads});
+  if (c.is_deberta()) {
+    list.normal(distance_table, {2 * c.distance_span(), c.width});
+    list.layer_norm(distance_norm, c.width);
+  }
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string layer = layer_name(c, i);
-    list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
+    if (c.is_deberta())  // whose queries and keys are projected like distances
+      for (const std::string_view name : {names.query, names.key, names.value})
+        list.linear(join_names(layer, name), c.width, c.width);
+    else
+      list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
     list.linear(join_names(layer, names.output), c.width, c.width);
     list.layer_norm(join_names(layer, names.attention_norm), c.width);
     list.linear(join_names(layer, names.inner), c.width, c.inner);
