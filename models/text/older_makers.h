@@ -20,6 +20,7 @@ nlohmann::json make_older_roberta(const OlderFiles& files);
 nlohmann::json make_older_t5(const OlderFiles& files);
 nlohmann::json make_older_xlm_roberta(const OlderFiles& files);
 nlohmann::json make_older_camembert(const OlderFiles& files);
+nlohmann::json make_older_deberta(const OlderFiles& files);
 nlohmann::json make_older_xlnet(const OlderFiles& files);
 nlohmann::json make_older_llama(const OlderFiles& files);
 nlohmann::json make_older_marian(const OlderFiles& files);

@@ -27,6 +27,7 @@ const std::vector<OlderClass>& older_classes() {
       {{"T5Tokenizer", "MT5Tokenizer"}, {}, {"spiece.model", "sentencepiece.model"}, make_older_t5},
       {{"XLMRobertaTokenizer"}, {}, {"sentencepiece.bpe.model"}, make_older_xlm_roberta},
       {{"CamembertTokenizer"}, {}, {"sentencepiece.bpe.model"}, make_older_camembert},
+      {{"DebertaV2Tokenizer"}, {}, {"spm.model"}, make_older_deberta},
       {{"XLNetTokenizer"}, {}, {"spiece.model"}, make_older_xlnet},
       {{"LlamaTokenizer"}, {}, {"tokenizer.model"}, make_older_llama},
       {{"MarianTokenizer"}, {"source.spm", "target.spm", "vocab.json"}, {}, make_older_marian}};
