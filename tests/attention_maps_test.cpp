@@ -70,6 +70,8 @@ TEST_CASE("weights of attention sum to 1 and decoders see nothing ahead", "[atte
                           {"bert_mlm", true, false, false},
                           {"distilbert_cls", true, false, false},
                           {"mpnet_cls", true, false, false},
+                          {"electra_mlm", true, false, false},
+                          {"deberta_mlm", true, false, false},
                           {"modernbert_mlm", true, false, false},
                           {"modernbert_cls", true, false, false},
                           {"xlnet", true, false, false}};

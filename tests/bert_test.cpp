@@ -1,4 +1,4 @@
-// BERT, RoBERTa and DistilBERT as a whole: dropout, token types, configs.
+// BERT and its like as a whole: dropout, token types, configs.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert.h"
+#include "models/families/bert/disentangled.h"
 #include "models/families/registry.h"
 #include "models/parameters.h"
 #include "models/training/trainer.h"
@@ -23,13 +24,15 @@ using Head = BertConfig::Head;
 
 /// Odd sizes.
 BertConfig odd_config(const std::string& family, Head head, double dropout) {
+  const bool counts_padding = family.ends_with("roberta") || family == "camembert" || family == "mpnet";
   BertConfig config{.family = family,
                     .head = head,
                     .vocabulary = 29,
                     .context = 13,
-                    .first_position = family == "bert" || family == "distilbert" ? 0 : 2,
-                    .segments = family == "distilbert" || family == "mpnet" ? 0 : 3,
+                    .first_position = counts_padding ? 2 : 0,
+                    .segments = family == "distilbert" || family == "mpnet" || family == "deberta-v2" ? 0 : 3,
                     .width = 15,
+                    .embedding_size = family == "electra" ? 7 : 0,
                     .layers = 2,
                     .heads = 3,
                     .inner = 19,
@@ -80,12 +83,21 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
     config.update({{"architectures", {"DistilBertForMaskedLM"}}, {"dim", 12}, {"n_heads", 3}, {"n_layers", 1}});
   else
     config.update({{"architectures",
-                    {family == "mpnet"     ? "MPNetForMaskedLM"
-                     : family == "roberta" ? "RobertaForMaskedLM"
-                                           : "BertForMaskedLM"}},
+                    {family == "mpnet"        ? "MPNetForMaskedLM"
+                     : family == "electra"    ? "ElectraForMaskedLM"
+                     : family == "deberta-v2" ? "DebertaV2ForMaskedLM"
+                     : family == "roberta"    ? "RobertaForMaskedLM"
+                                              : "BertForMaskedLM"}},
                    {"hidden_size", 12},
                    {"num_attention_heads", 3},
                    {"num_hidden_layers", 1}});
+  if (family == "deberta-v2")
+    config.update({{"relative_attention", true},
+                   {"position_biased_input", false},
+                   {"share_att_key", true},
+                   {"norm_rel_ebd", "layer_norm"},
+                   {"pos_att_type", {"p2c", "c2p"}},
+                   {"position_buckets", 8}});
   config.update(changes);
   return config;
 }
@@ -105,11 +117,12 @@ TEST_CASE("training BERT with dropout on the device follows the reference", "[be
 
 TEST_CASE("each dropout of BERT changes the loss", "[bert]") {
   auto backend = make_reference_backend();
-  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet");
+  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet", "electra", "deberta-v2");
   const BertConfig config = odd_config(family, Head::sequence, 0);
   const auto plain = losses_of(*backend, make_bert(config));
-  for (double BertConfig::*probability :
-       {&BertConfig::dropout, &BertConfig::attention_dropout, &BertConfig::head_dropout}) {
+  std::vector probabilities = {&BertConfig::dropout, &BertConfig::attention_dropout, &BertConfig::head_dropout};
+  if (config.is_deberta()) probabilities.push_back(&BertConfig::pooler_dropout);
+  for (double BertConfig::*probability : probabilities) {
     BertConfig changed = config;
     changed.*probability = 0.3;
     CHECK(losses_of(*backend, make_bert(changed)) != plain);
@@ -141,6 +154,33 @@ TEST_CASE("sinusoidal positions of DistilBERT are not trained, and those of a fi
   CHECK(table[16] == static_cast<float>(std::cos(1.0)));
   auto backend = make_reference_backend();
   for (float logit : logits_of(*backend, model, {})) CHECK(std::isfinite(logit));
+}
+
+TEST_CASE("distances of DeBERTa have rows of their own when near, and share them when far", "[bert]") {
+  BertConfig config{.family = "deberta-v2", .buckets = 256, .farthest = 512};
+  using bert::distance_row;
+  // Of transformers' make_log_bucket_position.
+  for (const auto& [distance, row] : std::vector<std::pair<int64_t, int64_t>>{{0, 256},
+                                                                              {1, 257},
+                                                                              {128, 384},
+                                                                              {129, 385},
+                                                                              {130, 386},
+                                                                              {200, 425},
+                                                                              {511, 511},
+                                                                              {5000, 511},
+                                                                              {-1, 255},
+                                                                              {-128, 128},
+                                                                              {-200, 87},
+                                                                              {-511, 1},
+                                                                              {-5000, 0}}) {
+    INFO(distance);
+    CHECK(distance_row(config, distance) == row);
+  }
+  config.buckets = 0;
+  config.farthest = 7;
+  CHECK(distance_row(config, 6) == 13);
+  CHECK(distance_row(config, 9) == 13);
+  CHECK(distance_row(config, -9) == 0);
 }
 
 TEST_CASE("one class alone, or several that may hold, are scores", "[bert]") {
@@ -196,7 +236,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
     changes.update(classifier);
     return changes;
   };
-  for (const char* family : {"bert", "roberta", "distilbert", "mpnet"}) {
+  for (const char* family : {"bert", "roberta", "distilbert", "mpnet", "electra", "deberta-v2"}) {
     CHECK(message_of(changed(family, nlohmann::json::object())) == "accepted");
     says(family, {{"architectures", nullptr}}, "architectures");
     says(family, {{"architectures", {"BertForNextSentencePrediction"}}}, "BertForNextSentencePrediction");
@@ -224,13 +264,28 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("roberta", {{"pad_token_id", -1}}, "pad_token_id");
   says("mpnet", {{"pad_token_id", 0}}, "the id of padding is 0");
   says("mpnet", {{"relative_attention_num_buckets", 16}}, "relative_attention_num_buckets");
+  says("electra", {{"embedding_size", 0}}, "embedding_size");
+  says("electra", {{"architectures", {"ElectraForPreTraining"}}}, "ElectraForPreTraining");
+  for (const char* key : {"relative_attention", "position_biased_input", "share_att_key", "legacy"}) {
+    const bool other = key == std::string("position_biased_input");
+    says("deberta-v2", {{key, other}}, fmt::format("{} must be {}", key, !other));
+  }
+  says("deberta-v2", {{"pos_att_type", "c2p"}}, "pos_att_type must have c2p and p2c");
+  says("deberta-v2", {{"norm_rel_ebd", "none"}}, "norm_rel_ebd 'none'");
+  says("deberta-v2", {{"conv_kernel_size", 3}}, "conv_kernel_size 3 is not supported; 0 is");
+  says("deberta-v2", {{"attention_head_size", 5}}, "attention_head_size 5 is not supported; 4 is");
+  says("deberta-v2", {{"embedding_size", 5}}, "embedding_size 5 is not supported; 12 is");
+  says("deberta-v2", {{"type_vocab_size", 2}}, "type_vocab_size 2 is not supported; 0 is");
+  says("deberta-v2", {{"position_buckets", 1}}, "position_buckets 1 must be 2 or more");
+  says("deberta-v2", {{"max_relative_positions", 5}}, "half of it less than max_relative_positions 5 - 1");
   says("distilbert", {{"dim", 13}}, "n_heads");
   says("distilbert", {{"activation", "mish"}}, "mish");
   says("distilbert", {{"attention_dropout", 2}}, "attention_dropout");
 }
 
 TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
-  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"})
+  for (const char* family :
+       {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "deberta-v2"})
     for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none}) {
       BertConfig config = odd_config(family, head, 0.25);
       config.tied = head != Head::masked;

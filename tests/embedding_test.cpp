@@ -129,10 +129,11 @@ TEST_CASE("embeddings are the recorded hidden states, pooled, whatever shares a 
 }
 
 TEST_CASE("a model without its head needs nothing of it", "[embedding]") {
-  for (const char* name : {"bert_cls", "bert_mlm", "distilbert_cls", "mpnet_cls", "modernbert_cls", "gpt_neox"})
+  for (const char* name : {"bert_cls", "bert_mlm", "distilbert_cls", "mpnet_cls", "electra_mlm", "deberta_cls",
+                           "modernbert_cls", "gpt_neox"})
     for (const ParameterSpec& parameter : recorded_model(name).parameters) {
       INFO(parameter.name);
-      for (const char* of_head : {"classifier", "cls.", "head.", "pooler", "embed_out"})
+      for (const char* of_head : {"classifier", "cls.", "head.", "generator_", "pooler", "embed_out"})
         CHECK(parameter.name.find(of_head) == std::string::npos);
     }
   CHECK(error_of([] { recorded_model("t5"); }).find("t5 model makes no embeddings") != std::string::npos);
@@ -144,7 +145,8 @@ TEST_CASE("encoders without a head are read under their class's name", "[embeddi
                                      {"xlm-roberta", "XLMRoberta"},
                                      {"camembert", "Camembert"},
                                      {"distilbert", "DistilBert"},
-                                     {"mpnet", "MPNet"}}) {
+                                     {"mpnet", "MPNet"},
+                                     {"electra", "Electra"}}) {
     INFO(type);
     const nlohmann::json config = {{"model_type", type}, {"architectures", {std::string(prefix) + "Model"}}};
     const Model model = model_of(config);

@@ -55,6 +55,9 @@ std::vector<OlderFolder> older_folders() {
           {{{"model_type", "camembert"}},
            {{"sentencepiece.bpe.model", small_model()}, {"added_tokens.json", R"({"x": 9})"}}},
           {{{"model_type", "xlnet"}}, {{"spiece.model", small_model()}}},
+          {{{"model_type", "deberta-v2"}},
+           {{"spm.model", small_model()}},
+           {{"cls_token", "<cls>"}, {"sep_token", "<sep>"}}},
           {{{"model_type", "llama"}}, {{"tokenizer.model", small_model()}}, {{"legacy", false}}},
           {{{"model_type", "marian"}},
            {{"source.spm", small_model()}, {"target.spm", small_model()}, {"vocab.json", vocabulary}}}};

@@ -130,6 +130,8 @@ TEST_CASE("tied tensors are found under every name", "[config][weights]") {
                          {"mpnet_mlm", "lm_head.bias", "lm_head.decoder.bias"},
                          {"bert_mlm", "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
                          {"distilbert_mlm", "distilbert.embeddings.word_embeddings.weight", "vocab_projector.weight"},
+                         {"electra_mlm", "electra.embeddings.word_embeddings.weight", "generator_lm_head.weight"},
+                         {"deberta_mlm", "deberta.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
                          {"t5", "shared.weight", "lm_head.weight"},
                          {"gpt_neox", "embed_out.weight", "", {{"tie_word_embeddings", true}}},
                          {"gpt_neox", "gpt_neox.embed_in.weight", "", {{"tie_word_embeddings", true}}}}) {

@@ -32,6 +32,8 @@ std::vector<std::string> usual_targets(const std::string& family) {
                                                                           {"roberta", {"query", "value"}},
                                                                           {"xlm-roberta", {"query", "value"}},
                                                                           {"camembert", {"query", "value"}},
+                                                                          {"electra", {"query", "value"}},
+                                                                          {"deberta-v2", {"query_proj", "value_proj"}},
                                                                           {"distilbert", {"q_lin", "v_lin"}}};
   const auto found = known.find(family);
   return found == known.end() ? std::vector<std::string>{"q_proj", "v_proj"} : found->second;

@@ -13,6 +13,7 @@
 #include "shaders/reshape/reshape.h"
 #include "shaders/rms_norm/rms_norm.h"
 #include "shaders/slice/slice.h"
+#include "shaders/swap_axes/swap_axes.h"
 
 namespace vkformer {
 
@@ -85,6 +86,12 @@ Value Layers::rms_norm(Value x, const std::string& name, double epsilon, double 
   const Graph::Scope scope(graph_, last_part(name));
   return vkformer::rms_norm(graph_, x, tensor(name + ".weight", {columns(x)}), static_cast<float>(epsilon), DType::f32,
                             static_cast<float>(gain_offset));
+}
+
+Value Layers::heads_first(Value x, int64_t heads) {
+  const Shape& shape = graph_.shape(x);
+  const Shape rows{shape.rows(), heads, shape.columns() / heads};
+  return swap_axes(graph_, reshape(graph_, x, rows), 0);
 }
 
 Value Layers::drop(Value x, double probability, Value residual) {

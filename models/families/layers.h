@@ -51,6 +51,8 @@ class Layers {
   Value rms_norm(Value x, const std::string& name, double epsilon, double gain_offset = 0);
   /// The row of each text's last position, of those that the pass's mask shows: [B, C] of x [B, T, C].
   Value last_rows(Value x);
+  /// [rows, H * D], of any number of dimensions -> [H, rows, D].
+  Value heads_first(Value x, int64_t heads);
   /// x itself when the pass draws nothing; plus the residual, if there is one.
   Value drop(Value x, double probability, Value residual = {});
 

@@ -54,7 +54,7 @@ const Family families[] = {
     {{"olmoe"}, make_olmoe},
     {{"qwen2_moe"}, make_qwen2_moe},
     {{"olmo3"}, make_olmo3},
-    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"},
+    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "deberta-v2"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"},

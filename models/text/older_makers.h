@@ -24,6 +24,7 @@ nlohmann::json make_older_mbart_50(const OlderFiles& files);
 nlohmann::json make_older_m2m_100(const OlderFiles& files);
 nlohmann::json make_older_pegasus(const OlderFiles& files);
 nlohmann::json make_older_camembert(const OlderFiles& files);
+nlohmann::json make_older_deberta(const OlderFiles& files);
 nlohmann::json make_older_xlnet(const OlderFiles& files);
 nlohmann::json make_older_llama(const OlderFiles& files);
 nlohmann::json make_older_marian(const OlderFiles& files);

@@ -227,6 +227,30 @@ json make_older_camembert(const OlderFiles& files) {
   return make_fairseq(files, load_pieces(files), std::move(list), 1, {}, roberta_single, roberta_pair);
 }
 
+json make_older_deberta(const OlderFiles& files) {
+  const SentencePieceFile file = load_pieces(files);
+  PieceList list{.unknown = static_cast<size_t>(file.unknown)};
+  list.add(file, 0);
+  constexpr const char* mask = "[MASK]";
+  if (std::ranges::find(list.texts, mask) == list.texts.end()) list.add(mask, 0);
+  const std::vector<OlderRole> roles = {{"bos_token", {"[CLS]"}}, {"eos_token", {"[SEP]"}}, {"unk_token", {"[UNK]"}},
+                                        {"sep_token", {"[SEP]"}}, {"pad_token", {"[PAD]"}}, {"cls_token", {"[CLS]"}},
+                                        {"mask_token", {mask}}};
+  const OlderTokens tokens = tokens_of(files, list, roles, sought_in(file));
+  json steps = json::array(), cuts = json::array();
+  if (files.settings.flag("do_lower_case", false)) steps.push_back({{"type", "Lowercase"}});
+  steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+  add_charsmap(steps, file);
+  steps.push_back(replace({{"Regex", " {2,}"}}, " "));
+  if (files.settings.flag("split_by_punct", false)) cuts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
+  cuts.push_back(metaspace("always"));
+  json tokenizer = usual_tokenizer(file, list, tokens, "always");
+  tokenizer["normalizer"] = sequence_of(steps);
+  tokenizer["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", cuts}};
+  tokenizer["post_processor"] = tokens.surround("cls_token A sep_token", "cls_token A sep_token B:1 sep_token:1");
+  return tokenizer;
+}
+
 json make_older_xlnet(const OlderFiles& files) {
   const SentencePieceFile file = load_pieces(files);
   PieceList list{.unknown = static_cast<size_t>(file.unknown)};

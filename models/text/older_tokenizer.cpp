@@ -31,6 +31,7 @@ const std::vector<OlderClass>& older_classes() {
       {{"M2M100Tokenizer"}, {"vocab.json"}, {"sentencepiece.bpe.model"}, make_older_m2m_100},
       {{"PegasusTokenizer"}, {}, {"spiece.model"}, make_older_pegasus},
       {{"CamembertTokenizer"}, {}, {"sentencepiece.bpe.model"}, make_older_camembert},
+      {{"DebertaV2Tokenizer"}, {}, {"spm.model"}, make_older_deberta},
       {{"XLNetTokenizer"}, {}, {"spiece.model"}, make_older_xlnet},
       {{"LlamaTokenizer"}, {}, {"tokenizer.model"}, make_older_llama},
       {{"MarianTokenizer"}, {"source.spm", "target.spm", "vocab.json"}, {}, make_older_marian}};

@@ -5,7 +5,8 @@
 //   vocab.txt                            WordPiece of BERT
 //   vocab.json, merges.txt               BPE of bytes: GPT-2, RoBERTa, BART
 //   spiece.model                         SentencePiece's Unigram: T5, XLNet, Pegasus
-//   sentencepiece.bpe.model              the same under other ids: XLM-RoBERTa, CamemBERT, mBART
+//   spm.model                            the same: DeBERTa v2 and v3
+//   sentencepiece.bpe.model              its pieces under other ids: XLM-RoBERTa, CamemBERT, mBART
 //   tokenizer.model                      SentencePiece's BPE: LLaMA
 //   source.spm, target.spm, vocab.json   Marian, which has no such converter
 //   sentencepiece.bpe.model, vocab.json  M2M-100, which has none either
@@ -21,7 +22,7 @@ enum class TextSide : uint8_t { source, target };
 
 /// Files of such tokenizers, all that there are.
 inline constexpr const char* older_tokenizer_files[] = {
-    "vocab.txt",       "vocab.json", "merges.txt", "spiece.model",     "sentencepiece.bpe.model",
+    "vocab.txt",       "vocab.json", "merges.txt", "spiece.model",     "spm.model", "sentencepiece.bpe.model",
     "tokenizer.model", "source.spm", "target.spm", "target_vocab.json"};
 
 /// Why no tokenizer.json can be made for that side of a folder: a line that says what to do. "" when one can, as far as

@@ -14,7 +14,7 @@ struct Columns {
   int64_t stride;
 };
 
-/// Columns in 32-bit words: a float, or two floats of 16 bits, which are only moved.
+/// Columns in 32-bit words: a float, an integer, or two floats of 16 bits, which are only moved.
 int64_t words(DType dtype, int64_t columns) { return is_half(dtype) ? columns / 2 : columns; }
 
 uint64_t offset(DType dtype, int64_t columns) { return static_cast<uint64_t>(columns * size_of(dtype)); }
@@ -22,8 +22,7 @@ uint64_t offset(DType dtype, int64_t columns) { return static_cast<uint64_t>(col
 /// Part of the columns: of 16-bit floats whole words everywhere.
 void check_type(const Node& node, std::initializer_list<int64_t> columns) {
   const DType dtype = node.input_types[0].dtype;
-  check(dtype != DType::i32 && node.in(0).rank() >= 1, "[{}] takes floats [.., C], got {} {}", node.op->name,
-        name_of(dtype), node.in(0).to_string());
+  check(node.in(0).rank() >= 1, "[{}] takes [.., C], got {} {}", node.op->name, name_of(dtype), node.in(0).to_string());
   for (const int64_t count : columns)
     check(!is_half(dtype) || count % 2 == 0,
           "[{}] of {} {}, which moves in words of two: the first column and all numbers of columns must be even, not "
@@ -75,6 +74,7 @@ const Problem problems[] = {
     {{2, 2664}, 1633, 1031},
     {{2, 5, 520}, 260, 260, DType::f16},
     {{67, 24}, 6, 14, DType::bf16},
+    {{7, 131}, 0, 130, DType::i32},
 };
 
 // --- slice: x -> y ---

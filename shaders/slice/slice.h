@@ -6,8 +6,8 @@
 namespace vkformer {
 
 /// Columns [first, first + count) of the last dimension of x: x [.., C] -> [.., count]. Its gradient is zero in the
-/// other columns. All columns give x itself. x is f32, or of 16 bits, which move in words of two: then
-/// C, first and count must be even. Throws Error when there are no such columns.
+/// other columns. All columns give x itself. x is f32, i32, or of 16 bits, which move in words of two:
+/// then C, first and count must be even. Throws Error when there are no such columns.
 Value slice(Graph& graph, Value x, int64_t first, int64_t count);
 
 /// The columns of all parts side by side: f32 [.., Ci] that agree in all but the last dimension -> [.., sum of Ci].

@@ -14,7 +14,7 @@ folder_of() { echo "$1/$(cat "$1/latest")"; }
 refuse 2 "--valid takes as many files as --masked: 1" "${masked[@]}" --out run --valid lines.txt lines.txt
 refuse 2 "--labels and --masked exclude" "${masked[@]}" --out run --labels lines.txt
 refuse 2 "--mask-share" "${masked[@]}" --out run --mask-share 0
-refuse 1 "no MaskedLM head for model_type 'gpt2' here; give a config of bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert" "$vkformer" train small.json --masked lines.txt --out run
+refuse 1 "no MaskedLM head for model_type 'gpt2' here; give a config of bert, roberta, xlm-roberta, camembert, distilbert, mpnet, electra, deberta-v2, modernbert" "$vkformer" train small.json --masked lines.txt --out run
 refuse 1 "no MaskedLM head for model_type 'gpt2'" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --tokenizer "$fixtures/tokenizers/bert" --out run
 refuse 1 "neither \[MASK\] nor <mask>; .*vkformer tokens FILE --kind bpe --layout bert" "${masked[@]:0:5}" --tokenizer "$fixtures/tokenizers/t5" --out run
 refuse 1 "the model's 12" "${masked[@]}" --out run --context 13
@@ -54,14 +54,15 @@ accept "$vkformer" classify labels -d reference -p "the cat 3"
 accept "$vkformer" train --from labels --masked text.txt "${short[@]}" --out back
 grep -q "none that fit: cls.predictions" err || fail "a new head for masked words is not named: $(cat err)"
 
-# Every head of MPNet and ModernBERT from every other, and from a model without one. MPNet's padding has the id 1.
+# Every head of MPNet, ELECTRA, DeBERTa and ModernBERT from every other, and from a model without one. MPNet's padding has the id 1.
 mkdir marked
 sed 's/"\[PAD\]": *0/"[PAD]": 1/; s/"\[UNK\]": *1/"[UNK]": 0/' "$fixtures/tokenizers/bert/tokenizer.json" |
   tr -d '\n' | sed 's/{"id": *0,\([^}]*\)"\[PAD\]"/{"id":1,\1"[PAD]"/; s/{"id": *1,\([^}]*\)"\[UNK\]"/{"id":0,\1"[UNK]"/' >marked/tokenizer.json
 printf 'the O\ndog B-A\n\nthe O\ncat B-A\n' >tags.conll
 printf '{"question": "who", "context": "the cat is fat", "answer": "fat", "answer_start": 11}\n' >questions.jsonl
-for family in mpnet modernbert; do
-  printf '{"model_type": "%s", "max_position_embeddings": 34, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 30}' $family >head.json
+distances='"relative_attention": true, "position_biased_input": false, "share_att_key": true, "norm_rel_ebd": "layer_norm", "pos_att_type": "p2c|c2p", "position_buckets": 8'
+for family in mpnet electra deberta-v2 modernbert; do
+  printf '{"model_type": "%s", "max_position_embeddings": 34, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 30, %s}' $family "$distances" >head.json
   accept "$vkformer" train head.json --masked text.txt --tokenizer marked "${short[@]}" --out $family-masked
   cp -r "$(folder_of $family-masked)" $family-bare
   sed -i 's/ForMaskedLM/Model/' $family-bare/config.json

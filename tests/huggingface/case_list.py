@@ -11,8 +11,9 @@ NO_DROPOUT = {
     "xlnet": dict(dropout=0.0, summary_last_dropout=0.0),
     "vaswani": dict(dropout=0.0),
 }
-NO_DROPOUT["roberta"] = NO_DROPOUT["bert"]
+NO_DROPOUT["roberta"] = NO_DROPOUT["electra"] = NO_DROPOUT["bert"]
 NO_DROPOUT["mpnet"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+NO_DROPOUT["deberta-v2"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["modernbert"] = dict(embedding_dropout=0.0, attention_dropout=0.0, mlp_dropout=0.0, classifier_dropout=0.0)
 for kin in ("marian", "mbart", "m2m_100", "pegasus"):
     NO_DROPOUT[kin] = NO_DROPOUT["bart"]
@@ -43,6 +44,20 @@ def mpnet(*arguments):
     case = roberta(*arguments)
     case.update(family="mpnet", architecture=case["architecture"].replace("Roberta", "MPNet"))
     del case["config"]["type_vocab_size"]
+    return case
+
+
+def electra(*sizes, embedding_size):
+    case = bert(*sizes, embedding_size=embedding_size)
+    case.update(family="electra", architecture=case["architecture"].replace("Bert", "Electra"),
+                embedding=2 / embedding_size**0.5)
+    return case
+
+
+def deberta(*sizes, buckets, farthest):
+    case = bert(*sizes, position_buckets=buckets, max_relative_positions=farthest, relative_attention=True,
+                position_biased_input=False, pos_att_type="p2c|c2p", share_att_key=True, norm_rel_ebd="layer_norm")
+    case.update(family="deberta-v2", architecture=case["architecture"].replace("Bert", "DebertaV2"))
     return case
 
 
@@ -201,6 +216,14 @@ SMALL = {
                       mpnet("masked", 2, 15, 3, 19, 61, 17)),
     "mpnet_cls": case("head of the first token: dense, tanh, projection", 50, 13,
                       mpnet("classify", 1, 15, 3, 19, 61, 17)),
+    "electra_mlm": case("embeddings of another width than the layers, masked language model", 84, 13,
+                        electra("masked", 2, 18, 3, 19, 61, 17, embedding_size=15)),
+    "electra_cls": case("head of the first token: dense, gelu, projection", 85, 13,
+                        electra("classify", 1, 15, 3, 19, 61, 17, embedding_size=15)),
+    "deberta_mlm": case("disentangled attention with distances in buckets, masked language model", 87, 11,
+                        deberta("masked", 2, 18, 3, 19, 61, 17, buckets=4, farthest=8)),
+    "deberta_cls": case("a row for each distance up to 7, head of the first token: dense, gelu, projection", 88, 11,
+                        deberta("classify", 1, 18, 3, 19, 61, 17, buckets=-1, farthest=7)),
     "modernbert_mlm": case("no biases, windows of 7 positions but for the first and fourth layer", 82, 13,
                            modernbert("masked", 4, 18, 3, 19, 61, 17, local_attention=6)),
     "modernbert_cls": case("head of the mean of all positions, all biases", 83, 13,
@@ -287,6 +310,9 @@ LARGE = {
     "gpt2_300": case("300 positions", 70, 300, gpt2(1, 24, 3, 35, 61, 320)),
     "bert_mlm_300": case("300 positions", 71, 300, bert("masked", 1, 24, 3, 35, 61, 320)),
     "mpnet_300": case("300 positions", 79, 300, mpnet("masked", 1, 24, 3, 35, 61, 320)),
+    "electra_300": case("300 positions", 86, 300, electra("masked", 1, 24, 3, 35, 61, 320, embedding_size=16)),
+    "deberta_300": case("300 positions", 89, 300,
+                        deberta("masked", 1, 24, 3, 35, 61, 320, buckets=64, farthest=-1)),
     "modernbert_300": case("300 positions", 80, 300,
                            modernbert("masked", 2, 24, 3, 35, 61, 320, local_attention=128)),
     "modernbert_tokens": case("one class a token", 81, 37, modernbert("classify_tokens", 2, 72, 3, 100, 89, 64)),

@@ -81,7 +81,7 @@ def random_inputs(case, seed):
     if labels.shape == mask.shape and task != "seq2seq":
         labels = torch.where(mask == 0, -100, labels)
     inputs |= {"input_ids": torch.where(mask == 0, pad, ids), "attention_mask": mask}
-    if case["family"] in ("bert", "xlnet"):
+    if case["family"] in ("bert", "electra", "xlnet"):
         halves = torch.tensor(lengths)[:, None] // 2
         inputs["token_type_ids"] = (torch.arange(seq)[None] >= halves).long() * mask
     return {name: t.to(torch.int32) for name, t in inputs.items()}, labels.to(torch.int32)

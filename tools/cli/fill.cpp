@@ -85,7 +85,7 @@ void fill(const FillFlags& flags) {
   Model model = load_model(folder);
   check(predicts_masked_words(model),
         "{} is a {} model that predicts no masked words; fill takes BertForMaskedLM and its like of RoBERTa, "
-        "DistilBERT, MPNet and ModernBERT",
+        "DistilBERT, MPNet, ELECTRA, DeBERTa and ModernBERT",
         flags.model, model.family);
   const TokenizerFiles files = TokenizerFiles::load(folder);
   const Tokenizer tokenizer = files.tokenizer();

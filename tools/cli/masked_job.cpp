@@ -67,12 +67,13 @@ TrainJob masked_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
                                         : TokenizerFiles::load(folder));
   const Tokenizer& tokenizer = text.tokenizer;
   const Masking masking = masking_of(flags, tokenizer, text.padding, mask_id(tokenizer, text.files.name()));
-  TrainJob job = encoder_job(flags, checkpoint, text,
-                             {.architecture = "MaskedLM",
-                              .classes = {},
-                              .own = {},
-                              .shared = {"cls.predictions", "lm_head", "vocab_", "head.", "decoder."},
-                              .rows = flags.batch_tokens});  // no limit: each row has a position or more
+  TrainJob job =
+      encoder_job(flags, checkpoint, text,
+                  {.architecture = "MaskedLM",
+                   .classes = {},
+                   .own = {},
+                   .shared = {"cls.predictions", "lm_head", "vocab_", "generator_predictions", "head.", "decoder."},
+                   .rows = flags.batch_tokens});  // no limit: each row has a position or more
   const Model& model = *job.model;
   job.perplexity = true;
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert_parameters.h"
+#include "models/families/bert/disentangled.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 #include "shaders/add_bias/add_bias.h"
@@ -31,11 +32,13 @@ class Builder {
 
   Value hidden() {
     Value x = embed();
-    const Value bias = config_.is_mpnet() ? position_bias(layers_.graph().shape(x)[1]) : Value{};
+    Value relative = {};
+    if (config_.is_mpnet()) relative = position_bias(layers_.graph().shape(x)[1]);
+    if (config_.is_deberta()) relative = distances_of(layers_, config_);
     for (int64_t layer = 0; layer < config_.layers; ++layer) {
       const std::string name = layer_name(config_, layer);
       const Graph::Scope scope(layers_.graph(), fmt::format("layer.{}", layer));
-      x = attend(x, name, bias);
+      x = attend(x, name, relative);
       x = feed_forward(x, name);
     }
     return x;
@@ -59,22 +62,25 @@ class Builder {
 
   Value embed() {
     const Graph::Scope scope(layers_.graph(), "embeddings");
-    const Value words = layers_.tensor(word_table(config_), {config_.vocabulary, config_.width});
-    Value x = embedding(layers_.graph(), words, layers_.pass().ids,
-                        {.position_table = layers_.tensor(position_table(config_), position_shape(config_)),
-                         .first_position = config_.first_position});
+    const Value words = layers_.tensor(word_table(config_), {config_.vocabulary, config_.embedding_width()});
+    EmbeddingOptions positions;
+    if (!config_.is_deberta())
+      positions = {.position_table = layers_.tensor(position_table(config_), position_shape(config_)),
+                   .first_position = config_.first_position};
+    Value x = embedding(layers_.graph(), words, layers_.pass().ids, positions);
     x = norm(add_segments(x), embedding_norm(config_));
-    return layers_.drop(x, config_.dropout);
+    x = layers_.drop(x, config_.dropout);
+    return config_.projects_embeddings() ? layers_.linear(x, embedding_projection, config_.width) : x;
   }
 
   Value add_segments(Value x) {
     Graph& graph = layers_.graph();
     const Value segments = layers_.pass().segments;
     if (config_.segments == 0) return x;
-    const int64_t C = config_.width;
-    const Value table = layers_.tensor(segment_table(config_), {config_.segments, C});
+    const int64_t E = config_.embedding_width();
+    const Value table = layers_.tensor(segment_table(config_), {config_.segments, E});
     if (segments) return add(graph, x, embedding(graph, table, segments));
-    const Value first = slice(graph, reshape(graph, table, {config_.segments * C}), 0, C);
+    const Value first = slice(graph, reshape(graph, table, {config_.segments * E}), 0, E);
     return add_bias(graph, x, first);
   }
 
@@ -87,17 +93,20 @@ class Builder {
                          {.queries = positions, .keys = positions, .zero = most_distance});
   }
 
-  Value attend(Value x, const std::string& layer, Value bias) {
+  Value self_attention(Value x, const std::string& layer, Value bias) {
     const int64_t C = config_.width;
     const Value projected = layers_.linear(x, join_names(layer, qkv), 3 * C);
     const AttentionOptions heads{
         .heads = config_.heads, .head_width = config_.width / config_.heads, .causal = false, .bias = bias};
-    Value y;
-    {
-      const Graph::Scope scope(layers_.graph(), "attention");
-      y = layers_.self_attention({projected, 0}, {projected, C}, {projected, 2 * C}, heads, config_.attention_dropout,
-                                 "");
-    }
+    const Graph::Scope scope(layers_.graph(), "attention");
+    return layers_.self_attention({projected, 0}, {projected, C}, {projected, 2 * C}, heads, config_.attention_dropout,
+                                  "");
+  }
+
+  /// `relative`: MPNet's bias or DeBERTa's distances.
+  Value attend(Value x, const std::string& layer, Value relative) {
+    Value y = config_.is_deberta() ? disentangled_attention(layers_, config_, x, relative, layer)
+                                   : self_attention(x, layer, relative);
     y = layers_.linear(y, join_names(layer, names_.output), config_.width,
                        {.dropout = names_.drops_attention_output ? config_.dropout : 0, .residual = x});
     return norm(y, join_names(layer, names_.attention_norm));
@@ -113,11 +122,12 @@ class Builder {
 
   Value words(Value hidden) {
     const Activation activation = names_.transforms_by_activation ? config_.activation : Activation::gelu;
-    Value x = layers_.linear(hidden, std::string(names_.transform), config_.width, {.activation = activation});
+    const int64_t E = config_.embedding_width();
+    Value x = layers_.linear(hidden, std::string(names_.transform), E, {.activation = activation});
     x = norm(x, std::string(names_.transform_norm));
     const std::string weight = config_.tied ? word_table(config_) : decoder_weight(config_);
     return matmul(
-        layers_.graph(), x, layers_.tensor(weight, {config_.vocabulary, config_.width}),
+        layers_.graph(), x, layers_.tensor(weight, {config_.vocabulary, E}),
         {.transpose_b = true, .bias = layers_.tensor(decoder_bias(config_, config_.tied), {config_.vocabulary})});
   }
 
@@ -125,9 +135,12 @@ class Builder {
     Graph& graph = layers_.graph();
     const Shape shape = graph.shape(hidden);
     Value first = slice(graph, reshape(graph, hidden, {shape[0], shape[1] * shape[2]}), 0, shape[2]);
-    if (names_.drops_first_token) first = layers_.drop(first, config_.head_dropout);
-    const Value pooled = layers_.linear(first, std::string(names_.pooler), config_.width,
-                                        {.activation = names_.pooled, .dropout = config_.head_dropout});
+    const bool deberta = config_.is_deberta();
+    if (names_.drops_first_token || deberta)
+      first = layers_.drop(first, deberta ? config_.pooler_dropout : config_.head_dropout);
+    const Value pooled = layers_.linear(
+        first, std::string(names_.pooler), config_.width,
+        {.activation = deberta ? config_.pooler_activation : names_.pooled, .dropout = config_.head_dropout});
     return layers_.linear(pooled, std::string(names_.classifier), classes());
   }
 
@@ -144,6 +157,10 @@ std::vector<std::string> dropout_keys(const BertConfig& config) {
     return keys;
   }
   std::vector<std::string> keys{"hidden_dropout_prob", "attention_probs_dropout_prob"};
+  if (config.is_deberta()) {
+    if (config.head == Head::sequence) keys.insert(keys.end(), {"pooler_dropout", "cls_dropout"});
+    return keys;
+  }
   if (!config.is_mpnet() && (config.head == Head::sequence || config.head == Head::tokens))
     keys.emplace_back("classifier_dropout");
   return keys;
@@ -167,6 +184,7 @@ Model make_bert(const BertConfig& config) {
                                      t5_buckets(-most_distance, most_distance, true, bucket_count, most_distance);
                                  return std::vector<float>(buckets.begin(), buckets.end());
                                }});
+  if (config.is_deberta()) model.constants = distance_constants(config);
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
   model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
     return Builder(graph, config, pass, head_stream).head(hidden);

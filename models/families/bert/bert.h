@@ -1,9 +1,10 @@
 #pragma once
 // BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019; XLM-RoBERTa and CamemBERT are the same on other texts),
-// DistilBERT (Sanh et al. 2019) and MPNet (Song et al. 2020): one encoder with norms after each residual, and a head
-// for masked words, for a class of the sequence, for a class of each token or for where an answer begins and ends. The
-// families differ in data: names of tensors, where positions start, token types, where dropout is; MPNet also has a
-// bias by relative position, the same for all layers.
+// DistilBERT (Sanh et al. 2019), MPNet (Song et al. 2020), ELECTRA (Clark et al. 2020) and DeBERTa of versions 2 and 3
+// (He et al. 2021): one encoder with norms after each residual, and a head for masked words, for a class of the
+// sequence, for a class of each token or for where an answer begins and ends. The families differ in data: names of
+// tensors, where positions start, token types, where dropout is; MPNet also has a bias by relative position, the same
+// for all layers, ELECTRA's embeddings may have another width than its layers, and DeBERTa attends to distances, too.
 
 #include "models/families/encoder_head.h"
 #include "shaders/elementwise/elementwise.h"
@@ -12,15 +13,19 @@ namespace vkformer {
 
 struct BertConfig {
   using Head = EncoderHead;
-  std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet"
+  std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra",
+                                ///< "deberta-v2"
   bool is_roberta() const { return family == "roberta" || family == "xlm-roberta" || family == "camembert"; }
   bool is_mpnet() const { return family == "mpnet"; }
+  bool is_electra() const { return family == "electra"; }
+  bool is_deberta() const { return family == "deberta-v2"; }
   Head head = Head::masked;
   int64_t vocabulary = 30522;
   int64_t context = 512;       ///< positions that a sequence may have
   int64_t first_position = 0;  ///< row of the position table for the first of them; RoBERTa, MPNet: padding id + 1
-  int64_t segments = 2;        ///< rows of the token type table; DistilBERT and MPNet have none: 0
+  int64_t segments = 2;        ///< rows of the token type table; DistilBERT, MPNet and DeBERTa have none: 0
   int64_t width = 768;         ///< C
+  int64_t embedding_size = 0;  ///< of the embeddings, where they are projected to the width; 0: the width
   int64_t layers = 12;
   int64_t heads = 12;
   int64_t inner = 3072;  ///< F
@@ -35,6 +40,16 @@ struct BertConfig {
   double deviation = 0.02;
   HeadClasses classes = {};  ///< of classifiers only
 
+  // DeBERTa.
+  int64_t buckets = 256;   ///< of distances to either side; 0: each distance has its own
+  int64_t farthest = 512;  ///< distances that the buckets are for
+  int64_t distance_span() const { return buckets > 0 ? buckets : farthest; }
+  Activation pooler_activation = Activation::gelu;
+  double pooler_dropout = 0;  ///< of the first token
+
+  bool projects_embeddings() const { return embedding_size > 0; }
+  int64_t embedding_width() const { return projects_embeddings() ? embedding_size : width; }
+
   /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, regression,
   /// use as a decoder, relative positions.
   static BertConfig from_json(const JsonObject& config);
@@ -42,7 +57,8 @@ struct BertConfig {
   nlohmann::json to_json() const;
 };
 
-/// Token types are all 0 in a pass without segments. DistilBERT and MPNet take no segments: their passes throw Error.
+/// Token types are all 0 in a pass without segments. DistilBERT, MPNet and DeBERTa take no segments: their passes throw
+/// Error.
 /// The first id of each row has the first position, so padding belongs behind the tokens.
 Model make_bert(const BertConfig& config);
 

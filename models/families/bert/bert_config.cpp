@@ -35,15 +35,71 @@ void refuse_other_constants(const JsonObject& json) {
         buckets, bert::bucket_count);
 }
 
+/// What DebertaV2Model could do besides, and no model of version 3 does.
+void refuse_other_attention(const JsonObject& json, const BertConfig& c) {
+  const auto needs = [&](const char* key, bool usual, bool needed) {
+    check(boolean_or(json, key, usual) == needed, "{}: {} must be {}, as in DeBERTa v3; else is not supported",
+          json.name(), key, needed);
+  };
+  needs("relative_attention", false, true);
+  needs("position_biased_input", true, false);
+  needs("share_att_key", false, true);
+  if (c.head == Head::masked) needs("legacy", true, true);
+  const auto equals = [&](const char* key, int64_t needed, int64_t usual) {
+    const int64_t value = integer_or(json, key, usual, 0, most_width);
+    check(value == needed, "{}: {} {} is not supported; {} is", json.name(), key, value, needed);
+  };
+  equals("type_vocab_size", 0, 0);
+  equals("conv_kernel_size", 0, 0);
+  for (const char* key : {"embedding_size", "pooler_hidden_size"}) equals(key, c.width, c.width);
+  equals("attention_head_size", c.width / c.heads, c.width / c.heads);
+  const std::string norm = string_or(json, "norm_rel_ebd", "none");
+  check(norm == "layer_norm", "{}: norm_rel_ebd '{}' is not supported; layer_norm is", json.name(),
+        printable(norm, 60));
+  // A text in older files, a list in those of today.
+  const std::string kinds = json.has("pos_att_type") ? json.value()["pos_att_type"].dump() : "";
+  check(kinds.find("c2p") != kinds.npos && kinds.find("p2c") != kinds.npos,
+        "{}: pos_att_type must have c2p and p2c; else is not supported", json.name());
+}
+
+void read_deberta(const JsonObject& json, BertConfig& c) {
+  refuse_other_attention(json, c);
+  c.buckets = std::max<int64_t>(integer_or(json, "position_buckets", -1, -1, most_positions), 0);
+  c.farthest = integer_or(json, "max_relative_positions", -1, -1, most_positions);
+  if (c.farthest < 1) c.farthest = c.context;
+  check(c.buckets == 0 || (c.buckets > 1 && c.buckets / 2 < c.farthest - 1),
+        "{}: position_buckets {} must be 2 or more, and half of it less than max_relative_positions {} - 1; -1 is none",
+        json.name(), c.buckets, c.farthest);
+  c.pooler_activation = activation_of(json, "pooler_hidden_act", "gelu");
+  c.pooler_dropout = number_or(json, "pooler_dropout", 0, 0, 0.99);
+  if (c.head == Head::sequence) c.head_dropout = number_or(json, "cls_dropout", c.dropout, 0, 0.99);
+}
+
+void set_usual_sizes(BertConfig& c) {
+  if (c.is_roberta()) c.vocabulary = 50265;
+  if (c.is_mpnet()) c.vocabulary = 30527;
+  if (c.is_electra()) c.width = 256, c.heads = 4, c.inner = 1024;
+  if (!c.is_deberta()) return;
+  c.vocabulary = 128100;
+  c.width = 1536;
+  c.layers = c.heads = 24;
+  c.inner = 6144;
+  c.epsilon = 1e-7;
+}
+
 void read_bert(const JsonObject& json, BertConfig& c) {
   refuse_options(json);
-  const bool roberta = c.is_roberta();
-  c.vocabulary = integer_or(json, "vocab_size", roberta ? 50265 : c.is_mpnet() ? 30527 : 30522, 1, most_rows);
+  set_usual_sizes(c);
+  c.vocabulary = integer_or(json, "vocab_size", c.vocabulary, 1, most_rows);
   c.width = integer_or(json, "hidden_size", c.width, 1, most_width);
   c.layers = integer_or(json, "num_hidden_layers", c.layers, 1, most_layers);
   c.heads = integer_or(json, "num_attention_heads", c.heads, 1, most_width);
   c.inner = integer_or(json, "intermediate_size", c.inner, 1, 4 * most_width);
-  c.segments = c.is_mpnet() ? 0 : integer_or(json, "type_vocab_size", 2, 1, most_rows);
+  c.segments = c.is_mpnet() || c.is_deberta() ? 0 : integer_or(json, "type_vocab_size", 2, 1, most_rows);
+  if (c.is_electra()) {
+    const int64_t size = integer_or(json, "embedding_size", 128, 1, most_width);
+    if (size != c.width) c.embedding_size = size;
+  }
   c.activation = activation_of(json, "hidden_act", "gelu");
   c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
   c.dropout = number_or(json, "hidden_dropout_prob", c.dropout, 0, 0.99);
@@ -51,14 +107,15 @@ void read_bert(const JsonObject& json, BertConfig& c) {
   c.head_dropout = c.dropout;
   if (c.head == Head::answer)
     c.head_dropout = 0;
-  else if (!c.is_mpnet())
+  else if (!c.is_mpnet() && !c.is_deberta())
     c.head_dropout = number_or(json, "classifier_dropout", c.dropout, 0, 0.99);
   const int64_t rows = integer_or(json, "max_position_embeddings", 512, 1, most_positions);
   if (c.is_mpnet()) refuse_other_constants(json);
-  if (roberta || c.is_mpnet()) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
+  if (c.is_roberta() || c.is_mpnet()) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
   check(rows > c.first_position, "{}: max_position_embeddings {} leaves no position behind pad_token_id {}",
         json.name(), rows, c.first_position - 1);
   c.context = rows - c.first_position;
+  if (c.is_deberta()) read_deberta(json, c);
 }
 
 void read_distilbert(const JsonObject& json, BertConfig& c) {
@@ -93,6 +150,21 @@ nlohmann::json bert_json(const BertConfig& c) {
     json["relative_attention_num_buckets"] = bert::bucket_count;
     return json;
   }
+  if (c.is_deberta()) {
+    json.update({{"type_vocab_size", 0},
+                 {"relative_attention", true},
+                 {"position_biased_input", false},
+                 {"share_att_key", true},
+                 {"pos_att_type", "p2c|c2p"},
+                 {"norm_rel_ebd", "layer_norm"},
+                 {"position_buckets", c.buckets > 0 ? c.buckets : -1},
+                 {"max_relative_positions", c.farthest},
+                 {"pooler_hidden_act", name_of(c.pooler_activation)},
+                 {"pooler_dropout", c.pooler_dropout}});
+    if (c.head == Head::sequence) json["cls_dropout"] = c.head_dropout;
+    return json;
+  }
+  if (c.is_electra()) json["embedding_size"] = c.embedding_width();
   json["type_vocab_size"] = c.segments;
   if (c.head == Head::sequence || c.head == Head::tokens) json["classifier_dropout"] = c.head_dropout;
   return json;

@@ -1,5 +1,6 @@
 #include "models/families/bert/bert_parameters.h"
 
+#include "models/families/bert/disentangled.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/layers.h"
 
@@ -53,6 +54,33 @@ constexpr Names mpnet_names = [] {
   return names;
 }();
 
+constexpr Names electra_names = [] {
+  Names names = bert_names;
+  names.embeddings = "electra.embeddings";
+  names.layers = "electra.encoder.layer";
+  names.transform = "generator_predictions.dense";
+  names.transform_norm = "generator_predictions.LayerNorm";
+  names.decoder = "generator_lm_head";
+  names.decoder_bias = "generator_lm_head.bias";
+  names.pooler = "classifier.dense";
+  names.classifier = "classifier.out_proj";
+  names.pooled = Activation::gelu;
+  names.drops_first_token = true;
+  names.transforms_by_activation = false;
+  return names;
+}();
+
+constexpr Names deberta_names = [] {
+  Names names = bert_names;
+  names.embeddings = "deberta.embeddings";
+  names.layers = "deberta.encoder.layer";
+  names.query = "attention.self.query_proj";
+  names.key = "attention.self.key_proj";
+  names.value = "attention.self.value_proj";
+  names.pooler = "pooler.dense";
+  return names;
+}();
+
 constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
                                  .layers = "distilbert.transformer.layer",
                                  .query = "attention.q_lin",
@@ -77,6 +105,8 @@ constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
 const Names& names_of(const BertConfig& config) {
   if (config.family == "distilbert") return distilbert_names;
   if (config.is_mpnet()) return mpnet_names;
+  if (config.is_electra()) return electra_names;
+  if (config.is_deberta()) return deberta_names;
   return config.is_roberta() ? roberta_names : bert_names;
 }
 
@@ -93,7 +123,7 @@ std::string decoder_weight(const BertConfig& c) { return join_names(names_of(c).
 std::string decoder_bias(const BertConfig& c, bool tied) {
   return tied ? std::string(names_of(c).decoder_bias) : join_names(names_of(c).decoder, "bias");
 }
-Shape position_shape(const BertConfig& c) { return {c.first_position + c.context, c.width}; }
+Shape position_shape(const BertConfig& c) { return {c.first_position + c.context, c.embedding_width()}; }
 
 /// transformers computes them when a model is made, and then loads what the file has: distilbert-base-cased's is a
 /// learned table under this flag.
@@ -110,16 +140,26 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   const Names& names = names_of(c);
   const auto classes = static_cast<int64_t>(c.classes.names.size());
   ParameterList list(c.deviation);
-  list.normal(word_table(c), {c.vocabulary, c.width});
+  const int64_t E = c.embedding_width();
+  list.normal(word_table(c), {c.vocabulary, E});
   if (c.head == Head::masked && c.tied) list.last().other_names = {decoder_weight(c)};
-  list.normal(position_table(c), position_shape(c));
+  if (!c.is_deberta()) list.normal(position_table(c), position_shape(c));
   if (c.sinusoidal) make_sinusoids(list.last(), c);
-  if (c.segments > 0) list.normal(segment_table(c), {c.segments, c.width});
-  list.layer_norm(embedding_norm(c), c.width);
+  if (c.segments > 0) list.normal(segment_table(c), {c.segments, E});
+  list.layer_norm(embedding_norm(c), E);
+  if (c.projects_embeddings()) list.linear(embedding_projection, E, c.width);
   if (c.is_mpnet()) list.normal(relative_table, {bucket_count, c.heads});
+  if (c.is_deberta()) {
+    list.normal(distance_table, {2 * c.distance_span(), c.width});
+    list.layer_norm(distance_norm, c.width);
+  }
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string layer = layer_name(c, i);
-    list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
+    if (c.is_deberta())  // whose queries and keys are projected like distances
+      for (const std::string_view name : {names.query, names.key, names.value})
+        list.linear(join_names(layer, name), c.width, c.width);
+    else
+      list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
     list.linear(join_names(layer, names.output), c.width, c.width);
     list.layer_norm(join_names(layer, names.attention_norm), c.width);
     list.linear(join_names(layer, names.inner), c.width, c.inner);
@@ -128,10 +168,11 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   }
   switch (c.head) {
     case Head::masked:
-      list.linear(std::string(names.transform), c.width, c.width);
-      list.layer_norm(std::string(names.transform_norm), c.width);
-      if (!c.tied) list.normal(decoder_weight(c), {c.vocabulary, c.width});
+      list.linear(std::string(names.transform), c.width, E);
+      list.layer_norm(std::string(names.transform_norm), E);
+      if (!c.tied) list.normal(decoder_weight(c), {c.vocabulary, E});
       list.zeros(decoder_bias(c, c.tied), {c.vocabulary});
+      if (c.is_electra()) break;  // its bias has one name
       list.last().other_names = {decoder_bias(c, !c.tied)};
       list.last().one_tensor = c.tied;  // transformers 5 writes both of an untied head and reads DECODER.bias
       break;

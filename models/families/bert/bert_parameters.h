@@ -8,6 +8,7 @@ namespace vkformer::bert {
 inline constexpr std::string_view qkv = "attention.qkv";  ///< the joint tensor of the input projections
 inline constexpr const char* token_classifier = "classifier";
 inline constexpr const char* answer_ends = "qa_outputs";  ///< the head for answers
+inline constexpr const char* embedding_projection = "electra.embeddings_project";
 
 /// What a family calls its tensors, and what else is its own.
 struct Names {

@@ -97,11 +97,7 @@ class Builder {
     return reshape(graph_, content_.tensor(name, {config_.width, H, D}), {config_.width, H * D});
   }
 
-  /// [rows, H * D], of any number of dimensions -> [H, rows, D].
-  Value heads_first(Value x) {
-    const Shape rows{graph_.shape(x).rows(), config_.heads, config_.head_width()};
-    return swap_axes(graph_, reshape(graph_, x, rows), 0);
-  }
+  Value heads_first(Value x) { return content_.heads_first(x, config_.heads); }
 
   Keys keys_of(Value h, const std::string& name) {
     Keys keys{.k = matmul(graph_, h, weight(name + ".k")),
