@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert.h"
+#include "models/families/decoder/decoder_config.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/gemma/gemma.h"
 #include "models/families/gpt2/gpt2.h"
@@ -136,8 +137,10 @@ Model make_model(const JsonObject& given) {
 std::string architecture_with_head(const JsonObject& config, std::string_view head) {
   std::vector<std::pair<std::string_view, std::string_view>> known_families(std::begin(encoder_classes),
                                                                             std::end(encoder_classes));
-  if (head == "SequenceClassification")
+  if (head == "SequenceClassification") {
     known_families.insert(known_families.end(), {{"xlnet", "XLNet"}, {"bart", "Bart"}, {"mbart", "MBart"}});
+    known_families.insert(known_families.end(), std::begin(decoder_classifiers), std::end(decoder_classifiers));
+  }
   const std::string type = require_string(config, "model_type");
   std::vector<std::string_view> known;
   for (const auto& [name, prefix] : known_families) {

@@ -69,6 +69,15 @@ grep -q '"eos_token_id": 3' "barts/$(cat barts/latest)/config.json" || fail "BAR
 printf 'the cat and 3\nthe dog\n' | "$vkformer" classify barts -q >out || fail "classify by BART"
 [[ $(cut -f 1 out | paste -s) == $'cat\tdog' ]] || fail "BART learned nothing: $(cat out)"
 
+# So does LLaMA, by the last state; its tokenizers need no padding where the config names one.
+accept "$vkformer" train "$fixtures/../../models/configs/tiny-llama.json" --labels rows.jsonl "${words[@]}" --context 12 --out llamas \
+  --iterations 20 --warmup 1 --learning-rate 1e-2
+grep -q '"LlamaForSequenceClassification"' "llamas/$(cat llamas/latest)/config.json" || fail "no classifier of LLaMA"
+printf 'the cat and 3\nthe dog\n' | "$vkformer" classify llamas -q >out || fail "classify by LLaMA"
+[[ $(cut -f 1 out | paste -s) == $'cat\tdog' ]] || fail "LLaMA learned nothing: $(cat out)"
+refuse 1 "does not write text" "$vkformer" generate llamas -p "the cat"
+refuse 1 'have no place for tensor "score.weight"' "$vkformer" convert llamas llamas.gguf
+
 # Classes that a model does not know, by what a text entails.
 for i in $(seq 20); do
   printf '{"sentence1": "the and %d", "sentence2": "this is a cat", "label": "entailment"}\n' "$i"

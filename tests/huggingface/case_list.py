@@ -99,6 +99,12 @@ def llama(*sizes, **more):
     return rotary("llama", "LlamaForCausalLM", *sizes, rms_norm_eps=1e-6, **more)
 
 
+def llama_classifier(*sizes, **more):
+    case = llama(*sizes, **more)
+    case.update(task="classify", architecture="LlamaForSequenceClassification")
+    return case
+
+
 def phi3(*sizes, original, short, long):
     return rotary("phi3", "Phi3ForCausalLM", *sizes, original_max_position_embeddings=original,
                   rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, short_factor=short, long_factor=long))
@@ -264,6 +270,9 @@ SMALL = {
                   rotary("olmo3", "Olmo3ForCausalLM", 4, 18, 3, 7, 61, 5120, num_key_value_heads=1, sliding_window=5,
                          rope_parameters=dict(full_attention=dict(YARN),
                                               sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
+    "llama_cls": case("head of the last position, padded or not: a projection", 89, 13,
+                      llama_classifier(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                                       rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "llama_linear": case("linear rotary scaling, all biases, tied head, head width unlike width / heads", 42, 13,
                          llama(1, 18, 3, 19, 61, 32, num_key_value_heads=3, head_dim=10, attention_bias=True,
                                mlp_bias=True, tie_word_embeddings=True, rope_parameters=LINEAR)),

@@ -104,7 +104,7 @@ class Problem:
             names = {"encoder_attention.0": out.encoder_attentions, "decoder_attention.0": out.decoder_attentions,
                      "cross_attention.0": out.cross_attentions}
         else:
-            names = {"attention.0": out.attentions if "attentions" in out else out.encoder_attentions}
+            names = {"attention.0": getattr(out, "attentions", None) or out.encoder_attentions}
         found["loss"] = loss_of(out.logits, self.labels, self.task, self.smoothing).reshape(1)
         return found | {name: layers[0] for name, layers in names.items()}
 

@@ -43,11 +43,17 @@ EncoderText EncoderText::load(const TrainFlags& flags, const std::filesystem::pa
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   if (folder.empty())
     throw UsageError(fmt::format("{} needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER", option));
-  return EncoderText(TokenizerFiles::load(folder));
+  const JsonObject config = checkpoint.empty() ? first_config(flags) : JsonObject::load(checkpoint / "config.json");
+  return EncoderText(TokenizerFiles::load(folder), &config);
 }
 
-EncoderText::EncoderText(TokenizerFiles from) : files(std::move(from)), tokenizer(files.tokenizer()) {
-  const auto found = padding_id(tokenizer);
+EncoderText::EncoderText(TokenizerFiles from, const JsonObject* config)
+    : files(std::move(from)), tokenizer(files.tokenizer()) {
+  auto found = padding_id(tokenizer);
+  // Decoders' tokenizers often have none; then whatever their configs name.
+  for (const char* key : {"pad_token_id", "eos_token_id"})
+    if (!found && config && config->has(key) && config->value()[key].is_number_integer())
+      found = config->value()[key].get<int32_t>();
   check(found.has_value(), "{} has no token for padding; an encoder's tokenizer needs [PAD] or <pad>", files.name());
   padding = *found;
 }

@@ -17,7 +17,8 @@ struct EncoderText {
   /// ("--labels"), when there is none, and Error for one without a token for padding.
   static EncoderText load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option);
   /// Throws Error for a tokenizer without a token for padding.
-  explicit EncoderText(TokenizerFiles from);
+  /// `config`: of the model, which may name the padding of a tokenizer that has none.
+  explicit EncoderText(TokenizerFiles from, const JsonObject* config = nullptr);
 };
 
 struct JobHead {

@@ -49,7 +49,7 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   TrainJob job = encoder_job(flags, checkpoint, text,
                              {.architecture = "SequenceClassification",
                               .classes = names,
-                              .own = {"classifier", "logits_proj", "classification_head"},
+                              .own = {"classifier", "logits_proj", "classification_head", "score."},
                               .shared = {"pooler", "sequence_summary", "head."}});
   const std::vector<int32_t> classes = classes_of_rows(training, names),
                              valid_classes = classes_of_rows(validation, names);

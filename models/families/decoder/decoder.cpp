@@ -21,6 +21,8 @@ constexpr std::string_view qkv = "qkv_proj";
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
 
+constexpr const char* class_head = "score";
+
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
 /// The angles of one of the decoder's rotaries; longrope has two tables.
@@ -173,7 +175,7 @@ void add_attention(ParameterList& list, const Decoder& d, const std::string& nam
 std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   ParameterList list(d.deviation);
   list.normal("model.embed_tokens.weight", {d.vocabulary, d.width});
-  if (d.tied && !d.both_ways) list.last().other_names = {"lm_head.weight"};
+  if (d.tied && d.writes()) list.last().other_names = {"lm_head.weight"};
   const auto add_norm = [&](const std::string& layer, std::string_view name) {
     if (!name.empty()) add_gain(list, d, join_names(layer, name), d.width);
   };
@@ -189,15 +191,35 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
     add_norm(name, inner.after);
   }
   add_gain(list, d, "model.norm", d.width);
-  if (!d.tied && !d.both_ways) list.linear("lm_head", d.width, d.vocabulary, false);
+  if (!d.tied && d.writes()) list.linear("lm_head", d.width, d.vocabulary, false);
+  if (d.classes) list.linear(class_head, d.width, std::ssize(d.classes->names), false);
   return list.take();
+}
+
+Value token_logits(Graph& graph, const Decoder& decoder, Value hidden) {
+  const Graph::Scope scope(graph, "lm_head");
+  const std::string name = decoder.tied ? "model.embed_tokens.weight" : "lm_head.weight";
+  const Value weight = graph.persistent(name, {decoder.vocabulary, decoder.width});
+  const Value logits =
+      matmul(graph, hidden, weight, {.transpose_b = true, .scale = static_cast<float>(decoder.logit_scale)});
+  return decoder.logit_cap > 0 ? softcap(graph, logits, decoder.logit_cap) : logits;
+}
+
+Value class_logits(Graph& graph, const Decoder& decoder, const Pass& pass, Value hidden) {
+  Layers layers(graph, pass);
+  return layers.linear(layers.last_rows(hidden), class_head, std::ssize(decoder.classes->names), {.bias = false});
+}
+
+Task task_of(const Decoder& decoder) {
+  if (decoder.both_ways) return Task::states;
+  return decoder.classes ? task_of(EncoderHead::sequence, decoder.classes->scores) : Task::causal;
 }
 
 }  // namespace
 
 Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   Model model{.family = decoder.family,
-              .task = decoder.both_ways ? Task::states : Task::causal,
+              .task = task_of(decoder),
               .parameters = parameters_of(decoder),
               .vocabulary = decoder.vocabulary,
               .context = decoder.context,
@@ -218,14 +240,9 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });
   if (decoder.both_ways && windowed != decoder.layers.end())
     model.constants.push_back(reach_constant(reach_of(decoder, windowed->window)));
-  model.head = [decoder](Graph& graph, const Pass&, Value hidden) {
+  model.head = [decoder](Graph& graph, const Pass& pass, Value hidden) {
     if (decoder.both_ways) return hidden;
-    const Graph::Scope scope(graph, "lm_head");
-    const std::string name = decoder.tied ? "model.embed_tokens.weight" : "lm_head.weight";
-    const Value weight = graph.persistent(name, {decoder.vocabulary, decoder.width});
-    const Value logits =
-        matmul(graph, hidden, weight, {.transpose_b = true, .scale = static_cast<float>(decoder.logit_scale)});
-    return decoder.logit_cap > 0 ? softcap(graph, logits, decoder.logit_cap) : logits;
+    return decoder.classes ? class_logits(graph, decoder, pass, hidden) : token_logits(graph, decoder, hidden);
   };
   return model;
 }

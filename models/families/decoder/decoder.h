@@ -2,6 +2,7 @@
 // Decoders with rotary positions and gated feed-forward layers, as data: LLaMA (Touvron et al. 2023) and its kin, with
 // Hugging Face's tensor names (linear weights are [out, in]). A family reads its config.json into a Decoder.
 
+#include "models/families/encoder_head.h"
 #include "models/families/rotary.h"
 #include "models/model.h"
 #include "shaders/gated_unit/gated_unit.h"
@@ -63,6 +64,8 @@ struct Decoder {
   bool output_bias = false;    ///< of the attention's output
   bool inner_bias = false;     ///< of the feed-forward layers
   bool tied = false;           ///< the head is the embedding
+  /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
+  std::optional<HeadClasses> classes;
   /// An encoder, without a head: a position also sees what is behind it, of a window half to either side.
   bool both_ways = false;
   std::vector<RotaryConfig> rotaries = {{}};
@@ -70,6 +73,7 @@ struct Decoder {
   std::vector<Layer> layers;
   Experts experts;
 
+  bool writes() const { return !both_ways && !classes; }
   /// Columns of a head that turn.
   int64_t turned() const { return static_cast<int64_t>(static_cast<double>(head_width) * rotary_share); }
 };

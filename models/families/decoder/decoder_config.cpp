@@ -19,10 +19,19 @@ std::string_view name_of_gate(Gate gate) {
   return gate == Gate::gelu_tanh ? "gelu_pytorch_tanh" : name_of(static_cast<Activation>(gate));
 }
 
+/// "LlamaForSequenceClassification"; empty: the family has none.
+std::string classifier_of(std::string_view family) {
+  for (const auto& [type, prefix] : decoder_classifiers)
+    if (type == family) return fmt::format("{}ForSequenceClassification", prefix);
+  return "";
+}
+
 }  // namespace
 
 void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, const char* activation) {
-  architecture_of(json, {architecture});
+  std::vector<std::string> architectures = {architecture};
+  if (const std::string classifier = classifier_of(d.family); !classifier.empty()) architectures.push_back(classifier);
+  if (architecture_of(json, architectures) == 1) d.classes = classes_of_head(json, EncoderHead::sequence);
   d.vocabulary = integer_or(json, "vocab_size", d.vocabulary, 1, int64_t{1} << 24);
   d.context = integer_or(json, "max_position_embeddings", d.context, 1, int64_t{1} << 24);
   d.width = integer_or(json, "hidden_size", d.width, 1, most_width);
@@ -45,22 +54,24 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
 }
 
 nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const char* activation) {
-  return {{"model_type", d.family},
-          {"architectures", {architecture}},
-          {"vocab_size", d.vocabulary},
-          {"max_position_embeddings", d.context},
-          {"hidden_size", d.width},
-          {"intermediate_size", d.inner},
-          {"num_hidden_layers", d.layers.size()},
-          {"num_attention_heads", d.heads},
-          {"num_key_value_heads", d.kv_heads},
-          {"head_dim", d.head_width},
-          {activation, name_of_gate(d.gate)},
-          {"rms_norm_eps", d.epsilon},
-          {"initializer_range", d.deviation},
-          {"attention_dropout", d.attention_dropout},
-          {"tie_word_embeddings", d.tied},
-          {"torch_dtype", "float32"}};
+  nlohmann::json json = d.classes ? class_keys(*d.classes) : nlohmann::json::object();
+  json.update(nlohmann::json{{"model_type", d.family},
+                             {"architectures", {d.classes ? classifier_of(d.family) : architecture}},
+                             {"vocab_size", d.vocabulary},
+                             {"max_position_embeddings", d.context},
+                             {"hidden_size", d.width},
+                             {"intermediate_size", d.inner},
+                             {"num_hidden_layers", d.layers.size()},
+                             {"num_attention_heads", d.heads},
+                             {"num_key_value_heads", d.kv_heads},
+                             {"head_dim", d.head_width},
+                             {activation, name_of_gate(d.gate)},
+                             {"rms_norm_eps", d.epsilon},
+                             {"initializer_range", d.deviation},
+                             {"attention_dropout", d.attention_dropout},
+                             {"tie_word_embeddings", d.tied},
+                             {"torch_dtype", "float32"}});
+  return json;
 }
 
 void read_rotary(const JsonObject& json, Decoder& d, double usual_theta, bool parts) {
