@@ -48,7 +48,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
   for (const auto& [fixture, wrong] :
        std::vector<std::pair<std::string, std::string>>{{"gpt2", "GPT2ForSequenceClassification"},
                                                         {"gpt_neox", "GPTNeoXForTokenClassification"},
-                                                        {"llama", "LlamaForSequenceClassification"},
+                                                        {"llama", "LlamaForTokenClassification"},
                                                         {"mistral", "LlamaForCausalLM"},
                                                         {"qwen2", "MistralForCausalLM"},
                                                         {"qwen3", "Qwen2ForCausalLM"},
