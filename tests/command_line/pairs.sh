@@ -44,6 +44,12 @@ printf 'one\none 2 two one 3 two\none 1 two\n' >unlike.txt
 while read -r line; do "$vkformer" translate translator -q -p "$line"; done <unlike.txt >alone
 cmp -s together alone || fail "a line's translation depends on others: $(cat together alone)"
 accept "$vkformer" translate translator -p "one 1 two" --n-best 2 --beams 2 --json
+# Lines longer than the model's 16 positions.
+long="one $(seq -s ' ' 30) two"
+refuse 1 "tokens, the model 16 positions; split it, or give --cut-long" "$vkformer" translate translator -p "$long"
+printf 'one 1 two\n%s\n' "$long" | "$vkformer" translate translator --cut-long >out 2>err || fail "translate --cut-long: $(cat err)"
+[[ $(wc -l <out) == 2 ]] || fail "a line out for each line in: $(cat out)"
+grep -q "^1 line cut at 16 tokens" err || fail "translate did not say what it cut: $(cat err)"
 # One file of pairs.
 paste pairs.a pairs.b >pairs.tsv
 paste pairs.a pairs.b | sed 's/\(.*\)\t\(.*\)/{"translation": {"xx": "\1", "aa": "\2"}}/' >pairs.jsonl

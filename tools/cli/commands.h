@@ -105,6 +105,7 @@ struct GenerateFlags {
   std::string prefix;                            ///< in front of each, such as T5's "translate English to German: "
   int64_t batch_tokens = 0;                      ///< positions of a batch; 0: as usual
   std::string source_language, target_language;  ///< of a model of many
+  bool cut_long = false;                         ///< lines that are longer than the model's positions
   std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
 };
 

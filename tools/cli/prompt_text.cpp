@@ -29,6 +29,13 @@ std::vector<int32_t> PromptText::encode(std::string_view prompt) const {
   return ids;
 }
 
+std::vector<int32_t> PromptText::encode_within(int64_t most, std::string_view prompt) const {
+  if (tokenizer_) return tokenizer_->encode_within(most, prompt).encoding.ids;
+  std::vector<int32_t> ids = encode(prompt);
+  ids.resize(std::min(ids.size(), static_cast<size_t>(most)));
+  return ids;
+}
+
 Encoding PromptText::encode_line(std::string_view line, bool special) const {
   if (tokenizer_) return tokenizer_->encode(line, special);
   Encoding encoding{.ids = vocabulary_->encode(line)};

@@ -27,6 +27,8 @@ class PromptText {
   /// The ids of a prompt, with the special tokens that belong around a text. Throws Error when there are none, and on
   /// characters that the model does not know.
   std::vector<int32_t> encode(std::string_view prompt) const;
+  /// The same of at most `most` tokens: more lose those at the text's end (see Tokenizer::encode_within).
+  std::vector<int32_t> encode_within(int64_t most, std::string_view prompt) const;
   /// The ids of a text, which may be empty, and their tokens for people to see; with the special tokens that belong
   /// around it or without.
   Encoding encode_line(std::string_view line, bool special) const;

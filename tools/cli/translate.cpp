@@ -99,13 +99,20 @@ void translate(GenerateFlags flags) {
   // An empty line has an empty translation.
   std::vector<std::vector<int32_t>> sources;
   std::vector<size_t> places;
+  int64_t cut = 0;
   for (size_t i = 0; i < lines.size(); ++i)
     if (lines[i].find_first_not_of(" \t") != std::string::npos) {
-      sources.push_back(tokenizer.encode(prefix + lines[i]));
+      std::vector<int32_t> ids = tokenizer.encode(prefix + lines[i]);
+      if (model.context > 0 && std::ssize(ids) > model.context) {
+        check(flags.cut_long, "line {} has {} tokens, the model {} positions; split it, or give --cut-long", i + 1,
+              ids.size(), model.context);
+        ids = tokenizer.encode_within(model.context, prefix + lines[i]);
+        ++cut;
+      }
+      sources.push_back(std::move(ids));
       places.push_back(i);
-      check(model.context == 0 || std::ssize(sources.back()) <= model.context,
-            "line {} has {} tokens, the model {} positions; split it", i + 1, sources.back().size(), model.context);
     }
+  if (cut > 0) say("{} cut at {} tokens", counted(cut, "line"), model.context);
   auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
   begin_with(config, language, languages, model);
   const Weights files(model.parameters, folder);

@@ -89,6 +89,8 @@ void add_translate(CLI::App& app) {
       ->type_name("LANG");
   command->add_option("--target-lang", flags->target_language, "language to write, for a model of many")
       ->type_name("LANG");
+  command->add_flag("--cut-long", flags->cut_long,
+                    "cut lines that are longer than the model's positions, instead of refusing them");
   add_dtypes(*command, *flags);
   add_adapter(*command, flags->adapter);
   add_beam_flags(*command, *flags);
