@@ -51,7 +51,10 @@ PairRows read_pair_rows(std::string_view content, const std::string& name) {
       continue;
     }
     const JsonObject object = JsonObject::parse(lines[i], place);
-    if (i == 0) keys = keys_of_first(object, lines[i]);
+    if (i == 0) {
+      keys = keys_of_first(object, lines[i]);
+      if (keys.nested) rows.source_language = keys.source, rows.target_language = keys.target;
+    }
     const JsonObject texts = keys.nested ? require_object(object, "translation") : object;
     rows.sources.push_back(require_string(texts, keys.source));
     rows.targets.push_back(require_string(texts, keys.target));

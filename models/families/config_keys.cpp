@@ -16,8 +16,11 @@ size_t architecture_of(const JsonObject& config, const std::vector<std::string>&
   if (given.is_array() && given.size() == 1 && given[0].is_string())
     if (const auto found = std::find(known.begin(), known.end(), given[0].get<std::string>()); found != known.end())
       return static_cast<size_t>(found - known.begin());
-  const std::string said = given.is_null() ? "names no architectures"
-                                           : fmt::format("architectures {} is not supported", printable(given.dump(), 200));
+  check(given.is_null() || given.is_array(), "{}: architectures must be a list [\"..\"], not {}", config.name(),
+        printable(given.dump(), 200));
+  const std::string said = given.is_null()
+                               ? "names no architectures"
+                               : fmt::format("architectures {} is not supported", printable(given.dump(), 200));
   fail("{}: {}; of {} vkformer runs {}", config.name(), said, require_string(config, "model_type"),
        fmt::join(known, ", "));
 }

@@ -69,6 +69,7 @@ grep -q '"eos_token_id": 3' "barts/$(cat barts/latest)/config.json" || fail "BAR
 printf 'the cat and 3\nthe dog\n' | "$vkformer" classify barts -q >out || fail "classify by BART"
 [[ $(cut -f 1 out | paste -s) == $'cat\tdog' ]] || fail "BART learned nothing: $(cat out)"
 
+refuse 1 "does not train a model of type bart; as its architectures has it, --labels does" "$vkformer" train --from barts --pairs pairs.tsv --out none
 # So does LLaMA, by the last state; its tokenizers need no padding where the config names one.
 accept "$vkformer" train "$fixtures/../../models/configs/tiny-llama.json" --labels rows.jsonl "${words[@]}" --context 12 --out llamas \
   --iterations 20 --warmup 1 --learning-rate 1e-2
@@ -93,8 +94,10 @@ accept "$vkformer" classify claims -p "the and 3" --candidates dog,cat --hypothe
 grep -q '"label":"cat"' out || fail "classify --candidates --json: $(cat out)"
 refuse 1 "does not tell what a text entails: its classes are cat, dog" "$vkformer" classify labels -p "a" --candidates a,b
 refuse 2 '--candidates has "b" twice' "$vkformer" classify claims -p "a" --candidates "b, b "
+refuse 2 "--candidates names none" "$vkformer" classify claims --candidates "" -p "a"
+accept "$vkformer" classify --candidates dog,cat claims -p "a"
 refuse 2 "--candidates names none" "$vkformer" classify claims -p "a" --candidates " , "
 accept "$vkformer" classify claims -p "the and the and the and the and" --candidates " dog" --hypothesis "this is a {}" -q
 grep -qP '^dog\t0\.[0-4]' out || fail "a single candidate is certain: $(cat out)"
-refuse 1 "around a text, and the second one, are more than 12" "$vkformer" classify claims -p "a" --candidates a --hypothesis "{} {} {} a a a a a a a"
+refuse 1 "tokens, the model 12 positions for it and a text; shorten --hypothesis or candidate" "$vkformer" classify claims -p "a" --candidates a --hypothesis "{} {} {} a a a a a a a"
 refuse 2 "has no {} where a candidate goes" "$vkformer" classify claims -p "a" --candidates a,b --hypothesis x

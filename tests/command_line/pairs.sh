@@ -118,6 +118,15 @@ kept=$(scores languages)
 [[ $(scores languages --source-lang eng_Latn --target-lang fra) == "$kept" ]] || fail "a run has other languages than those that were named"
 [[ $(scores languages --source-lang fra) != "$kept" ]] || fail "the source's language counts for nothing"
 [[ $(scores languages --target-lang eng) != "$kept" ]] || fail "the language to write counts for nothing"
+paste pairs.a pairs.b | sed 's/\(.*\)\t\(.*\)/{"translation": {"fr": "\2", "en": "\1"}}/' >turned.jsonl
+for rows in turned.jsonl "pairs.a pairs.b"; do
+  out=sides.${rows%%.*}
+  # shellcheck disable=SC2086
+  accept "$vkformer" train m2m_100.json --pairs $rows --tokenizer many --batch-tokens 60 --source-lang eng --target-lang fra --iterations 1 --out "$out"
+  grep -q "from eng_Latn to fra_Latn" out || fail "train does not say the languages: $(cat out)"
+done
+cmp "sides.turned/$(cat sides.turned/latest)/model.safetensors" "sides.pairs/$(cat sides.pairs/latest)/model.safetensors" ||
+  fail "rows whose second language is the source's are not turned"
 # A run that began with others; an adapter, whose base has none.
 accept "$vkformer" train --from languages --pairs pairs.b pairs.a --source-lang fra --target-lang eng --batch-tokens 60 --iterations 1 --out back
 grep -q '"forced_bos_token_id": 40' "back/$(cat back/latest)/config.json" || fail "a run keeps the languages of the one before"

@@ -79,7 +79,13 @@ std::vector<std::string> trimmed(const std::vector<std::string>& candidates) {
 TokenTexts claims_of(const std::vector<std::string>& lines, const ClassifyFlags& flags, const Tokenizer& tokenizer,
                      int64_t most) {
   std::vector<std::string> claims;
-  for (const std::string& candidate : flags.candidates) claims.push_back(claim_of(flags.hypothesis, candidate));
+  for (const std::string& candidate : flags.candidates) {
+    claims.push_back(claim_of(flags.hypothesis, candidate));
+    const int64_t tokens = std::ssize(tokenizer.encode_pair("", claims.back()).ids);
+    check(tokens < most,
+          "{} has {} tokens, the model {} positions for it and a text; shorten --hypothesis or candidate",
+          in_quotes(claims.back()), tokens, most);
+  }
   TokenTexts texts;
   for (size_t i = 0; i < lines.size(); ++i)
     for (const std::string& claim : claims)

@@ -1,5 +1,8 @@
 #include "tools/cli/job_kinds.h"
 
+#include "models/classification/classifier.h"
+#include "models/families/encoder_head.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -109,7 +112,11 @@ const JobKind* kind_of_flags(const TrainFlags& flags) {
 }
 
 void check_trained_by(const char* option, bool trains, const Model& model) {
-  const char* others = model.has_encoder()          ? "--pairs and --spans do"
+  const bool encoder =
+      std::ranges::any_of(encoder_classes, [&](const auto& known) { return known.first == model.family; });
+  const char* others = model.has_encoder() ? "--pairs and --spans do"
+                       : !encoder && classifies(model) && model.family != "xlnet"
+                           ? "as its architectures has it, --labels does"
                        : model.task == Task::causal ? "--data and --prompts do"
                        : model.family == "xlnet"    ? "--permuted and --labels do"
                                                     : "--masked, --labels, --tags and --answers do";

@@ -4,6 +4,7 @@
 
 #include "models/data/lines.h"
 #include "models/data/pair_rows.h"
+#include "models/text/languages.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -21,6 +22,17 @@ TextPairs::TextPairs(const RunFile& both) : source_file(both.path), target_file(
   PairRows rows = read_pair_rows(both.content, both.path);
   sources = std::move(rows.sources);
   targets = std::move(rows.targets);
+  source_language = rows.source_language;
+  target_language = rows.target_language;
+}
+
+void TextPairs::order_by(const std::string& source) {
+  const auto is_source = [&](const std::string& key) {
+    return !key.empty() && language_setting(source).starts_with(key);
+  };
+  if (is_source(source_language) || !is_source(target_language)) return;
+  std::swap(sources, targets);
+  std::swap(source_language, target_language);
 }
 
 TextPairs TextPairs::of(const std::vector<RunFile>& files, const std::string& prefix) {

@@ -17,9 +17,12 @@ struct TextPairs {
   /// Those of a run: "source" and "target", or "pairs", each behind the prefix; none where these files are not there.
   static TextPairs of(const std::vector<RunFile>& files, const std::string& prefix);
   size_t size() const { return sources.size(); }
+  /// Where rows name languages: the side of `source` ("eng_Latn" is "en") is the first, whichever that is in the file.
+  void order_by(const std::string& source);
 
   std::string source_file, target_file;  ///< what errors call them
   std::vector<std::string> sources, targets;
+  std::string source_language, target_language;  ///< as the rows of a file name them; may be empty
 };
 
 struct PairEncoder {

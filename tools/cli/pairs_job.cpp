@@ -127,6 +127,9 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   const bool validated = validation.size() > 0;
 
   const PairTokenizers text = tokenizers_of(flags, checkpoint, training);
+  const Languages read = text.source.languages(), written = text.of_target().languages();
+  if (read.of_texts())
+    for (TextPairs* pairs : {&training, &validation}) pairs->order_by(read.own().text);
   Tokenizer source = text.source.tokenizer(), target = text.of_target().tokenizer();
   SpecialIds ids = common_ids(text, source, target);
   TrainJob job =
@@ -141,7 +144,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   const Model& model = *job.model;
   ids = ids_in(*model.config, ids);
   check_trained_by("--pairs", model.has_encoder(), model);
-  const auto first = begin_with_language(job, ids, text.of_target().languages());
+  const auto first = begin_with_language(job, ids, written);
   set_context(flags, model);
   job.perplexity = true;
   const PairEncoder encoder{source, target, ids.end, flags.context, flags.skip_long};
@@ -149,6 +152,8 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   TokenPairs trained = encoder.encode(training), valid = encoder.encode(validation);
   const size_t skipped = given - training.size() - validation.size();
   job.summary = count_text(trained) + (validated ? fmt::format(", {} for validation", valid.sources.size()) : "");
+  if (read.of_texts() && written.of_texts())
+    job.summary += fmt::format(", from {} to {}", read.own().text, written.own().text);
   if (skipped > 0) job.summary += fmt::format("; {} left out as empty or too long", skipped);
   auto data = std::make_unique<PairData>(
       std::move(trained), std::move(valid),

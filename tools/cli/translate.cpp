@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "models/classification/classifier.h"
 #include "models/generation/search_by_length.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -86,8 +87,11 @@ void translate(GenerateFlags flags) {
   const auto adapter = open_adapter(flags.adapter, folder);
   if (adapter) take_languages(flags, *adapter);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
-  check(model.has_encoder(), "translate needs an encoder-decoder, {} is a {} model; use {}", flags.model, model.family,
-        model.generates() ? "generate" : "classify, fill, tag or answer");
+  check(model.has_encoder(), "translate needs an encoder-decoder that writes, {} is a {} model; use {}", flags.model,
+        model.family,
+        model.generates()   ? "generate"
+        : classifies(model) ? "classify"
+                            : "fill, tag or answer");
   const PromptText tokenizer(folder, flags.source_language);
   const Languages& languages = tokenizer.languages();
   std::optional<TemplateToken> language;

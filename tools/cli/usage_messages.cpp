@@ -81,6 +81,9 @@ std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
   const std::string what = error.what();
   if (const size_t end = what.find(": At Most 1 required but received"); end != std::string::npos)
     return fmt::format("{} is there more than once; {}", printable(what.substr(0, end), 60), see_help(verb));
+  if (const size_t end = what.find(": At Most 2 required but received"); end != std::string::npos)
+    return fmt::format("{} takes two files at most, and what follows them is taken for one; put that first; {}",
+                       printable(what.substr(0, end), 60), see_help(verb));
   return fmt::format("{}; {}", printable(what, 300), see_help(verb));
 }
 

@@ -133,6 +133,7 @@ void add_generate(CLI::App& app) {
           ->add_option("--ids", flags->ids,
                        "token ids like 5,17,3 instead of text (an encoder's source, or a prompt); again for a batch. "
                        "Printed are ids and, where there is a tokenizer, their text")
+          ->allow_extra_args(false)
           ->excludes(prompt);
   add_text_file(*command, flags->file, {prompt, ids});
   add_beam_flags(*command, *flags);

@@ -36,6 +36,7 @@ void add_classify(CLI::App& app) {
                        "classes, commas between them, that the model need not know: it tells which a text entails "
                        "(zero-shot; for models of natural language inference)")
           ->delimiter(',')
+          ->allow_extra_args(false)
           ->type_name("A,B,..");
   command->add_option("--hypothesis", flags->hypothesis, "what is said of a text, with a candidate in the place of {}")
       ->needs(candidates)
@@ -137,7 +138,7 @@ void add_logits_verb(CLI::App& app) {
       ->type_name("IDS|FILE")
       ->excludes(text);
   add_weight_dtype(*command, flags->dtype,
-                   "type of the weights of a model that writes text (default: f32; of a .gguf the file's own)");
+                   "type of the weights in the device's memory (default: f32; of a .gguf the file's own)");
   add_adapter(*command, flags->adapter);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()

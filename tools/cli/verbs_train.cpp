@@ -44,6 +44,7 @@ void add_train_verb(CLI::App& app) {
         ->add_option_function<std::vector<std::string>>(
             kind.option, [flags, &kind](const auto& files) { flags->files[kind.option] = files; }, kind.help)
         ->expected(kind.one_role.empty() ? static_cast<int>(kind.roles.size()) : 1, static_cast<int>(kind.roles.size()))
+        ->allow_extra_args(kind.roles.size() > 1)
         ->type_name(kind.type_name);
   command
       ->add_option("--valid", flags->valid,
