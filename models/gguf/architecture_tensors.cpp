@@ -1,0 +1,108 @@
+#include "models/gguf/architecture_tensors.h"
+
+#include <algorithm>
+
+namespace vkformer {
+
+std::vector<TensorRow> llama_tensors(RowOrder queries, RowOrder keys) {
+  return {{"token_embd", "model.embed_tokens"},
+          {"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
+          {"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj", queries},
+          {"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj", keys},
+          {"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"},
+          {"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"},
+          {"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"},
+          {"blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj"},
+          {"blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"},
+          {"blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"},
+          {"output_norm", "model.norm"},
+          {"output", "lm_head"}};
+}
+
+std::vector<TensorRow> expert_tensors() {
+  return {{"blk.{}.ffn_gate_inp", "model.layers.{}.mlp.gate"},
+          {"blk.{}.ffn_gate_exps", "model.layers.{}.mlp.experts.{}.gate_proj", RowOrder::experts},
+          {"blk.{}.ffn_up_exps", "model.layers.{}.mlp.experts.{}.up_proj", RowOrder::experts},
+          {"blk.{}.ffn_down_exps", "model.layers.{}.mlp.experts.{}.down_proj", RowOrder::experts}};
+}
+
+std::vector<TensorRow> mixtral_tensors() {
+  return {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},
+          {"blk.{}.ffn_gate_exps", "model.layers.{}.block_sparse_moe.experts.{}.w1", RowOrder::experts},
+          {"blk.{}.ffn_up_exps", "model.layers.{}.block_sparse_moe.experts.{}.w3", RowOrder::experts},
+          {"blk.{}.ffn_down_exps", "model.layers.{}.block_sparse_moe.experts.{}.w2", RowOrder::experts},
+          {"blk.{}.ffn_gate.{}", "model.layers.{}.block_sparse_moe.experts.{}.w1"},
+          {"blk.{}.ffn_up.{}", "model.layers.{}.block_sparse_moe.experts.{}.w3"},
+          {"blk.{}.ffn_down.{}", "model.layers.{}.block_sparse_moe.experts.{}.w2"}};
+}
+
+std::vector<TensorRow> query_norms(float added) {
+  return {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm", RowOrder::same, added},
+          {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm", RowOrder::same, added}};
+}
+
+std::vector<TensorRow> without_norms(std::vector<TensorRow> rows) {
+  std::erase_if(rows, [](const TensorRow& row) { return row.gguf.ends_with("_norm"); });
+  return rows;
+}
+
+std::vector<TensorRow> gemma_tensors() {
+  std::vector<TensorRow> rows = llama_tensors();
+  for (TensorRow& row : rows) row.added = row.gguf.ends_with("_norm") ? 1 : 0;
+  return rows;
+}
+
+std::vector<TensorRow> gemma2_tensors() {
+  return with(without_norms(llama_tensors()),
+              {{"blk.{}.attn_norm", "model.layers.{}.input_layernorm", RowOrder::same, 1},
+               {"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm", RowOrder::same, 1},
+               {"blk.{}.ffn_norm", "model.layers.{}.pre_feedforward_layernorm", RowOrder::same, 1},
+               {"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm", RowOrder::same, 1},
+               {"output_norm", "model.norm", RowOrder::same, 1}});
+}
+
+std::vector<TensorRow> t5_tensors() {
+  std::vector<TensorRow> rows = {{"token_embd", "shared"},
+                                 {"enc.output_norm", "encoder.final_layer_norm"},
+                                 {"dec.output_norm", "decoder.final_layer_norm"},
+                                 {"output", "lm_head"},
+                                 {"dec.blk.{}.cross_attn_norm", "decoder.block.{}.layer.1.layer_norm"},
+                                 {"dec.blk.{}.cross_attn_q", "decoder.block.{}.layer.1.EncDecAttention.q"},
+                                 {"dec.blk.{}.cross_attn_k", "decoder.block.{}.layer.1.EncDecAttention.k"},
+                                 {"dec.blk.{}.cross_attn_v", "decoder.block.{}.layer.1.EncDecAttention.v"},
+                                 {"dec.blk.{}.cross_attn_o", "decoder.block.{}.layer.1.EncDecAttention.o"}};
+  // In the encoder the feed-forward part is the second, in the decoder the third.
+  static constexpr TensorRow encoder[] = {
+      {"enc.blk.{}.attn_norm", "encoder.block.{}.layer.0.layer_norm"},
+      {"enc.blk.{}.attn_q", "encoder.block.{}.layer.0.SelfAttention.q"},
+      {"enc.blk.{}.attn_k", "encoder.block.{}.layer.0.SelfAttention.k"},
+      {"enc.blk.{}.attn_v", "encoder.block.{}.layer.0.SelfAttention.v"},
+      {"enc.blk.{}.attn_o", "encoder.block.{}.layer.0.SelfAttention.o"},
+      {"enc.blk.{}.attn_rel_b", "encoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
+      {"enc.blk.{}.ffn_norm", "encoder.block.{}.layer.1.layer_norm"},
+      {.gguf = "enc.blk.{}.ffn_up",
+       .hugging_face = "encoder.block.{}.layer.1.DenseReluDense.wi_1",
+       .beside = "enc.blk.{}.ffn_gate"},
+      {"enc.blk.{}.ffn_up", "encoder.block.{}.layer.1.DenseReluDense.wi"},
+      {"enc.blk.{}.ffn_gate", "encoder.block.{}.layer.1.DenseReluDense.wi_0"},
+      {"enc.blk.{}.ffn_down", "encoder.block.{}.layer.1.DenseReluDense.wo"}};
+  static constexpr TensorRow decoder[] = {
+      {"dec.blk.{}.attn_norm", "decoder.block.{}.layer.0.layer_norm"},
+      {"dec.blk.{}.attn_q", "decoder.block.{}.layer.0.SelfAttention.q"},
+      {"dec.blk.{}.attn_k", "decoder.block.{}.layer.0.SelfAttention.k"},
+      {"dec.blk.{}.attn_v", "decoder.block.{}.layer.0.SelfAttention.v"},
+      {"dec.blk.{}.attn_o", "decoder.block.{}.layer.0.SelfAttention.o"},
+      {"dec.blk.{}.attn_rel_b", "decoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
+      {"dec.blk.{}.ffn_norm", "decoder.block.{}.layer.2.layer_norm"},
+      {.gguf = "dec.blk.{}.ffn_up",
+       .hugging_face = "decoder.block.{}.layer.2.DenseReluDense.wi_1",
+       .beside = "dec.blk.{}.ffn_gate"},
+      {"dec.blk.{}.ffn_up", "decoder.block.{}.layer.2.DenseReluDense.wi"},
+      {"dec.blk.{}.ffn_gate", "decoder.block.{}.layer.2.DenseReluDense.wi_0"},
+      {"dec.blk.{}.ffn_down", "decoder.block.{}.layer.2.DenseReluDense.wo"}};
+  rows.insert(rows.end(), std::begin(encoder), std::end(encoder));
+  rows.insert(rows.end(), std::begin(decoder), std::end(decoder));
+  return rows;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,32 @@
+#pragma once
+// Rows of tensors that several architectures of GGUF files share, and those of the longer ones; internal to this
+// folder.
+
+#include <vector>
+
+#include "models/gguf/architectures.h"
+
+namespace vkformer {
+
+template <class Row>
+std::vector<Row> with(std::vector<Row> rows, const std::vector<Row>& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+/// All but the norms.
+std::vector<TensorRow> without_norms(std::vector<TensorRow> rows);
+
+/// Tensors of LLaMA and its kin, with the arrangement of q and k.
+std::vector<TensorRow> llama_tensors(RowOrder queries = RowOrder::same, RowOrder keys = RowOrder::same);
+/// A router and experts in place of the feed-forward layers.
+std::vector<TensorRow> expert_tensors();
+/// Mixtral's. Its first files have each expert apart.
+std::vector<TensorRow> mixtral_tensors();
+/// Norms of queries and keys, whose gains lack `added`.
+std::vector<TensorRow> query_norms(float added = 0);
+std::vector<TensorRow> gemma_tensors();
+/// Gemma 2 and 3: norms before and behind each part.
+std::vector<TensorRow> gemma2_tensors();
+std::vector<TensorRow> t5_tensors();
+
+}  // namespace vkformer
