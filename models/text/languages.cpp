@@ -29,7 +29,7 @@ bool has_script_or_place(std::string_view token) {
 }
 
 bool names_language(std::string_view token) {
-  if (token.starts_with(marian_mark)) return token.size() > 4 && token.ends_with("<<");
+  if (is_written_language(token)) return true;
   if (!token.starts_with(fairseq_mark)) return has_script_or_place(token);
   return token.size() > 4 && token.ends_with(fairseq_mark) && token.size() <= 7 &&
          std::ranges::all_of(language_setting(token), is_lower);
@@ -49,6 +49,10 @@ std::string token_in(const json& part) {
 
 }  // namespace
 
+bool is_written_language(std::string_view token) {
+  return token.size() > 4 && token.starts_with(marian_mark) && token.ends_with("<<");
+}
+
 std::string_view language_setting(std::string_view token) {
   const bool marked = token.starts_with(marian_mark) || token.starts_with(fairseq_mark);
   return marked ? token.substr(2, token.size() - 4) : token;
@@ -62,7 +66,7 @@ Languages::Languages(const JsonObject& tokenizer) : name_(tokenizer.name()) {
       tokens_.push_back({text.get<std::string>(), id.get<uint64_t>()});
   }
   if (tokens_.empty()) return;
-  if (tokens_.front().text.starts_with(marian_mark)) place_ = Place::written;
+  if (is_written_language(tokens_.front().text)) place_ = Place::written;
   const json single = single_of(tokenizer);
   if (single.empty()) return;
   for (const Place place : {Place::before, Place::behind}) {

@@ -28,6 +28,9 @@ class Languages {
   bool contains(int64_t id) const;
   /// Whether each text is of one of them.
   bool of_texts() const { return place_ == Place::before || place_ == Place::behind; }
+  /// Whether the decoder of such a model begins with the language's token, as mBART's first ones do, instead of writing
+  /// it first.
+  bool start_decoders_of(std::string_view family) const { return place_ == Place::behind && family == "mbart"; }
   /// The one that the tokenizer's texts are of. Only where of_texts().
   const TemplateToken& own() const { return find(own_); }
 
@@ -43,6 +46,9 @@ class Languages {
   Place place_ = Place::nowhere;
   std::string own_;
 };
+
+/// Whether a multilingual Marian reads this before a text: ">>fra<<".
+bool is_written_language(std::string_view token);
 
 /// What tokenizer_config.json calls a language's token as src_lang: "fr" of "__fr__"; most as it is.
 std::string_view language_setting(std::string_view token);

@@ -1,7 +1,6 @@
 // M2M-100's tokenizer, for which transformers has no converter.
 
 #include <algorithm>
-#include <map>
 #include <span>
 
 #include "models/text/language_codes.h"
@@ -32,12 +31,6 @@ nlohmann::json make_older_m2m_100(const OlderFiles& files) {
   const SentencePieceFile file = SentencePieceFile::load(files.folder / files.model);
   check(file.kind == Kind::unigram || file.kind == Kind::bpe, "{}: it is neither a Unigram nor a BPE model", file.name);
   const std::vector<std::string> texts = read_vocabulary(files.folder / "vocab.json");
-  std::map<std::string_view, int64_t> ids;
-  for (size_t id = 0; id < texts.size(); ++id) ids.emplace(texts[id], static_cast<int64_t>(id));
-  const auto find = [&ids](const std::string& token) -> std::optional<int64_t> {
-    const auto id = ids.find(token);
-    return id == ids.end() ? std::nullopt : std::optional(id->second);
-  };
   std::vector<OlderToken> languages;  // their ids are the next ones
   for (std::string_view language : languages_of(files.settings)) languages.push_back({token_of(language)});
   const std::string source = token_of(files.settings.text("src_lang", "en"));
@@ -51,7 +44,7 @@ nlohmann::json make_older_m2m_100(const OlderFiles& files) {
                             {"unk_token", {"<unk>"}},
                             {"pad_token", {"<pad>"}},
                             {"language", {source}}},
-                           static_cast<int64_t>(texts.size()), find, languages);
+                           static_cast<int64_t>(texts.size()), finder_of(texts), languages);
   return tokenizer_beside(
       file, tokens.added(), tokens.surround("language A eos_token", "language A B eos_token"),
       file.kind == Kind::unigram ? unigram_beside(file, texts, tokens.id("unk_token")) : bpe_beside(file, texts));

@@ -1,8 +1,7 @@
 // Marian's tokenizers, for which transformers has no converter: SentencePiece cuts a text, and another file has the
 // ids.
 
-#include <map>
-
+#include "models/text/languages.h"
 #include "models/text/older_makers.h"
 #include "models/text/older_tokens.h"
 #include "models/text/older_vocabulary.h"
@@ -11,16 +10,7 @@
 
 namespace vkformer {
 
-namespace {
-
 using nlohmann::json;
-
-/// What a multilingual model reads before a text: ">>fr<<".
-bool is_language(std::string_view token) {
-  return token.size() > 4 && token.starts_with(">>") && token.ends_with("<<");
-}
-
-}  // namespace
 
 json make_older_marian(const OlderFiles& files) {
   const bool target = files.side == TextSide::target;
@@ -29,19 +19,13 @@ json make_older_marian(const OlderFiles& files) {
   const bool apart = files.settings.flag("separate_vocabs", false);
   const std::vector<std::string> texts =
       read_vocabulary(files.folder / (target && apart ? "target_vocab.json" : "vocab.json"));
-  std::map<std::string_view, int64_t> ids;
-  for (size_t id = 0; id < texts.size(); ++id) ids.emplace(texts[id], static_cast<int64_t>(id));
 
   std::vector<OlderToken> languages;
   for (const std::string& text : texts)
-    if (is_language(text)) languages.push_back({.content = text, .special = false, .normalized = false});
-  const auto find = [&ids](const std::string& token) -> std::optional<int64_t> {
-    const auto id = ids.find(token);
-    return id == ids.end() ? std::nullopt : std::optional(id->second);
-  };
+    if (is_written_language(text)) languages.push_back({.content = text, .special = false, .normalized = false});
   const OlderTokens tokens(files.settings,
                            {{"eos_token", {"</s>"}}, {"unk_token", {"<unk>"}}, {"pad_token", {"<pad>"}}},
-                           static_cast<int64_t>(texts.size()), find, languages);
+                           static_cast<int64_t>(texts.size()), finder_of(texts), languages);
 
   return tokenizer_beside(file, tokens.added(), tokens.surround("A eos_token", "A B eos_token"),
                           unigram_beside(file, texts, tokens.id("unk_token")));

@@ -1,7 +1,6 @@
 // Tokenizers whose vocabulary is one of SentencePiece's files.
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "models/text/language_codes.h"
 #include "models/text/older_makers.h"
@@ -66,13 +65,7 @@ std::vector<OlderToken> sought_in(const SentencePieceFile& file) {
 
 OlderTokens tokens_of(const OlderFiles& files, const PieceList& list, const std::vector<OlderRole>& of_class,
                       const std::vector<OlderToken>& of_model) {
-  const auto ids = std::make_shared<std::unordered_map<std::string, int64_t>>();
-  for (size_t id = 0; id < list.texts.size(); ++id) (*ids)[list.texts[id]] = static_cast<int64_t>(id);
-  const auto find = [ids](const std::string& token) -> std::optional<int64_t> {
-    const auto id = ids->find(token);
-    return id == ids->end() ? std::nullopt : std::optional(id->second);
-  };
-  return {files.settings, of_class, static_cast<int64_t>(list.texts.size()), find, of_model};
+  return {files.settings, of_class, static_cast<int64_t>(list.texts.size()), finder_of(list.texts), of_model};
 }
 
 json metaspace(const std::string& prepend, bool split = true) {

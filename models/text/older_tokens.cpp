@@ -1,6 +1,7 @@
 #include "models/text/older_tokens.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "models/text/template_processing.h"
 #include "runtime/check.h"
@@ -83,6 +84,15 @@ json OlderTokens::surround(const std::string& single, const std::string& pair) c
   return template_processing(single, pair, [&](const std::string& role) {
     return TemplateToken{text(role), id(role)};
   });
+}
+
+OlderTokens::Find finder_of(const std::vector<std::string>& vocabulary) {
+  const auto ids = std::make_shared<std::unordered_map<std::string, int64_t>>();
+  for (size_t id = 0; id < vocabulary.size(); ++id) (*ids)[vocabulary[id]] = static_cast<int64_t>(id);
+  return [ids](const std::string& token) -> std::optional<int64_t> {
+    const auto id = ids->find(token);
+    return id == ids->end() ? std::nullopt : std::optional(id->second);
+  };
 }
 
 }  // namespace vkformer

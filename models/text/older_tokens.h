@@ -39,4 +39,7 @@ class OlderTokens {
   std::map<int64_t, OlderToken> added_;
 };
 
+/// By the places of a vocabulary's tokens, which are their ids.
+OlderTokens::Find finder_of(const std::vector<std::string>& vocabulary);
+
 }  // namespace vkformer

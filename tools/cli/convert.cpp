@@ -144,12 +144,8 @@ void convert(const ConvertFlags& flags) {
       check_no_end_asked(nothing_written);
       if (adapter) adapter->merge(adapted, parameter, values);
     });
-    if (adapter && fs::exists(adapter->folder() / "tokenizer_config.json")) {
-      const JsonObject settings = JsonObject::load(adapter->folder() / "tokenizer_config.json");
-      if (settings.has("tgt_lang") && !flags.quiet)
-        say("the adapter was trained from {} to {}; name these to translate", string_or(settings, "src_lang", "?"),
-            string_or(settings, "tgt_lang", "?"));
-    }
+    if (const auto trained = adapter ? languages_of(*adapter) : std::nullopt; trained && !flags.quiet)
+      say("the adapter was trained from {} to {}; name these to translate", trained->source, trained->target);
     return report(flags, model, dtype, fs::path(flags.out) / "model.safetensors");
   }
   if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");

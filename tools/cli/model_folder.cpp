@@ -115,6 +115,14 @@ std::unique_ptr<AdapterFiles> open_adapter(const std::string& given, const std::
   return adapter;
 }
 
+std::optional<AdapterLanguages> languages_of(const AdapterFiles& adapter) {
+  const auto file = adapter.folder() / "tokenizer_config.json";
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const JsonObject settings = JsonObject::load(file);
+  if (!settings.has("src_lang") || !settings.has("tgt_lang")) return std::nullopt;
+  return AdapterLanguages{require_string(settings, "src_lang"), require_string(settings, "tgt_lang")};
+}
+
 std::string base_print(const std::filesystem::path& folder) {
   if (is_gguf(folder)) return content_print(MappedFile(folder).text());
   std::string print = content_print(MappedFile(folder / "config.json").text());

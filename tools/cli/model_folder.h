@@ -15,6 +15,13 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 /// is none. Says so on stderr when it was trained for another model than this.
 std::unique_ptr<AdapterFiles> open_adapter(const std::string& given, const std::filesystem::path& model);
 
+/// The languages of the pairs that an adapter was trained on, as its tokenizer_config.json has them.
+struct AdapterLanguages {
+  std::string source, target;
+};
+/// None where it names none. Throws Error for a file that can't be read.
+std::optional<AdapterLanguages> languages_of(const AdapterFiles& adapter);
+
 /// Tells the weights and config of one model folder, or GGUF file, from those of another.
 std::string base_print(const std::filesystem::path& folder);
 

@@ -53,7 +53,7 @@ PairTokenizers in_languages(PairTokenizers files, const TrainFlags& flags) {
     throw UsageError(
         fmt::format("{} has many languages; name both sides' by --source-lang and --target-lang", files.source.name()));
   const std::string family = require_string(first_config(flags), "model_type");
-  check(languages.place() != Languages::Place::behind || family == "mbart",
+  check(languages.place() != Languages::Place::behind || languages.start_decoders_of(family),
         "{}: it puts languages behind texts (legacy_behaviour), so a {} model would not learn to begin with them; set "
         "that to false in tokenizer_config.json",
         files.source.name(), family);

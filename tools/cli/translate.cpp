@@ -51,7 +51,7 @@ void print_line(const GenerateFlags& flags, const GenerationConfig& config, cons
 /// Has the model write that language, or whatever its files say. Throws UsageError where these leave it open.
 void begin_with(GenerationConfig& config, const std::optional<TemplateToken>& language, const Languages& languages,
                 const Model& model) {
-  const bool decoder_starts = model.family == "mbart" && languages.place() == Languages::Place::behind;
+  const bool decoder_starts = languages.start_decoders_of(model.family);
   if (!language) {
     const bool started =
         decoder_starts && config.decoder_start_token_id && languages.contains(*config.decoder_start_token_id);
@@ -70,22 +70,16 @@ void begin_with(GenerationConfig& config, const std::optional<TemplateToken>& la
   if (!decoder_starts || config.forced_bos_token_id) config.forced_bos_token_id = id;
 }
 
-/// Those that an adapter was trained on, where none are named.
-void take_languages(GenerateFlags& flags, const AdapterFiles& adapter) {
-  const auto file = adapter.folder() / "tokenizer_config.json";
-  if (!flags.source_language.empty() || !flags.target_language.empty() || !std::filesystem::exists(file)) return;
-  const JsonObject settings = JsonObject::load(file);
-  if (!settings.has("src_lang") || !settings.has("tgt_lang")) return;
-  flags.source_language = require_string(settings, "src_lang");
-  flags.target_language = require_string(settings, "tgt_lang");
-}
-
 }  // namespace
 
 void translate(GenerateFlags flags) {
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter, folder);
-  if (adapter) take_languages(flags, *adapter);
+  if (const auto trained = adapter ? languages_of(*adapter) : std::nullopt;
+      trained && flags.source_language.empty() && flags.target_language.empty()) {
+    flags.source_language = trained->source;
+    flags.target_language = trained->target;
+  }
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.has_encoder(), "translate needs an encoder-decoder that writes, {} is a {} model; use {}", flags.model,
         model.family,
