@@ -16,8 +16,7 @@ struct EncoderText {
   /// That of a resumed run's checkpoint, of --tokenizer or of --from. Throws UsageError, naming the job's `option`
   /// ("--labels"), when there is none, and Error for one without a token for padding.
   static EncoderText load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option);
-  /// Throws Error for a tokenizer without a token for padding.
-  /// `config`: of the model, which may name the padding of a tokenizer that has none.
+  /// `config`: of the model, which may name the padding of a tokenizer that has none. Throws Error where neither does.
   explicit EncoderText(TokenizerFiles from, const JsonObject* config = nullptr);
 };
 

@@ -1,13 +1,12 @@
 #include "tools/cli/job_kinds.h"
 
-#include "models/classification/classifier.h"
-#include "models/families/encoder_head.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
+#include "models/classification/classifier.h"
+#include "models/families/encoder_head.h"
 #include "runtime/check.h"
 
 namespace vkformer {

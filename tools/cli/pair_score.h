@@ -16,8 +16,7 @@ class PairScorer : public JobScorer {
     std::optional<int32_t> forced_first;
     int32_t end = 0;
   };
-  /// `most`: lines of an evaluation that is not of the whole split, spread evenly. The
-  /// model must outlive it.
+  /// `most`: lines of an evaluation that is not of the whole split, spread evenly. The model must outlive it.
   PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, const Ids& ids, size_t most);
 
   std::vector<std::string> metrics() const override { return {"bleu", "chrf", "exact_match"}; }

@@ -82,10 +82,8 @@ void add_translate(CLI::App& app) {
   command->add_option("-p,--prompt", flags->prompt, "one text, instead of stdin; -: stdin");
   command->add_option("--prefix", flags->prefix, "text in front of each line, such as T5's \"summarize: \"");
   command
-      ->add_option(
-          "--source-lang", flags->source_language,
-          "language of the lines, for a model of many: fra_Latn, or fr; a wrong one is answered by those there "
-          "are")
+      ->add_option("--source-lang", flags->source_language,
+                   "language of the lines, for a model of many: fra_Latn, or fr; a wrong one gets their list")
       ->type_name("LANG");
   command->add_option("--target-lang", flags->target_language, "language to write, for a model of many")
       ->type_name("LANG");

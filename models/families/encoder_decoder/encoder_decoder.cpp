@@ -152,14 +152,14 @@ std::vector<float> sinusoids(Positions kind, int64_t positions, int64_t width, i
   const bool interleaved = kind == Positions::sinusoidal, fairseq = kind == Positions::fairseq;
   // Fairseq's odd last column is 0; the others have one sine more.
   const int64_t sines = fairseq ? width / 2 : (width + 1) / 2, waves = fairseq ? 2 * sines : width;
-  const auto slowest = static_cast<double>(fairseq ? waves - 2 : width);
+  const auto columns = static_cast<double>(fairseq ? waves - 2 : width);
   std::vector<float> table(static_cast<size_t>(positions * width));
   for (int64_t p = 0; p < positions; ++p)
     for (int64_t c = 0; c < waves; ++c) {
       const bool sine = interleaved ? c % 2 == 0 : c < sines;
       const int64_t pair = interleaved ? c / 2 : (sine ? c : c - sines);
       const double angle =
-          static_cast<double>(first + p) * std::pow(10000.0, -2.0 * static_cast<double>(pair) / slowest);
+          static_cast<double>(first + p) * std::pow(10000.0, -2.0 * static_cast<double>(pair) / columns);
       table[static_cast<size_t>(p * width + c)] = static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
     }
   return table;
