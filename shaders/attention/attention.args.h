@@ -34,12 +34,14 @@ struct AttentionArgs {
   AttentionSource source;
   Reals result;        ///< [B, T, H * Dv]
   Floats log_sum_exp;  ///< [B, H, T]
+  Floats sinks;        ///< [H]; read if ATTENTION_SINKS
 };
 
 struct AttentionDecodeArgs {
   AttentionSource source;
   Floats result;       ///< [B, T, H * Dv]; with several parts [B, H, T, parts, Dv], not yet divided by their sums
   Floats log_sum_exp;  ///< [B, H, T]; with several parts {maximum, sum} of each: [B, H, T, parts, 2]
+  Floats sinks;        ///< [H]; read if ATTENTION_SINKS, with several parts by attention_decode_merge alone
   int part_count;      ///< more than one: results for attention_decode_merge
 };
 
@@ -48,6 +50,7 @@ struct AttentionMergeArgs {
   Floats sums;   ///< see AttentionDecodeArgs::log_sum_exp
   Floats result;
   Floats log_sum_exp;
+  Floats sinks;  ///< [H]; read if ATTENTION_SINKS
   int queries;
   int heads;
   int part_count;
@@ -85,6 +88,15 @@ struct AttentionBiasBackwardArgs {
   int batches;
 };
 
+struct AttentionSinksBackwardArgs {
+  Floats terms;   ///< see AttentionDeltaArgs
+  Floats sinks;   ///< [H]
+  Floats target;  ///< gradient of the sinks
+  int queries;
+  int heads;
+  int batches;
+};
+
 VKFORMER_SHARED_END
 
 #define ATTENTION_MOST_PARTS 256 /* of the keys of a query */
@@ -97,15 +109,16 @@ VKFORMER_SHARED_END
 #define ATTENTION_MASK_OF_BATCH 0x40000000u /* each batch has a mask */
 #define ATTENTION_BIAS_OF_BATCH 0x80000000u /* each batch has a bias */
 
-// Specialization constants common to the kernels; 0 is the workgroup's size. attention_backward_delta and
-// attention_decode_merge take those up to ATTENTION_WANTED.
+// Specialization constants common to the kernels; 0 is the workgroup's size. attention_decode_merge takes those up to
+// ATTENTION_SINKS, attention_backward_delta the first two.
 #define ATTENTION_VALUE_WIDTH 1
 #define ATTENTION_WANTED 2 /* bit o: output o is wanted */
-#define ATTENTION_HEAD_WIDTH 3
-#define ATTENTION_DROPOUT 4 /* some weights are dropped */
-#define ATTENTION_MASK 5    /* there is a mask input */
-#define ATTENTION_BIAS 6    /* there is a bias input */
-#define ATTENTION_WINDOW 7  /* queries see a window of keys only */
-#define ATTENTION_SOFTCAP 8 /* scores are capped */
-#define ATTENTION_EXTRA 9   /* first of the kernel's own */
+#define ATTENTION_SINKS 3  /* there are sinks; of kernels that sum weights */
+#define ATTENTION_HEAD_WIDTH 4
+#define ATTENTION_DROPOUT 5 /* some weights are dropped */
+#define ATTENTION_MASK 6    /* there is a mask input */
+#define ATTENTION_BIAS 7    /* there is a bias input */
+#define ATTENTION_WINDOW 8  /* queries see a window of keys only */
+#define ATTENTION_SOFTCAP 9 /* scores are capped */
+#define ATTENTION_EXTRA 10  /* first of the kernel's own */
 #endif

@@ -9,8 +9,8 @@ namespace vkformer {
 
 namespace {
 
-// --- attention: q, k?, v?, position?, seed?, mask?, bias? -> result [B, T, H * Dv] of their type, log_sum_exp [B, H,
-// T] ---
+// --- attention: q, k?, v?, position?, seed?, mask?, bias?, sinks? -> result [B, T, H * Dv] of their type, log_sum_exp
+// [B, H, T] ---
 
 constexpr uint32_t half_sources = 1u << attention_q | 1u << attention_k | 1u << attention_v;
 
@@ -32,8 +32,8 @@ Cost cost(const Node& node) {
           .at_most = problem.has_position};
 }
 
-// --- attention_backward: the same, result, log_sum_exp, upstream -> a gradient for each of q, k, v, bias that is
-// present ---
+// --- attention_backward: the same, result, log_sum_exp, upstream -> a gradient for each of q, k, v, bias, sinks that
+// is present ---
 
 Types infer_backward(const Node& node) {
   check_attention(node);
@@ -156,7 +156,7 @@ Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const
       k.value == q.value && apart(q, q_width, k, k_width) && !(v_in_k && !apart(q, q_width, v, v_width));
   return graph.apply(attention_op,
                      {q.value, k_in_q ? Value{} : k.value, v_in_k ? Value{} : v.value, options.position,
-                      options.dropout > 0 ? options.seed : Value{}, options.mask, options.bias},
+                      options.dropout > 0 ? options.seed : Value{}, options.mask, options.bias, options.sinks},
                      {{"heads", static_cast<double>(options.heads)},
                       {"kv_heads", static_cast<double>(kv_heads)},
                       {"head_width", static_cast<double>(options.head_width)},

@@ -7,6 +7,7 @@
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
 layout(constant_id = ATTENTION_VALUE_WIDTH) const int value_width = 64;
 layout(constant_id = ATTENTION_WANTED) const uint wanted = 3;
+layout(constant_id = ATTENTION_SINKS) const bool has_sinks = false;
 layout(constant_id = ATTENTION_HEAD_WIDTH) const int head_width = 64;
 layout(constant_id = ATTENTION_DROPOUT) const bool has_dropout = false;
 layout(constant_id = ATTENTION_MASK) const bool has_mask = false;

@@ -30,6 +30,9 @@ struct AttentionOptions {
   /// f32 [B or 1, H, T, S], optional: added to the scores, after scale and softcap. Batch 1 holds for every batch, and
   /// gets the sum of their gradients.
   Value bias = {};
+  /// f32 [H], optional: one more score in each row's softmax, whose weight goes to no value (as gpt-oss has learned it;
+  /// Xiao et al., "Efficient Streaming Language Models with Attention Sinks", 2023).
+  Value sinks = {};
   /// i32 [B or 1, T or 1, S], optional: query t sees key s only where it is not 0 (and the rules above let it):
   /// padding, key lengths, permutations. Batch 1 holds for every batch, one row for every query.
   Value mask = {};
@@ -40,7 +43,8 @@ struct AttentionOptions {
 
 /// result[b, t, h * Dv + c] = sum over s of softmax_s(score) * v, heads side by side: [B, T, H * value_width], with
 ///   score = cap(scale * q . k) + bias,  cap(x) = softcap * tanh(x / softcap), or x without a softcap
-/// over the keys s that query t sees: where p = t + (S - T), or t + position,
+/// over the keys s that query t sees, and the head's sink where there are sinks: where p = t + (S - T), or t +
+/// position,
 ///   s <= p if causal, s > p - window if there is a window, and mask is not 0.
 /// A query that sees no key gives zeros. Where q, k and v lie in one tensor without overlapping (or k and v do), its
 /// gradient is one tensor, written in place by the backward kernels. They are of one type, which the result has, too;
@@ -53,7 +57,8 @@ struct AttentionOptions {
 Value attention(Graph& graph, HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options);
 
 /// The weights of an `attention` node of `graph`, which it never forms: softmax over the keys that a query sees, before
-/// dropout, [B, H, T, S]; zeros for a query that sees none. Not differentiable: for inspection and verification.
+/// dropout, [B, H, T, S]; what a sink takes is missing from a row's sum; zeros for a query that sees none. Not
+/// differentiable: for inspection and verification.
 Value attention_weights(Graph& graph, const Node& attention_node);
 bool is_attention(const Node& node);
 /// Of an attention without a cache: whether no query sees a key behind its own.

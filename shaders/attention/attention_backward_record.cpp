@@ -13,11 +13,7 @@ struct Targets {
   const Node& node;
   const AttentionProblem& problem;
 
-  Value output_of(size_t input) const {
-    size_t o = 0;
-    for (size_t i = 0; i < input; ++i) o += node.has_input(i);
-    return node.outputs[o];
-  }
+  Value output_of(size_t input) const { return node.outputs[gradient_output(node, input)]; }
   Region region(const HeadSource& source) const { return recorder.region(output_of(source.input)); }
   /// Of head 0's first column; 0 when nobody wants it.
   uint64_t address(const HeadSource& source) const {
@@ -57,6 +53,23 @@ void record_delta(Recorder& recorder, const Node& node, const AttentionProblem& 
                                                .heads = static_cast<int>(problem.heads)});
 }
 
+void record_sinks(const Targets& targets) {
+  Recorder& recorder = targets.recorder;
+  const AttentionProblem& problem = targets.problem;
+  const Region target = recorder.region(targets.output_of(attention_sinks));
+  if (!target.address) return;
+  Launch launch = block_launch("attention_backward_sinks", {128}, problem.heads, 1, 1);
+  launch.writes = {target};
+  const auto rows = static_cast<double>(problem.rows());
+  launch.cost = {.bytes = 8 * rows, .flops = 4 * rows};
+  recorder.dispatch(launch, AttentionSinksBackwardArgs{.terms = recorder.scratch(),
+                                                       .sinks = recorder.address(targets.node.inputs[attention_sinks]),
+                                                       .target = target.address,
+                                                       .queries = static_cast<int>(problem.queries),
+                                                       .heads = static_cast<int>(problem.heads),
+                                                       .batches = static_cast<int>(problem.batches)});
+}
+
 }  // namespace
 
 int64_t attention_backward_scratch(const Node& node, const DeviceFacts&, std::string_view) {
@@ -65,7 +78,9 @@ int64_t attention_backward_scratch(const Node& node, const DeviceFacts&, std::st
 }
 
 void attention_backward_record(Recorder& recorder, const Node& node) {
-  const AttentionProblem problem(node);
+  const bool has_sinks = node.has_input(attention_sinks);
+  AttentionProblem problem(node);
+  problem.has_sinks = false;  // log_sum_exp has them: to the other gradients they are nothing new
   const DeviceFacts& facts = recorder.device();
   const AttentionBackwardKernel& kernel = attention_backward_kernel(recorder.candidate());
   const Targets targets{recorder, node, problem};
@@ -84,13 +99,16 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
                              .target_v = 0};
   if (args.target) dispatch(kernel.query(problem, facts), {targets.region(problem.q)}, args);
 
-  if (const Region bias = problem.has_bias ? recorder.region(node.outputs.back()) : Region{}; bias.address)
+  if (const Region bias = problem.has_bias ? recorder.region(targets.output_of(attention_bias)) : Region{};
+      bias.address)
     dispatch(kernel.bias(problem, facts), {bias},
              AttentionBiasBackwardArgs{.source = args.source,
                                        .upstream = args.upstream,
                                        .terms = args.terms,
                                        .target = bias.address,
                                        .batches = static_cast<int>(problem.batches)});
+
+  if (has_sinks) record_sinks(targets);
 
   args.target = targets.address(problem.k);
   args.target_v = targets.address(problem.v);

@@ -28,9 +28,9 @@ struct Setting {
 };
 using Layout = Setting::Layout;
 
-/// Settings of one set of specialization constants: head widths, and which of dropout, mask, bias, window and softcap
-/// there are. Each set costs a pipeline for each kernel and variant, what varies inside it costs none; so there are few
-/// sets. With each of these there is one that has it and one that lacks it, for kernels of both rooms.
+/// Settings of one set of specialization constants: head widths, and which of dropout, mask, bias, window, softcap and
+/// sinks there are. Each set costs a pipeline for each kernel and variant, what varies inside it costs none; so there
+/// are few sets. With each of these there is one that has it and one that lacks it, for kernels of both rooms.
 struct Family {
   int64_t D, Dv;
   std::vector<Setting> settings;
@@ -38,6 +38,7 @@ struct Family {
   /// Whether tiles of 64 run it, too, which are those of 32 in other sizes and compile for up to half a minute.
   bool large_tiles = true;
   bool float_queries = false;  ///< q is f32 whatever `type` is
+  bool sinks = false;
 };
 
 /// None of them: training and decoding of most models. With few queries there is one, so that decoding kernels compute
@@ -176,7 +177,11 @@ Family ruled() {
            .biases = 1,
            .window = 9,
            .softcap = 3},
-      }};
+      },
+      DType::f32,
+      true,
+      false,
+      true};
 }
 
 /// Bias, window and dropout.
@@ -287,7 +292,10 @@ Family ruled_halves() {
                .window = 70,
                .softcap = 5},
           },
-          DType::f16};
+          DType::f16,
+          true,
+          false,
+          true};
 }
 
 /// A window alone: kernels for matrix cores look at single pairs only in blocks that it cuts.
@@ -329,6 +337,7 @@ Family half_caches() {
           },
           DType::f16,
           false,
+          true,
           true};
 }
 Family half_caches_bf16() {
@@ -372,7 +381,8 @@ Case make_case(const Family& family, const Setting& s, Of op) {
        .low = -2,
        .high = 2,
        .absent = s.biases == 0,
-       .constant = is_half(family.type)}};
+       .constant = is_half(family.type)},
+      {.type = {{heads}}, .low = -2, .high = 2, .absent = !family.sinks, .constant = is_half(family.type)}};
   const CaseInput row{.type = {{B, T, heads * Dv}, family.type}};
   const double log_keys = std::log(static_cast<double>(S));
   const CaseInput log_sum_exp{.type = {{B, heads, T}}, .low = log_keys, .high = log_keys + 1};

@@ -105,7 +105,8 @@ void attention_record(Recorder& recorder, const Node& node) {
   const AttentionKernel& kernel = attention_kernel(recorder.candidate());
   const AttentionArgs args{.source = source_args(recorder, node, problem, kernel_scratch(kernel, problem)),
                            .result = recorder.address(node.outputs[0]),
-                           .log_sum_exp = recorder.address(node.outputs[1])};
+                           .log_sum_exp = recorder.address(node.outputs[1]),
+                           .sinks = problem.has_sinks ? recorder.address(node.inputs[attention_sinks]) : 0};
   const uint32_t wanted = (args.result ? 1u : 0u) | (args.log_sum_exp ? 2u : 0u);
   if (kernel.record) return kernel.record(recorder, node, problem, args, wanted);
   Launch launch = kernel.launch(problem, recorder.device(), wanted);
@@ -116,7 +117,8 @@ void attention_record(Recorder& recorder, const Node& node) {
 void attention_weights_record(Recorder& recorder, const Node& node) {
   constexpr int64_t threads = 128;
   AttentionProblem problem(node);
-  problem.dropout = 0;  // the weights are those before it
+  problem.dropout = 0;        // the weights are those before it
+  problem.has_sinks = false;  // log_sum_exp has them
   const int64_t elements = node.out(0).elements();
   recorder.dispatch(
       Launch{.kernel = "attention_weights",

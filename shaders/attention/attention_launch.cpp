@@ -75,18 +75,26 @@ AttentionSource source_args(Recorder& recorder, const Node& node, const Attentio
 
 std::vector<uint32_t> constants(const AttentionProblem& problem, uint32_t workgroup, uint32_t wanted,
                                 std::initializer_list<int64_t> own) {
-  std::vector<uint32_t> list{
-      workgroup,           constant(problem.value_width), wanted,           constant(problem.head_width),
-      problem.dropout > 0, problem.mask_rows > 0,         problem.has_bias, window_of(problem) > 0,
-      problem.softcap > 0};
+  std::vector<uint32_t> list{workgroup,
+                             constant(problem.value_width),
+                             wanted,
+                             problem.has_sinks,
+                             constant(problem.head_width),
+                             problem.dropout > 0,
+                             problem.mask_rows > 0,
+                             problem.has_bias,
+                             window_of(problem) > 0,
+                             problem.softcap > 0};
   for (int64_t value : own) list.push_back(constant(value));
   return list;
 }
 
-void PartialResults::record_merge(Recorder& recorder, Region result, Region log_sum_exp) const {
+void PartialResults::record_merge(Recorder& recorder, Region result, Region log_sum_exp, Region sinks) const {
   const uint32_t wanted = (result.address ? 1u : 0u) | (log_sum_exp.address ? 2u : 0u);
-  Launch launch = block_launch("attention_decode_merge", {64, constant(value_width), wanted}, queries, heads, batches);
+  Launch launch = block_launch("attention_decode_merge", {64, constant(value_width), wanted, sinks.address != 0},
+                               queries, heads, batches);
   launch.reads = {region(recorder)};
+  if (sinks.address) launch.reads.push_back(sinks);
   for (const Region& written : {result, log_sum_exp})
     if (written.address) launch.writes.push_back(written);
   launch.cost = {.bytes = static_cast<double>(bytes())};
@@ -94,6 +102,7 @@ void PartialResults::record_merge(Recorder& recorder, Region result, Region log_
                                                .sums = sums(recorder),
                                                .result = result.address,
                                                .log_sum_exp = log_sum_exp.address,
+                                               .sinks = sinks.address,
                                                .queries = static_cast<int>(queries),
                                                .heads = static_cast<int>(heads),
                                                .part_count = static_cast<int>(parts)});

@@ -35,8 +35,8 @@ struct PartialResults {
   Region region(const Recorder& recorder) const { return recorder.scratch_region(0, static_cast<uint64_t>(bytes())); }
   uint64_t sums(const Recorder& recorder) const { return recorder.scratch(); }
   uint64_t results(const Recorder& recorder) const { return recorder.scratch() + static_cast<uint64_t>(sum_bytes()); }
-  /// Joins them to the result, and log_sum_exp if that has an address.
-  void record_merge(Recorder& recorder, Region result, Region log_sum_exp = {}) const;
+  /// Joins them to the result, and log_sum_exp if that has an address; with the sinks where there are any.
+  void record_merge(Recorder& recorder, Region result, Region log_sum_exp, Region sinks) const;
 };
 
 /// A workgroup for each block, head and batch.

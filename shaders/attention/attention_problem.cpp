@@ -34,6 +34,12 @@ void check_apart(const Node& node, const HeadSource& a, const HeadSource& b) {
 
 }  // namespace
 
+size_t gradient_output(const Node& node, size_t input) {
+  size_t output = 0;
+  for (const size_t before : attention_differentiable) output += before < input && node.has_input(before);
+  return output;
+}
+
 AttentionProblem::AttentionProblem(const Node& node)
     : heads(node.integer("heads")),
       kv_heads(node.integer("kv_heads")),
@@ -44,6 +50,7 @@ AttentionProblem::AttentionProblem(const Node& node)
       has_position(node.has_input(attention_position)),
       has_bias(node.has_input(attention_bias)),
       bias_shared(has_bias && node.in(attention_bias).rank() == 4 && node.in(attention_bias)[0] == 1),
+      has_sinks(node.has_input(attention_sinks)),
       dropout(node.number("dropout")),
       stream(node.integer("stream")),
       window(node.integer("window")),
@@ -135,6 +142,9 @@ void check_attention(const Node& node) {
           "[{}] bias is {}, it must be f32 {} or {}", op, shape.to_string(), whole.to_string(), one.to_string());
     check(shape.elements() < most_elements, "[{}] the bias {} has 2^31 elements or more", op, shape.to_string());
   }
+  if (problem.has_sinks)
+    check(node.input_types[attention_sinks] == TensorType{{problem.heads}}, "[{}] sinks are {}, they must be f32 [{}]",
+          op, node.in(attention_sinks).to_string(), problem.heads);
   check(problem.window >= 0, "[{}] window is {}, it must be at least 0", op, problem.window);
   check(problem.softcap >= 0 && problem.softcap < 1e30, "[{}] softcap is {}, it must be in [0, 1e30)", op,
         problem.softcap);

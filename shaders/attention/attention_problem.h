@@ -15,6 +15,7 @@ enum AttentionInput : size_t {
   attention_seed,
   attention_mask,
   attention_bias,
+  attention_sinks,
   attention_inputs,
   attention_result = attention_inputs,
   attention_log_sum_exp,
@@ -22,7 +23,9 @@ enum AttentionInput : size_t {
   attention_backward_inputs
 };
 /// Those with a gradient: an output of `attention_backward` each, where present.
-constexpr size_t attention_differentiable[] = {attention_q, attention_k, attention_v, attention_bias};
+constexpr size_t attention_differentiable[] = {attention_q, attention_k, attention_v, attention_bias, attention_sinks};
+/// Which of those outputs is the gradient of an input that is present.
+size_t gradient_output(const Node& node, size_t input);
 /// `attention_weights` has those of `attention`, then this.
 constexpr size_t attention_weights_log_sum_exp = attention_inputs;
 
@@ -55,6 +58,7 @@ struct AttentionProblem {
   bool mask_shared = false;  ///< all batches have one mask
   bool has_bias = false;
   bool bias_shared = false;  ///< all batches have one bias
+  bool has_sinks = false;
   double dropout = 0;
   int64_t stream = 0;
   int64_t window = 0;

@@ -1,5 +1,5 @@
-// The formulas of attention.h in double precision: weights = softmax(score over the visible keys), result = (weights *
-// keep) v.
+// The formulas of attention.h in double precision: weights = softmax(score over the visible keys and the sink), result
+// = (weights * keep) v.
 #include <algorithm>
 #include <cmath>
 
@@ -94,9 +94,11 @@ void attention_reference(const Node& node, Inputs in, Outputs out) {
     std::vector<std::pair<int64_t, double>> scores;  // of the keys that the query sees
     for (int64_t s = 0; s < problem.keys; ++s)
       if (sources.visible(b, t, s)) scores.emplace_back(s, sources.score(b, h, t, s));
-    if (scores.empty()) return;
-    double largest = scores.front().second, sum = 0;
+    if (scores.empty() && !problem.has_sinks) return;
+    const double sink = problem.has_sinks ? (*in[attention_sinks])[h] : -HUGE_VAL;
+    double largest = sink;
     for (const auto& [s, score] : scores) largest = std::max(largest, score);
+    double sum = std::exp(sink - largest);
     for (const auto& [s, score] : scores) sum += std::exp(score - largest);
     for (const auto& [s, score] : scores) {
       const double weight = std::exp(score - largest) / sum * sources.keep(b, h, t, s);
@@ -112,17 +114,15 @@ void attention_backward_reference(const Node& node, Inputs in, Outputs out) {
   const AttentionProblem& problem = sources.problem;
   const HostTensor &q = *in[problem.q.input], &k = *in[problem.k.input], &v = *in[problem.v.input];
   const HostTensor &result = *in[attention_result], &upstream = *in[attention_upstream];
-  // Outputs are the gradients of the inputs that are present, in order.
-  const auto output_of = [&](size_t input) -> HostTensor& {
-    size_t o = 0;
-    for (size_t i = 0; i < input; ++i) o += node.has_input(i);
-    return out[o];
-  };
+  const auto output_of = [&](size_t input) -> HostTensor& { return out[gradient_output(node, input)]; };
   HostTensor &dq = output_of(problem.q.input), &dk = output_of(problem.k.input), &dv = output_of(problem.v.input);
   sources.for_each_row([&](int64_t b, int64_t h, int64_t t) {
     const int64_t at = sources.result_at(b, h, t), q_at = sources.q_at(b, h, t);
     double delta = 0;
     for (int64_t c = 0; c < problem.value_width; ++c) delta += upstream[at + c] * result[at + c];
+    if (problem.has_sinks)
+      output_of(attention_sinks)[h] -=
+          std::exp((*in[attention_sinks])[h] - (*in[attention_log_sum_exp])[sources.row(b, h, t)]) * delta;
     for (int64_t s = 0; s < problem.keys; ++s) {
       if (!sources.visible(b, t, s)) continue;
       const int64_t k_at = sources.k_at(b, h, s), v_at = sources.v_at(b, h, s);
@@ -134,7 +134,7 @@ void attention_backward_reference(const Node& node, Inputs in, Outputs out) {
         dv[v_at + c] += weight * keep * upstream[at + c];
       }
       const double of_score = weight * (keep * of_weight - delta);
-      if (problem.has_bias) out.back()[sources.bias_at(b, h, t, s)] += of_score;
+      if (problem.has_bias) output_of(attention_bias)[sources.bias_at(b, h, t, s)] += of_score;
       const double of_product = of_score * sources.score_slope(b, h, t, s) * problem.scale;
       for (int64_t c = 0; c < problem.head_width; ++c) {
         dq[q_at + c] += of_product * k[k_at + c];

@@ -23,7 +23,7 @@ struct CachedAttentionArgs {
   Floats x;          ///< q of head 0 of the first row; k's heads behind q's, then v's
   KeyVectors cache;  ///< [B, S, Hk * (D + Dv)]
   Floats result;     ///< [B, H * Dv]; of several parts as in AttentionDecodeArgs
-  Floats sums;       ///< of several parts, likewise
+  Floats sums;       ///< of several parts, likewise; of one the sinks [H], read if ATTENTION_SINKS
   Floats table;      ///< [table_rows, 2 HALF]: cosines, then sines
   Ints offsets;      ///< rows of the table: one, or one for each row of x
   int table_rows;
@@ -36,12 +36,12 @@ struct CachedAttentionArgs {
 VKFORMER_SHARED_END
 
 // Its own constants.
-#define CACHED_SUBGROUP 9   /* invocations of a full one; 1: there are none */
-#define CACHED_LANES 10     /* that share a key; at most a subgroup */
-#define CACHED_CAPACITY 11  /* scores that shared memory holds */
-#define CACHED_HALF 12      /* columns of a head that turn, halved */
-#define CACHED_INTERLEAVED 13
-#define CACHED_SEVERAL 14 /* parts: results for attention_decode_merge */
+#define CACHED_SUBGROUP 10 /* invocations of a full one; 1: there are none */
+#define CACHED_LANES 11    /* that share a key; at most a subgroup */
+#define CACHED_CAPACITY 12 /* scores that shared memory holds */
+#define CACHED_HALF 13     /* columns of a head that turn, halved */
+#define CACHED_INTERLEAVED 14
+#define CACHED_SEVERAL 15 /* parts: results for attention_decode_merge */
 
 #define CACHED_PART_STEP 64 /* keys: a part has a multiple of them */
 #endif

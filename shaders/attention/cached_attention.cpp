@@ -20,7 +20,7 @@ using namespace attention_launch;
 
 namespace {
 
-enum Input : size_t { in_x, in_cache, in_position, in_table, in_offsets, in_mask, in_bias };
+enum Input : size_t { in_x, in_cache, in_position, in_table, in_offsets, in_mask, in_bias, in_sinks };
 
 /// Keys that one workgroup reads through. More are read in parts, which takes a dispatch more.
 constexpr int64_t most_keys = 2048, fewest_keys = 256;
@@ -93,6 +93,7 @@ Types infer(const Node& node) {
   needs(in_offsets, "a row's position", DType::i32, {{1}, {B}});
   needs(in_mask, "mask", DType::i32, {{1, 1, S}, {B, 1, S}});
   needs(in_bias, "bias", DType::f32, {{1, s.heads, 1, S}, {B, s.heads, 1, S}});
+  needs(in_sinks, "sinks", DType::f32, {{s.heads}});
   return {{{B, 1, s.heads * s.value_width}}, node.input_types[in_cache]};
 }
 
@@ -152,7 +153,7 @@ void record(Recorder& recorder, const Node& node) {
       .x = recorder.address(node.inputs[in_x]) + static_cast<uint64_t>(4 * s.column),
       .cache = recorder.address(node.inputs[in_cache]),
       .result = merges ? partial.results(recorder) : result.address,
-      .sums = partial.sums(recorder),
+      .sums = merges ? partial.sums(recorder) : address(in_sinks),
       .table = address(in_table),
       .offsets = address(in_offsets),
       .table_rows = node.has_input(in_table) ? static_cast<int>(node.in(in_table)[0]) : 0,
@@ -163,14 +164,16 @@ void record(Recorder& recorder, const Node& node) {
   recorder.dispatch(
       {.kernel = "cached_attention",
        .variant = name_of(s.type),
-       .constants = {threads, constant(s.value_width), 1, constant(s.head_width), 0, node.has_input(in_mask),
-                     node.has_input(in_bias), window > 0, node.number("softcap") > 0, subgroup, lanes, capacity,
-                     constant(s.half), s.interleaved, merges},
+       .constants = {threads, constant(s.value_width), 1, node.has_input(in_sinks), constant(s.head_width), 0,
+                     node.has_input(in_mask), node.has_input(in_bias), window > 0, node.number("softcap") > 0, subgroup,
+                     lanes, capacity, constant(s.half), s.interleaved, merges},
        .groups = {constant(s.heads), constant(s.batches), constant(partial.parts)},
        .subgroup_size = subgroup > 1 ? subgroup : 0,
        .writes = {merges ? partial.region(recorder) : result, recorder.region(node.outputs[1])}},
       args);
-  if (merges) partial.record_merge(recorder, result);
+  if (merges)
+    partial.record_merge(recorder, result, {},
+                         node.has_input(in_sinks) ? recorder.region(node.inputs[in_sinks]) : Region{});
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -212,7 +215,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
       const int64_t kv = h / (s.heads / s.kv_heads);
       turn(s.column + h * s.head_width, query);
       std::vector<std::pair<int64_t, double>> scores;
-      double largest = -HUGE_VAL, sum = 0;
+      const double sink = present(in_sinks) ? (*in[in_sinks])[h] : -HUGE_VAL;
+      double largest = sink;
       for (int64_t key = 0; key < s.keys; ++key) {
         const bool masked = present(in_mask) && (*in[in_mask])[(node.in(in_mask)[0] > 1 ? b : 0) * s.keys + key] == 0;
         if (key > position || (s.window > 0 && key <= position - s.window) || masked) continue;
@@ -225,6 +229,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
         scores.emplace_back(key, score);
         largest = std::max(largest, score);
       }
+      double sum = std::isinf(sink) ? 0 : std::exp(sink - largest);
       for (const auto& [key, score] : scores) sum += std::exp(score - largest);
       for (const auto& [key, score] : scores)
         for (int64_t c = 0; c < s.value_width; ++c)
@@ -304,7 +309,7 @@ Value fuse_cache(Graph& copy, const Graph& graph, const CachedAttention& found,
   return copy.apply(cached_attention_op,
                     {value_of(turn ? turn->inputs[0] : node.inputs[attention_q]), value_of(write.inputs[0]),
                      value_of(write.inputs[2]), optional(turn, 1), optional(turn, 2), optional(&node, attention_mask),
-                     optional(&node, attention_bias)},
+                     optional(&node, attention_bias), optional(&node, attention_sinks)},
                     {{"heads", node.number("heads")},
                      {"kv_heads", node.number("kv_heads")},
                      {"head_width", node.number("head_width")},

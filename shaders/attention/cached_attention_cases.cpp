@@ -15,6 +15,7 @@ struct CaseParts {
   double size = 1;          ///< x is in [-size, size]
   bool interleaved = false;
   double softcap = 0;
+  bool sinks = false;
 };
 
 Case make_case(const CaseParts& p) {
@@ -32,7 +33,8 @@ Case make_case(const CaseParts& p) {
                       .low = 0,
                       .high = 1,
                       .absent = p.masks == 0},
-                     {.type = {{std::max<int64_t>(p.biases, 1), p.heads, 1, p.keys}}, .absent = p.biases == 0}},
+                     {.type = {{std::max<int64_t>(p.biases, 1), p.heads, 1, p.keys}}, .absent = p.biases == 0},
+                     {.type = {{p.heads}}, .low = -2, .high = 2, .absent = !p.sinks}},
           .attributes = {{"heads", static_cast<double>(p.heads)},
                          {"kv_heads", static_cast<double>(p.kv_heads)},
                          {"head_width", static_cast<double>(p.head_width)},
@@ -78,7 +80,8 @@ std::vector<Case> cached_attention_cases() {
                  .masks = 2,
                  .biases = 1,
                  .window = 37,
-                 .softcap = 2}),
+                 .softcap = 2,
+                 .sinks = true}),
       make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
       make_case({.batches = 2,
@@ -116,7 +119,8 @@ std::vector<Case> cached_attention_cases() {
                  .biases = 1,
                  .window = 37,
                  .interleaved = true,
-                 .softcap = 2}),
+                 .softcap = 2,
+                 .sinks = true}),
   };
 }
 

@@ -99,7 +99,11 @@ void main() {
   const int score_row = (batch * args.source.heads + head) * args.source.queries + t;
   const int row = split ? score_row * args.part_count + part
                         : (batch * args.source.queries + t) * args.source.heads + head;
-  const float normalise = split ? 1 : reciprocal_of(sum);
+  float normalise = 1;
+  if (!split) {
+    if (has_sinks) normalise = add_sink(args.sinks.v[head], maximum, sum);
+    normalise *= reciprocal_of(sum);
+  }
   [[unroll]] for (int i = 0; i < value_columns; i++) {
     partial[id] = result[i];
     barrier();

@@ -6,6 +6,7 @@
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
 layout(constant_id = ATTENTION_VALUE_WIDTH) const int value_width = 64;
 layout(constant_id = ATTENTION_WANTED) const uint wanted = 3;
+layout(constant_id = ATTENTION_SINKS) const bool has_sinks = false;
 
 PUSH(AttentionMergeArgs);
 
@@ -40,10 +41,12 @@ void main() {
   barrier();
   float sum = 0;
   for (int n = 0; n < args.part_count; n++) sum += totals[n] * shares[n];
+  float normalise = 1;
+  if (has_sinks) normalise = add_sink(args.sinks.v[head], maximum, sum);
+  normalise *= reciprocal_of(sum);
   if ((wanted & 2u) != 0 && id == 0) args.log_sum_exp.v[row] = log_sum_exp_of(maximum, sum);
   if ((wanted & 1u) == 0) return;
   const int at = ((batch * args.queries + t) * args.heads + head) * value_width;
-  const float normalise = reciprocal_of(sum);
   for (int c = id; c < value_width; c += int(gl_WorkGroupSize.x)) {
     float value = 0;
     for (int first = 0; first < args.part_count; first += unroll) {

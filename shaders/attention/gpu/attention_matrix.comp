@@ -122,11 +122,12 @@ void main() {
     float total = 0;
     [[unroll]] for (int quad = 0; quad < COLUMNS / 4; quad++)
       total += dot(uintBitsToFloat(staged[at + quad]), vec4(1));
-    if ((wanted & 2u) != 0 && own_first + row < args.source.queries) {
-      const float maximum = uintBitsToFloat(staged[at + COLUMNS / 4].x) / log2_e;
+    float maximum = uintBitsToFloat(staged[at + COLUMNS / 4].x) / log2_e;
+    float factor = has_dropout ? 1 / (1 - args.source.dropout) : 1;
+    if (has_sinks) factor *= add_sink(args.sinks.v[head], maximum, total);
+    factor *= reciprocal_of(total);
+    if ((wanted & 2u) != 0 && own_first + row < args.source.queries)
       args.log_sum_exp.v[row_base + own_first + row] = log_sum_exp_of(maximum, total);
-    }
-    const float factor = has_dropout ? reciprocal_of(total) / (1 - args.source.dropout) : reciprocal_of(total);
     [[unroll]] for (int quad = 0; quad < COLUMNS / 4; quad++) staged[at + quad] = floatBitsToUint(vec4(factor));
   }
   subgroupBarrier();

@@ -107,7 +107,9 @@ void main() {
   }
 
   if (part == 0) {
-    row_factor[softmax_row] = reciprocal_of(sum);
+    float normalise = 1;
+    if (has_sinks) normalise = add_sink(args.sinks.v[head], maximum, sum);
+    row_factor[softmax_row] = normalise * reciprocal_of(sum);
     if ((wanted & 2u) != 0 && first + softmax_row < args.source.queries)
       args.log_sum_exp.v[row] = log_sum_exp_of(maximum, sum);
   }

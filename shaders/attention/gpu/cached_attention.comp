@@ -254,8 +254,13 @@ void main() {
   }
   [[unroll]] for (uint n = 0; n < quads; n++) partial[id * quads + n] = result[n];
   barrier();
-  const float normalise = several ? 1 : reciprocal_of(sum);
-  if (several && id == 0) put_sum(result_row, maximum, sum);
+  float normalise = 1;
+  if (!several) {
+    if (has_sinks) normalise = add_sink(args.sums.v[head], maximum, sum);
+    normalise *= reciprocal_of(sum);
+  } else if (id == 0) {
+    put_sum(result_row, maximum, sum);
+  }
   for (int c = int(id); c < value_width; c += int(threads)) {
     float value = has_own ? scores[count] * own_value[c / 4][c % 4] : 0;
     for (uint n = 0; n < slices; n++) value += partial[n * column_threads * quads + c / 4][c % 4];

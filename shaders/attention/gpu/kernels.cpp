@@ -41,13 +41,15 @@ void record_decode(Recorder& recorder, const Node& node, const AttentionProblem&
   AttentionDecodeArgs args{.source = whole.source,
                            .result = whole.result,
                            .log_sum_exp = whole.log_sum_exp,
+                           .sinks = whole.sinks,
                            .part_count = static_cast<int>(partial.parts)};
   if (partial.parts == 1) return recorder.dispatch(launch, args);
   args.result = partial.results(recorder);
   args.log_sum_exp = partial.sums(recorder);
   launch.writes = {partial.region(recorder)};
   recorder.dispatch(launch, args);
-  partial.record_merge(recorder, recorder.region(node.outputs[0]), recorder.region(node.outputs[1]));
+  partial.record_merge(recorder, recorder.region(node.outputs[0]), recorder.region(node.outputs[1]),
+                       problem.has_sinks ? recorder.region(node.inputs[attention_sinks]) : Region{});
 }
 
 // --- tiles ---

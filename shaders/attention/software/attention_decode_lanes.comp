@@ -80,9 +80,11 @@ void main() {
   }
 
   [[unroll]] for (int r = 0; r < rows; r++) {
-    const float row_sum = total(sum[r]);
+    float row_sum = total(sum[r]);
     if (first + r < row_total) {
-      const float normalise = reciprocal_of(row_sum);
+      float normalise = 1;
+      if (has_sinks) normalise = add_sink(args.sinks.v[head[r]], maximum[r], row_sum);
+      normalise *= reciprocal_of(row_sum);
       const int at = ((batch * args.source.queries + query[r]) * args.source.heads + head[r]) * value_width;
       if ((wanted & 1u) != 0)
         [[unroll]] for (int i = 0; i < value_vectors; i++)

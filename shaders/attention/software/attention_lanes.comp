@@ -95,7 +95,9 @@ void main() {
   [[unroll]] for (int g = 0; g < query_groups; g++) {
     const int t = first + g * lanes + int(gl_SubgroupInvocationID);
     if (t < args.source.queries) {
-      const float normalise = reciprocal_of(sum[g]);
+      float normalise = 1;
+      if (has_sinks) normalise = add_sink(args.sinks.v[head], maximum[g], sum[g]);
+      normalise *= reciprocal_of(sum[g]);
       const int at = ((batch * args.source.queries + t) * args.source.heads + head) * value_width;
       if ((wanted & 1u) != 0)
         [[unroll]] for (int c = 0; c < value_width; c++) args.result.v[at + c] = sum_v[g][c] * normalise;
