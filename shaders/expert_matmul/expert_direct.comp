@@ -64,7 +64,7 @@ void main() {
     if (row + i >= end_row) continue;
     const uint start = (TRANSPOSE_A ? expert * args.m + row + i : place(args.order, row + i)) * args.n;
     [[unroll]] for (uint j = 0; j < 4; j++) {
-      if (column + j < args.n) args.y.v[start + column + j] = sums[i][j];
+      if (column + j < args.n) args.y.v[start + column + j] = sums[i][j] + bias_of(column + j);
     }
   }
 }

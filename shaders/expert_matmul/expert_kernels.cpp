@@ -41,6 +41,11 @@ bool vector_is_legal(const ExpertProblem& p, const DeviceFacts& facts) {
   return !p.backward && p.pairs <= few_pairs && vector_legal(products_of(p), facts);
 }
 
+/// Of what is not read where there is none.
+uint64_t bias_address(const Recorder& recorder, const Node& node, const ExpertProblem& p) {
+  return recorder.address(node.inputs[p.has_bias ? expert_bias : 0]);
+}
+
 void record_by_pair(Recorder& recorder, const Node& node, const ExpertProblem& p) {
   const MatmulProblem products = products_of(p);
   const uint64_t a = recorder.address(node.inputs[0]), b = recorder.address(node.inputs[1]);
@@ -48,11 +53,13 @@ void record_by_pair(Recorder& recorder, const Node& node, const ExpertProblem& p
                         .args = {.a = a,
                                  .b = b,
                                  .y = recorder.address(node.outputs[0]),
+                                 .bias = bias_address(recorder, node, p),
                                  .m = 1,
                                  .n = static_cast<uint>(p.n),
                                  .k = static_cast<uint>(p.k),
                                  .batch = static_cast<uint>(p.pairs),
-                                 .scale = 1},
+                                 .scale = 1,
+                                 .flags = p.has_bias ? MATMUL_BIAS : 0u},
                         .activation = static_cast<uint32_t>(Activation::none)};
   record_vector(
       recorder, work,
@@ -262,11 +269,13 @@ void record_experts(Recorder& recorder, const Node& node) {
                               .b_places = p.b_by_token ? order.tokens : order.order,
                               .order = order.order,
                               .offsets = order.offsets,
+                              .bias = bias_address(recorder, node, p),
                               .m = static_cast<uint>(p.m),
                               .n = static_cast<uint>(p.n),
                               .k = static_cast<uint>(p.k),
                               .pairs = static_cast<uint>(p.pairs),
-                              .experts = static_cast<uint>(p.experts)};
+                              .experts = static_cast<uint>(p.experts),
+                              .has_bias = p.has_bias};
   recorder.dispatch(kernel.launch(recorder.device(), p, args), args);
 }
 

@@ -141,7 +141,7 @@ void main() {
     if (row < end_row) {
       const uint start = (TRANSPOSE_A ? expert * args.m + row : place(args.order, row)) * args.n;
       [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
-        if (columns[t] < args.n) args.y.v[start + columns[t]] = c[r * COLUMNS + t];
+        if (columns[t] < args.n) args.y.v[start + columns[t]] = c[r * COLUMNS + t] + bias_of(columns[t]);
       }
     }
   }

@@ -16,7 +16,7 @@ struct ExpertOrderArgs {
 };
 
 /// One launch of a kernel that computes, for the pairs of each expert e in that list,
-///   y[pair, N] = a[K] op(b[e])[K, N],  a the row of A that a_places gives, or with TRANSPOSE_A
+///   y[pair, N] = a[K] op(b[e])[K, N] + bias[e],  a the row of A that a_places gives, or with TRANSPOSE_A
 ///   y[e, M, N] = sum over the pairs of a^T b,  rows of A and of B.
 struct ExpertMatmulArgs {
   A_ELEMENTS a;
@@ -30,9 +30,11 @@ struct ExpertMatmulArgs {
   Ints b_places;
   Ints order;  ///< of ExpertOrderArgs
   Ints offsets;
+  Floats bias;   ///< [E, N]
   uint m, n, k;  ///< m: with TRANSPOSE_A; k: without
   uint pairs;
   uint experts;
+  uint has_bias;  ///< 0: there is none
 };
 
 VKFORMER_SHARED_END

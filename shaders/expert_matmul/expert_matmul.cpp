@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/encoding/encoding.h"
+#include "shaders/embedding/embedding.h"
 #include "shaders/expert_matmul/expert_problem.h"
 #include "shaders/expert_sum/expert_sum.h"
 #include "shaders/reshape/reshape.h"
@@ -40,7 +41,7 @@ bool is_by_token(const Node& node, size_t i) {
   return !by_pair;
 }
 
-// --- expert_matmul: x, weight, chosen -> y ---
+// --- expert_matmul: x, weight, chosen, bias? -> y ---
 
 Types infer(const Node& node) {
   check_chosen(node);
@@ -52,11 +53,14 @@ Types infer(const Node& node) {
   const ExpertProblem p = expert_problem(node);
   check(weight[p.transpose_b ? 2 : 1] == p.k, "[expert_matmul] x is {} and sums over {}, weight is {}",
         node.in(0).to_string(), p.k, weight.to_string());
+  if (p.has_bias)
+    check(node.input_types[expert_bias] == TensorType{{p.experts, p.n}},
+          "[expert_matmul] bias is {}, needs f32 [{}, {}]", node.in(expert_bias).to_string(), p.experts, p.n);
   return {{append(node.in(2), p.n)}};
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
-  if (!upstream[0]) return Values(3);
+  if (!upstream[0]) return Values(node.inputs.size());
   const ExpertProblem p = expert_problem(node);
   const Values inputs = node.inputs;
   const Shape x_shape = node.in(0);
@@ -65,7 +69,9 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
   const Value a = p.transpose_b ? upstream[0] : inputs[0], b = p.transpose_b ? inputs[0] : upstream[0];
   const Value weight =
       graph.apply(expert_matmul_backward_op, {a, b, inputs[2]}, {{"experts", static_cast<double>(p.experts)}});
-  return {x, weight, {}};
+  Values gradients = {x, weight, {}};
+  if (p.has_bias) gradients.push_back(scatter_rows(graph, upstream[0], inputs[2], p.experts));
+  return gradients;
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -73,7 +79,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const HostTensor &x = *in[0], &weight = *in[1], &chosen = *in[2];
   for (int64_t i = 0; i < p.pairs * p.n; ++i) {
     const int64_t pair = i / p.n, column = i % p.n, row = p.a_by_token ? pair / p.slots : pair;
-    const int64_t start = static_cast<int64_t>(chosen[pair]) * p.n * p.k;
+    const int64_t expert = static_cast<int64_t>(chosen[pair]), start = expert * p.n * p.k;
+    if (p.has_bias) out[0][i] = (*in[expert_bias])[expert * p.n + column];
     for (int64_t k = 0; k < p.k; ++k)
       out[0][i] += x[row * p.k + k] * weight[start + (p.transpose_b ? column * p.k + k : k * p.n + column)];
   }
@@ -93,10 +100,13 @@ CaseInput chosen_of(const Shape& shape, int64_t experts, Chosen chosen) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   const auto add = [&](const Shape& chosen, bool by_token, int64_t experts, int64_t n, int64_t k, bool transposed,
-                       Chosen among = {}, DType type = DType::f32) {
+                       Chosen among = {}, DType type = DType::f32, bool bias = false) {
     const Shape x = by_token ? chosen.with_columns(k) : append(chosen, k);
     const Shape weight = transposed ? Shape{experts, n, k} : Shape{experts, k, n};
-    list.push_back({.inputs = {{.type = {x}}, {.type = {weight, type}}, chosen_of(chosen, experts, among)},
+    list.push_back({.inputs = {{.type = {x}},
+                               {.type = {weight, type}},
+                               chosen_of(chosen, experts, among),
+                               {.type = {{experts, n}}, .absent = !bias}},
                     .attributes = {{"transposed", transposed ? 1.0 : 0.0}},
                     .reduction = std::max({n, k, chosen.elements()})});
     // Sizes of tiles are f32's to prove.
@@ -105,11 +115,11 @@ std::vector<Case> cases() {
   for (const bool transposed : {true, false}) {
     add({1, 1}, true, 1, 1, 1, transposed);
     add({2, 3, 2}, true, 5, 7, 13, transposed);
-    add({67, 3}, true, 4, 41, 37, transposed);
+    add({67, 3}, true, 4, 41, 37, transposed, {}, DType::f32, true);
     add({67, 3}, false, 4, 48, 36, transposed, {.first = 2, .last = 2});
     add({61, 2}, false, 3, 72, 20, transposed, {.first = 1});
     add({131, 2}, true, 29, 12, 100, transposed);
-    add({1, 8}, true, 31, 96, 56, transposed);
+    add({1, 8}, true, 31, 96, 56, transposed, {}, DType::f32, true);
     add({3, 2}, false, 5, 36, 1030, transposed);
     list.back().spared = {"tile32"};  // for "vector", which cuts long rows up
     add({67, 1}, true, 4, 19, 67, transposed);
@@ -232,13 +242,14 @@ ExpertProblem expert_problem(const Node& node) {
   p.b_type = node.input_types[1].dtype;
   p.transpose_b = node.flag("transposed");
   p.experts = node.in(1)[0];
+  p.has_bias = node.has_input(expert_bias);
   p.n = node.in(1)[p.transpose_b ? 1 : 2];
   p.k = node.in(0).columns();
   return p;
 }
 
-Value expert_matmul(Graph& graph, Value x, Value weight, Value chosen, bool transposed) {
-  return graph.apply(expert_matmul_op, {x, weight, chosen}, {{"transposed", transposed ? 1.0 : 0.0}});
+Value expert_matmul(Graph& graph, Value x, Value weight, Value chosen, bool transposed, Value bias) {
+  return graph.apply(expert_matmul_op, {x, weight, chosen, bias}, {{"transposed", transposed ? 1.0 : 0.0}});
 }
 
 }  // namespace vkformer

@@ -5,16 +5,17 @@
 
 namespace vkformer {
 
-/// y[.., j, :] = x op(weight[e]), e = chosen[.., j], in one product over all pairs of a token and its expert.
+/// y[.., j, :] = x op(weight[e]) + bias[e], e = chosen[.., j], in one product over all pairs of a token and its expert.
 ///
 ///   chosen     i32 [.., k], from 0 to E - 1: a router's
 ///   x          [.., K], a row for all k experts of a token, or [.., k, K], one for each
 ///   weight     [E, N, K] when transposed, like the weights of E PyTorch Linears, otherwise [E, K, N]; f32, f16, bf16
 ///              or, where not trained, encoded blocks
+///   bias       [E, N], or absent
 ///   y          [.., k, N]
 ///
 /// Sums are f32. Only the weights of chosen experts are read. The gradient of the weight is f32; of an expert that
 /// nobody chose it is zeros. Throws Error when the shapes disagree.
-Value expert_matmul(Graph& graph, Value x, Value weight, Value chosen, bool transposed = true);
+Value expert_matmul(Graph& graph, Value x, Value weight, Value chosen, bool transposed = true, Value bias = {});
 
 }  // namespace vkformer

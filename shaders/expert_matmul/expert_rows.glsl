@@ -6,6 +6,9 @@
 uint expert;                  // whose block it is
 uint first_place, end_place;  // of its pairs in the list
 
+// Of the expert's outputs.
+float bias_of(uint column) { return args.has_bias != 0 ? args.bias.v[expert * args.n + column] : 0.0; }
+
 uint block_of(uint e, uint height) { return uint(args.offsets.v[e]) / height + e; }
 
 // Whether block `block` has any pairs.

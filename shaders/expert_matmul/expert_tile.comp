@@ -65,7 +65,7 @@ void main() {
     if (row >= end_row || column >= args.n) continue;
     const uint index = (TRANSPOSE_A ? expert * args.m + row : uint(args.order.v[row])) * args.n + column;
     [[unroll]] for (uint j = 0; j < 4; j++) {
-      if (column + j < args.n) args.y.v[index + j] = c[i][j];
+      if (column + j < args.n) args.y.v[index + j] = c[i][j] + bias_of(column + j);
     }
   }
 }

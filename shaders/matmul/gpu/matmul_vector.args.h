@@ -31,7 +31,7 @@ struct MatmulVectorArgs {
   B_VECTORS b_vectors;  ///< 16 bytes at a time
   Floats y;
   Floats pre_activation;
-  Floats bias;  ///< [N]
+  Floats bias;  ///< [N]; of CHOSEN ones a row for each b
   Floats residual;
   Floats gain;   ///< [K], where a is to be normed
   Floats shift;  ///< [K], what is added then; read with MATMUL_SHIFT

@@ -255,7 +255,7 @@ void main() {
     biases[o] = gate_biases[o] = residuals[o] = 0;
     const Output own = output_of(o, id);
     if (!own.exists) continue;
-    biases[o] = bias_of(own.column);
+    biases[o] = bias_of(own.column + (CHOSEN ? matrix * args.n : 0));
     if (GATED) gate_biases[o] = bias_of(own.column + width);
     residuals[o] = residual_of((product * ROWS + own.row) * width + own.column);
   }
