@@ -11,6 +11,7 @@ const uint activation_gelu_tanh = 3;
 const uint activation_silu = 4;
 const uint activation_tanh = 5;
 const uint activation_quick_gelu = 6;
+const uint activation_clamped = 7;  // of gates alone
 
 // (1 + erf(x / sqrt(2))) / 2 with absolute error below 1e-7 (erf below 2e-7). One minimax polynomial q stands for
 // -ln(erfc(t)) / t on 0 <= t <= 5; it keeps growing past 5, so the far tail underflows to zero.
@@ -99,6 +100,13 @@ float quick_gelu_derivative(float x) {
   return sigmoid(u) + x * (1.702 * sigmoid_derivative(u));
 }
 
+// gpt-oss's gate: quick_gelu of values of at most 7. Comparisons, not min(), let NaN through.
+const float gate_limit = 7.0;
+
+float clamped_gate(float x) { return quick_gelu(x > gate_limit ? gate_limit : x); }
+
+float clamped_gate_derivative(float x) { return x > gate_limit ? 0.0 : quick_gelu_derivative(x); }
+
 float activate(uint kind, float x) {
   if (kind == activation_relu) return relu(x);
   if (kind == activation_gelu) return gelu(x);
@@ -106,6 +114,7 @@ float activate(uint kind, float x) {
   if (kind == activation_silu) return silu(x);
   if (kind == activation_tanh) return hyperbolic_tangent(x);
   if (kind == activation_quick_gelu) return quick_gelu(x);
+  if (kind == activation_clamped) return clamped_gate(x);
   return x;
 }
 
@@ -116,7 +125,18 @@ float activation_derivative(uint kind, float x) {
   if (kind == activation_silu) return silu_derivative(x);
   if (kind == activation_tanh) return hyperbolic_tangent_derivative(x);
   if (kind == activation_quick_gelu) return quick_gelu_derivative(x);
+  if (kind == activation_clamped) return clamped_gate_derivative(x);
   return 1.0;
+}
+
+// What a gate lets through of `up`: itself, or gpt-oss's 1 + up within the limit.
+float let_through(uint kind, float up) {
+  if (kind != activation_clamped) return up;
+  return 1.0 + (up > gate_limit ? gate_limit : up < -gate_limit ? -gate_limit : up);
+}
+
+float let_through_derivative(uint kind, float up) {
+  return kind == activation_clamped && abs(up) > gate_limit ? 0.0 : 1.0;
 }
 
 #endif

@@ -1,6 +1,7 @@
 #include "shaders/gated_unit/gated_unit.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "shaders/cast/cast.h"
 #include "shaders/common/activation_reference.h"
@@ -20,13 +21,25 @@ struct GateRow {
   double flops, backward_flops;  // an element; exp counts as one
   double (*value)(double x);
   double (*derivative)(double x);
+  /// Of up, what it is multiplied with, and the derivative of that.
+  double (*let_through)(double up) = [](double up) { return up; };
+  double (*let_through_derivative)(double up) = [](double) { return 1.0; };
 };
+
+constexpr double gate_limit = 7;  // of Gate::clamped
+double clamped_gate(double x) { return std::min(x, gate_limit) * sigmoid(1.702 * std::min(x, gate_limit)); }
+double clamped_gate_derivative(double x) {
+  return x > gate_limit ? 0 : sigmoid(1.702 * x) + 1.702 * x * sigmoid_derivative(1.702 * x);
+}
+double clamped_up(double up) { return std::clamp(up, -gate_limit, gate_limit) + 1; }
+double clamped_up_derivative(double up) { return std::abs(up) > gate_limit ? 0 : 1; }
 
 const GateRow gates[] = {
     {Gate::silu, 6, 12, silu, silu_derivative},
     {Gate::gelu, 26, 34, gelu, gelu_derivative},
     {Gate::gelu_tanh, 10, 21, gelu_tanh, gelu_tanh_derivative},
     {Gate::relu, 2, 4, [](double x) { return x < 0 ? 0 : x; }, [](double x) { return x <= 0 ? 0.0 : 1.0; }},
+    {Gate::clamped, 10, 18, clamped_gate, clamped_gate_derivative, clamped_up, clamped_up_derivative},
 };
 
 /// The shader's constant for it.
@@ -101,10 +114,11 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
                         node.output_types[0].dtype);
 }
 
-/// Inputs gate and up of a case, gate drawn from [low, high].
-void add_inputs(Case& next, const Shape& shape, double low, double high, bool joint, DType dtype) {
+/// Inputs gate and up of a case, gate drawn from [low, high]; up, where it is apart, too, if that matters.
+void add_inputs(Case& next, const GateRow& row, const Shape& shape, double low, double high, bool joint, DType dtype) {
   next.inputs.push_back({{joint ? shape.with_columns(2 * shape.columns()) : shape, dtype}, low, high});
   next.inputs.push_back({.type = {shape, dtype}, .absent = joint});
+  if (row.gate == Gate::clamped) next.inputs.back().low = low, next.inputs.back().high = high;
 }
 
 const Shape half_shape{13, 64};
@@ -151,7 +165,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const Gated gated(node, 0);
   const HostTensor &x = *in[0], &up = *in[gated.up];
   for (int64_t k = 0; k < node.out(0).elements(); ++k)
-    out[0][k] = saturated(gate.value(x[gated.at(k)]) * up[gated.at(k) + gated.distance()], most_of_result(node));
+    out[0][k] = saturated(gate.value(x[gated.at(k)]) * gate.let_through(up[gated.at(k) + gated.distance()]),
+                          most_of_result(node));
 }
 
 std::vector<Case> cases() {
@@ -159,7 +174,7 @@ std::vector<Case> cases() {
   const auto add = [&](const GateRow& row, const Shape& shape, double low, double high, DType dtype = DType::f32) {
     for (const bool joint : {false, true}) {
       Case next{.inputs = {}, .attributes = attributes_of(row.gate)};
-      add_inputs(next, shape, low, high, joint, dtype);
+      add_inputs(next, row, shape, low, high, joint, dtype);
       list.push_back(next);
     }
   };
@@ -225,8 +240,8 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
   const HostTensor &upstream = *in[0], &x = *in[1], &up = *in[gated.up];
   for (int64_t k = 0; k < node.in(0).elements(); ++k) {
     const int64_t at = gated.at(k), up_at = at + gated.distance();
-    out[0][at] = upstream[k] * up[up_at] * gate.derivative(x[at]);
-    out[gated.up - 1][up_at] = upstream[k] * gate.value(x[at]);
+    out[0][at] = upstream[k] * gate.let_through(up[up_at]) * gate.derivative(x[at]);
+    out[gated.up - 1][up_at] = upstream[k] * gate.value(x[at]) * gate.let_through_derivative(up[up_at]);
   }
 }
 
@@ -235,7 +250,7 @@ std::vector<Case> cases_backward() {
   const auto add = [&](const GateRow& row, const Shape& shape, double limit, DType dtype = DType::f32) {
     for (const bool joint : {false, true}) {
       Case next{.inputs = {{{shape, dtype}}}, .attributes = attributes_of(row.gate)};
-      add_inputs(next, shape, -limit, limit, joint, dtype);
+      add_inputs(next, row, shape, -limit, limit, joint, dtype);
       list.push_back(next);
     }
   };

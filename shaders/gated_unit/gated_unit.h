@@ -11,6 +11,8 @@ enum class Gate : uint8_t {
   gelu = static_cast<uint8_t>(Activation::gelu),            ///< x * Phi(x), exact (erf): GEGLU
   gelu_tanh = static_cast<uint8_t>(Activation::gelu_tanh),  ///< GPT-2's approximation of gelu
   silu = static_cast<uint8_t>(Activation::silu),            ///< x * sigmoid(x), "swish": SwiGLU
+  /// gpt-oss's: x * sigmoid(1.702 x), x at most 7; what it is multiplied with is 1 + up, up from -7 to 7.
+  clamped = 7,
 };
 
 /// act(gate) * up [.., C], element by element, of two values [.., C], or of the halves of one, gate [.., 2 C] = [gate,

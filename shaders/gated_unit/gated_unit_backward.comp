@@ -23,10 +23,12 @@ void take(uint first, bool inside) {
     const vec2 gate = load_reals2(args.gate, to, first + k, inside, 0);
     const vec2 up = load_reals2(args.up, to, first + k, inside, 0);
     const vec2 slope = vec2(activation_derivative(ACTIVATION, gate.x), activation_derivative(ACTIVATION, gate.y));
-    store_reals2(args.dgate, to, first + k, inside, upstream * up * slope);
+    const vec2 factor = vec2(let_through(ACTIVATION, up.x), let_through(ACTIVATION, up.y));
+    store_reals2(args.dgate, to, first + k, inside, upstream * factor * slope);
     if (WITH_DUP) {
       const vec2 value = vec2(activate(ACTIVATION, gate.x), activate(ACTIVATION, gate.y));
-      store_reals2(args.dup, to, first + k, inside, upstream * value);
+      const vec2 factor_slope = vec2(let_through_derivative(ACTIVATION, up.x), let_through_derivative(ACTIVATION, up.y));
+      store_reals2(args.dup, to, first + k, inside, upstream * value * factor_slope);
     }
   }
 }

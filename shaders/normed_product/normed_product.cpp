@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "shaders/gated_unit/gated_unit.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/gpu/matmul_vector.args.h"
 #include "shaders/matmul/gpu/vector.h"
@@ -237,7 +238,7 @@ Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const Devic
 
 Value fuse_gate(Graph& graph, const Node& product, const Node& gate, const DeviceFacts& facts) {
   if (product.op != &normed_product_op || gate.has_input(1) || gated(product) || product.has_input(in_residual) ||
-      product.integer("activation") != 0)
+      product.integer("activation") != 0 || gate.integer("act") == static_cast<int64_t>(Gate::clamped))
     return {};
   const MatmulProblem p = problem_of(product);
   if (!dot_norm_legal(p, facts, centred(product)) && !normed_vector_legal(p, facts, true)) return {};
