@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "runtime/backend.h"
 #include "runtime/files/json_file.h"
@@ -18,6 +19,13 @@ struct ParameterSpec {
     never,    ///< loaded and saved as it is (Marian's final_logits_bias)
     frozen,   ///< of a model with an adapter: loaded, neither trained nor saved
   };
+  /// Where files have it when it is a part of a larger tensor there, which has the parts of all experts transposed:
+  /// [count, in, step * out] for matrices [out, in], [count, step * out] for vectors.
+  struct Stack {
+    std::string tensor;            ///< its name
+    int64_t index = 0, count = 1;  ///< which of its parts
+    int64_t first = 0, step = 1;   ///< output r of the parameter is column first + step * r
+  };
   std::string name;
   Shape shape;
   Start start = Start::normal;
@@ -25,13 +33,14 @@ struct ParameterSpec {
   Training training = Training::always;
   /// Other names under which files may store it: a tied tensor has one for each of its uses.
   std::vector<std::string> other_names = {};
-  bool one_tensor = true;  ///< those names mean one tensor: copies in a file must be equal
-  bool optional = false;   ///< files may leave it out: it has its start value then
+  bool one_tensor = true;                             ///< those names mean one tensor: copies in a file must be equal
+  bool optional = false;                              ///< files may leave it out: it has its start value then
   std::function<std::vector<float>()> computed = {};  ///< its values at a computed start
-  bool anew = false;       ///< has it whatever the files say: a head that is trained for something else
+  bool anew = false;  ///< has it whatever the files say: a head that is trained for something else
   /// Neighbours in a block that share this name are one tensor of all their rows under that name, too; graphs read and
   /// train them through it, not alone.
   std::string joint = {};
+  std::optional<Stack> stack = {};
   /// Of the store's copy, see store_weights_as(); what is trained needs f32.
   DType dtype = DType::f32;
   bool turned = false;   ///< the store's copy is transposed, see store_weights_as()

@@ -11,6 +11,7 @@
 
 #include "models/finite_weights.h"
 #include "models/model_files.h"
+#include "models/stacked_weights.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/files/utf8.h"
@@ -38,6 +39,11 @@ std::string listed(const std::vector<std::string>& all, std::string_view separat
   const size_t shown = std::min(all.size(), most);
   return fmt::format("{}{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), separator),
                      shown < all.size() ? fmt::format("{}and {} more", separator, all.size() - shown) : "");
+}
+
+/// Unless it is the last one: all parts of a stack fail alike.
+void add_once(std::vector<std::string>& list, std::string text) {
+  if (list.empty() || list.back() != text) list.push_back(std::move(text));
 }
 
 bool same_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
@@ -108,6 +114,15 @@ class Finder {
       if (const WeightTensor* tensor = files_.find(name); tensor && used_.insert(tensor).second) return tensor;
     return nullptr;
   }
+  /// The same for a part of a stack, a tensor of all parts.
+  std::optional<StackedWeight> find_in_stack(const ParameterSpec& parameter) {
+    for (const std::string& name : names_of({.name = parameter.stack->tensor, .shape = {}}))
+      if (auto found = vkformer::find_in_stack(files_, parameter, name)) {
+        used_.insert(found->tensors.begin(), found->tensors.end());
+        return found;
+      }
+    return std::nullopt;
+  }
   /// Another tensor that the names of a parameter found as `found` mean, and whose values differ; or nullptr.
   const WeightTensor* unlike(const ParameterSpec& parameter, const WeightTensor& found) const {
     if (parameter.other_names.empty() || !parameter.one_tensor) return nullptr;
@@ -147,9 +162,19 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   for (const ParameterSpec& parameter : parameters) {
     if (parameter.adapter) continue;
     const WeightTensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
+    size_t index = tensor ? tensor->index() : 0;
+    if (!tensor && parameter.stack) try {
+        if (auto found = finder.find_in_stack(parameter)) {
+          tensor = parts_.emplace_back(std::move(found->weight)).get();
+          index = found->tensors.front()->index();
+        }
+      } catch (const Error& error) {
+        add_once(wrong, error.what());
+        continue;
+      }
     if (!tensor) {
       const bool may_lack = parameter.optional || parameter.anew;
-      (may_lack ? absent_ : missing).push_back(parameter.name);
+      add_once(may_lack ? absent_ : missing, parameter.stack ? parameter.stack->tensor : parameter.name);
       if (may_lack) places_.push_back({nullptr, parameter});
     } else if (!same_shape(tensor->shape(), parameter.shape.dimensions())) {
       wrong.push_back(fmt::format("tensor {} has shape {}, the config asks for {}", in_quotes(tensor->name(), 120),
@@ -157,7 +182,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
     } else if (!tensor->is_float()) {
       unknown_types.emplace(tensor->type(), tensor);
     } else {
-      places_.push_back({tensor, parameter});
+      places_.push_back({tensor, parameter, index});
     }
   }
   for (const Place& place : places_)
@@ -173,7 +198,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
                                             missing.size() == 1 ? "" : "s", listed(missing, ", ", 8)));
   check(wrong.empty(), "{}: {}", files_->name(), listed(wrong, "; ", 4));
   std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
-    return a.tensor && b.tensor ? a.tensor->index() < b.tensor->index() : !a.tensor && b.tensor;
+    return a.tensor && b.tensor ? a.index < b.index : !a.tensor && b.tensor;
   });
   for (const Place& place : places_) by_name_.emplace(place.parameter.name, &place);
   for (const auto& tensor : files_->tensors())
@@ -183,7 +208,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
 void Weights::load(Store& store, const LoadProgress& progress) const {
   uint64_t done = 0;
   std::vector<float> values;
-  for (const auto& [tensor, parameter] : places_) {
+  for (const auto& [tensor, parameter, index] : places_) {
     if (!tensor) {
       initialize(store, {parameter}, 0);
       continue;
@@ -241,24 +266,29 @@ void Weights::save(const std::filesystem::path& path, const LoadProgress& progre
                    FileDType dtype) const {
   uint64_t done = 0;
   const DType type = dtype == FileDType::f16 ? DType::f16 : dtype == FileDType::bf16 ? DType::bf16 : DType::f32;
+  std::vector<const ParameterSpec*> parameters;
+  for (const Place& place : places_) parameters.push_back(&place.parameter);
+  const auto values_of = [&](const ParameterSpec& parameter) {
+    const Place& place = place_of(parameter.name);
+    std::vector<float> values = read(place);
+    if (place.tensor) done += place.tensor->bytes();
+    if (progress) progress(done);
+    if (change) change(parameter, values);
+    check_finite(parameter.name, values, type);
+    return values;
+  };
   std::vector<TensorSource> tensors;
   std::vector<float> values;     // of one tensor at a time
   std::vector<uint16_t> halves;  // the same in 16 bits
-  for (const Place& place : places_) {
-    const auto dimensions = place.parameter.shape.dimensions();
-    tensors.push_back(
-        {.name = place.parameter.name, .dtype = dtype, .shape = {dimensions.begin(), dimensions.end()}, .data = [&] {
-           values = read(place);
-           if (place.tensor) done += place.tensor->bytes();
-           if (progress) progress(done);
-           if (change) change(place.parameter, values);
-           check_finite(place.parameter.name, values, type);
-           if (type == DType::f32) return std::as_bytes(std::span(values));
-           halves.resize(values.size());
-           std::ranges::transform(values, halves.begin(), [type](float value) { return to_half(type, value); });
-           return std::as_bytes(std::span(halves));
-         }});
-  }
+  for (FileTensor& file : file_tensors(parameters))
+    tensors.push_back({.name = file.name, .dtype = dtype, .shape = file.shape, .data = [&, tensor = std::move(file)] {
+                         values = tensor.values(values_of);
+                         if (type == DType::f32) return std::as_bytes(std::span(values));
+                         halves.resize(values.size());
+                         std::ranges::transform(values, halves.begin(),
+                                                [type](float value) { return to_half(type, value); });
+                         return std::as_bytes(std::span(halves));
+                       }});
   write_safetensors(path, std::move(tensors));
 }
 
@@ -271,22 +301,21 @@ std::vector<std::string> load_parameters(Store& store, const std::vector<Paramet
 
 void save_parameters(const Store& store, const std::vector<ParameterSpec>& parameters,
                      const std::filesystem::path& path) {
+  const auto values_of = [&store](const ParameterSpec& parameter) {
+    std::vector<float> values = store.read(parameter.name);
+    check(std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }),
+          "{} has values that are not finite: the training has diverged, so it is not saved; lower --learning-rate",
+          parameter.name);
+    return values;
+  };
   std::vector<TensorSource> tensors;
   std::vector<float> values;  // one tensor at a time
-  for (const ParameterSpec& parameter : parameters) {
-    const auto dimensions = parameter.shape.dimensions();
-    tensors.push_back({.name = parameter.name,
-                       .dtype = FileDType::f32,
-                       .shape = {dimensions.begin(), dimensions.end()},
-                       .data = [&store, &values, &parameter] {
-                         values = store.read(parameter.name);
-                         check(std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }),
-                               "{} has values that are not finite: the training has diverged, so it is not saved; "
-                               "lower --learning-rate",
-                               parameter.name);
-                         return std::as_bytes(std::span(values));
-                       }});
-  }
+  for (FileTensor& file : file_tensors(parameters))
+    tensors.push_back(
+        {.name = file.name, .dtype = FileDType::f32, .shape = file.shape, .data = [&, tensor = std::move(file)] {
+           values = tensor.values(values_of);
+           return std::as_bytes(std::span(values));
+         }});
   write_safetensors(path, std::move(tensors));
 }
 

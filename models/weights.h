@@ -38,8 +38,8 @@ class Weights {
   std::vector<float> read(std::string_view parameter) const;
   /// Called with the values of a parameter before they are written.
   using Change = std::function<void(const ParameterSpec& parameter, std::span<float> values)>;
-  /// Writes every parameter under its own name to one safetensors file, in f32, f16 or bf16; one tensor is in memory at
-  /// a time. Throws Error for values that are no finite numbers in it.
+  /// Writes every parameter under its own name, or with the others of its stack, to one safetensors file, in f32, f16
+  /// or bf16; one tensor is in memory at a time. Throws Error for values that are no finite numbers in it.
   void save(const std::filesystem::path& file, const LoadProgress& progress = {}, const Change& change = {},
             FileDType dtype = FileDType::f32) const;
 
@@ -47,12 +47,14 @@ class Weights {
   struct Place {
     const WeightTensor* tensor = nullptr;  ///< nullptr: the files leave it out
     ParameterSpec parameter;
+    size_t index = 0;  ///< in the files
   };
   static std::vector<float> read(const Place& place);
   const Place& place_of(std::string_view parameter) const;
 
   std::unique_ptr<const WeightSource> files_;
-  std::vector<Place> places_;  ///< in the order of the files
+  std::vector<std::unique_ptr<const WeightTensor>> parts_;  ///< of stacks
+  std::vector<Place> places_;                               ///< in the order of the files
   std::unordered_map<std::string_view, const Place*> by_name_;
   std::vector<std::string> extra_, absent_;
 };

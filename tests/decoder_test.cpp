@@ -6,6 +6,7 @@
 
 #include "models/families/decoder/decoder.h"
 #include "models/families/gemma/gemma.h"
+#include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
 #include "models/families/mixtral/mixtral.h"
@@ -30,11 +31,11 @@ struct Recorded {
   Model (*make)(const JsonObject& config);
 };
 
-const Recorded recorded[] = {{"gemma", make_gemma},      {"gemma2", make_gemma},        {"gemma3", make_gemma},
-                             {"qwen3", make_qwen3},      {"phi3", make_phi3},           {"phi3_short", make_phi3},
-                             {"phi3_long", make_phi3},   {"olmo2", make_olmo2},         {"smollm3", make_smollm3},
-                             {"llama_yarn", make_llama}, {"mixtral", make_mixtral},     {"granite", make_granite},
-                             {"olmoe", make_olmoe},      {"qwen2_moe", make_qwen2_moe}, {"olmo3", make_olmo3}};
+const Recorded recorded[] = {
+    {"gemma", make_gemma},     {"gemma2", make_gemma},        {"gemma3", make_gemma},    {"qwen3", make_qwen3},
+    {"phi3", make_phi3},       {"phi3_short", make_phi3},     {"phi3_long", make_phi3},  {"olmo2", make_olmo2},
+    {"smollm3", make_smollm3}, {"llama_yarn", make_llama},    {"mixtral", make_mixtral}, {"granite", make_granite},
+    {"olmoe", make_olmoe},     {"qwen2_moe", make_qwen2_moe}, {"olmo3", make_olmo3},     {"gpt_oss", make_gpt_oss}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {

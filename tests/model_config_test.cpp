@@ -61,6 +61,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"granite", "LlamaForCausalLM"},
                                                         {"olmoe", "Olmo2ForCausalLM"},
                                                         {"olmo3", "Olmo2ForCausalLM"},
+                                                        {"gpt_oss", "Qwen3MoeForCausalLM"},
                                                         {"qwen2_moe", "Qwen3MoeForCausalLM"},
                                                         {"bart", "MarianModel"},
                                                         {"marian", "BartModel"},

@@ -12,6 +12,7 @@
 #include "runtime/passes/rewrite.h"
 #include "shaders/dropout/dropout.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/router/router.h"
 
 namespace vkformer {
 
@@ -42,7 +43,7 @@ std::vector<std::string> usual_targets(const std::string& family) {
 /// The uses of the persistent tensors in a graph of the whole model.
 struct Uses {
   struct Product {
-    bool input_major = false, head = false;
+    bool input_major = false, head = false, router = false;
   };
   std::map<std::string, Product> products;
   std::set<std::string> others;
@@ -68,6 +69,11 @@ Uses uses_of(const Model& model) {
         uses.others.insert(name);
     }
   }
+  for (const Node& node : graph.nodes())
+    if (is_router(node)) {
+      const Node& logits = graph.nodes()[static_cast<size_t>(graph.info(node.inputs[0]).producer)];
+      if (is_matmul(logits)) uses.products[graph.info(logits.inputs[1]).name].router = true;
+    }
   return uses;
 }
 
@@ -99,7 +105,8 @@ std::vector<LinearModule> linear_modules(const Model& model) {
                         .in = parameter.shape[input_major ? 0 : 1],
                         .out = parameter.shape[input_major ? 1 : 0],
                         .input_major = input_major,
-                        .head = product->second.head};
+                        .head = product->second.head,
+                        .router = product->second.router};
     if (!parameter.joint.empty()) module.first = std::exchange(rows[weight], rows[weight] + module.out);
     modules.push_back(std::move(module));
   }
@@ -113,7 +120,7 @@ std::vector<std::string> modules_of_targets(const Model& model, const std::vecto
   for (const std::string& target : wanted) {
     bool found = false;
     for (const LinearModule& module : modules) {
-      if (target == all_linear ? module.head : !ends_path(module.path, target)) continue;
+      if (target == all_linear ? module.head || module.router : !ends_path(module.path, target)) continue;
       chosen.insert(module.path);
       found = true;
     }

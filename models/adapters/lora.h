@@ -29,6 +29,7 @@ struct LinearModule {
   int64_t first = 0;         ///< its first row of a joint tensor
   bool input_major = false;  ///< stored [in, out] (GPT-2's Conv1D)
   bool head = false;         ///< behind the last hidden states
+  bool router = false;       ///< to experts
 };
 /// Those of a model whose weights are read by products alone: no head that is tied to the embeddings.
 std::vector<LinearModule> linear_modules(const Model& model);

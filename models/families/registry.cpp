@@ -11,6 +11,7 @@
 #include "models/families/gemma/gemma.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neox/gpt_neox.h"
+#include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
 #include "models/families/mixtral/mixtral.h"
@@ -55,6 +56,7 @@ const Family families[] = {
     {{"olmoe"}, make_olmoe},
     {{"qwen2_moe"}, make_qwen2_moe},
     {{"olmo3"}, make_olmo3},
+    {{"gpt_oss"}, make_gpt_oss},
     {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "deberta-v2"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
@@ -64,11 +66,14 @@ const Family families[] = {
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
 };
 
+constexpr const char* quantised = "quantization_config";
+
 /// What the file says beside what the model knows (special ids, names of classes) is kept for the file that is written.
 Model with_config(Model model, const JsonObject& config) {
   nlohmann::json merged = config.value();
   merged.update(*model.config);
   merged.erase("dtype");  // the newer name of torch_dtype
+  merged.erase(quantised);
   model.config = std::make_shared<const nlohmann::json>(std::move(merged));
   return model;
 }
@@ -116,9 +121,10 @@ JsonObject text_part(const JsonObject& config) {
   return JsonObject::make(std::move(text), config.name() + ", text_config");
 }
 
-/// Weights in blocks of their own kind, under names and shapes of their own.
+/// Weights in blocks of their own kind, under names and shapes of their own; but for gpt-oss's, which are read.
 void refuse_quantised(const JsonObject& config) {
-  for (const char* key : {"quantization_config", "quantization"}) {
+  if (has_filed_blocks(config)) return;
+  for (const char* key : {quantised, "quantization"}) {
     if (!config.has(key)) continue;
     const JsonObject how = require_object(config, key);
     fail("{}: its weights are quantised ({}), which is not supported; take the original model, or a GGUF file of it",
@@ -127,6 +133,11 @@ void refuse_quantised(const JsonObject& config) {
 }
 
 }  // namespace
+
+bool has_filed_blocks(const JsonObject& config) {
+  return config.has(quantised) && string_or(config, "model_type", "") == "gpt_oss" &&
+         string_or(require_object(config, quantised), "quant_method", "") == "mxfp4";
+}
 
 Model make_model(const JsonObject& given) {
   refuse_quantised(given);

@@ -10,6 +10,9 @@ namespace vkformer {
 /// allocation.
 Model make_model(const JsonObject& config);
 
+/// Whether the files of such a config have weights in blocks that are read as they are, as gpt-oss's have MXFP4.
+bool has_filed_blocks(const JsonObject& config);
+
 /// What `architectures` calls a family's model with a head, "MaskedLM", "SequenceClassification", "TokenClassification"
 /// or "QuestionAnswering": "BertForSequenceClassification". Throws Error for a config of a family that has none.
 std::string architecture_with_head(const JsonObject& config, std::string_view head);
@@ -17,8 +20,8 @@ std::string architecture_with_head(const JsonObject& config, std::string_view he
 /// Whether a model's logits [B, T, V] are those of the tokens at their own positions.
 bool predicts_masked_words(const Model& model);
 
-/// The model of a folder or a GGUF file (see model_files.h): of its config.json and, where that leaves open which tensors
-/// there are, of its tensors. Throws Error like make_model, and then for files that can't be read.
+/// The model of a folder or a GGUF file (see model_files.h): of its config.json and, where that leaves open which
+/// tensors there are, of its tensors. Throws Error like make_model, and then for files that can't be read.
 Model load_model(const std::filesystem::path& path);
 
 }  // namespace vkformer

@@ -26,6 +26,16 @@ std::vector<TensorRow> expert_tensors() {
           {"blk.{}.ffn_down_exps", "model.layers.{}.mlp.experts.{}.down_proj", RowOrder::experts}};
 }
 
+std::vector<TensorRow> gpt_oss_tensors() {
+  std::vector<TensorRow> rows = llama_tensors();
+  std::erase_if(rows, [](const TensorRow& row) { return row.gguf == "blk.{}.ffn_norm"; });
+  std::vector<TensorRow> experts = expert_tensors();
+  experts.front().hugging_face = "model.layers.{}.mlp.router";
+  return with(with(std::move(rows), std::move(experts)),
+              {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
+               {.gguf = "blk.{}.attn_sinks", .hugging_face = "model.layers.{}.self_attn.sinks", .bare = true}});
+}
+
 std::vector<TensorRow> mixtral_tensors() {
   return {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},
           {"blk.{}.ffn_gate_exps", "model.layers.{}.block_sparse_moe.experts.{}.w1", RowOrder::experts},

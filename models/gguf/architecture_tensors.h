@@ -22,6 +22,7 @@ std::vector<TensorRow> llama_tensors(RowOrder queries = RowOrder::same, RowOrder
 std::vector<TensorRow> expert_tensors();
 /// Mixtral's. Its first files have each expert apart.
 std::vector<TensorRow> mixtral_tensors();
+std::vector<TensorRow> gpt_oss_tensors();
 /// Norms of queries and keys, whose gains lack `added`.
 std::vector<TensorRow> query_norms(float added = 0);
 std::vector<TensorRow> gemma_tensors();

@@ -109,6 +109,15 @@ std::vector<GgufArchitecture> make_architectures() {
                                  {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
                                   {"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm"},
                                   {"output_norm", "model.norm"}})});
+  all.push_back({.name = "gpt-oss",
+                 .model_types = {"gpt_oss"},
+                 .model_class = "GptOssForCausalLM",
+                 .keys = with(llama_keys(), {{"expert_count", "num_local_experts"},
+                                             {"expert_used_count", "num_experts_per_tok"},
+                                             {"expert_feed_forward_length", "intermediate_size"},
+                                             {"attention.sliding_window", "sliding_window"}}),
+                 .fixed = {{"hidden_act", {"silu", "swish"}}, {"attention_bias", {true}}},
+                 .tensors = gpt_oss_tensors()});
   all.push_back({.name = "phi3",
                  .model_types = {"phi3"},
                  .model_class = "Phi3ForCausalLM",
@@ -247,12 +256,13 @@ std::optional<NamedRow> find_row(const GgufArchitecture& architecture, std::stri
                                  std::string_view TensorRow::*name, const std::function<bool(std::string_view)>& has) {
   const std::string_view ending = ending_of(tensor);
   tensor.remove_suffix(ending.size());
-  if (ending.empty()) return std::nullopt;
+  const bool in_gguf = name == &TensorRow::gguf;
   for (const TensorRow& row : architecture.tensors) {
+    if (ending.empty() != (row.bare && !in_gguf)) continue;
     auto numbers = match_name(row.*name, tensor);
     if (!numbers) continue;
     if (!row.beside.empty() && !has(fill_name(row.beside, *numbers) + ".weight")) continue;
-    return NamedRow{&row, std::move(*numbers), ending};
+    return NamedRow{&row, std::move(*numbers), ending.empty() ? ".weight" : ending};
   }
   return std::nullopt;
 }

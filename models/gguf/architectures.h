@@ -21,7 +21,7 @@ enum class RowOrder : uint8_t {
   key_pairs,  ///< the same for heads of keys
   /// The parts q, k, v one after the other, where Hugging Face has them side by side in each head.
   fused_heads,
-  experts,  ///< a matrix for each expert in one tensor, which Hugging Face has apart
+  experts,  ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
   one_row,  ///< a vector, which Hugging Face has as a matrix of one row
 };
 
@@ -32,6 +32,7 @@ struct TensorRow {
   RowOrder order = RowOrder::same;
   float added = 0;               ///< to Hugging Face's weights in a GGUF file: 1 for Gemma's norms, whose gains lack it
   std::string_view beside = {};  ///< the row of files that have this tensor, too
+  bool bare = false;             ///< Hugging Face's name of the .weight has no ending
 };
 
 /// A setting. `gguf` follows the architecture's name and a dot.
@@ -77,6 +78,9 @@ struct NamedRow {
   const TensorRow* row = nullptr;
   std::vector<int64_t> numbers;
   std::string_view ending;  ///< ".weight" or ".bias"
+
+  std::string in_gguf() const { return fill_name(row->gguf, numbers).append(ending); }
+  std::string in_hugging_face() const { return fill_name(row->hugging_face, numbers).append(row->bare ? "" : ending); }
 };
 /// `has` tells which tensors there are beside it.
 std::optional<NamedRow> row_of_gguf(const GgufArchitecture& architecture, std::string_view tensor,

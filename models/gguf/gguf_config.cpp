@@ -271,6 +271,15 @@ void read_gemma3(const Settings& settings, json& config) {
   read_windows(settings, config, 6);
 }
 
+/// Of its scaling, which files have as other models' yarn, the bounds are no whole columns.
+void read_gpt_oss(const Settings& settings, json& config) {
+  read_decoder(settings, config);
+  read_windows(settings, config, 2);
+  json& scaling = config["rope_scaling"];
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  if (scaling["rope_type"] == "yarn") scaling["truncate"] = false;
+}
+
 void read_phi3(const Settings& settings, json& config) {
   read_decoder(settings, config);
   if (settings.has("attention.sliding_window") && settings.integer("attention.sliding_window") > 0)
@@ -345,12 +354,12 @@ struct Reader {
   std::string_view architecture;
   void (*read)(const Settings&, json& config);
 };
-constexpr Reader readers[] = {
-    {"llama", read_llama},   {"qwen2", read_decoder},   {"qwen3", read_decoder},    {"qwen3moe", read_decoder},
-    {"smollm3", read_llama}, {"granite", read_granite}, {"olmo2", read_olmo2},      {"qwen2moe", read_qwen2_moe},
-    {"olmoe", read_decoder}, {"phi3", read_phi3},       {"gemma", read_decoder},    {"gemma2", read_gemma2},
-    {"gemma3", read_gemma3}, {"gpt2", read_gpt2},       {"gptneox", read_gpt_neox}, {"bert", read_bert},
-    {"t5", read_t5}};
+constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},  {"llama", read_llama},      {"qwen2", read_decoder},
+                              {"qwen3", read_decoder},    {"qwen3moe", read_decoder}, {"smollm3", read_llama},
+                              {"granite", read_granite},  {"olmo2", read_olmo2},      {"qwen2moe", read_qwen2_moe},
+                              {"olmoe", read_decoder},    {"phi3", read_phi3},        {"gemma", read_decoder},
+                              {"gemma2", read_gemma2},    {"gemma3", read_gemma3},    {"gpt2", read_gpt2},
+                              {"gptneox", read_gpt_neox}, {"bert", read_bert},        {"t5", read_t5}};
 
 /// The ids of special tokens, under Hugging Face's keys. A text may also end with the end of a turn or of a message.
 void read_ids(const GgufMetadata& metadata, json& config) {
@@ -363,8 +372,10 @@ void read_ids(const GgufMetadata& metadata, json& config) {
     if (metadata.has(key) && std::ranges::find(ends, id(key)) == ends.end()) ends.push_back(id(key));
   if (!ends.empty() && has_gguf_tokenizer(metadata) && !metadata.has("tokenizer.ggml.eot_token_id")) {
     const auto tokens = metadata.texts("tokenizer.ggml.tokens");
+    const bool returns = std::ranges::find(tokens, "<|return|>") != tokens.end();  // behind several messages
     for (int64_t token = 0; token < std::ssize(tokens); ++token)
-      if (ends_a_turn(tokens[static_cast<size_t>(token)]) && std::ranges::find(ends, token) == ends.end())
+      if (const std::string_view text = tokens[static_cast<size_t>(token)];
+          ends_a_turn(text) && !(returns && text == "<|end|>") && std::ranges::find(ends, token) == ends.end())
         ends.push_back(token);
   }
   if (ends.size() == 1) config["eos_token_id"] = ends.front();

@@ -22,8 +22,8 @@ RotaryConfig rotary_of(const json& config) {
                                  {.context = config.value("max_position_embeddings", int64_t{2048})});
 }
 
-/// What a config says of rotary positions beside their base.
-void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config) {
+/// What a config says of rotary positions beside their base; `truncate`: what readers take for yarn's.
+void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config, bool truncate) {
   using Scaling = RotaryConfig::Scaling;
   const RotaryConfig rotary = rotary_of(config);
   if (rotary.scaling == Scaling::none) return;
@@ -36,20 +36,25 @@ void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config)
   pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
   if (rotary.scaling == Scaling::linear) return;
   const double usual = 1 + 0.1 * std::log(rotary.factor);
-  check(rotary.truncate && std::abs(rotary.attention_factor - usual) < 1e-6,
-        "a GGUF file can't say yarn's truncate false or an attention_factor of its own");
+  check(rotary.truncate == truncate, "a GGUF file of this architecture can't say yarn's truncate {}", rotary.truncate);
+  check(std::abs(rotary.attention_factor - usual) < 1e-6,
+        "a GGUF file can't say yarn's attention_factor {}, only {} for its factor {}", rotary.attention_factor, usual,
+        rotary.factor);
   pairs.add_number(prefix + "rope.scaling.yarn_beta_fast", static_cast<float>(rotary.beta_fast));
   pairs.add_number(prefix + "rope.scaling.yarn_beta_slow", static_cast<float>(rotary.beta_slow));
 }
 
 uint32_t integer_in(const json& config, const char* key) { return config.at(key).get<uint32_t>(); }
 
-void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
+void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config, bool truncate) {
   const uint32_t width = integer_in(config, "head_dim");
   const double share = config.value("partial_rotary_factor", 1.0);
   pairs.add_integer(prefix + "attention.value_length", width);
   pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
-  add_rotary(pairs, prefix, config);
+  add_rotary(pairs, prefix, config, truncate);
+}
+void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config, true);
 }
 
 void add_windowed(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -84,6 +89,14 @@ void add_olmo2(GgufPairs& pairs, const std::string& prefix, const json& config) 
         "a GGUF file can't say that layers with a window turn by angles of their own");
 }
 
+void add_gpt_oss(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config, false);
+  const json types = config.at("layer_types");
+  for (size_t layer = 0; layer < types.size(); ++layer)
+    check((types[layer] == "full_attention") == (layer % 2 == 1),
+          "a GGUF file can't say which layers have a window: not every second lacks it");
+}
+
 void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_decoder(pairs, prefix, config);
   const json turns = config.at("no_rope_layers");
@@ -102,7 +115,7 @@ void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& confi
   pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
   if (!config.contains("rope_theta"))  // transformers' older name
     pairs.add_number(prefix + "rope.freq_base", config.value("rotary_emb_base", 10000.0f));
-  add_rotary(pairs, prefix, config);
+  add_rotary(pairs, prefix, config, true);
 }
 
 void add_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -132,23 +145,12 @@ struct Adder {
   std::string_view architecture;
   void (*add)(GgufPairs&, const std::string& prefix, const json& config);
 };
-constexpr Adder adders[] = {{"llama", add_windowed},
-                            {"qwen2", add_decoder},
-                            {"qwen3", add_decoder},
-                            {"qwen3moe", add_decoder},
-                            {"smollm3", add_smollm3},
-                            {"granite", add_decoder},
-                            {"olmo2", add_olmo2},
-                            {"qwen2moe", add_decoder},
-                            {"olmoe", add_decoder},
-                            {"phi3", add_windowed},
-                            {"gemma", add_decoder},
-                            {"gemma2", add_gemma},
-                            {"gemma3", add_gemma},
-                            {"gpt2", add_gpt2},
-                            {"gptneox", add_gpt_neox},
-                            {"bert", add_bert},
-                            {"t5", add_t5}};
+constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},  {"llama", add_windowed},   {"qwen2", add_decoder},
+                            {"qwen3", add_decoder},    {"qwen3moe", add_decoder}, {"smollm3", add_smollm3},
+                            {"granite", add_decoder},  {"olmo2", add_olmo2},      {"qwen2moe", add_decoder},
+                            {"olmoe", add_decoder},    {"phi3", add_windowed},    {"gemma", add_decoder},
+                            {"gemma2", add_gemma},     {"gemma3", add_gemma},     {"gpt2", add_gpt2},
+                            {"gptneox", add_gpt_neox}, {"bert", add_bert},        {"t5", add_t5}};
 
 bool means(const FixedRow& row, const json& value) { return std::ranges::find(row.values, value) != row.values.end(); }
 

@@ -72,7 +72,7 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
     const auto named = row_of_hugging_face(architecture, parameter.name);
     check(named.has_value(), "GGUF files of architecture {} have no place for tensor {}", architecture.name,
           in_quotes(parameter.name, 120));
-    std::string name = fill_name(named->row->gguf, named->numbers).append(named->ending);
+    std::string name = named->in_gguf();
     if (named->row->order == RowOrder::experts) {
       const auto known = std::ranges::find(targets, name, [](const Target& target) { return target.tensor.name; });
       if (known != targets.end()) {

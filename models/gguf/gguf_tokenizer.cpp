@@ -302,8 +302,8 @@ constexpr TokenizerMaker makers[] = {
 }  // namespace
 
 bool ends_a_turn(std::string_view token) {
-  constexpr std::string_view ends[] = {"<|eot_id|>",    "<|eom_id|>",    "<|im_end|>", "<|end|>",
-                                       "<end_of_turn>", "<|endoftext|>", "<EOT>"};
+  constexpr std::string_view ends[] = {"<|eot_id|>",    "<|eom_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>",
+                                       "<|endoftext|>", "<EOT>",      "<|return|>", "<|call|>"};
   return std::ranges::find(ends, token) != std::end(ends);
 }
 

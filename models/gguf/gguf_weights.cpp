@@ -210,13 +210,15 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
     place.subtracted = named->ending == ".weight" ? row.added : 0;
     place.order = row.order;
     if (row.order == RowOrder::experts) {
-      check(shape.size() == 3 && shape[0] <= most_experts, "{} is no stack of at most {} matrices", where(),
-            most_experts);
+      const bool vectors = named->ending == ".bias";
+      check(shape.size() == (vectors ? 2 : 3) && shape[0] <= most_experts, "{} is no stack of at most {} {}", where(),
+            most_experts, vectors ? "vectors" : "matrices");
       place.order = RowOrder::same;
+      const std::vector<int64_t> part(shape.begin() + 1, shape.end());
       for (int64_t expert = 0; expert < shape[0]; ++expert) {
-        place.first_row = expert * shape[1];
-        add(std::make_unique<GgufWeight>(fill_name(row.hugging_face, {named->numbers[0], expert}).append(named->ending),
-                                         std::vector<int64_t>{shape[1], shape[2]}, shape[1] * shape[2],
+        place.first_row = expert * (vectors ? 1 : part[0]);
+        add(std::make_unique<GgufWeight>(NamedRow{&row, {named->numbers[0], expert}, named->ending}.in_hugging_face(),
+                                         part, elements / shape[0],
                                          tensor->bytes.size() / static_cast<size_t>(shape[0]), place));
       }
       continue;
@@ -238,8 +240,8 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       check(shape.size() == 2 || tensor->type->values == 1, "{} is one row of {} blocks, which can't be in this order",
             where(), tensor->type->name);
     }
-    add(std::make_unique<GgufWeight>(fill_name(row.hugging_face, named->numbers).append(named->ending),
-                                     std::move(shape), elements, tensor->bytes.size(), place));
+    add(std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements, tensor->bytes.size(),
+                                     place));
   }
 }
 

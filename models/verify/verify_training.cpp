@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/stacked_weights.h"
 #include "models/training/trainer.h"
 #include "models/verify/recorded_case.h"
 #include "models/verify/verify_parts.h"
@@ -38,15 +39,18 @@ void verify_gradients(const RecordedCase& recorded) {
   program->run();
   recorded.compare_relative("loss", static_cast<double>(program->read("loss")[0]),
                             static_cast<double>(recorded.floats("loss")[0]), recorded.limit("loss_relative"));
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    const ParameterSpec& parameter = recorded.model().parameters[i];
-    const std::string name = "grad." + parameter.name;
+  const std::vector<ParameterSpec>& parameters = recorded.model().parameters;
+  for (const FileTensor& tensor : file_tensors(parameters)) {
+    const std::string name = "grad." + tensor.name;
+    const bool reached = static_cast<bool>(gradients[static_cast<size_t>(tensor.parts.front() - parameters.data())]);
     // One that the loss does not reach has a gradient of zeros in the file; an untrained one has none.
-    if (gradients[i])
-      recorded.compare(name, program->read(name), recorded.limit("gradient_relative_to_tensor_max"), {},
-                       scale_of_zero(recorded, parameter.name));
-    else if (recorded.has(name))
-      recorded.compare(name, std::vector<float>(static_cast<size_t>(parameter.shape.elements())), 0);
+    if (!reached && !recorded.has(name)) continue;
+    const std::vector<float> values = tensor.values([&](const ParameterSpec& part) {
+      return reached ? program->read("grad." + part.name)
+                     : std::vector<float>(static_cast<size_t>(part.shape.elements()));
+    });
+    recorded.compare(name, values, reached ? recorded.limit("gradient_relative_to_tensor_max") : 0, {},
+                     scale_of_zero(recorded, tensor.name));
   }
 }
 
@@ -69,11 +73,13 @@ void compare_final_weights(const RecordedCase& recorded, const Store& store) {
   const double close = recorded.limit("adamw_final_absolute"), most = recorded.limit("adamw_final_absolute_max");
   int64_t total = 0, within = 0;
   double worst = 0;
-  for (const ParameterSpec& parameter : recorded.model().parameters) {
+  for (const FileTensor& tensor : file_tensors(recorded.model().parameters)) {
     // Rounding noise divided by its own size moves those at random.
-    if (recorded.zero_in_theory(parameter.name) || parameter.training == ParameterSpec::Training::never) continue;
-    const auto got = store.read(parameter.name), want = recorded.floats("adamw.final." + parameter.name);
-    check(got.size() == want.size(), "adamw.final.{} has {} elements, the model {}", parameter.name, want.size(),
+    if (recorded.zero_in_theory(tensor.name) || tensor.parts.front()->training == ParameterSpec::Training::never)
+      continue;
+    const auto got = tensor.values([&](const ParameterSpec& part) { return store.read(part.name); });
+    const auto want = recorded.floats("adamw.final." + tensor.name);
+    check(got.size() == want.size(), "adamw.final.{} has {} elements, the model {}", tensor.name, want.size(),
           got.size());
     for (size_t i = 0; i < want.size(); ++i) {
       const double error = std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i]));

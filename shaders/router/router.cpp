@@ -188,6 +188,8 @@ const Op router_backward_op = {.name = "router_backward",
 
 }  // namespace
 
+bool is_router(const Node& node) { return node.op == &router_op; }
+
 Routing router(Graph& graph, Value logits, int64_t count, bool normalised) {
   const Values outputs =
       graph.add(router_op, {logits}, {{"count", static_cast<double>(count)}, {"normalised", normalised ? 1.0 : 0.0}});

@@ -16,5 +16,6 @@ struct Routing {
 /// E <= most_experts.
 Routing router(Graph& graph, Value logits, int64_t count, bool normalised);
 constexpr int64_t most_experts = 1024;
+bool is_router(const Node& node);
 
 }  // namespace vkformer

@@ -19,7 +19,7 @@ for kin in ("marian", "mbart", "m2m_100", "pegasus"):
     NO_DROPOUT[kin] = NO_DROPOUT["bart"]
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
 NO_DROPOUT["mixtral"] = NO_DROPOUT["granite"] = NO_DROPOUT["olmoe"] = NO_DROPOUT["llama"]
-NO_DROPOUT["qwen2_moe"] = NO_DROPOUT["olmo3"] = NO_DROPOUT["llama"]
+NO_DROPOUT["qwen2_moe"] = NO_DROPOUT["olmo3"] = NO_DROPOUT["gpt_oss"] = NO_DROPOUT["llama"]
 NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
 CLASSES = {"classify": 3, "classify_tokens": 5}
@@ -266,6 +266,10 @@ SMALL = {
                              num_experts=5, num_experts_per_tok=2, moe_intermediate_size=7,
                              shared_expert_intermediate_size=9,
                              rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "gpt_oss": case("sinks, five experts with biases, three a token, windows of 5 positions in every other layer", 100, 13,
+                    rotary("gpt_oss", "GptOssForCausalLM", 2, 18, 3, 7, 61, 5120, num_key_value_heads=1, head_dim=6,
+                           num_local_experts=5, num_experts_per_tok=3, sliding_window=5,
+                           rope_parameters=dict(YARN, truncate=False, rope_theta=150000.0))),
     "olmo3": case("window of 5 positions in all layers but the last, where yarn scales rotary positions", 99, 13,
                   rotary("olmo3", "Olmo3ForCausalLM", 4, 18, 3, 7, 61, 5120, num_key_value_heads=1, sliding_window=5,
                          rope_parameters=dict(full_attention=dict(YARN),

@@ -118,9 +118,11 @@ class Problem:
         """AdamW's losses and final parameters."""
         model = self.build(dtype=dtype)
         parameters = trained(model, self.weights)
-        reached = [p for name, p in parameters.items() if name not in self.without_gradient]
-        groups = [{"params": [p for p in reached if p.dim() >= 2]},
-                  {"params": [p for p in reached if p.dim() < 2], "weight_decay": 0.0}]
+        reached = {name: p for name, p in parameters.items() if name not in self.without_gradient}
+        # gpt-oss stacks its experts' biases.
+        decayed = {name for name, p in reached.items() if p.dim() >= 2 and not name.endswith("bias")}
+        groups = [{"params": [p for name, p in reached.items() if name in decayed]},
+                  {"params": [p for name, p in reached.items() if name not in decayed], "weight_decay": 0.0}]
         optimizer = torch.optim.AdamW(groups, **ADAMW)
         losses = []
         for _ in range(ADAMW_STEPS):

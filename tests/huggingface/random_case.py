@@ -22,6 +22,8 @@ def random_weights(model, names, case, seed):
             value = 1 + 0.2 * noise
         elif re.search(r"r_[wrs]_bias|seg_embed|relative_attention_bias", name):
             value = 0.7 * noise
+        elif last == "sinks":
+            value = noise
         elif isinstance(module, torch.nn.Embedding) or last == "mask_emb":
             value = case["embedding"] * noise
         elif last.endswith("bias"):
@@ -29,6 +31,8 @@ def random_weights(model, names, case, seed):
         else:
             outer = type(module).__name__ == "Conv1D" or len(shape) == 3
             gain = case["gain"]
+            if case["family"] == "gpt_oss" and len(shape) == 3:
+                outer, gain = False, 2 * gain  # some values are beyond the gate's limit
             if re.search(r"\b(q|k|r|query|key|q_proj|k_proj|q_lin|k_lin)(\.weight)?$", name):
                 gain *= {"t5": 0.5, "xlnet": 1.4}.get(case["family"], 0.9)  # T5 does not scale its scores
             value = gain / math.sqrt(shape[0 if outer else 1]) * noise

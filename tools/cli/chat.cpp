@@ -83,12 +83,29 @@ void show_prompt(std::span<const int32_t> ids, const PromptText& tokenizer) {
   say("prompt of {} tokens: {}", ids.size(), text);
 }
 
+/// What a model writes before its answer, on stderr: what is on stdout are answers.
+struct Thoughts {
+  bool quiet;
+  bool open = false;
+
+  void write(const std::string& piece) {
+    if (quiet || piece.empty()) return;
+    say_text((std::exchange(open, true) ? "" : "(") + for_terminal(piece));
+  }
+  void end() {
+    if (std::exchange(open, false)) say_text(")\n");
+  }
+};
+
 /// Answers, prints, and says what there is to say.
 void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts& prompts, const ChatFlags& flags,
                   bool& shown) {
   const int64_t left_out = prompts.left_out();
+  Thoughts thoughts{.quiet = flags.common.quiet};
   talk.answer(
-      [](const std::string& piece) {
+      [&](const std::string& piece, bool thought) {
+        if (thought) return thoughts.write(piece);
+        thoughts.end();
         print("{}", piece);
         check_output();
       },
@@ -98,6 +115,7 @@ void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts
           say("(the context is full: the oldest {} of {} questions are left out from here on)", prompts.left_out(),
               talk.history().turns());
       });
+  thoughts.end();
   print("\n");
   check_output();
   if (!talk.cut_by().empty() && !flags.common.quiet) say("(the answer was ended by {})", talk.cut_by());

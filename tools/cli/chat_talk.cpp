@@ -15,7 +15,15 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       vocabulary_(vocabulary),
       capacity_(generator.capacity()),
       generator_(generator),
-      session_(generator) {}
+      session_(generator),
+      marks_(find_marks()) {}
+
+std::optional<Channels::Marks> ChatTalk::find_marks() const {
+  return Channels::find([&](std::string_view token) -> std::optional<int32_t> {
+    const std::vector<int32_t> ids = tokenizer_.encode_as_it_is(token);
+    return ids.size() == 1 && tokenizer_.is_special(ids[0]) ? std::optional(ids[0]) : std::nullopt;
+  });
+}
 
 GenerationConfig ChatTalk::config_for(int64_t prompt_length) {
   GenerationConfig config = config_;
@@ -36,11 +44,24 @@ void ChatTalk::answer(const Emit& emit, const std::function<void()>& on_prompt) 
   if (on_prompt) on_prompt();
   const GenerationConfig config = config_for(std::ssize(prompt_));
   const auto search = make_search(config, {prompt_}, vocabulary_);
-  const auto continuation = tokenizer_.stream(prompt_);
+  auto continuation = tokenizer_.stream(prompt_);
   std::string text;
+  auto part = marks_ ? Channels::Part::header : Channels::Part::answer;
   const auto write = [&](const std::string& piece) {
-    text += piece;
-    emit(piece);
+    const bool thought = part == Channels::Part::thought;
+    if (!thought) text += piece;
+    emit(piece, thought);
+  };
+  std::optional<Channels> channels;
+  if (marks_) channels.emplace(*marks_);
+  const auto take = [&](int32_t token) {
+    const auto next = channels ? channels->take(token, [&](const auto& ids) { return tokenizer_.decode(ids); }) : part;
+    if (next != part) {
+      write(continuation({}));
+      continuation = tokenizer_.stream(prompt_);
+      part = next;
+    }
+    if (part != Channels::Part::header) write(continuation(token));
   };
   std::vector<float> logits = session_.begin(prompt_);
   statistics_ = {.prompt_tokens = std::ssize(prompt_), .reused_tokens = session_.reused()};
@@ -53,7 +74,7 @@ void ChatTalk::answer(const Emit& emit, const std::function<void()>& on_prompt) 
     if (statistics_.answer_tokens++ == 0) statistics_.seconds_to_first_token = now() - start;
     const int32_t token = search->ids(0).back();
     ended = config.ends(token);
-    if (!ended) write(continuation(token));
+    if (!ended) take(token);
     if (Interruption::take()) {
       cut_by_ = "Ctrl-C";
       break;

@@ -18,6 +18,8 @@ namespace {
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view qkv = "qkv_proj";
 
+constexpr const char* attention_sinks = ".sinks";
+
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
 
@@ -136,6 +138,7 @@ class Builder {
                              .causal = !decoder_.both_ways,
                              .window = layer.window,
                              .softcap = static_cast<float>(decoder_.score_cap)};
+    if (decoder_.sinks) options.sinks = layers_.tensor(name + attention_sinks, {heads});
     if (decoder_.both_ways && layer.window > 0) layers_.see_both_ways(options, reach_of(decoder_, layer.window));
     const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
                                                   decoder_.attention_dropout, fmt::format("cache.{}", index));
@@ -170,6 +173,7 @@ void add_attention(ParameterList& list, const Decoder& d, const std::string& nam
     add_gain(list, d, name + ".k_norm", each ? d.head_width : kv_width);
   }
   list.linear(name + ".o_proj", q_width, d.width, d.output_bias);
+  if (d.sinks) list.normal(name + attention_sinks, {d.heads});
 }
 
 std::vector<ParameterSpec> parameters_of(const Decoder& d) {

@@ -31,8 +31,11 @@ struct Decoder {
     int64_t inner = 0;        ///< F of each
     int64_t shared = 0;       ///< F of one more, which every token takes by a gate of its own; 0: there is none
     bool normalised = false;  ///< a token's weights sum to 1
-    /// Their names in files: of the mixture in a layer, and of each expert's weights.
+    bool bias = false;        ///< of the router, and of all that the experts have
+    bool stacked = false;     ///< files have those of all experts in one tensor each (see ParameterSpec::Stack)
+    /// Their names in files: of the mixture in a layer, of what is in it, and of each expert's weights.
     const char* name = "mlp";
+    const char* router = "gate";
     const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   };
 
@@ -62,6 +65,7 @@ struct Decoder {
   bool joint_files = false;    ///< q, k and v are one tensor in files, gate and up another
   bool input_bias = false;     ///< of q, k and v
   bool output_bias = false;    ///< of the attention's output
+  bool sinks = false;          ///< attention has them
   bool inner_bias = false;     ///< of the feed-forward layers
   bool tied = false;           ///< the head is the embedding
   /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.

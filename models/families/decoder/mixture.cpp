@@ -12,6 +12,7 @@ namespace {
 
 // The joint tensors of a layer's experts.
 constexpr const char *all_gates = ".experts.gate_up_proj", *all_downs = ".experts.down_proj";
+constexpr const char* bias_end = "_bias";  // of theirs
 
 constexpr const char *shared = ".shared_expert", *shared_gate = ".shared_expert_gate";
 
@@ -38,28 +39,40 @@ Value add_shared(Layers& layers, const Decoder& decoder, Value x, const std::str
 Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual) {
   Graph& graph = layers.graph();
   const Decoder::Experts& experts = decoder.experts;
-  const Value logits = layers.linear(x, name + ".gate", experts.count, {.bias = false});
+  const Value logits = layers.linear(x, join_names(name, experts.router), experts.count, {.bias = experts.bias});
   const Routing routing = router(graph, logits, experts.chosen, experts.normalised);
   const Value gates = layers.tensor(name + all_gates, {experts.count, 2 * experts.inner, decoder.width});
   const Value downs = layers.tensor(name + all_downs, {experts.count, decoder.width, experts.inner});
-  const Value gated = gated_unit(graph, decoder.gate, expert_matmul(graph, x, gates, routing.chosen));
-  const Value sum = expert_sum(graph, expert_matmul(graph, gated, downs, routing.chosen), routing.weights, residual);
+  const auto biases = [&](const char* of, int64_t columns) {
+    return experts.bias ? layers.tensor(name + of + bias_end, {experts.count, columns}) : Value{};
+  };
+  const Value both = expert_matmul(graph, x, gates, routing.chosen, true, biases(all_gates, 2 * experts.inner));
+  const Value found = expert_matmul(graph, gated_unit(graph, decoder.gate, both), downs, routing.chosen, true,
+                                    biases(all_downs, decoder.width));
+  const Value sum = expert_sum(graph, found, routing.weights, residual);
   return experts.shared > 0 ? add_shared(layers, decoder, x, name, sum) : sum;
 }
 
 void add_mixture(ParameterList& list, const Decoder& decoder, const std::string& name) {
   const Decoder::Experts& experts = decoder.experts;
-  const auto expert = [&](int64_t i) { return fmt::format("{}.experts.{}", name, i); };
-  list.linear(name + ".gate", decoder.width, experts.count, false);
-  for (int64_t i = 0; i < experts.count; ++i)
-    for (const char* part : {experts.gate, experts.up}) {
-      list.linear(join_names(expert(i), part), decoder.width, experts.inner, false);
-      list.last().joint = name + all_gates;
-    }
-  for (int64_t i = 0; i < experts.count; ++i) {
-    list.linear(join_names(expert(i), experts.down), experts.inner, decoder.width, false);
-    list.last().joint = name + all_downs;
-  }
+  list.linear(join_names(name, experts.router), decoder.width, experts.count, experts.bias);
+  // Parts of one name of all experts, which are neighbours.
+  const auto add = [&](std::initializer_list<const char*> parts, const std::string& all, const auto& append) {
+    for (int64_t i = 0; i < experts.count; ++i)
+      for (int64_t first = 0; const char* part : parts) {
+        append(fmt::format("{}.experts.{}.{}", name, i, part));
+        list.last().joint = all;
+        if (experts.stacked) list.last().stack = {all, i, experts.count, first, std::ssize(parts)};
+        ++first;
+      }
+  };
+  const auto add_linear = [&](std::initializer_list<const char*> parts, const std::string& all, int64_t in,
+                              int64_t out) {
+    add(parts, all, [&](const std::string& part) { list.normal(part + ".weight", {out, in}); });
+    if (experts.bias) add(parts, all + bias_end, [&](const std::string& part) { list.zeros(part + ".bias", {out}); });
+  };
+  add_linear({experts.gate, experts.up}, name + all_gates, decoder.width, experts.inner);
+  add_linear({experts.down}, name + all_downs, experts.inner, decoder.width);
   if (experts.shared == 0) return;
   add_feed_forward(list, half_of_shared(decoder), name + shared);
   list.linear(name + shared_gate, decoder.width, 1, false);

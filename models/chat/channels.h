@@ -1,0 +1,41 @@
+#pragma once
+// Answers in several messages, as gpt-oss writes them ("harmony", OpenAI 2025): each with a header that names its
+// channel, of which "final" is what was asked for; the others are thoughts.
+//
+//   <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>...<|return|>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vkformer {
+
+/// Tells of one answer's tokens, in order, what they are part of.
+class Channels {
+ public:
+  /// Special tokens of the format.
+  struct Marks {
+    int32_t start, channel, message, end;
+  };
+  /// `id_of`: of a special token, nothing where there is none. Nothing where the format is not the tokenizer's.
+  static std::optional<Marks> find(const std::function<std::optional<int32_t>(std::string_view token)>& id_of);
+
+  enum class Part : uint8_t {
+    header,   ///< names a message, or a mark
+    thought,  ///< of a message of another channel than "final"
+    answer,   ///< of the final one, or of a message without a channel
+  };
+  explicit Channels(const Marks& marks) : marks_(marks) {}
+  /// `text_of`: decodes the ids of a header.
+  Part take(int32_t id, const std::function<std::string(const std::vector<int32_t>& ids)>& text_of);
+
+ private:
+  Marks marks_;
+  Part part_ = Part::header;
+  std::optional<std::vector<int32_t>> channel_;  ///< the header's ids behind its mark
+};
+
+}  // namespace vkformer

@@ -1,0 +1,50 @@
+// Answers of several messages.
+
+#include "models/chat/channels.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <map>
+
+using namespace vkformer;
+
+namespace {
+
+constexpr Channels::Marks marks{.start = 1, .channel = 2, .message = 3, .end = 4};
+
+/// What a sequence of ids shows: t thoughts, a answers, - neither.
+std::string parts_of(const std::vector<int32_t>& answer) {
+  const std::map<int32_t, std::string> words{{10, "analysis"}, {11, "fin"}, {12, "al"}, {13, "commentary"}};
+  Channels channels(marks);
+  std::string parts;
+  for (const int32_t id : answer) {
+    const auto part = channels.take(id, [&](const std::vector<int32_t>& ids) {
+      std::string text;
+      for (const int32_t one : ids) text += words.contains(one) ? words.at(one) : "?";
+      return text;
+    });
+    parts += part == Channels::Part::thought ? 't' : part == Channels::Part::answer ? 'a' : '-';
+  }
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("an answer's messages are thoughts but for the final one", "[chat]") {
+  CHECK(parts_of({2, 10, 3, 50, 51, 4, 1, 60, 2, 11, 12, 3, 52, 53}) == "---tt-------aa");
+  CHECK(parts_of({2, 13, 55, 3, 50, 4, 1, 60, 3, 51}) == "----t----a");  // the last one names no channel
+  CHECK(parts_of({50, 51, 3, 52}) == "---a");
+  CHECK(parts_of({2, 11, 12, 3, 50, 2, 10, 3, 51}) == "----a---t");  // a message that nothing ends
+}
+
+TEST_CASE("the marks of messages are a tokenizer's or they are not", "[chat]") {
+  std::map<std::string_view, int32_t> known{{"<|start|>", 1}, {"<|channel|>", 2}, {"<|message|>", 3}};
+  const auto id_of = [&](std::string_view token) {
+    const auto found = known.find(token);
+    return found == known.end() ? std::nullopt : std::optional(found->second);
+  };
+  CHECK(!Channels::find(id_of));
+  known["<|end|>"] = 4;
+  const auto found = Channels::find(id_of);
+  REQUIRE(found);
+  CHECK(found->end == 4);
+}
