@@ -263,6 +263,12 @@ TEST_CASE("weights are mixed by what their layers have", "[gguf]") {
   names = {"blk.0.attn_q.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight", "blk.0.attn_output.weight"};
   CHECK(types_of(names, {.layers = 1, .experts = 8}, "q4_k_m") == "q4_k q8_0 q8_0 q5_k ");
   CHECK(types_of(names, {.layers = 1, .experts = 8}, "q5_k_m") == "q5_k q8_0 q8_0 q5_k ");
+  const std::vector<Mixture::Tensor> mixed = {{"output.weight", {512, 64}},
+                                              {"blk.0.ffn_up_exps.weight", {4, 64, 64}},
+                                              {"blk.0.ffn_up_exps.bias", {4, 64}},
+                                              {"blk.0.ffn_gate_inp.weight", {4, 64}}};
+  CHECK(Mixture("mxfp4_moe").types_of(mixed, {.layers = 1, .experts = 4}) ==
+        std::vector{DType::q8_0, DType::mxfp4, DType::f32, DType::f32});
 }
 
 TEST_CASE("all ids that end a text go through GGUF files", "[gguf]") {

@@ -14,8 +14,9 @@ struct MixtureRow {
   std::string_view name;
   uint32_t file_type;
   DType most;
-  /// Values and the second feed-forward layer: `better` where more_bits() says so, or in the first layers.
-  enum class Rule : uint8_t { none, q2_k, q3_k_m, q3_k_l, small, medium, nonlinear } rule = Rule::none;
+  /// Values and the second feed-forward layer: `better` where more_bits() says so, or in the first layers. Of `experts`
+  /// all but these.
+  enum class Rule : uint8_t { none, q2_k, q3_k_m, q3_k_l, small, medium, nonlinear, experts } rule = Rule::none;
   DType better = most;
 };
 
@@ -43,6 +44,7 @@ constexpr MixtureRow rows[] = {
     {"q4_0", 2, DType::q4_0},
     {"iq4_nl", 25, DType::iq4_nl, Rule::nonlinear, DType::q5_k},
     {"iq4_xs", 30, DType::iq4_xs, Rule::nonlinear, DType::q5_k},
+    {"mxfp4_moe", 38, DType::mxfp4, Rule::experts, DType::q8_0},
 };
 
 /// The first and the last eighth of the layers, and every third between them.
@@ -148,7 +150,9 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const S
     const Tensor& tensor = tensors[i];
     if (!is_weight(tensor)) continue;
     DType type = row_->most;
-    if (has_blocks()) {
+    if (row_->rule == Rule::experts) {
+      type = tensor.shape.size() > 2 ? row_->most : row_->better;
+    } else if (has_blocks()) {
       // The head, or the embedding where that is the head, too.
       if (tensor.name == (has_head ? "output.weight" : "token_embd.weight")) {
         if (type != DType::q8_0) type = DType::q6_k;
