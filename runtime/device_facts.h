@@ -125,6 +125,8 @@ struct DeviceFacts {
   bool has_matrix_cores(DType type) const { return runs_matrix_kernels(type) && computes_right(type, "matrix64"); }
   /// Whether attention can use them, and computes what it should there.
   bool has_matrix_attention(DType type) const { return has_matrix_cores(type) && computes_right(type, "attention"); }
+  /// The same of the products of experts.
+  bool has_matrix_experts(DType type) const { return has_matrix_cores(type) && computes_right(type, "experts"); }
   /// Both for products of whole workgroups.
   bool runs_workgroup_kernels(DType type) const {
     const WorkgroupMatrices& matrices = workgroup_matrices;

@@ -110,11 +110,13 @@ void check_products(Backend& backend, DType type, std::string_view kernel) {
   }
 }
 
-void check_attention(Backend& backend, DType type) {
-  for (const std::string op : {"attention", "attention_backward"}) {
+/// The conformance cases of ops whose first `operands` inputs are of that type.
+void check_cases(Backend& backend, DType type, std::initializer_list<std::string> ops, int operands = 1) {
+  for (const std::string& op : ops) {
     int64_t count = 0;
-    const std::string pattern = fmt::format("{} {}\\[", op, name_of(type));
-    conform(backend, {.op = op, .pattern = pattern, .kernel = "^matrix$"}, [&](const ConformResult& result) {
+    std::string pattern = op;
+    for (int i = 0; i < operands; ++i) pattern += fmt::format(" {}\\[[^]]*\\]", name_of(type));
+    conform(backend, {.op = op, .pattern = pattern, .kernel = "^matrix"}, [&](const ConformResult& result) {
       if (result.device_lost) throw DeviceLost(result.detail);
       check(result.verdict == ConformResult::Verdict::ok, "{} {}: {}", op, result.what, result.detail);
       ++count;
@@ -128,7 +130,9 @@ void check_attention(Backend& backend, DType type) {
 std::string matrix_cores_fault(Backend& backend, DType type, std::string_view kernel) {
   try {
     if (kernel == "attention")
-      check_attention(backend, type);
+      check_cases(backend, type, {"attention", "attention_backward"});
+    else if (kernel == "experts")
+      check_cases(backend, type, {"expert_matmul"}, 2);
     else
       check_products(backend, type, kernel);
     return {};

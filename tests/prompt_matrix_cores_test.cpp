@@ -154,6 +154,37 @@ TEST_CASE("a prompt's attention stays as it is where rounding the cache would co
   CHECK(type("", {}, 64, 64, DType::bf16) == DType::f32);   // products are of f16
 }
 
+TEST_CASE("a prompt's experts go to matrix cores, with blocks as they are", "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  const auto reference = make_backend("reference");
+  nlohmann::json config = one_layer("gpt_oss");
+  config.update({{"num_local_experts", 4}, {"num_experts_per_tok", 2}, {"head_dim", 16}});
+  for (const DType weights : {DType::f32, DType::f16, DType::q8_0, DType::mxfp4}) {
+    INFO(name_of(weights));
+    const Model model = stored_as(weights, config);
+    const auto rows_of_experts = [&](int64_t positions) {
+      const Graph graph = build_generation(model, {.capacity = 64, .cache_type = DType::f16}, positions, &facts);
+      std::string types;
+      for (const Node& node : graph.nodes()) {
+        if (node.op->name == "expert_matmul")
+          types += fmt::format("{} {} ", name_of(node.input_types[0].dtype), node.op->candidates(node, facts).front());
+        if (node.op->name == "cast" && node.in(0).rank() == 3) types += "cast ";
+      }
+      return types;
+    };
+    // The norm is read by the router, too, in f32: for the experts it is rounded apart. The gate writes what it is to
+    // be.
+    CHECK(rows_of_experts(64) ==
+          (weights == DType::f32 ? "f32 tile32 f32 tile32 " : "cast f16 matrix64 f16 matrix64 "));
+    CHECK(rows_of_experts(1) == "f32 vector f32 vector ");
+    if (weights == DType::f32) continue;
+    const double difference =
+        largest_difference(logits_of_prompts(*reference, model, nullptr), logits_of_prompts(*reference, model, &facts));
+    CHECK(difference > 0);
+    CHECK(difference < 2e-3);
+  }
+}
+
 TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {
   const auto backend = make_backend("", {.as_gpu = true, .note = [](const std::string&) {}});
   if (!backend->facts().has_matrix_cores(DType::f16)) return;

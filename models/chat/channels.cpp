@@ -12,16 +12,16 @@ std::optional<Channels::Marks> Channels::find(
 
 Channels::Part Channels::take(int32_t id, const std::function<std::string(const std::vector<int32_t>& ids)>& text_of) {
   if (id == marks_.start || id == marks_.end || id == marks_.channel) {
-    channel_.reset();
-    if (id == marks_.channel) channel_.emplace();
+    channel_.clear();
+    named_ = id == marks_.channel;
     part_ = Part::header;
   } else if (id == marks_.message) {
     // "final", or "commentary to=functions.search", and what more a header says.
-    const bool final = !channel_ || text_of(*channel_).starts_with("final");
+    const bool final = !named_ || text_of(channel_).starts_with("final");
     part_ = final ? Part::answer : Part::thought;
     return Part::header;
-  } else if (part_ == Part::header && channel_) {
-    channel_->push_back(id);
+  } else if (part_ == Part::header && named_) {
+    channel_.push_back(id);
   }
   return part_;
 }

@@ -35,7 +35,8 @@ class Channels {
  private:
   Marks marks_;
   Part part_ = Part::header;
-  std::optional<std::vector<int32_t>> channel_;  ///< the header's ids behind its mark
+  bool named_ = false;            ///< the header has a channel
+  std::vector<int32_t> channel_;  ///< its ids behind that mark
 };
 
 }  // namespace vkformer

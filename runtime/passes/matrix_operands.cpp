@@ -8,6 +8,7 @@
 #include "shaders/cache_write/cache_write.h"
 #include "shaders/cast/cast.h"
 #include "shaders/common/result_type.h"
+#include "shaders/expert_matmul/expert_matmul.h"
 #include "shaders/gated_unit/gated_unit.h"
 #include "shaders/head_norm/head_norm.h"
 #include "shaders/layer_norm/layer_norm.h"
@@ -54,6 +55,7 @@ class ReadTypes {
   DType made_of(const Node& node, size_t i, const DeviceFacts& facts) const {
     const DType result = of(node.outputs[0]);
     if (i == 0 && is_matmul(node)) return product_type(node, facts);
+    if (i == 0 && matrix_expert_type(node, facts) != DType::f32) return matrix_expert_type(node, facts);
     if (i < 3 && is_attention(node) && matrix_attention_pays(node, result, facts)) return result;
     if (i == 1 && is_cache_write(node) && takes(node, i, node.input_types[0].dtype)) return node.input_types[0].dtype;
     if (i == 0 && is_half(result) && (is_rope(node) || is_head_norm(node) || node.op->renames_storage())) {
@@ -88,7 +90,11 @@ Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
     DType type = product_type(node, facts);
     size_t operands = 2;
     Attributes attributes = node.attributes;
-    if (is_attention(node)) {
+    if (const DType experts = matrix_expert_type(node, facts); experts != DType::f32) {
+      operands = 1;
+      type = experts;
+      set_for_matrix_cores(attributes);
+    } else if (is_attention(node)) {
       operands = 3;
       if (matrix_attention_pays(node, read, facts)) type = read;
     } else if (type != DType::f32 && type == read && same_kernel_writes(node, type, facts)) {

@@ -7,6 +7,7 @@
 #include "shaders/common/block_variants.h"
 #include "shaders/expert_matmul/expert_matmul.args.h"
 #include "shaders/expert_matmul/expert_problem.h"
+#include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/gpu/straight_code.h"
 #include "shaders/matmul/gpu/vector.h"
 #include "shaders/matmul/software/shared_loads.h"
@@ -124,6 +125,41 @@ Launch tile_launch(const DeviceFacts& facts, const ExpertProblem& p, const Exper
           .groups = spread_groups(facts, static_cast<uint64_t>(block_count(p, tile.side, tile.side)))};
 }
 
+// --- matrix cores ---
+
+/// Blocks of few rows, where an expert has few.
+constexpr MatrixTile matrix32{"matrix32", 32, 64, 32, 32, 32, 2};
+
+/// They take x of 16 bits, which is rounded for them alone, so that is where they pay. Rows are read 16 bytes at a
+/// time.
+template <const MatrixTile& tile>
+bool matrix_fits(const ExpertProblem& p, const DeviceFacts& facts) {
+  return is_half(p.a_type) && p.transpose_b && p.k % 8 == 0 && p.pairs > few_pairs && !facts.lanes_share_registers() &&
+         matrix_layout(tile, facts, p.a_type) && facts.has_matrix_experts(p.a_type);
+}
+
+/// A block's time is all but the same whatever it has of rows.
+bool few_rows(const ExpertProblem& p, const DeviceFacts&) { return usual_rows(p) <= 24; }
+
+std::string_view matrix_variant_of(const ExpertProblem& p) {
+  if (!is_blocks(p.b_type)) return name_of(p.a_type);
+  for (std::string_view name : {"f16_q8_0", "f16_q4_0", "f16_q4_1", "f16_q5_0", "f16_q5_1", "f16_q2_k", "f16_q3_k",
+                                "f16_q4_k", "f16_q5_k", "f16_q6_k", "f16_iq4_nl", "f16_iq4_xs", "f16_mxfp4"})
+    if (name.substr(4) == name_of(p.b_type)) return name;
+  fail("[expert_matmul] there is no kernel for {}", name_of(p.b_type));
+}
+
+template <const MatrixTile& tile>
+Launch matrix_launch(const DeviceFacts& facts, const ExpertProblem& p, const ExpertMatmulArgs&) {
+  const MatrixLayout layout = *matrix_layout(tile, facts, p.a_type);
+  return {.kernel = "expert_matrix",
+          .variant = matrix_variant_of(p),
+          .constants = {0, layout.invocations(), layout.subgroup_size, tile.rows, tile.columns, layout.down,
+                        layout.across, layout.shape.m, layout.shape.n, layout.shape.k, layout.slice, layout.stages},
+          .groups = spread_groups(facts, static_cast<uint64_t>(block_count(p, tile.rows, tile.columns))),
+          .subgroup_size = layout.subgroup_size};
+}
+
 // --- "lanes": tiles in the registers of a subgroup ---
 
 struct LaneTile {
@@ -179,19 +215,22 @@ struct ExpertKernel {
   KernelRoom room;
   bool (*legal)(const ExpertProblem&, const DeviceFacts&);
   bool (*first)(const ExpertProblem&, const DeviceFacts&);
+  bool halves;  ///< whether it reads a of 16 bits, and no other
   bool blocks;  ///< whether it can read b as encoded blocks
   /// nullptr: "vector", which needs no list.
   Launch (*launch)(const DeviceFacts&, const ExpertProblem&, const ExpertMatmulArgs&);
 };
 
 constexpr ExpertKernel kernels[] = {
-    {"vector", KernelRoom::gpu, vector_is_legal, on_gpus_or_blocks, true, nullptr},
-    {"tile128", KernelRoom::gpu, tile_fits<tile128>, tile_pays<tile128>, true, tile_launch<tile128>},
-    {"tile64", KernelRoom::gpu, tile_fits<tile64>, tile_pays<tile64>, true, tile_launch<tile64>},
-    {"tile32", KernelRoom::gpu, tile_fits<tile32>, on_gpus_or_blocks, true, tile_launch<tile32>},
-    {"lanes", KernelRoom::cpu, lanes_are_legal, on_cpus_with_long_words, false, lanes_launch},
+    {"vector", KernelRoom::gpu, vector_is_legal, on_gpus_or_blocks, false, true, nullptr},
+    {"matrix32", KernelRoom::gpu, matrix_fits<matrix32>, few_rows, true, true, matrix_launch<matrix32>},
+    {"matrix64", KernelRoom::gpu, matrix_fits<matrix64>, always, true, true, matrix_launch<matrix64>},
+    {"tile128", KernelRoom::gpu, tile_fits<tile128>, tile_pays<tile128>, false, true, tile_launch<tile128>},
+    {"tile64", KernelRoom::gpu, tile_fits<tile64>, tile_pays<tile64>, false, true, tile_launch<tile64>},
+    {"tile32", KernelRoom::gpu, tile_fits<tile32>, on_gpus_or_blocks, false, true, tile_launch<tile32>},
+    {"lanes", KernelRoom::cpu, lanes_are_legal, on_cpus_with_long_words, false, false, lanes_launch},
     // Without int64 it is SwiftShader, which unrolls nothing.
-    {"direct", KernelRoom::any, always, always, false, direct_launch},
+    {"direct", KernelRoom::any, always, always, false, false, direct_launch},
 };
 
 const ExpertKernel& kernel_named(std::string_view candidate) {
@@ -237,7 +276,7 @@ std::vector<std::string_view> expert_candidates(const Node& node, const DeviceFa
   const ExpertProblem p = expert_problem(node);
   std::vector<std::string_view> preferred, others;
   for (const ExpertKernel& kernel : kernels)
-    if ((kernel.blocks || !is_blocks(p.b_type)) && kernel.legal(p, facts))
+    if (kernel.halves == is_half(p.a_type) && (kernel.blocks || !is_blocks(p.b_type)) && kernel.legal(p, facts))
       (kernel.first(p, facts) ? preferred : others).push_back(kernel.name);
   preferred.insert(preferred.end(), others.rbegin(), others.rend());
   return preferred;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "runtime/encoding/encoding.h"
+#include "runtime/half.h"
+#include "shaders/common/result_type.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/expert_matmul/expert_problem.h"
 #include "shaders/expert_sum/expert_sum.h"
@@ -30,11 +32,19 @@ void check_chosen(const Node& node) {
         chosen.to_string());
 }
 
+constexpr std::string_view for_matrix_cores = "for_matrix_cores";
+
+bool may_be_half(const Node& node, size_t i) {
+  const auto named = [](const auto& entry) { return entry.first == for_matrix_cores; };
+  return i == 0 && std::ranges::any_of(node.attributes.entries(), named);
+}
+
 /// Whether input i has a row for each token, not for each pair of a token and its expert; throws where it has neither.
 bool is_by_token(const Node& node, size_t i) {
   const Shape &rows = node.in(i), &chosen = node.in(2);
   const bool by_pair = rows == append(chosen, rows.columns());
-  check(node.input_types[i].dtype == DType::f32 && rows.columns() > 0 &&
+  const DType type = node.input_types[i].dtype;
+  check((type == DType::f32 || (is_half(type) && may_be_half(node, i))) && rows.columns() > 0 &&
             (by_pair || rows == chosen.with_columns(rows.columns())),
         "[{}] rows are {} {}, chosen is {}; needs f32 [.., K] or [.., k, K]", node.op->name,
         name_of(node.input_types[i].dtype), rows.to_string(), chosen.to_string());
@@ -53,6 +63,9 @@ Types infer(const Node& node) {
   const ExpertProblem p = expert_problem(node);
   check(weight[p.transpose_b ? 2 : 1] == p.k, "[expert_matmul] x is {} and sums over {}, weight is {}",
         node.in(0).to_string(), p.k, weight.to_string());
+  check(p.a_type == DType::f32 || p.a_type == p.b_type || (p.a_type == DType::f16 && is_blocks(p.b_type)),
+        "[expert_matmul] x is {}, weight {}; they must be of one type, or x f16 beside blocks", name_of(p.a_type),
+        name_of(p.b_type));
   if (p.has_bias)
     check(node.input_types[expert_bias] == TensorType{{p.experts, p.n}},
           "[expert_matmul] bias is {}, needs f32 [{}, {}]", node.in(expert_bias).to_string(), p.experts, p.n);
@@ -62,6 +75,7 @@ Types infer(const Node& node) {
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   if (!upstream[0]) return Values(node.inputs.size());
   const ExpertProblem p = expert_problem(node);
+  check(p.a_type == DType::f32, "[expert_matmul] x is {}, which is not differentiable", name_of(p.a_type));
   const Values inputs = node.inputs;
   const Shape x_shape = node.in(0);
   Value x = expert_matmul(graph, upstream[0], inputs[1], inputs[2], !p.transpose_b);
@@ -77,12 +91,14 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 void reference(const Node& node, Inputs in, Outputs out) {
   const ExpertProblem p = expert_problem(node);
   const HostTensor &x = *in[0], &weight = *in[1], &chosen = *in[2];
+  const bool rounds = is_half(p.a_type) && is_blocks(p.b_type);
+  const auto multiplied = [&](double w) { return rounds ? round_to(p.a_type, saturated(w, most_of(p.a_type))) : w; };
   for (int64_t i = 0; i < p.pairs * p.n; ++i) {
     const int64_t pair = i / p.n, column = i % p.n, row = p.a_by_token ? pair / p.slots : pair;
     const int64_t expert = static_cast<int64_t>(chosen[pair]), start = expert * p.n * p.k;
     if (p.has_bias) out[0][i] = (*in[expert_bias])[expert * p.n + column];
     for (int64_t k = 0; k < p.k; ++k)
-      out[0][i] += x[row * p.k + k] * weight[start + (p.transpose_b ? column * p.k + k : k * p.n + column)];
+      out[0][i] += x[row * p.k + k] * multiplied(weight[start + (p.transpose_b ? column * p.k + k : k * p.n + column)]);
   }
 }
 
@@ -141,6 +157,18 @@ std::vector<Case> cases() {
   }
   add({1, 8}, true, 31, 35, 256, true, {}, DType::q4_k);
   list.back().inputs[0].constant = true;
+  // On matrix cores: odd columns, several blocks, an end of K that is no whole slice.
+  const auto add_halves = [&](const Shape& chosen, bool by_token, int64_t experts, int64_t n, int64_t k, DType type,
+                              Chosen among = {}, bool bias = false) {
+    add(chosen, by_token, experts, n, k, true, among, type, bias);
+    for (CaseInput& input : list.back().inputs) input.constant = true;
+    list.back().inputs[0].type.dtype = is_half(type) ? type : DType::f16;
+    set_for_matrix_cores(list.back().attributes);
+  };
+  add_halves({67, 3}, true, 5, 75, 72, DType::f16, {}, true);
+  add_halves({131, 2}, false, 3, 64, 200, DType::f16, {.first = 1});
+  add_halves({67, 3}, false, 4, 130, 72, DType::bf16);
+  for (const DType type : block_types) add_halves({67, 2}, true, 3, 75, 256, type, {}, type == DType::mxfp4);
   return list;
 }
 
@@ -212,7 +240,7 @@ const Op expert_matmul_op = {.name = "expert_matmul",
                              .candidates = expert_candidates,
                              .room = expert_room,
                              .scratch = expert_scratch,
-                             .half_inputs = 0b10,
+                             .half_inputs = 0b11,
                              .block_inputs = 0b10};
 
 const Op expert_matmul_backward_op = {.name = "expert_matmul_backward",
@@ -239,6 +267,7 @@ ExpertProblem expert_problem(const Node& node) {
     p.n = node.in(1).columns();
     return p;
   }
+  p.a_type = node.input_types[0].dtype;
   p.b_type = node.input_types[1].dtype;
   p.transpose_b = node.flag("transposed");
   p.experts = node.in(1)[0];
@@ -246,6 +275,18 @@ ExpertProblem expert_problem(const Node& node) {
   p.n = node.in(1)[p.transpose_b ? 1 : 2];
   p.k = node.in(0).columns();
   return p;
+}
+
+void set_for_matrix_cores(Attributes& attributes) { attributes.set(for_matrix_cores, 1); }
+
+DType matrix_expert_type(const Node& node, const DeviceFacts& facts) {
+  if (node.op != &expert_matmul_op || node.input_types[0].dtype != DType::f32) return DType::f32;
+  const DType weight = node.input_types[1].dtype, type = is_blocks(weight) ? DType::f16 : weight;
+  if (!is_half(type)) return DType::f32;
+  Node rounded = node;
+  rounded.input_types[0].dtype = type;
+  set_for_matrix_cores(rounded.attributes);
+  return expert_candidates(rounded, facts).empty() ? DType::f32 : type;
 }
 
 Value expert_matmul(Graph& graph, Value x, Value weight, Value chosen, bool transposed, Value bias) {

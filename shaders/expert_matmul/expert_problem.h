@@ -16,7 +16,7 @@ struct ExpertProblem {
   bool transpose_b = false;                     ///< b is [E, n, k]
   bool a_by_token = false, b_by_token = false;  ///< a row for each token, not for each pair
   bool has_bias = false;
-  DType b_type = DType::f32;
+  DType a_type = DType::f32, b_type = DType::f32;
 };
 
 /// The input of expert_matmul that is its optional bias.
