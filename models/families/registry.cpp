@@ -42,7 +42,7 @@ struct Family {
 
 const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
-    {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
+    {{"gpt_neox"}, make_gpt_neox},
     {{"llama", "mistral", "qwen2"}, make_llama},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
