@@ -40,7 +40,7 @@ const std::map<std::string, int> cases = {
     {"phi3_long", 25},      {"qwen3_moe", 61},
     {"mixtral", 63},        {"granite", 44},
     {"olmoe", 67},          {"qwen2_moe", 77},
-    {"olmo3", 63},
+    {"olmo3", 63},          {"gpt2_cls", 29},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

@@ -45,7 +45,7 @@ void copy_renamed(const std::string& fixture, const std::filesystem::path& to,
 
 TEST_CASE("every family refuses the architectures of others", "[config]") {
   for (const auto& [fixture, wrong] :
-       std::vector<std::pair<std::string, std::string>>{{"gpt2", "GPT2ForSequenceClassification"},
+       std::vector<std::pair<std::string, std::string>>{{"gpt2", "GPT2ForTokenClassification"},
                                                         {"gpt_neox", "GPTNeoXForTokenClassification"},
                                                         {"llama", "LlamaForTokenClassification"},
                                                         {"mistral", "LlamaForCausalLM"},

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert.h"
-#include "models/families/decoder/decoder_config.h"
+#include "models/families/decoder_head.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/gemma/gemma.h"
 #include "models/families/gpt2/gpt2.h"

@@ -82,6 +82,11 @@ def gpt2(layers, width, heads, inner, vocab, positions):
                             bos_token_id=1, eos_token_id=2, pad_token_id=0))
 
 
+def classifier(case, architecture):
+    """A decoder that tells texts apart by its last state."""
+    return dict(case, task="classify", architecture=architecture)
+
+
 def rotary(family, architecture, layers, width, heads, inner, vocab, positions, **more):
     return dict(family=family, task="causal", vocab=vocab, first_id=3, architecture=architecture,
                 embedding=0.5, gain=1.7,
@@ -97,12 +102,6 @@ def gpt_neox(*sizes, **more):
 
 def llama(*sizes, **more):
     return rotary("llama", "LlamaForCausalLM", *sizes, rms_norm_eps=1e-6, **more)
-
-
-def llama_classifier(*sizes, **more):
-    case = llama(*sizes, **more)
-    case.update(task="classify", architecture="LlamaForSequenceClassification")
-    return case
 
 
 def phi3(*sizes, original, short, long):
@@ -271,8 +270,11 @@ SMALL = {
                          rope_parameters=dict(full_attention=dict(YARN),
                                               sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
     "llama_cls": case("head of the last position, padded or not: a projection", 89, 13,
-                      llama_classifier(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
-                                       rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+                      classifier(llama(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                                       rope_parameters=dict(rope_type="default", rope_theta=10000.0)),
+                                 "LlamaForSequenceClassification")),
+    "gpt2_cls": case("head of the last position, padded or not: a projection", 101, 13,
+                     classifier(gpt2(1, 18, 3, 19, 61, 24), "GPT2ForSequenceClassification")),
     "llama_linear": case("linear rotary scaling, all biases, tied head, head width unlike width / heads", 42, 13,
                          llama(1, 18, 3, 19, 61, 32, num_key_value_heads=3, head_dim=10, attention_bias=True,
                                mlp_bias=True, tie_word_embeddings=True, rope_parameters=LINEAR)),

@@ -5,7 +5,7 @@
 
 #include "models/families/decoder/feed_forward.h"
 #include "models/families/decoder/mixture.h"
-#include "models/families/layers.h"
+#include "models/families/decoder_head.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/head_norm/head_norm.h"
 #include "shaders/matmul/matmul.h"
@@ -20,8 +20,6 @@ constexpr std::string_view qkv = "qkv_proj";
 
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
-
-constexpr const char* class_head = "score";
 
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
@@ -192,7 +190,7 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   }
   add_gain(list, d, "model.norm", d.width);
   if (!d.tied && d.writes()) list.linear("lm_head", d.width, d.vocabulary, false);
-  if (d.classes) list.linear(class_head, d.width, std::ssize(d.classes->names), false);
+  if (d.classes) add_class_head(list, d.width, *d.classes);
   return list.take();
 }
 
@@ -205,21 +203,11 @@ Value token_logits(Graph& graph, const Decoder& decoder, Value hidden) {
   return decoder.logit_cap > 0 ? softcap(graph, logits, decoder.logit_cap) : logits;
 }
 
-Value class_logits(Graph& graph, const Decoder& decoder, const Pass& pass, Value hidden) {
-  Layers layers(graph, pass);
-  return layers.linear(layers.last_rows(hidden), class_head, std::ssize(decoder.classes->names), {.bias = false});
-}
-
-Task task_of(const Decoder& decoder) {
-  if (decoder.both_ways) return Task::states;
-  return decoder.classes ? task_of(EncoderHead::sequence, decoder.classes->scores) : Task::causal;
-}
-
 }  // namespace
 
 Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   Model model{.family = decoder.family,
-              .task = task_of(decoder),
+              .task = decoder.both_ways ? Task::states : decoder_task(decoder.classes),
               .parameters = parameters_of(decoder),
               .vocabulary = decoder.vocabulary,
               .context = decoder.context,
@@ -242,7 +230,7 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
     model.constants.push_back(reach_constant(reach_of(decoder, windowed->window)));
   model.head = [decoder](Graph& graph, const Pass& pass, Value hidden) {
     if (decoder.both_ways) return hidden;
-    return decoder.classes ? class_logits(graph, decoder, pass, hidden) : token_logits(graph, decoder, hidden);
+    return decoder.classes ? class_logits(graph, pass, hidden, *decoder.classes) : token_logits(graph, decoder, hidden);
   };
   return model;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/families/config_keys.h"
+#include "models/families/decoder_head.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 
@@ -19,19 +19,10 @@ std::string_view name_of_gate(Gate gate) {
   return gate == Gate::gelu_tanh ? "gelu_pytorch_tanh" : name_of(static_cast<Activation>(gate));
 }
 
-/// "LlamaForSequenceClassification"; empty: the family has none.
-std::string classifier_of(std::string_view family) {
-  for (const auto& [type, prefix] : decoder_classifiers)
-    if (type == family) return fmt::format("{}ForSequenceClassification", prefix);
-  return "";
-}
-
 }  // namespace
 
 void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, const char* activation) {
-  std::vector<std::string> architectures = {architecture};
-  if (const std::string classifier = classifier_of(d.family); !classifier.empty()) architectures.push_back(classifier);
-  if (architecture_of(json, architectures) == 1) d.classes = classes_of_head(json, EncoderHead::sequence);
+  d.classes = read_decoder_head(json, d.family, architecture);
   d.vocabulary = integer_or(json, "vocab_size", d.vocabulary, 1, int64_t{1} << 24);
   d.context = integer_or(json, "max_position_embeddings", d.context, 1, int64_t{1} << 24);
   d.width = integer_or(json, "hidden_size", d.width, 1, most_width);
@@ -54,10 +45,8 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
 }
 
 nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const char* activation) {
-  nlohmann::json json = d.classes ? class_keys(*d.classes) : nlohmann::json::object();
-  json.update(nlohmann::json{{"model_type", d.family},
-                             {"architectures", {d.classes ? classifier_of(d.family) : architecture}},
-                             {"vocab_size", d.vocabulary},
+  nlohmann::json json = decoder_head_keys(d.family, architecture, d.classes);
+  json.update(nlohmann::json{{"vocab_size", d.vocabulary},
                              {"max_position_embeddings", d.context},
                              {"hidden_size", d.width},
                              {"intermediate_size", d.inner},

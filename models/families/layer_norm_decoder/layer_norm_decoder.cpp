@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/families/layers.h"
+#include "models/families/decoder_head.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/reshape/reshape.h"
@@ -110,7 +110,7 @@ std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
   const int64_t q_width = d.heads * d.head_width, kv_width = d.kv_heads * d.head_width;
   ParameterList list(d.deviation);
   list.normal(join_names(names.tokens, "weight"), {d.vocabulary, d.width});
-  if (d.tied) list.last().other_names = {join_names(names.head, "weight")};
+  if (d.tied && !d.classes) list.last().other_names = {join_names(names.head, "weight")};
   for (int64_t i = 0; i < std::ssize(d.windows); ++i) {
     const std::string layer = layer_of(d, i), attention = join_names(layer, names.attention);
     list.layer_norm(join_names(layer, names.first_norm), d.width);
@@ -125,7 +125,10 @@ std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
     list.linear(join_names(layer, names.outer), d.inner, d.width, d.inner_bias);
   }
   if (d.ends_with_norm) list.layer_norm(names.last_norm, d.width);
-  if (!d.tied) list.linear(names.head, d.width, d.vocabulary, false);
+  if (d.classes)
+    add_class_head(list, d.width, *d.classes);
+  else if (!d.tied)
+    list.linear(names.head, d.width, d.vocabulary, false);
   return list.take();
 }
 
@@ -139,6 +142,7 @@ Value token_logits(Graph& graph, const LayerNormDecoder& d, Value hidden) {
 
 Model make_layer_norm_decoder(const LayerNormDecoder& decoder, const nlohmann::json& config) {
   Model model{.family = decoder.family,
+              .task = decoder_task(decoder.classes),
               .parameters = parameters_of(decoder),
               .vocabulary = decoder.vocabulary,
               .context = decoder.context,
@@ -151,7 +155,9 @@ Model make_layer_norm_decoder(const LayerNormDecoder& decoder, const nlohmann::j
                                }});
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return LayerNormBuilder(graph, decoder, pass).hidden(); };
-  model.head = [decoder](Graph& graph, const Pass&, Value hidden) { return token_logits(graph, decoder, hidden); };
+  model.head = [decoder](Graph& graph, const Pass& pass, Value hidden) {
+    return decoder.classes ? class_logits(graph, pass, hidden, *decoder.classes) : token_logits(graph, decoder, hidden);
+  };
   return model;
 }
 

@@ -2,6 +2,7 @@
 // Decoders with LayerNorm and feed-forward layers of one activation, as data: GPT-NeoX, OPT, Phi and their kin, with
 // Hugging Face's tensor names (linear weights are [out, in]). A family reads its config.json into a LayerNormDecoder.
 
+#include "models/families/encoder_head.h"
 #include "models/families/rotary.h"
 #include "models/model.h"
 #include "shaders/elementwise/elementwise.h"
@@ -63,6 +64,9 @@ struct LayerNormDecoder {
   int64_t turned = 0;          ///< columns of each head that turn by their position, the first ones
   bool interleaved = false;    ///< those turn with their neighbours, not with those half of them further
   RotaryConfig rotary;
+
+  /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
+  std::optional<HeadClasses> classes = {};
 
   int64_t token_width() const { return embedding_width > 0 ? embedding_width : width; }
   bool projects() const { return token_width() != width; }

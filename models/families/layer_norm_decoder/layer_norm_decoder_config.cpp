@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/families/config_keys.h"
-#include "models/families/layers.h"
+#include "models/families/decoder_head.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -26,7 +25,7 @@ std::vector<std::pair<const char*, double LayerNormDecoder::*>> dropouts(const L
 }  // namespace
 
 void read_layer_norm_decoder(const JsonObject& json, LayerNormDecoder& d, const LayerNormDecoderKeys& keys) {
-  architecture_of(json, {keys.architecture});
+  d.classes = read_decoder_head(json, d.family, keys.architecture);
   d.vocabulary = integer_or(json, "vocab_size", d.vocabulary, 1, int64_t{1} << 24);
   d.context = integer_or(json, keys.context, d.context, 1, int64_t{1} << 24);
   d.width = integer_or(json, keys.width, d.width, 1, most_width);
@@ -50,18 +49,17 @@ void read_layer_norm_decoder(const JsonObject& json, LayerNormDecoder& d, const 
 }
 
 Model make_layer_norm_decoder(const LayerNormDecoder& d, const LayerNormDecoderKeys& keys, const nlohmann::json& more) {
-  nlohmann::json json = {{"model_type", d.family},
-                         {"architectures", {keys.architecture}},
-                         {"vocab_size", d.vocabulary},
-                         {keys.context, d.context},
-                         {keys.width, d.width},
-                         {keys.inner, d.inner},
-                         {keys.layers, d.windows.size()},
-                         {keys.heads, d.heads},
-                         {keys.activation, name_of(d.activation)},
-                         {keys.deviation, d.deviation},
-                         {"tie_word_embeddings", d.tied},
-                         {"torch_dtype", "float32"}};
+  nlohmann::json json = decoder_head_keys(d.family, keys.architecture, d.classes);
+  json.update(nlohmann::json{{"vocab_size", d.vocabulary},
+                             {keys.context, d.context},
+                             {keys.width, d.width},
+                             {keys.inner, d.inner},
+                             {keys.layers, d.windows.size()},
+                             {keys.heads, d.heads},
+                             {keys.activation, name_of(d.activation)},
+                             {keys.deviation, d.deviation},
+                             {"tie_word_embeddings", d.tied},
+                             {"torch_dtype", "float32"}});
   if (keys.kv_heads) json[keys.kv_heads] = d.kv_heads;
   if (keys.epsilon) json[keys.epsilon] = d.epsilon;
   for (const auto& [key, dropout] : dropouts(keys)) json[key] = d.*dropout;

@@ -9,7 +9,7 @@ namespace vkformer {
 
 /// What a family calls them; nullptr: it has none.
 struct LayerNormDecoderKeys {
-  const char* architecture;  ///< the one of the family that there is
+  const char* architecture;  ///< the one of the family that writes text
   const char* context = "max_position_embeddings";
   const char* width = "hidden_size";
   const char* inner = "intermediate_size";
