@@ -19,12 +19,6 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-nlohmann::json fixture_config(const std::string& fixture, const nlohmann::json& changes = nlohmann::json::object()) {
-  nlohmann::json config = JsonObject::load(fixtures / fixture / "config.json").value();
-  config.update(changes);
-  return config;
-}
-
 std::string refusal(const nlohmann::json& config) {
   return error_of([&] { model_of(config); });
 }
@@ -47,6 +41,11 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
   for (const auto& [fixture, wrong] :
        std::vector<std::pair<std::string, std::string>>{{"gpt2", "GPT2ForTokenClassification"},
                                                         {"gpt_neox", "GPTNeoXForTokenClassification"},
+                                                        {"opt", "OPTForQuestionAnswering"},
+                                                        {"gpt_neo", "GPTNeoXForCausalLM"},
+                                                        {"phi", "Phi3ForCausalLM"},
+                                                        {"starcoder2", "GPTBigCodeForCausalLM"},
+                                                        {"gptj", "GPTNeoForCausalLM"},
                                                         {"llama", "LlamaForTokenClassification"},
                                                         {"mistral", "LlamaForCausalLM"},
                                                         {"qwen2", "MistralForCausalLM"},
@@ -120,6 +119,10 @@ TEST_CASE("tied tensors are found under every name", "[config][weights]") {
                          {"bart", "model.shared.weight", "lm_head.weight"},
                          {"marian", "model.shared.weight", "lm_head.weight"},
                          {"gpt2", "transformer.wte.weight", "lm_head.weight"},
+                         {"opt", "model.decoder.embed_tokens.weight", "decoder.embed_tokens.weight"},
+                         {"opt", "model.decoder.embed_tokens.weight", "lm_head.weight"},
+                         {"gpt_neo", "transformer.wte.weight", "lm_head.weight"},
+                         {"starcoder2", "model.embed_tokens.weight", "lm_head.weight"},
                          {"llama_linear", "model.embed_tokens.weight", "lm_head.weight"},
                          {"xlnet", "transformer.word_embedding.weight", "lm_loss.weight"},
                          {"roberta_mlm", "roberta.embeddings.word_embeddings.weight", "lm_head.decoder.weight"},

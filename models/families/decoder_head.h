@@ -7,11 +7,24 @@
 namespace vkformer {
 
 /// The families whose decoders transformers has as classifiers of texts, too, and what their classes begin with.
-inline constexpr std::pair<std::string_view, std::string_view> decoder_classifiers[] = {
-    {"gpt2", "GPT2"},          {"gpt_neox", "GPTNeoX"}, {"llama", "Llama"},        {"mistral", "Mistral"},
-    {"mixtral", "Mixtral"},    {"qwen2", "Qwen2"},      {"qwen2_moe", "Qwen2Moe"}, {"qwen3", "Qwen3"},
-    {"qwen3_moe", "Qwen3Moe"}, {"gemma", "Gemma"},      {"gemma2", "Gemma2"},      {"phi3", "Phi3"},
-    {"smollm3", "SmolLM3"}};
+inline constexpr std::pair<std::string_view, std::string_view> decoder_classifiers[] = {{"gpt2", "GPT2"},
+                                                                                        {"opt", "OPT"},
+                                                                                        {"gpt_neo", "GPTNeo"},
+                                                                                        {"phi", "Phi"},
+                                                                                        {"starcoder2", "Starcoder2"},
+                                                                                        {"gptj", "GPTJ"},
+                                                                                        {"gpt_neox", "GPTNeoX"},
+                                                                                        {"llama", "Llama"},
+                                                                                        {"mistral", "Mistral"},
+                                                                                        {"mixtral", "Mixtral"},
+                                                                                        {"qwen2", "Qwen2"},
+                                                                                        {"qwen2_moe", "Qwen2Moe"},
+                                                                                        {"qwen3", "Qwen3"},
+                                                                                        {"qwen3_moe", "Qwen3Moe"},
+                                                                                        {"gemma", "Gemma"},
+                                                                                        {"gemma2", "Gemma2"},
+                                                                                        {"phi3", "Phi3"},
+                                                                                        {"smollm3", "SmolLM3"}};
 
 /// The classes of the family's classifier where `architectures` names it; nothing where it names `architecture`, which
 /// writes text, or is absent. Throws Error naming file and key for others, and for classes that can't be.

@@ -18,6 +18,8 @@ using Block = LayerNormDecoder::Block;
 constexpr const char* rotary_table = "rotary.table";
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view joint_qkv = "qkv_proj";
+/// A table of tokens whose rows are all zeros: positions alone are looked up beside it.
+constexpr const char* blank_table = "positions.blank";
 
 std::string layer_of(const LayerNormDecoder& d, int64_t layer) { return fmt::format("{}.{}", d.names.layer, layer); }
 
@@ -31,7 +33,8 @@ class LayerNormBuilder {
     Value x = layers_.drop(embed(), decoder_.embedding_dropout);
     for (size_t layer = 0; layer < decoder_.windows.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
     if (decoder_.ends_with_norm) x = norm(x, decoder_.names.last_norm);
-    return x;
+    if (!decoder_.projects()) return x;
+    return layers_.linear(x, decoder_.names.project_out, decoder_.token_width(), {.bias = false});
   }
 
  private:
@@ -39,16 +42,37 @@ class LayerNormBuilder {
 
   Value embed() {
     const Value tokens =
-        layers_.tensor(join_names(decoder_.names.tokens, "weight"), {decoder_.vocabulary, decoder_.width});
-    return embedding(layers_.graph(), tokens, layers_.pass().ids);
+        layers_.tensor(join_names(decoder_.names.tokens, "weight"), {decoder_.vocabulary, decoder_.token_width()});
+    if (!decoder_.projects()) return look_up(tokens, true);
+    const Value positions =
+        decoder_.names.positions ? look_up(layers_.constant(blank_table, {1, decoder_.width}), true) : Value{};
+    return layers_.linear(look_up(tokens, false), decoder_.names.project_in, decoder_.width,
+                          {.bias = false, .residual = positions});
+  }
+
+  /// The pass's rows of a table, with those of their positions where there are learned ones.
+  Value look_up(Value table, bool positions) {
+    const Pass& pass = layers_.pass();
+    if (!positions || !decoder_.names.positions) return embedding(layers_.graph(), table, pass.ids);
+    return embedding(layers_.graph(), table, pass.ids,
+                     {.position_table = layers_.tensor(join_names(decoder_.names.positions, "weight"),
+                                                       {decoder_.first_position + decoder_.context, decoder_.width}),
+                      .position = pass.first(),
+                      .first_position = decoder_.first_position});
   }
 
   Value block(Value x, int64_t layer) {
     const std::string name = layer_of(decoder_, layer);
     const LayerNormDecoder::Names& names = decoder_.names;
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
-    const Value first = norm(x, join_names(name, names.first_norm));
-    const Value sum = attend(first, name, layer, x);
+    const std::string first = join_names(name, names.first_norm);
+    if (decoder_.block == Block::after) {
+      const Value sum = norm(attend(x, name, layer, x), first);
+      return norm(feed_forward(sum, name, sum), join_names(name, names.second_norm));
+    }
+    const Value normed = norm(x, first);
+    const Value sum = attend(normed, name, layer, x);
+    if (decoder_.block == Block::one_norm) return feed_forward(normed, name, sum);
     const Value in = norm(decoder_.block == Block::parallel ? x : sum, join_names(name, names.second_norm));
     return feed_forward(in, name, sum);
   }
@@ -109,12 +133,14 @@ std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
   const LayerNormDecoder::Names& names = d.names;
   const int64_t q_width = d.heads * d.head_width, kv_width = d.kv_heads * d.head_width;
   ParameterList list(d.deviation);
-  list.normal(join_names(names.tokens, "weight"), {d.vocabulary, d.width});
+  list.normal(join_names(names.tokens, "weight"), {d.vocabulary, d.token_width()});
   if (d.tied && !d.classes) list.last().other_names = {join_names(names.head, "weight")};
+  if (names.positions) list.normal(join_names(names.positions, "weight"), {d.first_position + d.context, d.width});
+  if (d.projects()) list.linear(names.project_in, d.token_width(), d.width, false);
   for (int64_t i = 0; i < std::ssize(d.windows); ++i) {
     const std::string layer = layer_of(d, i), attention = join_names(layer, names.attention);
     list.layer_norm(join_names(layer, names.first_norm), d.width);
-    list.layer_norm(join_names(layer, names.second_norm), d.width);
+    if (d.block != Block::one_norm) list.layer_norm(join_names(layer, names.second_norm), d.width);
     if (names.fused)
       list.linear(join_names(attention, names.fused), d.width, q_width + 2 * kv_width, d.input_bias);
     else
@@ -125,17 +151,22 @@ std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
     list.linear(join_names(layer, names.outer), d.inner, d.width, d.inner_bias);
   }
   if (d.ends_with_norm) list.layer_norm(names.last_norm, d.width);
+  if (d.projects()) list.linear(names.project_out, d.width, d.token_width(), false);
   if (d.classes)
-    add_class_head(list, d.width, *d.classes);
+    add_class_head(list, d.token_width(), *d.classes);
   else if (!d.tied)
-    list.linear(names.head, d.width, d.vocabulary, false);
+    list.linear(names.head, d.token_width(), d.vocabulary, d.head_bias);
+  else if (d.head_bias)
+    list.zeros(join_names(names.head, "bias"), {d.vocabulary});
   return list.take();
 }
 
 Value token_logits(Graph& graph, const LayerNormDecoder& d, Value hidden) {
   const Graph::Scope scope(graph, d.names.head);
   const std::string name = join_names(d.tied ? d.names.tokens : d.names.head, "weight");
-  return matmul(graph, hidden, graph.persistent(name, {d.vocabulary, d.width}), {.transpose_b = true});
+  const Value bias = d.head_bias ? graph.persistent(join_names(d.names.head, "bias"), {d.vocabulary}) : Value{};
+  return matmul(graph, hidden, graph.persistent(name, {d.vocabulary, d.token_width()}),
+                {.transpose_b = true, .bias = bias});
 }
 
 }  // namespace
@@ -152,6 +183,10 @@ Model make_layer_norm_decoder(const LayerNormDecoder& decoder, const nlohmann::j
                                {{decoder.context, decoder.turned}},
                                [angles = decoder.rotary, positions = decoder.context, width = decoder.turned] {
                                  return angles.table(positions, width);
+                               }});
+  if (decoder.projects() && decoder.names.positions)
+    model.constants.push_back({blank_table, {{1, decoder.width}}, [columns = static_cast<size_t>(decoder.width)] {
+                                 return std::vector<float>(columns);
                                }});
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return LayerNormBuilder(graph, decoder, pass).hidden(); };

@@ -41,6 +41,9 @@ void read_layer_norm_decoder(const JsonObject& json, LayerNormDecoder& d, const 
   d.head_width = d.width / d.heads;
   check(d.head_width <= 256, "{}: heads of width {} ({} {} / {} {}); at most 256 is supported", json.name(),
         d.head_width, keys.width, d.width, keys.heads, d.heads);
+  check(integer_or(json, "head_dim", d.head_width, 1, most_width) == d.head_width,
+        "{}: head_dim {} is not {} / {}, which is {}; that is not supported for {}", json.name(),
+        integer_or(json, "head_dim", 0, 1, most_width), keys.width, keys.heads, d.head_width, d.family);
   d.activation = activation_of(json, keys.activation, std::string(name_of(d.activation)));
   d.epsilon = keys.epsilon ? number_or(json, keys.epsilon, d.epsilon, 0, 1) : d.epsilon;
   d.deviation = number_or(json, keys.deviation, d.deviation, 0, 10);
