@@ -103,6 +103,9 @@ TEST_CASE("what a decoder with LayerNorm does not do is refused by its key", "[l
   says("gptj", {{"rotary_dim", nullptr}}, "rotary_dim null");
   says("gptj", {{"rotary_dim", 3}}, "rotary_dim 3");
   says("gptj", {{"rotary_dim", 8}}, "rotary_dim");
+  for (const char* key : {"qk_layernorm", "use_parallel_residual"}) says("stablelm", {{key, true}}, key);
+  says("stablelm", {{"hidden_dropout", 0.1}}, "hidden_dropout");
+  says("olmo", {{"clip_qkv", 8}}, "clip_qkv");
   says("gpt_neo", {{"window_size", 0}}, "window_size");
   says("gpt_neo", {{"attention_layers", {"global"}}}, "attention_layers must name");
   says("gpt_neo", {{"attention_layers", {"global", "sparse"}}}, "attention_layers must name");
@@ -145,8 +148,8 @@ TEST_CASE("an OPT whose last norm was removed has none", "[layer_norm_decoder]")
 }
 
 TEST_CASE("a config of a decoder with LayerNorm is written as it was read", "[layer_norm_decoder]") {
-  for (const char* fixture :
-       {"gpt_neox", "gpt_neox_sequential", "opt", "opt_after", "gpt_neo", "phi", "starcoder2", "gptj"}) {
+  for (const char* fixture : {"gpt_neox", "gpt_neox_sequential", "opt", "opt_after", "gpt_neo", "phi", "starcoder2",
+                              "gptj", "stablelm", "olmo"}) {
     INFO(fixture);
     const nlohmann::json read = fixture_config(fixture, nlohmann::json::object());
     const nlohmann::json written = *model_of(read).config;

@@ -54,6 +54,8 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"gemma3", "Gemma3ForConditionalGeneration"},
                                                         {"phi3", "LlamaForCausalLM"},
                                                         {"olmo2", "Olmo3ForCausalLM"},
+                                                        {"olmo", "Olmo2ForCausalLM"},
+                                                        {"stablelm", "LlamaForCausalLM"},
                                                         {"smollm3", "LlamaForCausalLM"},
                                                         {"mixtral", "MistralForCausalLM"},
                                                         {"granite", "LlamaForCausalLM"},

@@ -24,7 +24,8 @@ inline constexpr std::pair<std::string_view, std::string_view> decoder_classifie
                                                                                         {"gemma", "Gemma"},
                                                                                         {"gemma2", "Gemma2"},
                                                                                         {"phi3", "Phi3"},
-                                                                                        {"smollm3", "SmolLM3"}};
+                                                                                        {"smollm3", "SmolLM3"},
+                                                                                        {"stablelm", "StableLm"}};
 
 /// The classes of the family's classifier where `architectures` names it; nothing where it names `architecture`, which
 /// writes text, or is absent. Throws Error naming file and key for others, and for classes that can't be.

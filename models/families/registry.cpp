@@ -17,6 +17,7 @@
 #include "models/families/llama/llama.h"
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
+#include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/olmo3/olmo3.h"
 #include "models/families/olmoe/olmoe.h"
@@ -27,6 +28,7 @@
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/qwen3_moe/qwen3_moe.h"
 #include "models/families/smollm3/smollm3.h"
+#include "models/families/stablelm/stablelm.h"
 #include "models/families/starcoder2/starcoder2.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
@@ -57,7 +59,9 @@ const Family families[] = {
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
     {{"phi3"}, make_phi3},
+    {{"olmo"}, make_olmo},
     {{"olmo2"}, make_olmo2},
+    {{"stablelm"}, make_stablelm},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
     {{"mixtral"}, make_mixtral},

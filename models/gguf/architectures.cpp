@@ -12,8 +12,8 @@ namespace {
 
 using ValueKind = KeyRow::Kind;
 
-/// Settings of LLaMA and its kin.
-std::vector<KeyRow> llama_keys() {
+/// Settings of LLaMA and its kin but for their norms.
+std::vector<KeyRow> decoder_keys() {
   return {{"context_length", "max_position_embeddings"},
           {"embedding_length", "hidden_size"},
           {"block_count", "num_hidden_layers"},
@@ -21,8 +21,11 @@ std::vector<KeyRow> llama_keys() {
           {"attention.head_count", "num_attention_heads"},
           {"attention.head_count_kv", "num_key_value_heads", ValueKind::integer, true},
           {"attention.key_length", "head_dim", ValueKind::integer, true},
-          {"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number},
           {"rope.freq_base", "rope_theta", ValueKind::number, true}};
+}
+
+std::vector<KeyRow> llama_keys() {
+  return with(decoder_keys(), {{"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number}});
 }
 
 std::vector<GgufArchitecture> make_architectures() {
@@ -109,6 +112,20 @@ std::vector<GgufArchitecture> make_architectures() {
                                  {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
                                   {"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm"},
                                   {"output_norm", "model.norm"}})});
+  all.push_back({.name = "olmo",
+                 .model_types = {"olmo"},
+                 .model_class = "OlmoForCausalLM",
+                 .keys = with(decoder_keys(), {{"attention.clamp_kqv", "clip_qkv", ValueKind::number, true}}),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}},
+                 .tensors = without_norms(llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs))});
+  all.push_back(
+      {.name = "stablelm",
+       .model_types = {"stablelm"},
+       .model_class = "StableLmForCausalLM",
+       .keys = with(decoder_keys(), {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
+                                     {"use_parallel_residual", "use_parallel_residual", ValueKind::boolean, true}}),
+       .fixed = {{"hidden_act", silu}},
+       .tensors = llama_tensors()});
   all.push_back({.name = "phi3",
                  .model_types = {"phi3"},
                  .model_class = "Phi3ForCausalLM",

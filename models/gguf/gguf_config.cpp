@@ -44,7 +44,7 @@ void read_decoder(const GgufSettings& settings, json& config) {
   };
   is_width("attention.value_length");
   int64_t turned = head_width;
-  if (config["model_type"] == "phi3") {
+  if (config["model_type"] == "phi3" || config["model_type"] == "stablelm") {
     if (settings.has("rope.dimension_count")) turned = settings.integer("rope.dimension_count");
     check(turned >= 2 && turned <= head_width, "{}: key {} is {}, heads have {} columns", settings.shards().name(),
           settings.name("rope.dimension_count"), turned, head_width);
@@ -125,6 +125,13 @@ void read_phi3(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   if (settings.has("attention.sliding_window") && settings.integer("attention.sliding_window") > 0)
     config["sliding_window"] = settings.integer("attention.sliding_window");
+}
+
+void read_stablelm(const GgufSettings& settings, json& config) {
+  read_decoder(settings, config);
+  config["use_qkv_bias"] = config["attention_bias"];
+  config["qk_layernorm"] = settings.has_tensor("blk.0.attn_q_norm.weight");
+  config["use_parallel_residual"] = !settings.has_tensor("blk.0.ffn_norm.weight");
 }
 
 /// Of one architecture are Mistral, which a window tells, and Mixtral, which has experts.
@@ -220,6 +227,8 @@ constexpr Reader readers[] = {{"llama", read_llama},
                               {"gpt2", read_gpt2},
                               {"gptneox", read_gpt_neox},
                               {"bert", read_bert},
+                              {"olmo", read_decoder},
+                              {"stablelm", read_stablelm},
                               {"phi2", read_biased_decoder},
                               {"starcoder2", read_biased_decoder},
                               {"t5", read_t5}};

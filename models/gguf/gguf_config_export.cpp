@@ -92,6 +92,11 @@ void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config
           "a GGUF file can't say which layers have no rotary positions: not every fourth");
 }
 
+void add_olmo(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_number(prefix + "attention.layer_norm_epsilon", 1e-5f);
+  add_decoder(pairs, prefix, config);
+}
+
 void add_gpt2(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_integer(prefix + "feed_forward_length", integer_in(config, "n_inner"));
 }
@@ -159,6 +164,8 @@ constexpr Adder adders[] = {{"llama", add_windowed},
                             {"gpt2", add_gpt2},
                             {"gptneox", add_gpt_neox},
                             {"bert", add_bert},
+                            {"olmo", add_olmo},
+                            {"stablelm", add_decoder},
                             {"phi2", add_biased_decoder},
                             {"starcoder2", add_biased_decoder},
                             {"t5", add_t5}};

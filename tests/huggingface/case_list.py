@@ -24,6 +24,8 @@ NO_DROPOUT["opt"] = dict(dropout=0.0, attention_dropout=0.0)
 NO_DROPOUT["gpt_neo"] = dict(resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0, classifier_dropout=0.0)
 NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
+NO_DROPOUT["olmo"] = NO_DROPOUT["llama"]
 NO_DROPOUT["phi"] = NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
 CLASSES = {"classify": 3, "classify_tokens": 5}
@@ -279,6 +281,13 @@ SMALL = {
                               sliding_window=7, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "gptj": case("one norm for attention and feed-forward, rotary of neighbours on 4 of 6 columns, biases of the "
                  "feed-forward and the head", 107, 13, gptj(2, 18, 3, 19, 61, 24, rotary_dim=4)),
+    "stablelm": case("LLaMA with LayerNorm, rotary on a quarter of each head, biases of queries, keys and values", 108,
+                     13, rotary("stablelm", "StableLmForCausalLM", 1, 24, 3, 19, 61, 32, num_key_value_heads=1,
+                                use_qkv_bias=True, rope_parameters=dict(rope_type="default", rope_theta=10000.0,
+                                                                        partial_rotary_factor=0.25))),
+    "olmo": case("norms without gain and bias", 109, 13,
+                 rotary("olmo", "OlmoForCausalLM", 2, 18, 3, 19, 61, 32,
+                        rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "mistral": case("sliding window of 7 positions, 3 heads on 1 key/value head", 40, 17,
                     rotary("mistral", "MistralForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
                            sliding_window=7, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),

@@ -8,6 +8,7 @@
 #include "models/families/decoder_head.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/head_norm/head_norm.h"
+#include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/rope/rope.h"
 
@@ -17,6 +18,11 @@ namespace {
 
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view qkv = "qkv_proj";
+
+using Norm = Decoder::Norm;
+
+/// The gain of norms that have none.
+constexpr const char* unit_gain = "norm.ones";
 
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
@@ -72,7 +78,12 @@ class Builder {
  private:
   double gain_offset() const { return decoder_.gain_less_one ? 1 : 0; }
 
-  Value norm(Value x, const std::string& name) { return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset()); }
+  Value norm(Value x, const std::string& name) {
+    if (decoder_.norm == Norm::rms) return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset());
+    if (decoder_.norm == Norm::layer) return layers_.layer_norm(x, name, decoder_.epsilon);
+    return layer_norm(layers_.graph(), x, layers_.constant(unit_gain, {decoder_.width}), {},
+                      static_cast<float>(decoder_.epsilon));
+  }
 
   Value block(Value x, int64_t layer) {
     const std::string name = layer_name(layer);
@@ -149,7 +160,10 @@ class Builder {
 };
 
 void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, int64_t columns) {
-  if (d.gain_less_one)
+  if (d.norm == Norm::plain) return;
+  if (d.norm == Norm::layer)
+    list.layer_norm(norm, columns);
+  else if (d.gain_less_one)
     list.zeros(norm + ".weight", {columns});
   else
     list.rms_norm(norm, columns);
@@ -223,6 +237,10 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
                                    return angles.table(positions, width, stretched);
                                  }});
     }
+  if (decoder.norm == Norm::plain)
+    model.constants.push_back({unit_gain, {{decoder.width}}, [columns = static_cast<size_t>(decoder.width)] {
+                                 return std::vector<float>(columns, 1.0f);
+                               }});
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });
