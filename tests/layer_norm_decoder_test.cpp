@@ -147,6 +147,26 @@ TEST_CASE("an OPT whose last norm was removed has none", "[layer_norm_decoder]")
   CHECK(tensors({{"tie_word_embeddings", false}}) == all + 1);
 }
 
+TEST_CASE("decoders with LayerNorm tell texts apart by a head on their last states", "[layer_norm_decoder]") {
+  for (const auto& [fixture, architecture, width] : {std::tuple{"gpt_neox", "GPTNeoX", 16},
+                                                     {"opt", "OPT", 18},
+                                                     {"opt_after", "OPT", 11},
+                                                     {"gpt_neo", "GPTNeo", 18},
+                                                     {"phi", "Phi", 24},
+                                                     {"starcoder2", "Starcoder2", 18},
+                                                     {"gptj", "GPTJ", 18},
+                                                     {"stablelm", "StableLm", 24}}) {
+    INFO(fixture);
+    const std::string name = std::string(architecture) + "ForSequenceClassification";
+    const Model model = model_of(fixture_config(fixture, {{"architectures", {name}}, {"num_labels", 4}}));
+    CHECK(model.task == Task::classify);
+    CHECK(model.parameters.back().name == "score.weight");
+    CHECK(model.parameters.back().shape == Shape{4, width});
+    CHECK(model.config->at("architectures") == nlohmann::json{name});
+    CHECK(architecture_with_head(JsonObject::make(*model.config, "config.json"), "SequenceClassification") == name);
+  }
+}
+
 TEST_CASE("a config of a decoder with LayerNorm is written as it was read", "[layer_norm_decoder]") {
   for (const char* fixture : {"gpt_neox", "gpt_neox_sequential", "opt", "opt_after", "gpt_neo", "phi", "starcoder2",
                               "gptj", "stablelm", "olmo"}) {

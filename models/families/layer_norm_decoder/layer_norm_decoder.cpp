@@ -18,7 +18,7 @@ using Block = LayerNormDecoder::Block;
 constexpr const char* rotary_table = "rotary.table";
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view joint_qkv = "qkv_proj";
-/// A table of tokens whose rows are all zeros: positions alone are looked up beside it.
+/// A table of one token, zeros, as are all that it lacks: positions alone are looked up beside it.
 constexpr const char* blank_table = "positions.blank";
 
 std::string layer_of(const LayerNormDecoder& d, int64_t layer) { return fmt::format("{}.{}", d.names.layer, layer); }
