@@ -6,17 +6,22 @@
 
 #include "models/families/decoder/decoder.h"
 #include "models/families/gemma/gemma.h"
+#include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
 #include "models/families/mixtral/mixtral.h"
+#include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/olmo3/olmo3.h"
 #include "models/families/olmoe/olmoe.h"
+#include "models/families/phi/phi.h"
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/smollm3/smollm3.h"
+#include "models/families/stablelm/stablelm.h"
+#include "models/families/starcoder2/starcoder2.h"
 #include "tests/config_messages.h"
 #include "tests/model_helpers.h"
 
@@ -31,11 +36,27 @@ struct Recorded {
   Model (*make)(const JsonObject& config);
 };
 
-const Recorded recorded[] = {
-    {"gemma", make_gemma},     {"gemma2", make_gemma},        {"gemma3", make_gemma},    {"qwen3", make_qwen3},
-    {"phi3", make_phi3},       {"phi3_short", make_phi3},     {"phi3_long", make_phi3},  {"olmo2", make_olmo2},
-    {"smollm3", make_smollm3}, {"llama_yarn", make_llama},    {"mixtral", make_mixtral}, {"granite", make_granite},
-    {"olmoe", make_olmoe},     {"qwen2_moe", make_qwen2_moe}, {"olmo3", make_olmo3},     {"gpt_oss", make_gpt_oss}};
+const Recorded recorded[] = {{"gemma", make_gemma},
+                             {"gemma2", make_gemma},
+                             {"gemma3", make_gemma},
+                             {"qwen3", make_qwen3},
+                             {"phi3", make_phi3},
+                             {"phi3_short", make_phi3},
+                             {"phi3_long", make_phi3},
+                             {"olmo2", make_olmo2},
+                             {"smollm3", make_smollm3},
+                             {"llama_yarn", make_llama},
+                             {"mixtral", make_mixtral},
+                             {"granite", make_granite},
+                             {"olmoe", make_olmoe},
+                             {"qwen2_moe", make_qwen2_moe},
+                             {"olmo3", make_olmo3},
+                             {"olmo", make_olmo},
+                             {"stablelm", make_stablelm},
+                             {"phi", make_phi},
+                             {"starcoder2", make_starcoder2},
+                             {"gpt_neox", make_gpt_neox},
+                             {"gpt_oss", make_gpt_oss}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {

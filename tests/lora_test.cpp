@@ -22,7 +22,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // Conv1D and activations behind products; joint tensors, with heads that share keys; encoders beside decoders.
-const char* const families[] = {"gpt2", "llama", "gpt_neox", "t5", "bart"};
+const char* const families[] = {"gpt2", "llama", "gpt_neox", "opt_after", "phi", "t5", "bart"};
 
 Model adapted_model(const std::string& name, const LoraConfig& config, const std::vector<std::string>& targets,
                     DType weights = DType::f32) {
@@ -101,6 +101,8 @@ TEST_CASE("modules are found by the ends of their paths", "[lora]") {
   const Model gpt2 = load_model(fixtures / "gpt2");
   CHECK(modules_of_targets(gpt2, {})[0] == "transformer.h.0.attn.c_attn");
   CHECK_THAT(error_of([&] { modules_of_targets(gpt2, {"wte"}); }), ContainsSubstring("no linear module 'wte'"));
+  CHECK(modules_of_targets(load_model(fixtures / "opt"), {})[1] == "model.decoder.layers.0.self_attn.v_proj");
+  CHECK(modules_of_targets(load_model(fixtures / "phi"), {})[3] == "model.layers.0.mlp.fc2");
   CHECK(modules_of_targets(load_model(fixtures / "t5"), {})[0] == "encoder.block.0.layer.0.SelfAttention.q");
 }
 

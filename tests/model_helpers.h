@@ -13,6 +13,14 @@ namespace vkformer::testing {
 
 inline const std::filesystem::path fixtures = VKFORMER_FIXTURES;
 
+/// A recorded model's config.json, with other values.
+inline nlohmann::json fixture_config(const std::string& fixture,
+                                     const nlohmann::json& changes = nlohmann::json::object()) {
+  nlohmann::json config = JsonObject::load(fixtures / fixture / "config.json").value();
+  config.update(changes);
+  return config;
+}
+
 inline Model model_of(const nlohmann::json& config) {
   return make_model(JsonObject::parse(config.dump(), "config.json"));
 }

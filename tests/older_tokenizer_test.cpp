@@ -131,6 +131,10 @@ TEST_CASE("vocab.json and merges.txt are BPE of bytes", "[files]") {
 
   SECTION("GPT-2's stands alone") {
     check_recorded(made_in(folder), "gpt2");
+    for (const char* family : {"opt", "gpt_neo", "gptj", "starcoder2", "phi"}) {
+      put(folder / "config.json", fmt::format(R"({{"model_type": "{}"}})", family));
+      check_recorded(made_in(folder), "gpt2");
+    }
     put(folder / "tokenizer_config.json", R"({"add_bos_token": true, "add_prefix_space": true})");
     const Tokenizer made = made_in(folder), plain(JsonObject::make(recorded, "recorded"));
     std::vector<int32_t> expected = plain.encode(" the man").ids;

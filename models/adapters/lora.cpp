@@ -28,6 +28,7 @@ std::vector<std::string> usual_targets(const std::string& family) {
   static const std::map<std::string_view, std::vector<std::string>> known{{"gpt2", {"c_attn"}},
                                                                           {"gpt_neox", {"query_key_value"}},
                                                                           {"t5", {"q", "v"}},
+                                                                          {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
                                                                           {"phi3", {"qkv_proj"}},
                                                                           {"bert", {"query", "value"}},
                                                                           {"roberta", {"query", "value"}},

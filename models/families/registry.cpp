@@ -6,24 +6,31 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert.h"
-#include "models/families/decoder/decoder_config.h"
+#include "models/families/decoder_head.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/gemma/gemma.h"
 #include "models/families/gpt2/gpt2.h"
+#include "models/families/gpt_neo/gpt_neo.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/gpt_oss/gpt_oss.h"
+#include "models/families/gptj/gptj.h"
 #include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
+#include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/olmo3/olmo3.h"
 #include "models/families/olmoe/olmoe.h"
+#include "models/families/opt/opt.h"
+#include "models/families/phi/phi.h"
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/qwen3_moe/qwen3_moe.h"
 #include "models/families/smollm3/smollm3.h"
+#include "models/families/stablelm/stablelm.h"
+#include "models/families/starcoder2/starcoder2.h"
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
 #include "models/model_files.h"
@@ -43,12 +50,19 @@ struct Family {
 
 const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
-    {{"gpt_neox"}, [](const JsonObject& config) { return make_gpt_neox(GptNeoxConfig::from_json(config)); }},
+    {{"gpt_neox"}, make_gpt_neox},
+    {{"opt"}, make_opt},
+    {{"gpt_neo"}, make_gpt_neo},
+    {{"phi"}, make_phi},
+    {{"starcoder2"}, make_starcoder2},
+    {{"gptj"}, make_gptj},
     {{"llama", "mistral", "qwen2"}, make_llama},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
     {{"phi3"}, make_phi3},
+    {{"olmo"}, make_olmo},
     {{"olmo2"}, make_olmo2},
+    {{"stablelm"}, make_stablelm},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
     {{"mixtral"}, make_mixtral},

@@ -12,8 +12,8 @@ namespace {
 
 using ValueKind = KeyRow::Kind;
 
-/// Settings of LLaMA and its kin.
-std::vector<KeyRow> llama_keys() {
+/// Settings of LLaMA and its kin but for their norms.
+std::vector<KeyRow> decoder_keys() {
   return {{"context_length", "max_position_embeddings"},
           {"embedding_length", "hidden_size"},
           {"block_count", "num_hidden_layers"},
@@ -21,8 +21,11 @@ std::vector<KeyRow> llama_keys() {
           {"attention.head_count", "num_attention_heads"},
           {"attention.head_count_kv", "num_key_value_heads", ValueKind::integer, true},
           {"attention.key_length", "head_dim", ValueKind::integer, true},
-          {"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number},
           {"rope.freq_base", "rope_theta", ValueKind::number, true}};
+}
+
+std::vector<KeyRow> llama_keys() {
+  return with(decoder_keys(), {{"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number}});
 }
 
 std::vector<GgufArchitecture> make_architectures() {
@@ -118,6 +121,20 @@ std::vector<GgufArchitecture> make_architectures() {
                                              {"attention.sliding_window", "sliding_window"}}),
                  .fixed = {{"hidden_act", {"silu", "swish"}}, {"attention_bias", {true}}},
                  .tensors = gpt_oss_tensors()});
+  all.push_back({.name = "olmo",
+                 .model_types = {"olmo"},
+                 .model_class = "OlmoForCausalLM",
+                 .keys = with(decoder_keys(), {{"attention.clamp_kqv", "clip_qkv", ValueKind::number, true}}),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}},
+                 .tensors = without_norms(llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs))});
+  all.push_back(
+      {.name = "stablelm",
+       .model_types = {"stablelm"},
+       .model_class = "StableLmForCausalLM",
+       .keys = with(decoder_keys(), {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
+                                     {"use_parallel_residual", "use_parallel_residual", ValueKind::boolean, true}}),
+       .fixed = {{"hidden_act", silu}},
+       .tensors = llama_tensors()});
   all.push_back({.name = "phi3",
                  .model_types = {"phi3"},
                  .model_class = "Phi3ForCausalLM",
@@ -197,6 +214,48 @@ std::vector<GgufArchitecture> make_architectures() {
                    {"blk.{}.ffn_down", "gpt_neox.layers.{}.mlp.dense_4h_to_h"},
                    {"output_norm", "gpt_neox.final_layer_norm"},
                    {"output", "embed_out"}}});
+  const std::vector<nlohmann::json> any_gelu = {"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu"};
+  const std::vector<KeyRow> layer_norm_keys = {
+      {"context_length", "max_position_embeddings"},
+      {"embedding_length", "hidden_size"},
+      {"block_count", "num_hidden_layers"},
+      {"feed_forward_length", "intermediate_size"},
+      {"attention.head_count", "num_attention_heads"},
+      {"attention.head_count_kv", "num_key_value_heads", ValueKind::integer, true},
+      {"rope.freq_base", "rope_theta", ValueKind::number, true}};
+  all.push_back({.name = "phi2",
+                 .model_types = {"phi"},
+                 .model_class = "PhiForCausalLM",
+                 .keys = with(layer_norm_keys, {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number}}),
+                 .fixed = {{"hidden_act", any_gelu}, {"qk_layernorm", {false}}, {"tie_word_embeddings", {false}}},
+                 .tensors = {{"token_embd", "model.embed_tokens"},
+                             {"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
+                             {"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj"},
+                             {"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj"},
+                             {"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"},
+                             {"blk.{}.attn_output", "model.layers.{}.self_attn.dense"},
+                             {"blk.{}.ffn_up", "model.layers.{}.mlp.fc1"},
+                             {"blk.{}.ffn_down", "model.layers.{}.mlp.fc2"},
+                             {"output_norm", "model.final_layernorm"},
+                             {"output", "lm_head"}}});
+  all.push_back(
+      {.name = "starcoder2",
+       .model_types = {"starcoder2"},
+       .model_class = "Starcoder2ForCausalLM",
+       .keys = with(layer_norm_keys, {{"attention.layer_norm_epsilon", "norm_epsilon", ValueKind::number},
+                                      {"attention.sliding_window", "sliding_window", ValueKind::integer, true}}),
+       .fixed = {{"hidden_act", any_gelu}, {"use_bias", {true}}},
+       .tensors = {{"token_embd", "model.embed_tokens"},
+                   {"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
+                   {"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj"},
+                   {"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj"},
+                   {"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"},
+                   {"blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"},
+                   {"blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"},
+                   {"blk.{}.ffn_up", "model.layers.{}.mlp.c_fc"},
+                   {"blk.{}.ffn_down", "model.layers.{}.mlp.c_proj"},
+                   {"output_norm", "model.norm"},
+                   {"output", "lm_head"}}});
   all.push_back({.name = "bert",
                  .model_types = {"bert"},
                  .model_class = "BertModel",

@@ -1,17 +1,12 @@
 #include "models/gguf/gguf_config.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numbers>
 
-#include "models/families/rotary.h"
-#include "models/gguf/architectures.h"
+#include "models/gguf/gguf_rotary.h"
 #include "models/gguf/gguf_tokenizer.h"
-#include "models/gguf/gguf_weights.h"
 #include "runtime/check.h"
-#include "runtime/encoding/encoding.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
@@ -21,163 +16,18 @@ using nlohmann::json;
 
 constexpr int64_t most = int64_t{1} << 40;
 
-/// Files have floats; as few digits as tell one from its neighbours are what people wrote.
-double shortest(double value) {
-  double result = 0;
-  const std::string digits = fmt::format("{}", static_cast<float>(value));
-  std::from_chars(digits.data(), digits.data() + digits.size(), result);
-  return result;
-}
-
 int64_t rows_of(const GgufShards& shards, std::string_view tensor) {
   const GgufShards::Tensor* found = shards.find(tensor);
   check(found != nullptr, "{}: has no tensor {}", shards.name(), tensor);
   return found->entry->shape.front();
 }
 
-/// A file's metadata, under the name of its architecture.
-class Settings {
- public:
-  Settings(const GgufShards& shards, const GgufArchitecture& architecture)
-      : shards_(shards), all_(shards.metadata()), prefix_(std::string(architecture.name) + '.') {}
-
-  const GgufShards& shards() const { return shards_; }
-  const GgufMetadata& all() const { return all_; }
-  bool has(std::string_view key) const { return all_.has(name(key)); }
-  bool has_tensor(std::string_view tensor) const { return shards_.find(tensor) != nullptr; }
-  std::string name(std::string_view key) const { return prefix_ + std::string(key); }
-  int64_t integer(std::string_view key) const { return all_.integer(name(key), 0, most); }
-  double number(std::string_view key) const { return shortest(all_.number(name(key), -1e30, 1e30)); }
-  json value(const KeyRow& row) const {
-    if (row.kind == KeyRow::Kind::boolean) return all_.boolean(name(row.gguf));
-    if (row.kind == KeyRow::Kind::number) return number(row.gguf);
-    return integer(row.gguf);
-  }
-
- private:
-  const GgufShards& shards_;
-  const GgufMetadata& all_;
-  std::string prefix_;
-};
-
-/// To six digits: what was computed from floats has no more.
-double six_digits(double value) {
-  double result = 0;
-  const std::string digits = fmt::format("{:.6g}", value);
-  std::from_chars(digits.data(), digits.data() + digits.size(), result);
-  return result;
-}
-
-/// The F32 values of a vector.
-std::vector<float> floats_of(const Settings& settings, std::string_view tensor, int64_t count) {
-  const GgufShards::Tensor* stored = settings.shards().find(tensor);
-  check(stored && stored->entry->type->name == "F32" && stored->entry->shape == std::vector<int64_t>{count},
-        "{}: tensor {} must be {} values of F32", settings.shards().name(), tensor, count);
-  std::vector<float> values(static_cast<size_t>(count));
-  decode(DType::f32, stored->entry->bytes, values);
-  return values;
-}
-
-/// What turns the divisors of a file into "llama3" scaling. How many turns a frequency makes in the original context
-/// decides; only the ratios of that context and of the two limits count, so that it is free to be 8192
-/// where the file does not say it.
-json llama3_scaling(const Settings& settings, double theta, int64_t width) {
-  const auto name = [&] { return fmt::format("{}: tensor rope_freqs.weight", settings.shards().name()); };
-  const std::vector<float> divisors = floats_of(settings, "rope_freqs.weight", width / 2);
-  const size_t pairs = divisors.size();
-  for (const float divisor : divisors) check(divisor >= 1e-3f && divisor <= 1e6f, "{} has {}", name(), divisor);
-  RotaryConfig rotary{.theta = theta, .scaling = RotaryConfig::Scaling::llama3};
-  rotary.factor = *std::ranges::max_element(divisors);
-  if (settings.has("rope.scaling.original_context_length"))
-    rotary.original_context = settings.integer("rope.scaling.original_context_length");
-  const RotaryConfig plain{.theta = theta};
-  const auto fits = [&] {
-    for (size_t i = 0; i < pairs; ++i) {
-      const auto pair = static_cast<int64_t>(i);
-      const double ours = plain.frequency(pair, width) / rotary.frequency(pair, width);
-      if (std::abs(ours / static_cast<double>(divisors[i]) - 1) > 1e-4) return false;
-    }
-    return true;
-  };
-  rotary.low_frequency_factor = 1;
-  rotary.high_frequency_factor = 4;
-  if (rotary.factor > 1 && !fits()) {
-    // Between the limits the inverse of the divisor grows with the frequency in a straight line.
-    std::vector<std::pair<double, double>> between;  // turns, share of the plain frequency
-    for (size_t i = 0; i < pairs; ++i) {
-      const double divisor = divisors[i], turns = static_cast<double>(rotary.original_context) *
-                                                  plain.frequency(static_cast<int64_t>(i), width) /
-                                                  (2 * std::numbers::pi);
-      if (divisor > 1 + 1e-6 && divisor < rotary.factor * (1 - 1e-6))
-        between.emplace_back(turns, (1 / divisor - 1 / rotary.factor) / (1 - 1 / rotary.factor));
-    }
-    if (between.size() >= 2) {
-      const auto [first, first_share] = between.front();
-      const auto [last, last_share] = between.back();
-      const double range = (first - last) / (first_share - last_share);
-      rotary.low_frequency_factor = six_digits(first - first_share * range);
-      rotary.high_frequency_factor = six_digits(first - first_share * range + range);
-    } else if (between.size() == 1) {
-      rotary.low_frequency_factor = between[0].first / (1 + 3 * between[0].second);
-      rotary.high_frequency_factor = 4 * rotary.low_frequency_factor;
-    }
-    check(rotary.low_frequency_factor > 0 && rotary.high_frequency_factor > rotary.low_frequency_factor && fits(),
-          "{} has divisors of frequencies that are not those of llama3's scaling; others are not supported", name());
-  }
-  check(rotary.factor >= 1, "{} has only divisors below 1", name());
-  json scaling = rotary.to_json();
-  scaling.erase("rope_theta");
-  return scaling;
-}
-
-json longrope_scaling(const Settings& settings, int64_t width) {
-  json scaling = {{"rope_type", "longrope"}};
-  for (const auto& [tensor, key] :
-       {std::pair{"rope_factors_short.weight", "short_factor"}, {"rope_factors_long.weight", "long_factor"}}) {
-    scaling[key] = json::array();
-    for (const float factor : floats_of(settings, tensor, width / 2)) scaling[key].push_back(shortest(factor));
-  }
-  if (settings.has("rope.scaling.attn_factor"))
-    scaling["attention_factor"] = settings.number("rope.scaling.attn_factor");
-  return scaling;
-}
-
-constexpr std::pair<const char*, const char*> yarn_keys[] = {{"rope.scaling.yarn_beta_fast", "beta_fast"},
-                                                             {"rope.scaling.yarn_beta_slow", "beta_slow"}};
-
-void read_rotary(const Settings& settings, json& config, int64_t width) {
-  if (!config.contains("rope_theta")) config["rope_theta"] = 10000.0;
-  const double theta = config["rope_theta"];
-  if (settings.has_tensor("rope_freqs.weight")) {
-    config["rope_scaling"] = llama3_scaling(settings, theta, width);
-    return;
-  }
-  if (settings.has_tensor("rope_factors_long.weight")) {
-    config["rope_scaling"] = longrope_scaling(settings, width);
-    config["original_max_position_embeddings"] = settings.integer("rope.scaling.original_context_length");
-    return;
-  }
-  const std::string type =
-      settings.has("rope.scaling.type") ? std::string(settings.all().text(settings.name("rope.scaling.type"))) : "none";
-  if (type == "none") return;
-  check(type == "linear" || type == "yarn", "{}: key {} is {}; linear and yarn are supported", settings.shards().name(),
-        settings.name("rope.scaling.type"), in_quotes(type));
-  json& scaling = config["rope_scaling"] = {{"rope_type", type}, {"factor", settings.number("rope.scaling.factor")}};
-  if (type == "linear") return;
-  scaling["original_max_position_embeddings"] = settings.integer("rope.scaling.original_context_length");
-  for (const auto& [key, theirs] : yarn_keys)
-    if (settings.has(key)) scaling[theirs] = settings.number(key);
-  check(!settings.has("rope.scaling.yarn_attn_factor") && !settings.has("rope.scaling.yarn_ext_factor"),
-        "{}: keys {} and yarn_ext_factor are not supported", settings.shards().name(),
-        settings.name("rope.scaling.yarn_attn_factor"));
-}
-
-bool has_experts(const Settings& settings) {
+bool has_experts(const GgufSettings& settings) {
   return settings.has("expert_count") && settings.integer("expert_count") > 0;
 }
 
 /// LLaMA and its kin: heads, rotary positions, what only tensors tell.
-void read_decoder(const Settings& settings, json& config) {
+void read_decoder(const GgufSettings& settings, json& config) {
   const auto heads = config["num_attention_heads"].get<int64_t>();
   if (!config.contains("num_key_value_heads")) config["num_key_value_heads"] = heads;
   if (!config.contains("head_dim")) {
@@ -194,7 +44,7 @@ void read_decoder(const Settings& settings, json& config) {
   };
   is_width("attention.value_length");
   int64_t turned = head_width;
-  if (config["model_type"] == "phi3") {
+  if (config["model_type"] == "phi3" || config["model_type"] == "stablelm") {
     if (settings.has("rope.dimension_count")) turned = settings.integer("rope.dimension_count");
     check(turned >= 2 && turned <= head_width, "{}: key {} is {}, heads have {} columns", settings.shards().name(),
           settings.name("rope.dimension_count"), turned, head_width);
@@ -206,12 +56,12 @@ void read_decoder(const Settings& settings, json& config) {
         "{}: key {}: mixtures of experts are not supported for this architecture", settings.shards().name(),
         settings.name("expert_count"));
   if (!config.contains("attention_bias")) config["attention_bias"] = settings.has_tensor("blk.0.attn_q.bias");
-  read_rotary(settings, config, turned);
+  read_gguf_rotary(settings, config, turned);
 }
 
 /// Of every so many layers the last one has no window, or a list has a 1 for each layer with one; in a file without
 /// windows, none has one.
-void read_windows(const Settings& settings, json& config, int64_t usual) {
+void read_windows(const GgufSettings& settings, json& config, int64_t usual) {
   const bool any = settings.has("attention.sliding_window");
   const std::string key = settings.name("attention.sliding_window_pattern");
   const auto layers = config["num_hidden_layers"].get<int64_t>();
@@ -230,7 +80,7 @@ void read_windows(const Settings& settings, json& config, int64_t usual) {
 }
 
 /// Of one architecture is OLMo 3, which has windows.
-void read_olmo2(const Settings& settings, json& config) {
+void read_olmo2(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   const char* window = "attention.sliding_window";
   if (!settings.has(window) || settings.integer(window) == 0) return;
@@ -240,7 +90,7 @@ void read_olmo2(const Settings& settings, json& config) {
 }
 
 /// What the first files do not say of the experts' widths, as llama.cpp takes it.
-void read_qwen2_moe(const Settings& settings, json& config) {
+void read_qwen2_moe(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   config["qkv_bias"] = config["attention_bias"];
   const auto inner = config["intermediate_size"].get<int64_t>(), used = config["num_experts_per_tok"].get<int64_t>();
@@ -249,7 +99,7 @@ void read_qwen2_moe(const Settings& settings, json& config) {
 }
 
 /// Files have no scale of scores: it follows from the model, the largest of a generation differing from the others.
-void read_gemma(const Settings& settings, json& config, int64_t layers_of_largest) {
+void read_gemma(const GgufSettings& settings, json& config, int64_t layers_of_largest) {
   read_decoder(settings, config);
   const bool largest = config["num_hidden_layers"] == layers_of_largest;
   config["query_pre_attn_scalar"] =
@@ -259,12 +109,12 @@ void read_gemma(const Settings& settings, json& config, int64_t layers_of_larges
     config["query_pre_attn_scalar"] = settings.integer("attention.query_pre_scalar");
 }
 
-void read_gemma2(const Settings& settings, json& config) {
+void read_gemma2(const GgufSettings& settings, json& config) {
   read_gemma(settings, config, 46);
   read_windows(settings, config, 2);
 }
 
-void read_gemma3(const Settings& settings, json& config) {
+void read_gemma3(const GgufSettings& settings, json& config) {
   if (!config.contains("rope_theta")) config["rope_theta"] = 1e6;
   if (!config.contains("rope_local_base_freq")) config["rope_local_base_freq"] = 1e4;
   read_gemma(settings, config, 62);
@@ -272,7 +122,7 @@ void read_gemma3(const Settings& settings, json& config) {
 }
 
 /// Of its scaling, which files have as other models' yarn, the bounds are no whole columns.
-void read_gpt_oss(const Settings& settings, json& config) {
+void read_gpt_oss(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   read_windows(settings, config, 2);
   json& scaling = config["rope_scaling"];
@@ -280,14 +130,21 @@ void read_gpt_oss(const Settings& settings, json& config) {
   if (scaling["rope_type"] == "yarn") scaling["truncate"] = false;
 }
 
-void read_phi3(const Settings& settings, json& config) {
+void read_phi3(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   if (settings.has("attention.sliding_window") && settings.integer("attention.sliding_window") > 0)
     config["sliding_window"] = settings.integer("attention.sliding_window");
 }
 
+void read_stablelm(const GgufSettings& settings, json& config) {
+  read_decoder(settings, config);
+  config["use_qkv_bias"] = config["attention_bias"];
+  config["qk_layernorm"] = settings.has_tensor("blk.0.attn_q_norm.weight");
+  config["use_parallel_residual"] = !settings.has_tensor("blk.0.ffn_norm.weight");
+}
+
 /// Of one architecture are Mistral, which a window tells, and Mixtral, which has experts.
-void read_llama(const Settings& settings, json& config) {
+void read_llama(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   config["mlp_bias"] = settings.has_tensor("blk.0.ffn_up.bias");
   if (config["model_type"] != "llama") return;
@@ -299,7 +156,7 @@ void read_llama(const Settings& settings, json& config) {
   config["architectures"] = {experts ? "MixtralForCausalLM" : "MistralForCausalLM"};
 }
 
-void read_granite(const Settings& settings, json& config) {
+void read_granite(const GgufSettings& settings, json& config) {
   read_llama(settings, config);
   if (!config.contains("attention_multiplier"))
     config["attention_multiplier"] = 1 / std::sqrt(config["head_dim"].get<double>());
@@ -309,21 +166,30 @@ void read_granite(const Settings& settings, json& config) {
         settings.name(turns));
 }
 
-void read_gpt2(const Settings& settings, json& config) {
+void read_gpt2(const GgufSettings& settings, json& config) {
   config["n_inner"] = rows_of(settings.shards(), "blk.0.ffn_up.weight");  // converters write 4 n_embd
 }
 
-void read_gpt_neox(const Settings& settings, json& config) {
+/// Rotary positions on a part of each head: gives that share.
+double read_turned(const GgufSettings& settings, json& config) {
   const auto heads = config["num_attention_heads"].get<int64_t>(), width = config["hidden_size"].get<int64_t>();
   check(heads > 0 && width % heads == 0, "{}: key {} is {}, which does not divide the width {}",
         settings.shards().name(), settings.name("attention.head_count"), heads, width);
   const int64_t head_width = width / heads;
   const int64_t turned = settings.has("rope.dimension_count") ? settings.integer("rope.dimension_count") : head_width;
-  config["rotary_pct"] = static_cast<double>(turned) / static_cast<double>(head_width);
-  read_rotary(settings, config, turned);
+  read_gguf_rotary(settings, config, turned);
+  return static_cast<double>(turned) / static_cast<double>(head_width);
 }
 
-void read_bert(const Settings& settings, json& config) {
+void read_gpt_neox(const GgufSettings& settings, json& config) { config["rotary_pct"] = read_turned(settings, config); }
+
+/// Phi and StarCoder2.
+void read_biased_decoder(const GgufSettings& settings, json& config) {
+  config["partial_rotary_factor"] = read_turned(settings, config);
+  config["intermediate_size"] = rows_of(settings.shards(), "blk.0.ffn_up.weight");  // converters write 4 C for Phi
+}
+
+void read_bert(const GgufSettings& settings, json& config) {
   config["type_vocab_size"] = rows_of(settings.shards(), "token_types.weight");
   if (!settings.has_tensor("cls.output.weight")) return;
   config["architectures"] = {"BertForSequenceClassification"};
@@ -335,7 +201,7 @@ void read_bert(const Settings& settings, json& config) {
         std::cmp_equal(names.size(), classes) ? std::string(names[static_cast<size_t>(i)]) : fmt::format("LABEL_{}", i);
 }
 
-void read_t5(const Settings& settings, json& config) {
+void read_t5(const GgufSettings& settings, json& config) {
   config["is_encoder_decoder"] = true;
   if (!config.contains("num_decoder_layers")) config["num_decoder_layers"] = config["num_layers"];
   if (!config.contains("relative_attention_max_distance")) config["relative_attention_max_distance"] = 128;
@@ -352,14 +218,30 @@ void read_t5(const Settings& settings, json& config) {
 
 struct Reader {
   std::string_view architecture;
-  void (*read)(const Settings&, json& config);
+  void (*read)(const GgufSettings&, json& config);
 };
-constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},  {"llama", read_llama},      {"qwen2", read_decoder},
-                              {"qwen3", read_decoder},    {"qwen3moe", read_decoder}, {"smollm3", read_llama},
-                              {"granite", read_granite},  {"olmo2", read_olmo2},      {"qwen2moe", read_qwen2_moe},
-                              {"olmoe", read_decoder},    {"phi3", read_phi3},        {"gemma", read_decoder},
-                              {"gemma2", read_gemma2},    {"gemma3", read_gemma3},    {"gpt2", read_gpt2},
-                              {"gptneox", read_gpt_neox}, {"bert", read_bert},        {"t5", read_t5}};
+constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
+                              {"llama", read_llama},
+                              {"qwen2", read_decoder},
+                              {"qwen3", read_decoder},
+                              {"qwen3moe", read_decoder},
+                              {"smollm3", read_llama},
+                              {"granite", read_granite},
+                              {"olmo2", read_olmo2},
+                              {"qwen2moe", read_qwen2_moe},
+                              {"olmoe", read_decoder},
+                              {"phi3", read_phi3},
+                              {"gemma", read_decoder},
+                              {"gemma2", read_gemma2},
+                              {"gemma3", read_gemma3},
+                              {"gpt2", read_gpt2},
+                              {"gptneox", read_gpt_neox},
+                              {"bert", read_bert},
+                              {"olmo", read_decoder},
+                              {"stablelm", read_stablelm},
+                              {"phi2", read_biased_decoder},
+                              {"starcoder2", read_biased_decoder},
+                              {"t5", read_t5}};
 
 /// The ids of special tokens, under Hugging Face's keys. A text may also end with the end of a turn or of a message.
 void read_ids(const GgufMetadata& metadata, json& config) {
@@ -386,7 +268,7 @@ void read_ids(const GgufMetadata& metadata, json& config) {
 
 json gguf_config(const GgufShards& shards) {
   const GgufArchitecture& architecture = architecture_of(shards);
-  const Settings settings(shards, architecture);
+  const GgufSettings settings(shards, architecture);
   json config = {{"model_type", architecture.model_types.front()}, {"architectures", {architecture.model_class}}};
   for (const KeyRow& row : architecture.keys)
     if (!row.optional || settings.has(row.gguf)) config[row.hugging_face] = settings.value(row);

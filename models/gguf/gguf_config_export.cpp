@@ -105,17 +105,33 @@ void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config
           "a GGUF file can't say which layers have no rotary positions: not every fourth");
 }
 
+void add_olmo(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_number(prefix + "attention.layer_norm_epsilon", 1e-5f);
+  add_decoder(pairs, prefix, config);
+}
+
 void add_gpt2(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_integer(prefix + "feed_forward_length", integer_in(config, "n_inner"));
 }
 
-void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& config) {
+/// Rotary positions on that share of each head.
+void add_turned(GgufPairs& pairs, const std::string& prefix, const json& config, double share) {
   const uint32_t width = integer_in(config, "hidden_size") / integer_in(config, "num_attention_heads");
-  const double share = config.value("rotary_pct", 0.25);
   pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
+  check(rotary_of(config).scaling != RotaryConfig::Scaling::llama3,
+        "a GGUF file of this architecture can't say \"rope_type\" \"llama3\"");
+  add_rotary(pairs, prefix, config, true);
+}
+
+void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& config) {
   if (!config.contains("rope_theta"))  // transformers' older name
     pairs.add_number(prefix + "rope.freq_base", config.value("rotary_emb_base", 10000.0f));
-  add_rotary(pairs, prefix, config, true);
+  add_turned(pairs, prefix, config, config.value("rotary_pct", 0.25));
+}
+
+/// Phi and StarCoder2.
+void add_biased_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_turned(pairs, prefix, config, config.value("partial_rotary_factor", 1.0));
 }
 
 void add_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -145,12 +161,28 @@ struct Adder {
   std::string_view architecture;
   void (*add)(GgufPairs&, const std::string& prefix, const json& config);
 };
-constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},  {"llama", add_windowed},   {"qwen2", add_decoder},
-                            {"qwen3", add_decoder},    {"qwen3moe", add_decoder}, {"smollm3", add_smollm3},
-                            {"granite", add_decoder},  {"olmo2", add_olmo2},      {"qwen2moe", add_decoder},
-                            {"olmoe", add_decoder},    {"phi3", add_windowed},    {"gemma", add_decoder},
-                            {"gemma2", add_gemma},     {"gemma3", add_gemma},     {"gpt2", add_gpt2},
-                            {"gptneox", add_gpt_neox}, {"bert", add_bert},        {"t5", add_t5}};
+constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
+                            {"llama", add_windowed},
+                            {"qwen2", add_decoder},
+                            {"qwen3", add_decoder},
+                            {"qwen3moe", add_decoder},
+                            {"smollm3", add_smollm3},
+                            {"granite", add_decoder},
+                            {"olmo2", add_olmo2},
+                            {"qwen2moe", add_decoder},
+                            {"olmoe", add_decoder},
+                            {"phi3", add_windowed},
+                            {"gemma", add_decoder},
+                            {"gemma2", add_gemma},
+                            {"gemma3", add_gemma},
+                            {"gpt2", add_gpt2},
+                            {"gptneox", add_gpt_neox},
+                            {"bert", add_bert},
+                            {"olmo", add_olmo},
+                            {"stablelm", add_decoder},
+                            {"phi2", add_biased_decoder},
+                            {"starcoder2", add_biased_decoder},
+                            {"t5", add_t5}};
 
 bool means(const FixedRow& row, const json& value) { return std::ranges::find(row.values, value) != row.values.end(); }
 

@@ -22,7 +22,7 @@ struct OlderClass {
 const std::vector<OlderClass>& older_classes() {
   static const std::vector<OlderClass> all = {
       {{"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"}, {"vocab.txt"}, {}, make_older_bert},
-      {{"GPT2Tokenizer"}, {"vocab.json", "merges.txt"}, {}, make_older_gpt2},
+      {{"GPT2Tokenizer", "CodeGenTokenizer"}, {"vocab.json", "merges.txt"}, {}, make_older_gpt2},
       {{"RobertaTokenizer", "BartTokenizer"}, {"vocab.json", "merges.txt"}, {}, make_older_roberta},
       {{"T5Tokenizer", "MT5Tokenizer"}, {}, {"spiece.model", "sentencepiece.model"}, make_older_t5},
       {{"XLMRobertaTokenizer"}, {}, {"sentencepiece.bpe.model"}, make_older_xlm_roberta},

@@ -145,6 +145,9 @@ std::vector<Case> cases() {
   add(1009, 7, {67}, 7, 1);
   add(5, 7, {2, 3, 5}, 7, 6);
   add(3, 1031, {1}, 1, 1);
+  // Ids that the table does not have: positions alone.
+  add(1, 130, {4, 13}, 13, 4, 2);
+  list.back().inputs[1] = ids_below({4, 13}, 3);
   for (DType half : {DType::f16, DType::bf16}) {
     add(65, 64, {3, 17}, 0, 0, 0, 8);
     list.back().inputs[0].type.dtype = half;

@@ -98,6 +98,6 @@ def legacy(config):
     if config["model_type"] == "gpt_neox":
         old.update(rotary_emb_base=theta, rotary_pct=part)
     else:
-        old.update(rope_theta=theta)
+        old.update(rope_theta=theta, **({} if part is None else {"partial_rotary_factor": part}))
     return old | {"rope_scaling": None if kind == "default" else {"rope_type": kind, **rope},
                   "torch_dtype": config["dtype"]}

@@ -20,7 +20,13 @@ for kin in ("marian", "mbart", "m2m_100", "pegasus"):
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
 NO_DROPOUT["mixtral"] = NO_DROPOUT["granite"] = NO_DROPOUT["olmoe"] = NO_DROPOUT["llama"]
 NO_DROPOUT["qwen2_moe"] = NO_DROPOUT["olmo3"] = NO_DROPOUT["gpt_oss"] = NO_DROPOUT["llama"]
-NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
+NO_DROPOUT["opt"] = dict(dropout=0.0, attention_dropout=0.0)
+NO_DROPOUT["gpt_neo"] = dict(resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0, classifier_dropout=0.0)
+NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
+NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
+NO_DROPOUT["olmo"] = NO_DROPOUT["llama"]
+NO_DROPOUT["phi"] = NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
 CLASSES = {"classify": 3, "classify_tokens": 5}
 
@@ -82,6 +88,11 @@ def gpt2(layers, width, heads, inner, vocab, positions):
                             bos_token_id=1, eos_token_id=2, pad_token_id=0))
 
 
+def classifier(case, architecture):
+    """A decoder that tells texts apart by its last state."""
+    return dict(case, task="classify", architecture=architecture)
+
+
 def rotary(family, architecture, layers, width, heads, inner, vocab, positions, **more):
     return dict(family=family, task="causal", vocab=vocab, first_id=3, architecture=architecture,
                 embedding=0.5, gain=1.7,
@@ -99,15 +110,29 @@ def llama(*sizes, **more):
     return rotary("llama", "LlamaForCausalLM", *sizes, rms_norm_eps=1e-6, **more)
 
 
-def llama_classifier(*sizes, **more):
-    case = llama(*sizes, **more)
-    case.update(task="classify", architecture="LlamaForSequenceClassification")
-    return case
-
-
 def phi3(*sizes, original, short, long):
     return rotary("phi3", "Phi3ForCausalLM", *sizes, original_max_position_embeddings=original,
                   rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, short_factor=short, long_factor=long))
+
+
+def opt(*sizes, **more):
+    case = rotary("opt", "OPTForCausalLM", *sizes, **more)
+    case["config"]["ffn_dim"] = case["config"].pop("intermediate_size")
+    return case
+
+
+def gpt_neo(layers, width, heads, *sizes, **more):
+    case = rotary("gpt_neo", "GPTNeoForCausalLM", layers, width, heads, *sizes, **more)
+    del case["config"]["num_hidden_layers"], case["config"]["num_attention_heads"]
+    case["config"].update(num_layers=layers, num_heads=heads, attention_types=[[["global", "local"], layers // 2]])
+    return case
+
+
+def gptj(*sizes, **more):
+    case = gpt2(*sizes)
+    case.update(family="gptj", architecture="GPTJForCausalLM", embedding=0.5)
+    case["config"].update(more)
+    return case
 
 
 def bart(encoder, decoder, width, heads, inner, vocab, positions):
@@ -243,6 +268,26 @@ SMALL = {
                      gpt_neox(2, 16, 2, 23, 61, 24)),
     "gpt_neox_sequential": case("residuals one after the other, rotary on a quarter of each head", 39, 11,
                                 gpt_neox(1, 16, 2, 23, 61, 24, use_parallel_residual=False)),
+    "opt": case("learned positions offset by 2, pre-norm, relu, tied head", 102, 13, opt(2, 18, 3, 19, 61, 24)),
+    "opt_after": case("norms of the sums, none at the end, embeddings of another width than the layers", 103, 13,
+                      opt(1, 18, 3, 19, 61, 24, do_layer_norm_before=False, word_embed_proj_dim=11)),
+    "gpt_neo": case("learned positions, scores that are not scaled, a window of 5 in the second layer, tied head", 104,
+                    13, gpt_neo(2, 18, 3, 19, 61, 24, window_size=5)),
+    "phi": case("one norm for attention and feed-forward, rotary on half of each head, all biases", 105, 13,
+                rotary("phi", "PhiForCausalLM", 2, 24, 3, 19, 61, 32,
+                       rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5))),
+    "starcoder2": case("sliding window of 7 positions, 3 heads on 1 key/value head, all biases, tied head", 106, 17,
+                       rotary("starcoder2", "Starcoder2ForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                              sliding_window=7, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "gptj": case("one norm for attention and feed-forward, rotary of neighbours on 4 of 6 columns, biases of the "
+                 "feed-forward and the head", 107, 13, gptj(2, 18, 3, 19, 61, 24, rotary_dim=4)),
+    "stablelm": case("LLaMA with LayerNorm, rotary on a quarter of each head, biases of queries, keys and values", 108,
+                     13, rotary("stablelm", "StableLmForCausalLM", 1, 24, 3, 19, 61, 32, num_key_value_heads=1,
+                                use_qkv_bias=True, rope_parameters=dict(rope_type="default", rope_theta=10000.0,
+                                                                        partial_rotary_factor=0.25))),
+    "olmo": case("norms without gain and bias", 109, 13,
+                 rotary("olmo", "OlmoForCausalLM", 2, 18, 3, 19, 61, 32,
+                        rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "mistral": case("sliding window of 7 positions, 3 heads on 1 key/value head", 40, 17,
                     rotary("mistral", "MistralForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
                            sliding_window=7, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
@@ -275,8 +320,11 @@ SMALL = {
                          rope_parameters=dict(full_attention=dict(YARN),
                                               sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
     "llama_cls": case("head of the last position, padded or not: a projection", 89, 13,
-                      llama_classifier(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
-                                       rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+                      classifier(llama(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                                       rope_parameters=dict(rope_type="default", rope_theta=10000.0)),
+                                 "LlamaForSequenceClassification")),
+    "gpt2_cls": case("head of the last position, padded or not: a projection", 101, 13,
+                     classifier(gpt2(1, 18, 3, 19, 61, 24), "GPT2ForSequenceClassification")),
     "llama_linear": case("linear rotary scaling, all biases, tied head, head width unlike width / heads", 42, 13,
                          llama(1, 18, 3, 19, 61, 32, num_key_value_heads=3, head_dim=10, attention_bias=True,
                                mlp_bias=True, tie_word_embeddings=True, rope_parameters=LINEAR)),

@@ -34,7 +34,7 @@ def random_weights(model, names, case, seed):
             if case["family"] == "gpt_oss" and len(shape) == 3:
                 outer, gain = False, 2 * gain  # some values are beyond the gate's limit
             if re.search(r"\b(q|k|r|query|key|q_proj|k_proj|q_lin|k_lin)(\.weight)?$", name):
-                gain *= {"t5": 0.5, "xlnet": 1.4}.get(case["family"], 0.9)  # T5 does not scale its scores
+                gain *= {"t5": 0.5, "gpt_neo": 0.5, "xlnet": 1.4}.get(case["family"], 0.9)  # two don't scale their scores
             value = gain / math.sqrt(shape[0 if outer else 1]) * noise
         weights[name] = value.to(torch.float32)
     return weights

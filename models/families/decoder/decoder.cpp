@@ -5,9 +5,10 @@
 
 #include "models/families/decoder/feed_forward.h"
 #include "models/families/decoder/mixture.h"
-#include "models/families/layers.h"
+#include "models/families/decoder_head.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/head_norm/head_norm.h"
+#include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/rope/rope.h"
 
@@ -19,11 +20,13 @@ namespace {
 constexpr std::string_view qkv = "qkv_proj";
 
 constexpr const char* attention_sinks = ".sinks";
+using Norm = Decoder::Norm;
+
+/// The gain of norms that have none.
+constexpr const char* unit_gain = "norm.ones";
 
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
-
-constexpr const char* class_head = "score";
 
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
@@ -76,7 +79,12 @@ class Builder {
  private:
   double gain_offset() const { return decoder_.gain_less_one ? 1 : 0; }
 
-  Value norm(Value x, const std::string& name) { return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset()); }
+  Value norm(Value x, const std::string& name) {
+    if (decoder_.norm == Norm::rms) return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset());
+    if (decoder_.norm == Norm::layer) return layers_.layer_norm(x, name, decoder_.epsilon);
+    return layer_norm(layers_.graph(), x, layers_.constant(unit_gain, {decoder_.width}), {},
+                      static_cast<float>(decoder_.epsilon));
+  }
 
   Value block(Value x, int64_t layer) {
     const std::string name = layer_name(layer);
@@ -154,7 +162,10 @@ class Builder {
 };
 
 void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, int64_t columns) {
-  if (d.gain_less_one)
+  if (d.norm == Norm::plain) return;
+  if (d.norm == Norm::layer)
+    list.layer_norm(norm, columns);
+  else if (d.gain_less_one)
     list.zeros(norm + ".weight", {columns});
   else
     list.rms_norm(norm, columns);
@@ -196,7 +207,7 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   }
   add_gain(list, d, "model.norm", d.width);
   if (!d.tied && d.writes()) list.linear("lm_head", d.width, d.vocabulary, false);
-  if (d.classes) list.linear(class_head, d.width, std::ssize(d.classes->names), false);
+  if (d.classes) add_class_head(list, d.width, *d.classes);
   return list.take();
 }
 
@@ -209,21 +220,11 @@ Value token_logits(Graph& graph, const Decoder& decoder, Value hidden) {
   return decoder.logit_cap > 0 ? softcap(graph, logits, decoder.logit_cap) : logits;
 }
 
-Value class_logits(Graph& graph, const Decoder& decoder, const Pass& pass, Value hidden) {
-  Layers layers(graph, pass);
-  return layers.linear(layers.last_rows(hidden), class_head, std::ssize(decoder.classes->names), {.bias = false});
-}
-
-Task task_of(const Decoder& decoder) {
-  if (decoder.both_ways) return Task::states;
-  return decoder.classes ? task_of(EncoderHead::sequence, decoder.classes->scores) : Task::causal;
-}
-
 }  // namespace
 
 Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   Model model{.family = decoder.family,
-              .task = task_of(decoder),
+              .task = decoder.both_ways ? Task::states : decoder_task(decoder.classes),
               .parameters = parameters_of(decoder),
               .vocabulary = decoder.vocabulary,
               .context = decoder.context,
@@ -239,6 +240,10 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
                                    return angles.table(positions, width, stretched);
                                  }});
     }
+  if (decoder.norm == Norm::plain)
+    model.constants.push_back({unit_gain, {{decoder.width}}, [columns = static_cast<size_t>(decoder.width)] {
+                                 return std::vector<float>(columns, 1.0f);
+                               }});
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });
@@ -246,7 +251,7 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
     model.constants.push_back(reach_constant(reach_of(decoder, windowed->window)));
   model.head = [decoder](Graph& graph, const Pass& pass, Value hidden) {
     if (decoder.both_ways) return hidden;
-    return decoder.classes ? class_logits(graph, decoder, pass, hidden) : token_logits(graph, decoder, hidden);
+    return decoder.classes ? class_logits(graph, pass, hidden, *decoder.classes) : token_logits(graph, decoder, hidden);
   };
   return model;
 }

@@ -10,7 +10,12 @@
 namespace vkformer {
 
 struct Decoder {
-  /// Where the RMS norms of attention and feed-forward layer stand.
+  enum class Norm : uint8_t {
+    rms,    ///< RMSNorm
+    layer,  ///< LayerNorm with gain and bias
+    plain,  ///< LayerNorm with neither
+  };
+  /// Where the norms of attention and feed-forward layer stand.
   enum class Norms : uint8_t {
     before,  ///< of what goes in
     after,   ///< of what comes out, before it is added (OLMo 2)
@@ -59,6 +64,7 @@ struct Decoder {
   /// Of what attention and feed-forward layers add; of those with norms before them alone and without experts.
   double residual_scale = 1;
   Gate gate = Gate::silu;
+  Norm norm = Norm::rms;
   Norms norms = Norms::before;
   QueryNorms query_norms = QueryNorms::none;
   bool gain_less_one = false;  ///< files store the norms' gains minus 1

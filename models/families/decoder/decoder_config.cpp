@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/families/config_keys.h"
+#include "models/families/decoder_head.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 
@@ -19,19 +19,20 @@ std::string_view name_of_gate(Gate gate) {
   return gate == Gate::gelu_tanh ? "gelu_pytorch_tanh" : name_of(static_cast<Activation>(gate));
 }
 
-/// "LlamaForSequenceClassification"; empty: the family has none.
-std::string classifier_of(std::string_view family) {
-  for (const auto& [type, prefix] : decoder_classifiers)
-    if (type == family) return fmt::format("{}ForSequenceClassification", prefix);
-  return "";
+/// nullptr: it is a constant.
+const char* epsilon_key(const Decoder& d) {
+  switch (d.norm) {
+    case Decoder::Norm::rms: return "rms_norm_eps";
+    case Decoder::Norm::layer: return "layer_norm_eps";
+    case Decoder::Norm::plain: break;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, const char* activation) {
-  std::vector<std::string> architectures = {architecture};
-  if (const std::string classifier = classifier_of(d.family); !classifier.empty()) architectures.push_back(classifier);
-  if (architecture_of(json, architectures) == 1) d.classes = classes_of_head(json, EncoderHead::sequence);
+  d.classes = read_decoder_head(json, d.family, architecture);
   d.vocabulary = integer_or(json, "vocab_size", d.vocabulary, 1, int64_t{1} << 24);
   d.context = integer_or(json, "max_position_embeddings", d.context, 1, int64_t{1} << 24);
   d.width = integer_or(json, "hidden_size", d.width, 1, most_width);
@@ -47,17 +48,15 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
   check(d.heads % d.kv_heads == 0, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}",
         json.name(), d.heads, d.kv_heads);
   d.gate = gate_of(json, activation, std::string(name_of_gate(d.gate)));
-  d.epsilon = number_or(json, "rms_norm_eps", d.epsilon, 0, 1);
+  if (const char* key = epsilon_key(d)) d.epsilon = number_or(json, key, d.epsilon, 0, 1);
   d.deviation = number_or(json, "initializer_range", d.deviation, 0, 10);
   d.attention_dropout = number_or(json, "attention_dropout", d.attention_dropout, 0, 0.99);
   d.tied = boolean_or(json, "tie_word_embeddings", d.tied);
 }
 
 nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const char* activation) {
-  nlohmann::json json = d.classes ? class_keys(*d.classes) : nlohmann::json::object();
-  json.update(nlohmann::json{{"model_type", d.family},
-                             {"architectures", {d.classes ? classifier_of(d.family) : architecture}},
-                             {"vocab_size", d.vocabulary},
+  nlohmann::json json = decoder_head_keys(d.family, architecture, d.classes);
+  json.update(nlohmann::json{{"vocab_size", d.vocabulary},
                              {"max_position_embeddings", d.context},
                              {"hidden_size", d.width},
                              {"intermediate_size", d.inner},
@@ -66,17 +65,17 @@ nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const ch
                              {"num_key_value_heads", d.kv_heads},
                              {"head_dim", d.head_width},
                              {activation, name_of_gate(d.gate)},
-                             {"rms_norm_eps", d.epsilon},
                              {"initializer_range", d.deviation},
                              {"attention_dropout", d.attention_dropout},
                              {"tie_word_embeddings", d.tied},
                              {"torch_dtype", "float32"}});
+  if (const char* key = epsilon_key(d)) json[key] = d.epsilon;
   return json;
 }
 
 void read_rotary(const JsonObject& json, Decoder& d, double usual_theta, bool parts) {
   constexpr const char* share = "partial_rotary_factor";
-  d.rotary_share = number_or(RotaryConfig::place(json), share, number_or(json, share, 1, 0, 1), 0, 1);
+  d.rotary_share = number_or(RotaryConfig::place(json), share, number_or(json, share, d.rotary_share, 0, 1), 0, 1);
   check(parts || d.rotary_share == 1, "{}: {} {} is not supported; heads of {} turn as a whole", json.name(), share,
         d.rotary_share, d.family);
   check(d.turned() >= 2 && d.turned() % 2 == 0, "{}: {} columns of each head turn ({} {}); rotary positions turn pairs",

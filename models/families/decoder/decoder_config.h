@@ -7,12 +7,6 @@
 
 namespace vkformer {
 
-/// The families whose decoders transformers has as classifiers of texts, too, and what their classes begin with.
-inline constexpr std::pair<std::string_view, std::string_view> decoder_classifiers[] = {
-    {"llama", "Llama"},        {"mistral", "Mistral"}, {"mixtral", "Mixtral"},    {"qwen2", "Qwen2"},
-    {"qwen2_moe", "Qwen2Moe"}, {"qwen3", "Qwen3"},     {"qwen3_moe", "Qwen3Moe"}, {"gemma", "Gemma"},
-    {"gemma2", "Gemma2"},      {"phi3", "Phi3"},       {"smollm3", "SmolLM3"}, {"gpt_oss", "GptOss"}};
-
 /// Reads them over the family's defaults in `d`, of which `kv_heads` 0 stands for as many as heads, `head_width` 0 for
 /// width / heads. All layers begin alike. `architecture`: the one of the family that there is. Throws Error naming file
 /// and key for values that can't be.

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/families/config_keys.h"
-#include "models/families/layers.h"
+#include "models/families/decoder_head.h"
 #include "runtime/check.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
@@ -14,6 +13,8 @@ namespace vkformer {
 namespace {
 
 constexpr int64_t most_width = 1 << 20;
+constexpr const char* family = "gpt2";
+constexpr const char* architecture = "GPT2LMHeadModel";
 
 std::string layer_name(int64_t layer) { return fmt::format("transformer.h.{}", layer); }
 
@@ -75,7 +76,7 @@ std::vector<ParameterSpec> parameters_of(const Gpt2Config& c) {
   // Projections into the residual stream start smaller, by the number of them (GPT-2 paper, section 2.3).
   const double residual = c.deviation / std::sqrt(2.0 * static_cast<double>(c.layers));
   list.normal("transformer.wte.weight", {c.vocabulary, c.width});
-  if (c.tied) list.last().other_names = {"lm_head.weight"};
+  if (c.tied && !c.classes) list.last().other_names = {"lm_head.weight"};
   list.normal("transformer.wpe.weight", {c.context, c.width});
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string name = layer_name(i);
@@ -87,15 +88,16 @@ std::vector<ParameterSpec> parameters_of(const Gpt2Config& c) {
     linear(name + ".mlp.c_proj", c.inner, c.width, residual);
   }
   list.layer_norm("transformer.ln_f", c.width);
-  if (!c.tied) list.normal("lm_head.weight", {c.vocabulary, c.width});
+  if (!c.tied && !c.classes) list.normal("lm_head.weight", {c.vocabulary, c.width});
+  if (c.classes) add_class_head(list, c.width, *c.classes);
   return list.take();
 }
 
 }  // namespace
 
 Gpt2Config Gpt2Config::from_json(const JsonObject& json) {
-  architecture_of(json, {"GPT2LMHeadModel"});
   Gpt2Config c;
+  c.classes = read_decoder_head(json, family, architecture);
   c.vocabulary = integer_or(json, "vocab_size", c.vocabulary, 1, int64_t{1} << 24);
   c.context = integer_or(json, "n_positions", c.context, 1, most_width);
   c.width = integer_or(json, "n_embd", c.width, 1, most_width);
@@ -120,29 +122,30 @@ Gpt2Config Gpt2Config::from_json(const JsonObject& json) {
 }
 
 nlohmann::json Gpt2Config::to_json() const {
-  return {{"model_type", "gpt2"},
-          {"architectures", {"GPT2LMHeadModel"}},
-          {"vocab_size", vocabulary},
-          {"n_positions", context},
-          {"n_ctx", context},
-          {"n_embd", width},
-          {"n_layer", layers},
-          {"n_head", heads},
-          {"n_inner", inner},
-          {"activation_function", name_of(activation)},
-          {"layer_norm_epsilon", epsilon},
-          {"embd_pdrop", embedding_dropout},
-          {"attn_pdrop", attention_dropout},
-          {"resid_pdrop", residual_dropout},
-          {"initializer_range", deviation},
-          {"scale_attn_weights", scale_attention},
-          {"scale_attn_by_inverse_layer_idx", scale_attention_by_layer},
-          {"tie_word_embeddings", tied},
-          {"torch_dtype", "float32"}};
+  nlohmann::json json = decoder_head_keys(family, architecture, classes);
+  json.update(nlohmann::json{{"vocab_size", vocabulary},
+                             {"n_positions", context},
+                             {"n_ctx", context},
+                             {"n_embd", width},
+                             {"n_layer", layers},
+                             {"n_head", heads},
+                             {"n_inner", inner},
+                             {"activation_function", name_of(activation)},
+                             {"layer_norm_epsilon", epsilon},
+                             {"embd_pdrop", embedding_dropout},
+                             {"attn_pdrop", attention_dropout},
+                             {"resid_pdrop", residual_dropout},
+                             {"initializer_range", deviation},
+                             {"scale_attn_weights", scale_attention},
+                             {"scale_attn_by_inverse_layer_idx", scale_attention_by_layer},
+                             {"tie_word_embeddings", tied},
+                             {"torch_dtype", "float32"}});
+  return json;
 }
 
 Model make_gpt2(const Gpt2Config& config) {
-  Model model{.family = "gpt2",
+  Model model{.family = family,
+              .task = decoder_task(config.classes),
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,
@@ -150,7 +153,8 @@ Model make_gpt2(const Gpt2Config& config) {
               .dropout_keys = {"embd_pdrop", "attn_pdrop", "resid_pdrop"}};
   model.config = std::make_shared<const nlohmann::json>(config.to_json());
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
-  model.head = [config](Graph& graph, const Pass&, Value hidden) {
+  model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
+    if (config.classes) return class_logits(graph, pass, hidden, *config.classes);
     const Graph::Scope scope(graph, "lm_head");
     const std::string name = config.tied ? "transformer.wte.weight" : "lm_head.weight";
     return matmul(graph, hidden, graph.persistent(name, {config.vocabulary, config.width}), {.transpose_b = true});

@@ -1,6 +1,7 @@
 #pragma once
 // GPT-2 (Radford et al. 2019) with Hugging Face's config keys, tensor names and layouts (Conv1D weights are [in, out]).
 
+#include "models/families/encoder_head.h"
 #include "models/model.h"
 #include "shaders/elementwise/elementwise.h"
 
@@ -20,10 +21,12 @@ struct Gpt2Config {
   bool scale_attention = true;            ///< scores / sqrt(D)
   bool scale_attention_by_layer = false;  ///< scores / (layer + 1) as well
   bool tied = true;                       ///< the head is the token embedding
+  /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
+  std::optional<HeadClasses> classes = {};
 
   /// Throws Error naming file and key for values that can't be.
   static Gpt2Config from_json(const JsonObject& config);
-  /// What `transformers` loads with GPT2LMHeadModel.from_pretrained.
+  /// What `transformers` loads with from_pretrained.
   nlohmann::json to_json() const;
 };
 

@@ -1,0 +1,12 @@
+#pragma once
+// Rotary positions of GGUF files; internal to this folder.
+
+#include "models/gguf/gguf_settings.h"
+
+namespace vkformer {
+
+/// Says in a config.json what the file does of the angles by which `width` columns of each head turn. Throws Error,
+/// naming file and key, for what is not supported.
+void read_gguf_rotary(const GgufSettings& settings, nlohmann::json& config, int64_t width);
+
+}  // namespace vkformer
