@@ -8,16 +8,7 @@
 //
 // On the one driver that offers products of a depth under 16, a software driver, barriers of subgroups are those of the
 // workgroup: all subgroups must meet as many.
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#if HALF == 2
-#extension GL_EXT_bfloat16 : require
-#define ELEMENT bfloat16_t
-#else
-#define ELEMENT float16_t
-#endif
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
+#include "shaders/common/cooperative_matrix.glsl"
 #extension GL_KHR_shader_subgroup_vote : require
 #include "shaders/attention/attention.glsl"
 #include "shaders/common/half.glsl"

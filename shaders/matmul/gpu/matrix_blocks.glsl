@@ -1,16 +1,7 @@
 // What kernels share that multiply blocks of outputs on matrix cores: how a workgroup's subgroups share a block, slices of
 // both operands in shared memory, and the products of one. Expects HALF, the type of the operands, and how they lie:
 // constants TRANSPOSE_A and TRANSPOSE_B.
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#if HALF == 2
-#extension GL_EXT_bfloat16 : require
-#define ELEMENT bfloat16_t
-#else
-#define ELEMENT float16_t
-#endif
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
+#include "shaders/common/cooperative_matrix.glsl"
 
 layout(local_size_x_id = 1) in;
 layout(constant_id = 1) const uint INVOCATIONS = 128;
