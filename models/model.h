@@ -19,8 +19,7 @@ struct ParameterSpec {
     never,    ///< loaded and saved as it is (Marian's final_logits_bias)
     frozen,   ///< of a model with an adapter: loaded, neither trained nor saved
   };
-  /// Where files have it when it is a part of a larger tensor there, which has the parts of all experts transposed:
-  /// [count, in, step * out] for matrices [out, in], [count, step * out] for vectors.
+  /// Where files have it when it is a part of a larger tensor there, of all experts (see models/stacked_weights.h).
   struct Stack {
     std::string tensor;            ///< its name
     int64_t index = 0, count = 1;  ///< which of its parts

@@ -142,7 +142,9 @@ std::optional<StackedWeight> find_in_stack(const WeightSource& files, const Para
     return StackedWeight{std::make_unique<FloatPart>(*whole, parameter), {whole}};
   }
   const WeightTensor *codes = files.find(name + "_blocks"), *scales = files.find(name + "_scales");
-  if (!codes || !scales || parameter.shape.rank() != 2) return std::nullopt;
+  if ((!codes && !scales) || parameter.shape.rank() != 2) return std::nullopt;
+  check(codes && scales, "there is a tensor {} without its {}", in_quotes((codes ? codes : scales)->name(), 120),
+        codes ? "scales" : "blocks");
   check(parameter.shape[1] % block_values == 0, "tensor {} can't have rows of {} values in blocks of {}",
         in_quotes(codes->name(), 120), parameter.shape[1], block_values);
   std::vector<int64_t> shape{parameter.stack->count, parameter.stack->step * parameter.shape[0],
@@ -156,8 +158,10 @@ std::optional<StackedWeight> find_in_stack(const WeightSource& files, const Para
 }
 
 std::vector<float> FileTensor::values(const std::function<std::vector<float>(const ParameterSpec&)>& values_of) const {
-  if (!parts.front()->stack) return values_of(*parts.front());
   const ParameterSpec& first = *parts.front();
+  if (!first.stack) return values_of(first);
+  check(std::ssize(parts) == first.stack->count * first.stack->step, "tensor {} lacks some of its {} parts",
+        in_quotes(name, 120), first.stack->count * first.stack->step);
   const int64_t in = inputs_of(first), out = first.shape[0], step = first.stack->step;
   std::vector<float> whole(static_cast<size_t>(first.stack->count * in * out * step));
   for (const ParameterSpec* part : parts) {

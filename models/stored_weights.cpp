@@ -79,6 +79,7 @@ void store_weights_as(Model& model, const WantedType& wanted) {
     }
   }
   std::map<std::string, std::set<DType>> of_joint;
+  std::set<std::string> whole;  // joint tensors that can't be read part by part: experts'
   for (ParameterSpec& parameter : model.parameters) {
     const auto& readers = uses[name_in_graphs(parameter)];
     if (readers.empty()) continue;
@@ -91,10 +92,17 @@ void store_weights_as(Model& model, const WantedType& wanted) {
       parameter.dtype = type->dtype;
       parameter.turned = type->turned;
     }
-    if (!parameter.joint.empty()) of_joint[parameter.joint].insert(parameter.dtype);
+    if (parameter.joint.empty()) continue;
+    of_joint[parameter.joint].insert(parameter.dtype);
+    if (!std::ranges::all_of(readers, [](const auto& reader) { return is_matmul(reader.first); }))
+      whole.insert(parameter.joint);
   }
-  for (ParameterSpec& parameter : model.parameters)
-    parameter.apart = !parameter.joint.empty() && of_joint[parameter.joint].size() > 1;
+  for (ParameterSpec& parameter : model.parameters) {
+    const std::set<DType>& types = of_joint[parameter.joint];
+    if (parameter.joint.empty() || types.size() < 2) continue;
+    parameter.apart = !whole.contains(parameter.joint);
+    if (!parameter.apart) parameter.dtype = types.contains(DType::f32) ? DType::f32 : DType::f16;
+  }
 }
 
 void store_weights_as(Model& model, DType dtype) {

@@ -174,7 +174,8 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
       }
     if (!tensor) {
       const bool may_lack = parameter.optional || parameter.anew;
-      add_once(may_lack ? absent_ : missing, parameter.stack ? parameter.stack->tensor : parameter.name);
+      add_once(may_lack ? absent_ : missing,
+               parameter.stack && !is_gguf(path) ? parameter.stack->tensor : parameter.name);
       if (may_lack) places_.push_back({nullptr, parameter});
     } else if (!same_shape(tensor->shape(), parameter.shape.dimensions())) {
       wrong.push_back(fmt::format("tensor {} has shape {}, the config asks for {}", in_quotes(tensor->name(), 120),
@@ -192,7 +193,7 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   for (const auto& [type, tensor] : unknown_types)
     wrong.push_back(fmt::format("{} is no type of weights that is supported (tensor {}{})", type,
                                 in_quotes(tensor->name(), 120),
-                                is_gguf(path) ? "; take a file of Q2_K to Q8_0, IQ4_NL or IQ4_XS" : ""));
+                                is_gguf(path) ? "; take a file of Q2_K to Q8_0, IQ4_NL, IQ4_XS or MXFP4" : ""));
   if (!missing.empty())
     wrong.insert(wrong.begin(), fmt::format("lacks {} tensor{} that the config asks for: {}", missing.size(),
                                             missing.size() == 1 ? "" : "s", listed(missing, ", ", 8)));

@@ -110,19 +110,28 @@ void check_products(Backend& backend, DType type, std::string_view kernel) {
   }
 }
 
-/// The conformance cases of ops whose first `operands` inputs are of that type.
-void check_cases(Backend& backend, DType type, std::initializer_list<std::string> ops, int operands = 1) {
-  for (const std::string& op : ops) {
-    int64_t count = 0;
-    std::string pattern = op;
-    for (int i = 0; i < operands; ++i) pattern += fmt::format(" {}\\[[^]]*\\]", name_of(type));
-    conform(backend, {.op = op, .pattern = pattern, .kernel = "^matrix"}, [&](const ConformResult& result) {
-      if (result.device_lost) throw DeviceLost(result.detail);
-      check(result.verdict == ConformResult::Verdict::ok, "{} {}: {}", op, result.what, result.detail);
-      ++count;
-    });
-    check(count > 0, "it offers no sizes that {} can use", op);
-  }
+/// The conformance cases of an op whose inputs begin with these types.
+void check_cases(Backend& backend, const std::string& op, std::initializer_list<DType> types) {
+  int64_t count = 0;
+  std::string pattern = op;
+  for (const DType type : types) pattern += fmt::format(" {}\\[[^]]*\\]", name_of(type));
+  conform(backend, {.op = op, .pattern = pattern, .kernel = "^matrix"}, [&](const ConformResult& result) {
+    if (result.device_lost) throw DeviceLost(result.detail);
+    check(result.verdict == ConformResult::Verdict::ok, "{} {}: {}", op, result.what, result.detail);
+    ++count;
+  });
+  check(count > 0, "it offers no sizes that {} can use", op);
+}
+
+void check_attention(Backend& backend, DType type) {
+  for (const char* op : {"attention", "attention_backward"}) check_cases(backend, op, {type});
+}
+
+/// Of encoded weights two types stand for all: each takes a pipeline more for what is decoded in another way alone.
+void check_experts(Backend& backend, DType type) {
+  check_cases(backend, "expert_matmul", {type, type});
+  if (type == DType::f16)
+    for (const DType blocks : {DType::mxfp4, DType::q4_k}) check_cases(backend, "expert_matmul", {type, blocks});
 }
 
 }  // namespace
@@ -130,9 +139,9 @@ void check_cases(Backend& backend, DType type, std::initializer_list<std::string
 std::string matrix_cores_fault(Backend& backend, DType type, std::string_view kernel) {
   try {
     if (kernel == "attention")
-      check_cases(backend, type, {"attention", "attention_backward"});
+      check_attention(backend, type);
     else if (kernel == "experts")
-      check_cases(backend, type, {"expert_matmul"}, 2);
+      check_experts(backend, type);
     else
       check_products(backend, type, kernel);
     return {};

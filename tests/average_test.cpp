@@ -35,6 +35,14 @@ TEST_CASE("weights are averaged element by element", "[training]") {
   CHECK(a == std::vector<float>{3, -3});
   CHECK(b == std::vector<float>{0, 9, 1e8f + 24});
   CHECK_THROWS_AS(average_weights(folders, {{"c", {1}}}, mean), Error);
+  // A tensor that several parameters are parts of.
+  std::vector<ParameterSpec> parts = {{"b.0", {1}}, {"b.1", {1}}, {"b.2", {1}}};
+  for (int64_t i = 0; i < 3; ++i) parts[static_cast<size_t>(i)].stack = ParameterSpec::Stack{"b", 0, 1, i, 3};
+  average_weights(folders, parts, mean);
+  const SafetensorsFile whole(mean);
+  whole.read_floats(whole.require("b"), b);
+  CHECK(whole.tensors().size() == 1);
+  CHECK(b == std::vector<float>{0, 9, 1e8f + 24});
 }
 
 TEST_CASE("the moving average follows the parameters", "[training][device][one_driver]") {

@@ -12,16 +12,17 @@ namespace {
 constexpr Channels::Marks marks{.start = 1, .channel = 2, .message = 3, .end = 4};
 
 /// What a sequence of ids shows: t thoughts, a answers, - neither.
-std::string parts_of(const std::vector<int32_t>& answer) {
+std::string parts_of(const std::vector<int32_t>& answer, const std::vector<int32_t>& prompt = {7, 1, 60}) {
   const std::map<int32_t, std::string> words{{10, "analysis"}, {11, "fin"}, {12, "al"}, {13, "commentary"}};
-  Channels channels(marks);
+  const auto text_of = [&](const std::vector<int32_t>& ids) {
+    std::string text;
+    for (const int32_t one : ids) text += words.contains(one) ? words.at(one) : "?";
+    return text;
+  };
+  Channels channels(marks, text_of, prompt);
   std::string parts;
   for (const int32_t id : answer) {
-    const auto part = channels.take(id, [&](const std::vector<int32_t>& ids) {
-      std::string text;
-      for (const int32_t one : ids) text += words.contains(one) ? words.at(one) : "?";
-      return text;
-    });
+    const auto part = channels.take(id);
     parts += part == Channels::Part::thought ? 't' : part == Channels::Part::answer ? 'a' : '-';
   }
   return parts;
@@ -33,6 +34,10 @@ TEST_CASE("an answer's messages are thoughts but for the final one", "[chat]") {
   CHECK(parts_of({2, 10, 3, 50, 51, 4, 1, 60, 2, 11, 12, 3, 52, 53}) == "---tt-------aa");
   CHECK(parts_of({2, 13, 55, 3, 50, 4, 1, 60, 3, 51}) == "----t----a");  // the last one names no channel
   CHECK(parts_of({50, 51, 3, 52}) == "---a");
+  // A prompt that has begun the message, and one of another format.
+  CHECK(parts_of({50, 51}, {1, 60, 2, 11, 12, 3}) == "aa");
+  CHECK(parts_of({50, 4, 1, 60, 3, 51}, {1, 60, 2, 10, 3, 52}) == "t----a");
+  CHECK(parts_of({50, 51}, {7, 8}) == "aa");
   CHECK(parts_of({2, 11, 12, 3, 50, 2, 10, 3, 51}) == "----a---t");  // a message that nothing ends
 }
 

@@ -177,6 +177,7 @@ TEST_CASE("a prompt's experts go to matrix cores, with blocks as they are", "[ma
     CHECK(rows_of_experts(64) ==
           (weights == DType::f32 ? "f32 tile32 f32 tile32 " : "cast f16 matrix64 f16 matrix64 "));
     CHECK(rows_of_experts(1) == "f32 vector f32 vector ");
+    CHECK(rows_of_experts(32) == "f32 tile32 f32 tile32 ");
     if (weights == DType::f32) continue;
     const double difference =
         largest_difference(logits_of_prompts(*reference, model, nullptr), logits_of_prompts(*reference, model, &facts));

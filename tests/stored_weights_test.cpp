@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "models/families/registry.h"
 #include "models/generation/generation.h"
@@ -151,4 +152,26 @@ TEST_CASE("parts of a joint tensor may have unlike types", "[encoding][device][o
             2);
       check_stored(*backend, model, stored);
     }
+}
+
+TEST_CASE("experts whose weights have unlike types are stored in one that holds all", "[weights]") {
+  const auto types_of = [](DType gates, DType ups) {
+    Model model = make_model(JsonObject::parse(
+        R"({"model_type": "mixtral", "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4,
+            "num_hidden_layers": 1, "intermediate_size": 64, "vocab_size": 23, "num_local_experts": 2})",
+        "config.json"));
+    store_weights_as(model, [&](const ParameterSpec& parameter, bool) {
+      return parameter.name.find(".w3.") != std::string::npos ? ups : gates;
+    });
+    std::set<DType> types;
+    for (const ParameterSpec& parameter : model.parameters) {
+      if (parameter.joint.find("gate_up_proj") == std::string::npos) continue;
+      CHECK(!parameter.apart);
+      types.insert(parameter.dtype);
+    }
+    return types;
+  };
+  CHECK(types_of(DType::q8_0, DType::q8_0) == std::set{DType::q8_0});
+  CHECK(types_of(DType::q8_0, DType::f16) == std::set{DType::f16});
+  CHECK(types_of(DType::q8_0, DType::f32) == std::set{DType::f32});
 }

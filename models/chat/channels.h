@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,13 +29,18 @@ class Channels {
     thought,  ///< of a message of another channel than "final"
     answer,   ///< of the final one, or of a message without a channel
   };
-  explicit Channels(const Marks& marks) : marks_(marks) {}
-  /// `text_of`: decodes the ids of a header.
-  Part take(int32_t id, const std::function<std::string(const std::vector<int32_t>& ids)>& text_of);
+  /// Decodes the ids of a header.
+  using TextOf = std::function<std::string(const std::vector<int32_t>& ids)>;
+  /// `prompt`: what the answer is to go on with; it may have begun a message, or be of another format.
+  Channels(const Marks& marks, TextOf text_of, std::span<const int32_t> prompt);
+  Part part() const { return part_; }
+  /// What the next token is.
+  Part take(int32_t id);
 
  private:
   Marks marks_;
-  Part part_ = Part::header;
+  TextOf text_of_;
+  Part part_ = Part::answer;
   bool named_ = false;            ///< the header has a channel
   std::vector<int32_t> channel_;  ///< its ids behind that mark
 };

@@ -135,6 +135,12 @@ JsonObject text_part(const JsonObject& config) {
   return JsonObject::make(std::move(text), config.name() + ", text_config");
 }
 
+/// MXFP4, which is read as it is.
+bool has_filed_blocks(const JsonObject& config) {
+  return config.has(quantised) && string_or(config, "model_type", "") == "gpt_oss" &&
+         string_or(require_object(config, quantised), "quant_method", "") == "mxfp4";
+}
+
 /// Weights in blocks of their own kind, under names and shapes of their own; but for gpt-oss's, which are read.
 void refuse_quantised(const JsonObject& config) {
   if (has_filed_blocks(config)) return;
@@ -148,9 +154,9 @@ void refuse_quantised(const JsonObject& config) {
 
 }  // namespace
 
-bool has_filed_blocks(const JsonObject& config) {
-  return config.has(quantised) && string_or(config, "model_type", "") == "gpt_oss" &&
-         string_or(require_object(config, quantised), "quant_method", "") == "mxfp4";
+bool stays_as_filed(const std::filesystem::path& model) {
+  return is_gguf(model) ||
+         (has_model_json(model, "config.json") && has_filed_blocks(load_model_json(model, "config.json")));
 }
 
 Model make_model(const JsonObject& given) {

@@ -10,8 +10,9 @@ namespace vkformer {
 /// allocation.
 Model make_model(const JsonObject& config);
 
-/// Whether the files of such a config have weights in blocks that are read as they are, as gpt-oss's have MXFP4.
-bool has_filed_blocks(const JsonObject& config);
+/// Whether a model's weights keep the types that its files have where nobody names one: those of a GGUF file, and of
+/// gpt-oss's released folders, which have MXFP4.
+bool stays_as_filed(const std::filesystem::path& model);
 
 /// What `architectures` calls a family's model with a head, "MaskedLM", "SequenceClassification", "TokenClassification"
 /// or "QuestionAnswering": "BertForSequenceClassification". Throws Error for a config of a family that has none.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/stacked_weights.h"
 #include "runtime/files/safetensors.h"
 
 namespace vkformer {
@@ -13,15 +14,14 @@ void average_weights(const std::vector<std::filesystem::path>& folders, const st
   std::vector<TensorSource> tensors;
   std::vector<double> sums;  // of one tensor at a time
   std::vector<float> values;
-  for (const ParameterSpec& parameter : parameters) {
-    const auto dimensions = parameter.shape.dimensions();
+  for (const FileTensor& tensor : file_tensors(parameters)) {
     tensors.push_back(
-        {.name = parameter.name, .dtype = FileDType::f32, .shape = {dimensions.begin(), dimensions.end()}, .data = [&] {
-           const auto elements = static_cast<size_t>(parameter.shape.elements());
+        {.name = tensor.name, .dtype = FileDType::f32, .shape = tensor.shape, .data = [&, name = tensor.name] {
+           const auto elements = static_cast<size_t>(files.front()->require(name).elements());
            sums.assign(elements, 0);
            values.resize(elements);
            for (const auto& file : files) {
-             file->read_floats(file->require(parameter.name), values);
+             file->read_floats(file->require(name), values);
              for (size_t i = 0; i < elements; ++i) sums[i] += static_cast<double>(values[i]);
            }
            std::ranges::transform(sums, values.begin(), [&](double sum) {

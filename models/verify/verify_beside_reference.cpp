@@ -69,7 +69,7 @@ void verify_beside_reference(Backend& backend, const std::filesystem::path& file
                              const std::function<void(const VerifyRow&)>& report) {
   try {
     Model model = load_model(file);
-    if (is_gguf(file)) store_weights_as(model, Weights(model.parameters, file));
+    if (stays_as_filed(file)) store_weights_as(model, Weights(model.parameters, file));
     const Weights weights(model.parameters, file);
     const auto run = [&](Backend& on) {
       return model.generates() ? write_text(on, model, weights, usual_cache_type(model, backend.facts()))

@@ -55,7 +55,8 @@ class ReadTypes {
   DType made_of(const Node& node, size_t i, const DeviceFacts& facts) const {
     const DType result = of(node.outputs[0]);
     if (i == 0 && is_matmul(node)) return product_type(node, facts);
-    if (i == 0 && matrix_expert_type(node, facts) != DType::f32) return matrix_expert_type(node, facts);
+    const DType experts = i == 0 ? matrix_expert_type(node, facts) : DType::f32;
+    if (experts != DType::f32) return experts;
     if (i < 3 && is_attention(node) && matrix_attention_pays(node, result, facts)) return result;
     if (i == 1 && is_cache_write(node) && takes(node, i, node.input_types[0].dtype)) return node.input_types[0].dtype;
     if (i == 0 && is_half(result) && (is_rope(node) || is_head_norm(node) || node.op->renames_storage())) {

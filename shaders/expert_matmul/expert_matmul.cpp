@@ -282,7 +282,10 @@ void set_for_matrix_cores(Attributes& attributes) { attributes.set(for_matrix_co
 DType matrix_expert_type(const Node& node, const DeviceFacts& facts) {
   if (node.op != &expert_matmul_op || node.input_types[0].dtype != DType::f32) return DType::f32;
   const DType weight = node.input_types[1].dtype, type = is_blocks(weight) ? DType::f16 : weight;
-  if (!is_half(type)) return DType::f32;
+  const ExpertProblem p = expert_problem(node);
+  constexpr int64_t fewest = 64;  // as of other products: few rows, as in decoding, stay as they are
+  const bool pays = !facts.is_cpu() && p.pairs / p.slots >= fewest && p.n >= fewest && p.k >= fewest;
+  if (!is_half(type) || !pays) return DType::f32;
   Node rounded = node;
   rounded.input_types[0].dtype = type;
   set_for_matrix_cores(rounded.attributes);

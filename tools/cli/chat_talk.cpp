@@ -16,7 +16,9 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       capacity_(generator.capacity()),
       generator_(generator),
       session_(generator),
-      marks_(find_marks()) {}
+      marks_(find_marks()) {
+  if (marks_) std::erase(config_.eos_token_ids, marks_->end);  // it ends a message, of which an answer may have more
+}
 
 std::optional<Channels::Marks> ChatTalk::find_marks() const {
   return Channels::find([&](std::string_view token) -> std::optional<int32_t> {
@@ -46,16 +48,18 @@ void ChatTalk::answer(const Emit& emit, const std::function<void()>& on_prompt) 
   const auto search = make_search(config, {prompt_}, vocabulary_);
   auto continuation = tokenizer_.stream(prompt_);
   std::string text;
-  auto part = marks_ ? Channels::Part::header : Channels::Part::answer;
+  std::optional<Channels> channels;
+  if (marks_)
+    channels.emplace(
+        *marks_, [&](const auto& ids) { return tokenizer_.decode(ids); }, prompt_);
+  auto part = channels ? channels->part() : Channels::Part::answer;
   const auto write = [&](const std::string& piece) {
     const bool thought = part == Channels::Part::thought;
     if (!thought) text += piece;
     emit(piece, thought);
   };
-  std::optional<Channels> channels;
-  if (marks_) channels.emplace(*marks_);
   const auto take = [&](int32_t token) {
-    const auto next = channels ? channels->take(token, [&](const auto& ids) { return tokenizer_.decode(ids); }) : part;
+    const auto next = channels ? channels->take(token) : part;
     if (next != part) {
       write(continuation({}));
       continuation = tokenizer_.stream(prompt_);

@@ -134,18 +134,8 @@ std::string base_print(const std::filesystem::path& folder) {
   return TorchWeights::are_in(folder) ? add(TorchWeights(folder)) : add(WeightFiles(folder));
 }
 
-namespace {
-
-/// Whether weights keep the types that the files have where nobody names one.
-bool stay_as_filed(const std::filesystem::path& files) {
-  return is_gguf(files) ||
-         (std::filesystem::exists(files / "config.json") && has_filed_blocks(load_model_json(files, "config.json")));
-}
-
-}  // namespace
-
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {
-  if (dtype.empty() && stay_as_filed(files)) {
+  if (dtype.empty() && stays_as_filed(files)) {
     store_weights_as(model, Weights(model.parameters, files));
   } else if (const DType type = dtype.empty() ? DType::f32 : weight_type(dtype); type != DType::f32) {
     store_weights_as(model, type);
@@ -153,7 +143,7 @@ void store_weights_as(Model& model, const std::filesystem::path& files, const st
 }
 
 std::string weights_text(const std::filesystem::path& files, const std::string& dtype) {
-  return !dtype.empty() ? dtype : stay_as_filed(files) ? "as filed" : "f32";
+  return !dtype.empty() ? dtype : stays_as_filed(files) ? "as filed" : "f32";
 }
 
 std::optional<DType> cache_type(const std::string& name) {

@@ -134,8 +134,9 @@ void add_bench(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
-  add_weight_dtype(*command, flags->dtype,
-                   "type of the weights when generating (default: f32; of a .gguf's weights the file's own)");
+  add_weight_dtype(
+      *command, flags->dtype,
+      "type of the weights when generating (default: f32; of a .gguf's weights, and of MXFP4, the file's own)");
   add_cache_dtype(*command, flags->cache_dtype);
   add_precision(*command, flags->precision);
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")

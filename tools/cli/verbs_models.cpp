@@ -14,7 +14,7 @@ void add_batch_tokens(CLI::App& command, int64_t& batch_tokens) {
 }
 
 constexpr const char* type_of_weights =
-    "type of the weights in the device's memory (default: f32; of a .gguf the file's own)";
+    "type of the weights in the device's memory (default: f32; of a .gguf, and of MXFP4, the file's own)";
 
 void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, const char* prompt) {
   add_common_flags(command, flags.common);
@@ -137,8 +137,9 @@ void add_logits_verb(CLI::App& app) {
                    "of decoders position_ids, of encoder-decoders decoder_input_ids [batch, positions]")
       ->type_name("IDS|FILE")
       ->excludes(text);
-  add_weight_dtype(*command, flags->dtype,
-                   "type of the weights in the device's memory (default: f32; of a .gguf the file's own)");
+  add_weight_dtype(
+      *command, flags->dtype,
+      "type of the weights in the device's memory (default: f32; of a .gguf, and of MXFP4, the file's own)");
   add_adapter(*command, flags->adapter);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()

@@ -12,7 +12,7 @@ namespace {
 
 /// With the scaling that the released models have where it says none.
 JsonObject with_scaling(const JsonObject& json) {
-  if (json.has("rope_scaling") || json.has("rope_parameters")) return json;
+  if (json.value().contains("rope_scaling") || json.has("rope_parameters")) return json;
   nlohmann::json all = json.value();
   all["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 32},      {"beta_fast", 32},
                          {"beta_slow", 1},      {"truncate", false}, {"original_max_position_embeddings", 4096}};

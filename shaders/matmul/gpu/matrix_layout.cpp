@@ -10,11 +10,11 @@ namespace {
 constexpr uint32_t most_tiles_down = 8;
 
 /// Both operands' staged slices of 16-bit values, in the layout that takes more, and after them, in the same place, a
-/// strip of f32 sums of each subgroup. Rows are padded by 16 bytes.
+/// strip of f32 sums of each subgroup. Rows are padded by 16 bytes. Experts also have the place of each row.
 uint32_t shared_bytes(const MatrixTile& tile, const MatrixLayout& layout) {
   const uint32_t slices = 2 * layout.stages * (tile.rows + tile.columns) * (layout.slice + 8);
   const uint32_t strip = 4 * layout.shape.m * (tile.columns / layout.across + 4);
-  return std::max(slices, layout.down * layout.across * strip);
+  return std::max(slices, layout.down * layout.across * strip) + 4 * tile.rows;
 }
 
 /// The layout with products of this shape in subgroups of so many lanes, each of which holds at most so many sums.
