@@ -127,7 +127,7 @@ void check_attention(Backend& backend, DType type) {
   for (const char* op : {"attention", "attention_backward"}) check_cases(backend, op, {type});
 }
 
-/// Of encoded weights two types stand for all: each takes a pipeline more for what is decoded in another way alone.
+/// Of encoded weights two types stand for all: each takes pipelines of its own, which users wait for.
 void check_experts(Backend& backend, DType type) {
   check_cases(backend, "expert_matmul", {type, type});
   if (type == DType::f16)

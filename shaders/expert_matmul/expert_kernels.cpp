@@ -141,19 +141,11 @@ bool matrix_fits(const ExpertProblem& p, const DeviceFacts& facts) {
 /// A block's time is all but the same whatever it has of rows.
 bool few_rows(const ExpertProblem& p, const DeviceFacts&) { return usual_rows(p) <= 24; }
 
-std::string_view matrix_variant_of(const ExpertProblem& p) {
-  if (!is_blocks(p.b_type)) return name_of(p.a_type);
-  for (std::string_view name : {"f16_q8_0", "f16_q4_0", "f16_q4_1", "f16_q5_0", "f16_q5_1", "f16_q2_k", "f16_q3_k",
-                                "f16_q4_k", "f16_q5_k", "f16_q6_k", "f16_iq4_nl", "f16_iq4_xs", "f16_mxfp4"})
-    if (name.substr(4) == name_of(p.b_type)) return name;
-  fail("[expert_matmul] there is no kernel for {}", name_of(p.b_type));
-}
-
 template <const MatrixTile& tile>
 Launch matrix_launch(const DeviceFacts& facts, const ExpertProblem& p, const ExpertMatmulArgs&) {
   const MatrixLayout layout = *matrix_layout(tile, facts, p.a_type);
   return {.kernel = "expert_matrix",
-          .variant = matrix_variant_of(p),
+          .variant = name_of(is_blocks(p.b_type) ? p.b_type : p.a_type),
           .constants = {0, layout.invocations(), layout.subgroup_size, tile.rows, tile.columns, layout.down,
                         layout.across, layout.shape.m, layout.shape.n, layout.shape.k, layout.slice, layout.stages},
           .groups = spread_groups(facts, static_cast<uint64_t>(block_count(p, tile.rows, tile.columns))),

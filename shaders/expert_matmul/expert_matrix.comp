@@ -3,19 +3,19 @@
 // needs bf16: bfloat16
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
-// variant f16_q8_0: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q8_0
-// variant f16_q4_0: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q4_0
-// variant f16_q4_1: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q4_1
-// variant f16_q5_0: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q5_0
-// variant f16_q5_1: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q5_1
-// variant f16_q2_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q2_K
-// variant f16_q3_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q3_K
-// variant f16_q4_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q4_K
-// variant f16_q5_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q5_K
-// variant f16_q6_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q6_K
-// variant f16_iq4_nl: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_IQ4_NL
-// variant f16_iq4_xs: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_IQ4_XS
-// variant f16_mxfp4: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_MXFP4
+// variant q8_0: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q8_0
+// variant q4_0: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q4_0
+// variant q4_1: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q4_1
+// variant q5_0: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q5_0
+// variant q5_1: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q5_1
+// variant q2_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q2_K
+// variant q3_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q3_K
+// variant q4_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q4_K
+// variant q5_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q5_K
+// variant q6_k: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_Q6_K
+// variant iq4_nl: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_IQ4_NL
+// variant iq4_xs: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_IQ4_XS
+// variant mxfp4: -DHALF=1 -DA_HALF -DBLOCKS=BLOCKS_MXFP4
 // Products of each expert's weight [N, K] with the rows of its pairs, of 16 bits, on matrix cores, as matmul_matrix does
 // them: rows are gathered as they are loaded, and results are stored where their pairs are. Encoded weights are decoded
 // on their way to shared memory: an expert has few rows, so each of its weights is decoded about once.
