@@ -18,7 +18,8 @@ refuse 2 "as many files as --labels: 1" "${label[@]}" "${words[@]}" --out labels
 refuse 2 "--pairs and --labels exclude" "${label[@]}" "${words[@]}" --out labels --pairs text.txt text.txt
 refuse 1 'cow.tsv:2: no training row has the label "cow"; they have cat, dog' "${label[@]}" "${words[@]}" --out labels --valid cow.tsv
 refuse 1 "call it .jsonl" "$vkformer" train label.json --labels text.txt "${words[@]}" --out labels
-refuse 1 "there is no SequenceClassification head" "$vkformer" train small.json --labels rows.jsonl "${words[@]}" --out labels
+sed 's/"gpt2"/"granite"/' small.json >granite.json
+refuse 1 "there is no SequenceClassification head" "$vkformer" train granite.json --labels rows.jsonl "${words[@]}" --out labels
 refuse 1 "the model's 12" "${label[@]}" "${words[@]}" --out labels --context 13
 [[ -e labels ]] && fail "a refused run left a folder behind"
 accept "${label[@]}" "${words[@]}" --out labels --valid rows.csv
