@@ -38,7 +38,7 @@ std::vector<LinearModule> linear_modules(const Model& model);
 bool ends_path(const std::string& path, const std::string& target);
 
 /// Paths of the modules that `targets` mean: ends of paths ("q_proj", "self_attn.q_proj"), or "all-linear" for all but
-/// the head; none: what PEFT adapts in this family. Throws Error for a target that no module has.
+/// the head and routers; none: what PEFT adapts in this family. Throws Error for a target that no module has.
 std::vector<std::string> modules_of_targets(const Model& model, const std::vector<std::string>& targets);
 
 /// The low-rank product beside those of one tensor. Modules that are parts of a joint tensor share it: A has their rows

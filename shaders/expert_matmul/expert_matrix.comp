@@ -118,7 +118,6 @@ void main() {
   // Strip by strip, as lanes see them. All subgroups of a workgroup meet as many barriers: there are drivers on which those
   // of subgroups are its own.
   const uint own = gl_SubgroupID * ROWS * STRIP_STRIDE;
-  // Not a loop over strips, see matmul_matrix.
 #define FINISH_STRIP(i)                                                                            \
   if (i < TILES_DOWN) {                                                                            \
     subgroupBarrier();                                                                             \
@@ -127,12 +126,5 @@ void main() {
     subgroupBarrier();                                                                             \
     finish_strip(own, first_place + down + i * ROWS, first_column + across);                       \
   }
-  FINISH_STRIP(0)
-  FINISH_STRIP(1)
-  FINISH_STRIP(2)
-  FINISH_STRIP(3)
-  FINISH_STRIP(4)
-  FINISH_STRIP(5)
-  FINISH_STRIP(6)
-  FINISH_STRIP(7)
+  FINISH_STRIPS
 }

@@ -16,12 +16,11 @@ namespace vkformer {
 
 namespace {
 
-/// The joint tensor of an attention's input projections.
-constexpr std::string_view qkv = "qkv_proj";
-
-constexpr const char* attention_sinks = ".sinks";
 using Norm = Decoder::Norm;
 
+/// The joint tensor of an attention's input projections.
+constexpr std::string_view qkv = "qkv_proj";
+constexpr const char* attention_sinks = ".sinks";
 /// The gain of norms that have none.
 constexpr const char* unit_gain = "norm.ones";
 

@@ -211,7 +211,6 @@ void main() {
     return;
   }
 #endif
-  // Not a loop over strips: compilers that do not unroll loops around loops would put all sums into memory.
 #define FINISH_STRIP(i)                                                                            \
   if (i < TILES_DOWN) {                                                                            \
     send_for_residuals(i);                                                                         \
@@ -222,12 +221,5 @@ void main() {
     finish_strip(i);                                                                               \
   }
   own_bias = bias_quad(quad_at(0, 0).x);
-  FINISH_STRIP(0)
-  FINISH_STRIP(1)
-  FINISH_STRIP(2)
-  FINISH_STRIP(3)
-  FINISH_STRIP(4)
-  FINISH_STRIP(5)
-  FINISH_STRIP(6)
-  FINISH_STRIP(7)
+  FINISH_STRIPS
 }

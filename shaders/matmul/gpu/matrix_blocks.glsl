@@ -69,3 +69,9 @@ uvec2 slot(uint i, const uint packs) {
       }                                                                                   \
     }                                                                                     \
   }
+
+// The kernel's FINISH_STRIP of each strip of a share, of which there are TILES_DOWN. Not a loop: compilers that do not
+// unroll loops around loops would put all sums into memory.
+#define FINISH_STRIPS                                             \
+  FINISH_STRIP(0) FINISH_STRIP(1) FINISH_STRIP(2) FINISH_STRIP(3) \
+  FINISH_STRIP(4) FINISH_STRIP(5) FINISH_STRIP(6) FINISH_STRIP(7)
