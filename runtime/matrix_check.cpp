@@ -110,11 +110,12 @@ void check_products(Backend& backend, DType type, std::string_view kernel) {
   }
 }
 
-/// The conformance cases of an op whose inputs begin with these types.
+/// The conformance cases of an op whose inputs begin with these types. (A pattern's `[^]` is any character to some
+/// libraries, by ECMAScript's grammar, and none to others.)
 void check_cases(Backend& backend, const std::string& op, std::initializer_list<DType> types) {
   int64_t count = 0;
   std::string pattern = op;
-  for (const DType type : types) pattern += fmt::format(" {}\\[[^]]*\\]", name_of(type));
+  for (const DType type : types) pattern += fmt::format(" {}\\[[^\\]]*\\]", name_of(type));
   conform(backend, {.op = op, .pattern = pattern, .kernel = "^matrix"}, [&](const ConformResult& result) {
     if (result.device_lost) throw DeviceLost(result.detail);
     check(result.verdict == ConformResult::Verdict::ok, "{} {}: {}", op, result.what, result.detail);

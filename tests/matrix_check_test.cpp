@@ -33,6 +33,7 @@ class WrongBackend : public Backend {
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options,
                                    std::shared_ptr<Workspace> workspace) override {
     check(scale_ != 0, "vkCreateComputePipelines failed");
+    if (scale_ == 1 && !saturated_) return reference_->compile(std::move(graph), std::move(store), options, workspace);
     Graph scaled;
     Values inputs;
     for (Value input : graph.inputs())
@@ -75,6 +76,8 @@ TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") 
   CHECK(matrix_cores_fault(failing, DType::f16, "matrix64") == "vkCreateComputePipelines failed");
   CHECK(matrix_cores_fault(right, DType::f16, "matrix128").empty());
   CHECK(matrix_cores_fault(wrong, DType::f16, "matrix128").starts_with("element 0 of a product a b is "));
+  for (const DType type : {DType::f16, DType::bf16})
+    for (const char* kernel : {"attention", "experts"}) CHECK(matrix_cores_fault(right, type, kernel).empty());
 }
 
 TEST_CASE("a device's matrix cores are tried on the device, for as long as it is open", "[matrix_cores][device]") {
