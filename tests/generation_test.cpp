@@ -207,20 +207,24 @@ TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][oth
   beams.num_beams = 2;
   beams.bad_words_ids = {{3}};
   for (const GenerationConfig& each : {config, padded, drawn, beams}) {
-    std::vector<std::vector<Hypothesis>> found(2);
-    for (const bool on_device : {false, true}) {
+    enum Where { on_host, on_device, told_otherwise };  // the last: by what chooses on the device
+    std::vector<std::vector<Hypothesis>> found(3);
+    for (const Where where : {on_host, on_device, told_otherwise}) {
       PreparedSearch prepared = prepare_search(model, each, unlike);
-      if (!on_device) prepared.shape.choices = 0;
+      if (where == on_host) prepared.shape.choices = 0;
       Generator generator(*backend, model, prepared.shape);
-      CHECK(generator.shape().choices == (!on_device ? 0 : prepared.search->choices()));
+      CHECK(generator.shape().choices == (where == on_host ? 0 : prepared.search->choices()));
+      generator.give_all_logits(where == told_otherwise && each.num_beams == 1);  // beams know log-probabilities
       load_parameters(generator.store(), model.parameters, fixtures / "gpt2");
       run_search(generator, prepared);
-      for (const auto& hypotheses : prepared.search->results()) found[on_device].push_back(hypotheses[0]);
+      for (const auto& hypotheses : prepared.search->results()) found[where].push_back(hypotheses[0]);
+      CHECK(generator.choices().empty() == (where == on_host || (where == told_otherwise && each.num_beams == 1)));
     }
-    for (size_t i = 0; i < found[0].size(); ++i) {
-      CHECK(found[0][i].ids == found[1][i].ids);
-      CHECK(std::abs(found[0][i].score - found[1][i].score) < 1e-5);
-    }
+    for (const Where where : {on_device, told_otherwise})
+      for (size_t i = 0; i < found[0].size(); ++i) {
+        CHECK(found[0][i].ids == found[where][i].ids);
+        CHECK(std::abs(found[0][i].score - found[where][i].score) < 1e-5);
+      }
   }
 }
 

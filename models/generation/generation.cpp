@@ -230,9 +230,12 @@ Program& Generator::encoder() {
 }
 
 Program& Generator::program_of(int64_t positions) {
-  auto& program = positions == 1 ? decode_ : prefills_[positions];
-  if (!program)
-    program = backend_.compile(build_generation(model_, shape_, positions, &backend_.facts()), store_, {}, workspace_);
+  auto& program = positions == 1 ? decode_[all_logits_] : prefills_[all_logits_][positions];
+  if (!program) {
+    GeneratorShape shape = shape_;
+    if (all_logits_) shape.choices = 0;
+    program = backend_.compile(build_generation(model_, shape, positions, &backend_.facts()), store_, {}, workspace_);
+  }
   return *program;
 }
 
@@ -287,7 +290,8 @@ std::vector<float> Generator::run(Program& program, std::span<const int32_t> tok
   program.run();
   position_ += length;
   std::vector<float> logits = program.read("logits");
-  if (shape_.choices == 0) return logits;
+  choices_.clear();
+  if (shape_.choices == 0 || all_logits_) return logits;
   choices_ = program.read_ints("choices");
   if (!shape_.log_probabilities) return logits;
   const std::vector<float> largest = program.read("largest_probability");

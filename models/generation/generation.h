@@ -101,6 +101,8 @@ class Generator {
   std::vector<float> prefill(std::span<const int32_t> prompts, std::span<const int32_t> pads = {});
   /// Runs further tokens of the one row there is, and gives the logits after the last. Throws Error like prefill().
   std::vector<float> append(std::span<const int32_t> tokens);
+  /// From now on logits are of all tokens, whatever the shape says of choices; false: as it says.
+  void give_all_logits(bool all) { all_logits_ = all && shape_.choices > 0; }
   /// As if nothing from `position` on had been run.
   void rewind(int64_t position);
   /// Appends one token to each row and gives the logits after it.
@@ -109,7 +111,7 @@ class Generator {
   /// Row r goes on from what was row parents[r] (beam search).
   void reorder(std::span<const int32_t> parents);
   /// The programs that decode(), the last prefill() and encode() replay; nullptr where there is none yet.
-  const Program* decode_program() const { return decode_.get(); }
+  const Program* decode_program() const { return decode_[all_logits_].get(); }
   const Program* prefill_program() const { return last_prefill_; }
   const Program* encoder_program() const { return encoder_.get(); }
 
@@ -128,9 +130,12 @@ class Generator {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs
   std::vector<int32_t> mask_, pads_, source_mask_, choices_;
-  std::map<int64_t, std::unique_ptr<Program>> prefills_;  ///< by padded length
+  bool all_logits_ = false;
+  // Two of each: with the shape's choices, and of all logits.
+  std::map<int64_t, std::unique_ptr<Program>> prefills_[2];  ///< by padded length
+  std::unique_ptr<Program> decode_[2];
   const Program* last_prefill_ = nullptr;
-  std::unique_ptr<Program> decode_, encoder_, reorder_;
+  std::unique_ptr<Program> encoder_, reorder_;
 };
 
 }  // namespace vkformer

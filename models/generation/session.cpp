@@ -6,14 +6,18 @@
 
 namespace vkformer {
 
+size_t GenerationSession::kept(std::span<const int32_t> ids) const {
+  const auto same = static_cast<size_t>(std::ranges::mismatch(ids, ids_).in1 - ids.begin());
+  return std::min(same, ids.size() - 1);
+}
+
 std::vector<float> GenerationSession::begin(std::span<const int32_t> ids) {
   check(!ids.empty(), "the prompt is empty; give at least one token");
-  const auto same = std::ranges::mismatch(ids, ids_).in1 - ids.begin();
-  reused_ = std::min<int64_t>(same, std::ssize(ids) - 1);
-  const auto kept = static_cast<size_t>(reused_);
-  ids_.resize(kept);
+  const size_t same = kept(ids);
+  reused_ = static_cast<int64_t>(same);
+  ids_.resize(same);
   generator_.rewind(reused_);
-  std::vector<float> logits = generator_.append(ids.subspan(kept));
+  std::vector<float> logits = generator_.append(ids.subspan(same));
   ids_.assign(ids.begin(), ids.end());
   return logits;
 }

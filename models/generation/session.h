@@ -16,6 +16,11 @@ class GenerationSession {
   /// Appends one token and gives the logits after it.
   std::vector<float> append(int32_t token);
 
+  /// Of such ids, how many begin() would not run.
+  size_t kept(std::span<const int32_t> ids) const;
+  /// As if nothing had been run.
+  void clear() { ids_.clear(); }
+
   /// What is in the cache.
   std::span<const int32_t> ids() const { return ids_; }
   /// Tokens that the last begin() did not run.

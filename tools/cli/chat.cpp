@@ -1,12 +1,12 @@
 // `vkformer chat`: a conversation with a model, by its own template.
 
-#include "models/chat/chat_files.h"
 #include "models/generation/beam_search.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/chat_commands.h"
 #include "tools/cli/chat_input.h"
+#include "tools/cli/chat_setup.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_memory.h"
 #include "tools/cli/generation_settings.h"
@@ -18,64 +18,6 @@
 namespace vkformer {
 
 namespace {
-
-ChatTemplate template_for(const ChatFlags& flags, const std::filesystem::path& folder) {
-  if (!flags.chat_template.empty()) return chat_template_named(flags.chat_template);
-  auto found = find_chat_template(folder);
-  check(found.has_value(),
-        "{} has no chat template, so nobody knows how a conversation is written for it; give one with --template FILE "
-        "(or --template chatml), or use generate -p",
-        folder.string());
-  return *std::move(found);
-}
-
-/// What a template gets to see beside the conversation: special tokens, and what the flags say.
-nlohmann::ordered_json variables_for(const ChatFlags& flags, const std::filesystem::path& folder,
-                                     const ChatTemplate& chat_template) {
-  nlohmann::ordered_json variables = special_token_variables(folder);
-  for (const std::string& argument : flags.template_arguments) {
-    const size_t sign = argument.find('=');
-    if (sign == 0 || sign == argument.npos)
-      throw UsageError(
-          fmt::format("--template-arg {} is not NAME=VALUE, like enable_thinking=false", in_quotes(argument)));
-    const std::string name = argument.substr(0, sign), text = argument.substr(sign + 1);
-    for (const char* own : {"messages", "tools", "documents", "add_generation_prompt"})
-      if (name == own) throw UsageError(fmt::format("--template-arg {}: chat sets that one itself", name));
-    if (!chat_template.mentions(name) && !flags.common.quiet)
-      say("({} reads no variable {})", chat_template.name(), printable(name, 60));
-    const auto value = nlohmann::ordered_json::parse(text, nullptr, false);
-    variables[name] = value.is_discarded() ? nlohmann::ordered_json(text) : value;
-  }
-  return variables;
-}
-
-/// What llama.cpp takes where nobody says anything.
-void take_usual_sampling(GenerationConfig& config, const ChatFlags& flags, const std::filesystem::path& folder) {
-  if (has_model_json(folder, "generation_config.json")) return;
-  const auto given = [&](const char* name) { return flags.given.contains(name); };
-  if (given("--temp") && flags.sampling.temperature == 0) return;
-  GenerationConfig usual = config;
-  take_usual_draws(usual);
-  if (given("--temp")) usual.temperature = config.temperature;
-  if (given("--top-k")) usual.top_k = config.top_k;
-  if (given("--top-p")) usual.top_p = config.top_p;
-  if (given("--min-p")) usual.min_p = config.min_p;
-  config = usual;
-}
-
-/// An answer is shown while it is written, so one is written.
-void leave_beams(GenerationConfig& config, bool quiet) {
-  if (config.num_beams > 1 && !quiet)
-    say("(generation_config.json searches with {} beams; a conversation has one)", config.num_beams);
-  config.num_beams = config.num_return_sequences = 1;
-}
-
-/// The special token that ends an answer in the template, unless the model's own settings have it.
-void add_end_of_turn(GenerationConfig& config, const std::string& behind, const PromptText& tokenizer) {
-  const std::vector<int32_t> ids = tokenizer.encode_as_it_is(behind);
-  if (!ids.empty() && tokenizer.is_special(ids.front()) && !config.ends(ids.front()))
-    config.eos_token_ids.push_back(ids.front());
-}
 
 void show_prompt(std::span<const int32_t> ids, const PromptText& tokenizer) {
   std::string text;
@@ -129,14 +71,9 @@ void chat(const ChatFlags& flags) {
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
         model.family);
-  ChatTemplate chat_template = template_for(flags, folder);
-  const nlohmann::ordered_json variables = variables_for(flags, folder, chat_template);
-  const std::string behind = text_behind_answers(chat_template, variables);
   const PromptText tokenizer(folder);
-  auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
-  leave_beams(config, flags.common.quiet);
-  take_usual_sampling(config, flags, folder);
-  add_end_of_turn(config, behind, tokenizer);
+  ChatSetup setup(flags, folder);
+  auto [config, taken] = answer_settings(flags, folder, model, tokenizer, setup.behind_answers);
   // Throws for what the settings can't be, and says how many tokens a choice needs in a talk of any length.
   GenerationConfig longest = config;
   longest.max_new_tokens = INT32_MAX;
@@ -157,7 +94,7 @@ void chat(const ChatFlags& flags) {
     say("the model has {} positions, so that is the context", generator.capacity());
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(
-      std::move(chat_template), variables, [&](std::string_view text) { return tokenizer.encode_as_it_is(text); },
+      std::move(setup.chat_template), setup.variables, [&](std::string_view text) { return tokenizer.encode_as_it_is(text); },
       generator.capacity(), room);
   ChatTalk talk(generator, tokenizer, prompts, config, model.vocabulary);
   talk.history().set_system(flags.system);

@@ -16,15 +16,8 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       capacity_(generator.capacity()),
       generator_(generator),
       session_(generator),
-      marks_(find_marks()) {
+      marks_(AnswerText::find_marks(tokenizer)) {
   if (marks_) std::erase(config_.eos_token_ids, marks_->end);  // it ends a message, of which an answer may have more
-}
-
-std::optional<Channels::Marks> ChatTalk::find_marks() const {
-  return Channels::find([&](std::string_view token) -> std::optional<int32_t> {
-    const std::vector<int32_t> ids = tokenizer_.encode_as_it_is(token);
-    return ids.size() == 1 && tokenizer_.is_special(ids[0]) ? std::optional(ids[0]) : std::nullopt;
-  });
 }
 
 GenerationConfig ChatTalk::config_for(int64_t prompt_length) {
@@ -35,7 +28,7 @@ GenerationConfig ChatTalk::config_for(int64_t prompt_length) {
   return config;
 }
 
-void ChatTalk::answer(const Emit& emit, const std::function<void()>& on_prompt) {
+void ChatTalk::answer(const AnswerText::Emit& emit, const std::function<void()>& on_prompt) {
   const double start = now();
   cut_by_.clear();
   Interruption::take();  // one that came before
@@ -46,27 +39,11 @@ void ChatTalk::answer(const Emit& emit, const std::function<void()>& on_prompt) 
   if (on_prompt) on_prompt();
   const GenerationConfig config = config_for(std::ssize(prompt_));
   const auto search = make_search(config, {prompt_}, vocabulary_);
-  auto continuation = tokenizer_.stream(prompt_);
   std::string text;
-  std::optional<Channels> channels;
-  if (marks_)
-    channels.emplace(
-        *marks_, [&](const auto& ids) { return tokenizer_.decode(ids); }, prompt_);
-  auto part = channels ? channels->part() : Channels::Part::answer;
-  const auto write = [&](const std::string& piece) {
-    const bool thought = part == Channels::Part::thought;
+  AnswerText answer(tokenizer_, prompt_, marks_, [&](const std::string& piece, bool thought) {
     if (!thought) text += piece;
     emit(piece, thought);
-  };
-  const auto take = [&](int32_t token) {
-    const auto next = channels ? channels->take(token) : part;
-    if (next != part) {
-      write(continuation({}));
-      continuation = tokenizer_.stream(prompt_);
-      part = next;
-    }
-    if (part != Channels::Part::header) write(continuation(token));
-  };
+  });
   std::vector<float> logits = session_.begin(prompt_);
   statistics_ = {.prompt_tokens = std::ssize(prompt_), .reused_tokens = session_.reused()};
   bool ended = false;
@@ -78,13 +55,13 @@ void ChatTalk::answer(const Emit& emit, const std::function<void()>& on_prompt) 
     if (statistics_.answer_tokens++ == 0) statistics_.seconds_to_first_token = now() - start;
     const int32_t token = search->ids(0).back();
     ended = config.ends(token);
-    if (!ended) take(token);
+    if (!ended) answer.take(token);
     if (Interruption::take()) {
       cut_by_ = "Ctrl-C";
       break;
     }
   }
-  write(continuation({}));
+  answer.end();
   const double rest = now() - start - statistics_.seconds_to_first_token;
   if (statistics_.answer_tokens > 1)
     statistics_.tokens_per_second = static_cast<double>(statistics_.answer_tokens - 1) / rest;

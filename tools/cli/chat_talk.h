@@ -3,11 +3,10 @@
 
 #include <functional>
 
-#include "models/chat/channels.h"
 #include "models/chat/chat_history.h"
 #include "models/generation/generation_config.h"
 #include "models/generation/session.h"
-#include "tools/cli/prompt_text.h"
+#include "tools/cli/answer_text.h"
 
 namespace vkformer {
 
@@ -29,18 +28,15 @@ class ChatTalk {
   const ChatStatistics& statistics() const { return statistics_; }
   const std::vector<int32_t>& prompt() const { return prompt_; }
 
-  /// `thought`: not of the answer, see Channels.
-  using Emit = std::function<void(const std::string& text, bool thought)>;
   /// Answers the last question of the history, piece by piece, until the model ends, the tokens do, or Ctrl-C comes;
   /// what was written until then, but for thoughts, is the answer. `on_prompt` is called before. Throws Error where the
   /// question does not fit, and leaves the history as it is then.
-  void answer(const Emit& emit, const std::function<void()>& on_prompt = {});
+  void answer(const AnswerText::Emit& emit, const std::function<void()>& on_prompt = {});
   /// Why the last answer ended before the model ended it; empty: it did not.
   const std::string& cut_by() const { return cut_by_; }
 
  private:
   GenerationConfig config_for(int64_t prompt_length);
-  std::optional<Channels::Marks> find_marks() const;
 
   const PromptText& tokenizer_;
   ChatPrompts& prompts_;

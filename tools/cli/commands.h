@@ -118,6 +118,16 @@ struct ChatFlags : GenerateFlags {
   bool show_prompt = false;
 };
 
+/// Its prompt is that of each request.
+struct ServeFlags : ChatFlags {
+  std::string host = "127.0.0.1";
+  int64_t port = 8080;
+  std::string key, key_file;
+  std::vector<std::string> origins;  ///< of pages that may ask
+  std::string name;                  ///< of the model, for clients; empty: its folder's
+  int64_t slots = 1, waiting = 64;
+};
+
 /// Of verbs that read a text a line.
 struct TextsFlags {
   CommonFlags common;
@@ -291,6 +301,7 @@ void generate_ids(const GenerateFlags& flags);
 /// generate for the text of an encoder-decoder, or with beams: a search whose result is text.
 void search_text(const GenerateFlags& flags);
 void chat(const ChatFlags& flags);
+void serve(const ServeFlags& flags);
 void translate(GenerateFlags flags);
 void classify(ClassifyFlags flags);
 void fill(const FillFlags& flags);

@@ -47,6 +47,11 @@ std::vector<int32_t> PromptText::encode_as_it_is(std::string_view text) const {
   return vocabulary_ ? vocabulary_->encode(text) : tokenizer_->encode(text, false).ids;
 }
 
+std::optional<int32_t> PromptText::special_id(std::string_view token) const {
+  const auto id = tokenizer_ ? tokenizer_->id_of(token) : std::nullopt;
+  return id && is_special(*id) ? id : std::nullopt;
+}
+
 bool PromptText::is_special(int32_t id) const { return tokenizer_ && tokenizer_->special_ids().contains(id); }
 
 Encoding PromptText::encode_pair(std::string_view first, std::string_view second) const {

@@ -168,7 +168,7 @@ DType type_of_most(const WeightSource& files) {
 }
 
 /// Freezes the model, keeps its weights in the type asked for, or of the files, and gives it the adapter of --lora.
-void add_adapter(const TrainFlags& flags, Model& model, DType of_files, const std::string& base) {
+void give_adapter(const TrainFlags& flags, Model& model, DType of_files, const std::string& base) {
   const LoraFlag lora = lora_flag(flags.lora);
   check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
   const DType products = flags.settings.products;
@@ -187,7 +187,7 @@ Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
   const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
   check(is_utf8(folder.string()), "{}: adapter_config.json can't keep a path that is not UTF-8; rename it",
         printable(folder.string()));
-  add_adapter(flags, model, type_of_most(Weights(model.parameters, folder).files()), folder.string());
+  give_adapter(flags, model, type_of_most(Weights(model.parameters, folder).files()), folder.string());
   if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
   if (!flags.resume && !flags.plan && std::filesystem::exists(folder.parent_path() / "latest"))
     say("the adapter needs {} as it is; training that run on replaces it, so copy it first", folder.string());
@@ -214,7 +214,7 @@ std::string model_text(const Model& model) {
 /// `--plan` without files: the vocabulary is the config's.
 void plan_config(const TrainFlags& flags) {
   Model model = model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
-  if (!flags.lora.empty()) add_adapter(flags, model, DType::f32, flags.config);
+  if (!flags.lora.empty()) give_adapter(flags, model, DType::f32, flags.config);
   check(model.task == Task::causal, "--plan of a {} model needs the files that it would be trained on", model.family);
   const auto backend = open_backend(flags.common);
   if (!flags.common.json) print("{}\n", model_text(model));

@@ -147,6 +147,19 @@ void add_generate(CLI::App& app) {
   });
 }
 
+void add_template_flags(CLI::App& command, ChatFlags& flags) {
+  command
+      .add_option("--template", flags.chat_template,
+                   "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
+      ->type_name("FILE");
+  command
+      .add_option("--template-arg", flags.template_arguments,
+                   "a variable of the template and its value, JSON or a word, like enable_thinking=false for Qwen 3; "
+                   "may be given again")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
 void add_chat(CLI::App& app) {
   auto flags = std::make_shared<ChatFlags>();
   flags->answers = true;
@@ -166,16 +179,7 @@ void add_chat(CLI::App& app) {
                                             "one question; the command ends with its answer; -: standard input");
   add_text_file(*command, flags->file, {prompt});
   command->add_option("--system", flags->system, "what the model is told before the conversation");
-  command
-      ->add_option("--template", flags->chat_template,
-                   "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
-      ->type_name("FILE");
-  command
-      ->add_option("--template-arg", flags->template_arguments,
-                   "a variable of the template and its value, JSON or a word, like enable_thinking=false for Qwen 3; "
-                   "may be given again")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
+  add_template_flags(*command, *flags);
   command
       ->add_option(
           "--context", flags->context,
@@ -197,11 +201,73 @@ void add_chat(CLI::App& app) {
   });
 }
 
+void add_serve(CLI::App& app) {
+  auto flags = std::make_shared<ServeFlags>();
+  flags->answers = true;
+  CLI::App* command = app.add_subcommand(
+      "serve",
+      "let programs and a page in the browser talk with a model, by OpenAI's API\n: /v1/chat/completions and "
+      "/v1/completions, whole or streamed; the address is printed once it answers. Where a request is silent, tokens are "
+      "chosen as with 'chat'");
+  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  command->add_flag("-q,--quiet", flags->common.quiet, "no line for each answer");
+  add_segment_flag(*command, flags->common);
+  add_tuning_flag(*command, flags->common);
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  command->add_option("--host", flags->host, "address to listen at; one that other machines reach needs a key")
+      ->capture_default_str();
+  command->add_option("--port", flags->port, "port to listen at; 0: one that is free")
+      ->check(CLI::Range(int64_t{0}, int64_t{65535}))
+      ->capture_default_str();
+  CLI::Option* key = command->add_option("--api-key", flags->key, "who asks must send this key")->type_name("KEY");
+  command
+      ->add_option("--api-key-file", flags->key_file,
+                   "file of the key, which other users of this machine don't see then")
+      ->type_name("FILE")
+      ->excludes(key);
+  command
+      ->add_option("--allow-origin", flags->origins,
+                   "pages of this origin may ask, like https://chat.example; again for more")
+      ->type_name("ORIGIN")
+      ->allow_extra_args(false);
+  command->add_option("--alias", flags->name, "what clients see as the model's name (default: its folder's)")
+      ->type_name("NAME");
+  put_below(*command, "Serving", {"--host", "--port", "--api-key", "--api-key-file", "--allow-origin", "--alias"});
+  command
+      ->add_option("--slots,--parallel", flags->slots,
+                   "texts to write side by side, a token of each in turn, each with a cache of its own")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_option("--waiting", flags->waiting, "requests that may wait for a slot; more are refused")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--context", flags->context, "positions of a slot (the model's, if that has fewer)")
+      ->check(CLI::Range(int64_t{16}, int64_t{1} << 31))
+      ->capture_default_str();
+  add_template_flags(*command, *flags);
+  add_dtypes(*command, *flags);
+  add_adapter(*command, flags->adapter);
+  command
+      ->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens,
+                   "most tokens of an answer where its request does not say (default: as the context has)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  add_sampling_flags(*command, *flags);
+  command->callback([flags, command] {
+    remember_given(*command, flags->given);
+#ifdef VKFORMER_SERVES
+    serve(*flags);
+#else
+    fail("this build has no server: install libmicrohttpd with its headers (package libmicrohttpd-dev) and build again");
+#endif
+  });
+}
+
 }  // namespace
 
 void add_generation_verbs(CLI::App& app) {
   add_generate(app);
   add_chat(app);
+  add_serve(app);
   add_translate(app);
 }
 

@@ -1,0 +1,28 @@
+#include "models/serving/stop_texts.h"
+
+#include <algorithm>
+
+namespace vkformer {
+
+std::string StopTexts::push(std::string_view piece) {
+  if (found_) return {};
+  held_ += piece;
+  size_t end = held_.npos, longest = 0;
+  for (const std::string& stop : stops_) {
+    end = std::min(end, held_.find(stop));
+    longest = std::max(longest, stop.size());
+  }
+  found_ = end != held_.npos;
+  if (!found_) {  // the longest end of it that some stop text begins with stays
+    const auto begins_one = [&](std::string_view tail) {
+      return std::ranges::any_of(stops_, [&](const std::string& stop) { return stop.starts_with(tail); });
+    };
+    end = held_.size() - std::min(held_.size(), longest);
+    while (end < held_.size() && !begins_one(std::string_view(held_).substr(end))) ++end;
+  }
+  std::string shown = held_.substr(0, end);
+  held_.erase(0, end);
+  return shown;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,44 @@
+#pragma once
+// What a server answers to a TextRequest: OpenAI's objects, whole or piece by piece.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace vkformer {
+
+struct TextReplyHead {
+  std::string id;     ///< "chatcmpl-..." or "cmpl-..."
+  std::string model;  ///< name
+  int64_t created = 0;  ///< seconds since 1970
+  bool chat = false;
+};
+
+/// How an answer ended, and what it took.
+struct TextReplyEnd {
+  bool cut = false;  ///< by its longest length, not by the model or a stop text
+  int64_t prompt_tokens = 0, reused_tokens = 0, answer_tokens = 0;
+  double prompt_seconds = 0, answer_seconds = 0;
+  uint32_t seed = 0;  ///< with which the same answer comes again
+};
+
+/// All of an answer. `thoughts`: what the model wrote before it (DeepSeek's "reasoning_content").
+nlohmann::json whole_reply(const TextReplyHead& head, const std::string& text, const std::string& thoughts,
+                           const TextReplyEnd& end);
+
+/// The pieces of an answer: the first (a chat's has the role), what comes, and how it ended.
+nlohmann::json first_piece(const TextReplyHead& head);
+nlohmann::json piece_of_reply(const TextReplyHead& head, const std::string& text, bool thought);
+nlohmann::json last_piece(const TextReplyHead& head, const TextReplyEnd& end);
+/// Behind the last piece where a request asks for it: tokens alone.
+nlohmann::json usage_piece(const TextReplyHead& head, const TextReplyEnd& end);
+
+/// {"error": ..} of an HTTP status.
+nlohmann::json error_reply(int status, std::string_view message);
+
+/// As a server-sent event.
+std::string event_of(const nlohmann::json& piece);
+/// JSON as it is sent: bytes that are no character become U+FFFD.
+std::string text_of(const nlohmann::json& json);
+
+}  // namespace vkformer

@@ -1,0 +1,185 @@
+#include "models/serving/text_request.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr size_t most_stops = 32;
+
+/// What would change an answer but is not there, with the values that change nothing.
+const nlohmann::json& neutral_values() {
+  static const nlohmann::json values = nlohmann::json::parse(R"({
+    "n": 1, "best_of": 1, "logprobs": false, "top_logprobs": 0, "n_probs": 0, "suffix": "", "tools": [],
+    "functions": [], "response_format": {"type": "text"}, "modalities": ["text"], "audio": null, "grammar": "",
+    "json_schema": null, "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
+    "dry_multiplier": 0, "dynatemp_range": 0, "lora": []})");
+  return values;
+}
+
+void check_supported(const JsonObject& json) {
+  for (const auto& [key, neutral] : neutral_values().items())
+    check(!json.has(key) || json.value()[key] == neutral, "\"{}\" must be {} or left out: nothing else is supported", key,
+          neutral.dump());
+}
+
+template <class T>
+std::optional<T> optional_integer(const JsonObject& json, const char* key, int64_t min, int64_t max) {
+  if (!json.has(key)) return std::nullopt;
+  return static_cast<T>(require_integer(json, key, min, max));
+}
+
+std::optional<double> optional_number(const JsonObject& json, const char* key, double min, double max) {
+  return json.has(key) ? std::optional(require_number(json, key, min, max)) : std::nullopt;
+}
+
+/// A text, or a list of parts that are texts.
+nlohmann::ordered_json content_of(const JsonObject& message) {
+  if (!message.has("content")) return "";
+  if (message.value()["content"].is_string()) return require_string(message, "content");
+  std::string text;
+  for (const JsonObject& part : require_objects(message, "content")) {
+    const std::string type = require_string(part, "type");
+    check(type == "text", "{}: parts of type \"{}\" are not supported; a message is text", part.name(),
+          printable(type, 60));
+    text += require_string(part, "text");
+  }
+  return text;
+}
+
+nlohmann::ordered_json messages_of(const JsonObject& json) {
+  auto messages = nlohmann::ordered_json::array();
+  for (const JsonObject& message : require_objects(json, "messages")) {
+    auto copy = nlohmann::ordered_json::parse(message.value().dump());
+    copy["role"] = require_string(message, "role");
+    copy["content"] = content_of(message);
+    messages.push_back(std::move(copy));
+  }
+  check(!messages.empty(), "\"messages\" is empty; give at least one message");
+  return messages;
+}
+
+/// One text or list of ids; clients send lists of one.
+void take_prompt(const nlohmann::json& prompt, TextRequest& request, bool in_list = false) {
+  if (prompt.is_string()) {
+    request.prompt = prompt;
+  } else if (prompt.is_array() && !prompt.empty() && prompt[0].is_number_integer()) {
+    for (const auto& id : prompt) {
+      check(id.is_number_integer() && id >= 0 && id <= INT32_MAX, "\"prompt\": {} is no token id",
+            printable(id.dump(), 60));
+      request.ids.push_back(id);
+    }
+  } else {
+    check(prompt.is_array() && prompt.size() == 1 && !in_list,
+          "\"prompt\" must be one text, or a list of token ids; send several as requests of their own");
+    take_prompt(prompt[0], request, true);
+  }
+}
+
+std::vector<std::string> stops_of(const JsonObject& json) {
+  if (!json.has("stop")) return {};
+  const nlohmann::json& stop = json.value()["stop"];
+  const auto list = stop.is_array() ? stop : nlohmann::json::array({stop});
+  check(list.size() <= most_stops, "\"stop\" has {} texts; {} are supported", list.size(), most_stops);
+  std::vector<std::string> stops;
+  for (const auto& text : list) {
+    check(text.is_string() && !text.get_ref<const std::string&>().empty(),
+          "\"stop\" must be a text or a list of texts, none of them empty");
+    stops.push_back(text);
+  }
+  return stops;
+}
+
+std::vector<std::pair<int32_t, double>> logit_bias_of(const JsonObject& json) {
+  std::vector<std::pair<int32_t, double>> biases;
+  if (!json.has("logit_bias")) return biases;
+  const JsonObject object = require_object(json, "logit_bias");
+  for (const auto& [key, value] : object.value().items()) {
+    int32_t id = -1;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+    check(error == std::errc() && end == key.data() + key.size() && id >= 0, "\"logit_bias\": {} is no token id",
+          in_quotes(key));
+    biases.emplace_back(id, require_number(object, key, -1e3, 1e3));
+  }
+  return biases;
+}
+
+TextRequest settings_of(const JsonObject& json) {
+  check_supported(json);
+  TextRequest request;
+  for (const char* key : {"max_completion_tokens", "max_tokens", "n_predict"})
+    if (json.has(key) && !request.max_tokens && json.value()[key] != -1)
+      request.max_tokens = require_integer(json, key, 1, INT32_MAX);
+  request.temperature = optional_number(json, "temperature", 0, 100);
+  request.top_p = optional_number(json, "top_p", 0, 1);
+  request.min_p = optional_number(json, "min_p", 0, 1);
+  request.top_k = optional_integer<int64_t>(json, "top_k", -1, INT32_MAX);
+  if (json.has("seed") && json.value()["seed"] != -1) request.seed = optional_integer<uint32_t>(json, "seed", 0, UINT32_MAX);
+  request.repeat_penalty =
+      optional_number(json, json.has("repeat_penalty") ? "repeat_penalty" : "repetition_penalty", 1e-3, 1e3);
+  request.presence_penalty = optional_number(json, "presence_penalty", -1e3, 1e3);
+  request.frequency_penalty = optional_number(json, "frequency_penalty", -1e3, 1e3);
+  request.repeat_last = optional_integer<int64_t>(json, "repeat_last_n", -1, INT32_MAX);
+  request.logit_bias = logit_bias_of(json);
+  request.stops = stops_of(json);
+  request.stream = boolean_or(json, "stream", false);
+  request.cache_prompt = boolean_or(json, "cache_prompt", true);
+  if (json.has("stream_options"))
+    request.include_usage = boolean_or(require_object(json, "stream_options"), "include_usage", false);
+  return request;
+}
+
+}  // namespace
+
+GenerationConfig TextRequest::over(GenerationConfig config) const {
+  if (max_tokens) {
+    config.max_new_tokens = max_tokens;
+    config.max_length.reset();
+  }
+  const bool draws = temperature || top_p || min_p || top_k;
+  config.do_sample = config.do_sample || draws;
+  config.temperature_last = config.temperature_last || draws;
+  config.temperature = temperature.value_or(config.temperature);
+  config.top_p = top_p.value_or(config.top_p);
+  config.min_p = min_p.value_or(config.min_p);
+  config.top_k = std::max<int64_t>(0, top_k.value_or(config.top_k));
+  if (config.temperature == 0) config.do_sample = false;
+  config.seed = seed.value_or(config.seed);
+  RecentPenalties& recent = config.recent_penalties;
+  if (repeat_penalty) config.repetition_penalty = 1;  // the server's has the same purpose
+  recent.repeat = repeat_penalty.value_or(recent.repeat);
+  recent.presence = presence_penalty.value_or(recent.presence);
+  recent.frequency = frequency_penalty.value_or(recent.frequency);
+  recent.last = repeat_last.value_or(recent.last);
+  config.logit_bias.insert(config.logit_bias.end(), logit_bias.begin(), logit_bias.end());
+  return config;
+}
+
+TextRequest parse_chat_request(std::string_view body) {
+  const JsonObject json = JsonObject::parse(body, "the request");
+  TextRequest request = settings_of(json);
+  request.messages = messages_of(json);
+  if (json.has("chat_template_kwargs"))
+    request.template_variables =
+        nlohmann::ordered_json::parse(require_object(json, "chat_template_kwargs").value().dump());
+  if (json.has("reasoning_effort")) request.template_variables["reasoning_effort"] = require_string(json, "reasoning_effort");
+  return request;
+}
+
+TextRequest parse_completion_request(std::string_view body) {
+  const JsonObject json = JsonObject::parse(body, "the request");
+  TextRequest request = settings_of(json);
+  check(json.has("prompt"), "\"prompt\" is missing");
+  take_prompt(json.value()["prompt"], request);
+  check(!request.prompt.empty() || !request.ids.empty(), "\"prompt\" is empty");
+  request.echo = boolean_or(json, "echo", false);
+  return request;
+}
+
+}  // namespace vkformer

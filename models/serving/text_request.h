@@ -1,0 +1,49 @@
+#pragma once
+// What a server is asked to write: OpenAI's requests for chat completions and completions, with the names that
+// llama.cpp's server added. Nothing here knows HTTP or a device.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/generation/generation_config.h"
+
+namespace vkformer {
+
+/// Of what is not given the server's own settings hold.
+struct TextRequest {
+  // What to go on with.
+  nlohmann::ordered_json messages;  ///< of a conversation; null: `prompt` or `ids` is gone on with as it is
+  nlohmann::ordered_json template_variables = nlohmann::ordered_json::object();  ///< beside the conversation
+  std::string prompt;
+  std::vector<int32_t> ids;
+  bool echo = false;  ///< the prompt's text is part of the answer
+
+  // How.
+  std::optional<int64_t> max_tokens;
+  std::optional<double> temperature, top_p, min_p;
+  std::optional<int64_t> top_k;
+  std::optional<uint32_t> seed;
+  std::optional<double> repeat_penalty, presence_penalty, frequency_penalty;
+  std::optional<int64_t> repeat_last;
+  std::vector<std::pair<int32_t, double>> logit_bias;
+  std::vector<std::string> stops;
+
+  // And how it is sent.
+  bool stream = false;         ///< piece by piece
+  bool include_usage = false;  ///< with a last piece that counts tokens
+  bool cache_prompt = true;    ///< what a cache holds of the prompt is not run again
+
+  bool chat() const { return !messages.is_null(); }
+  /// These settings in place of the server's own.
+  GenerationConfig over(GenerationConfig config) const;
+};
+
+/// Of the bodies of POST /v1/chat/completions and POST /v1/completions. Throw Error for what is no such request, for
+/// values outside of what can be meant, and for what would change the answer but is not supported.
+TextRequest parse_chat_request(std::string_view body);
+TextRequest parse_completion_request(std::string_view body);
+
+}  // namespace vkformer

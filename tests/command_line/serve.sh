@@ -1,0 +1,152 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# A server and its clients. Sourced by tests/command_line.sh.
+
+cat >long.json <<'JSON'
+{"model_type": "gpt2", "n_positions": 1500, "n_embd": 24, "n_layer": 1, "n_head": 3}
+JSON
+accept "$vkformer" train long.json --data text.txt --iterations 4 --batch 2 --context 16 --warmup 1 --out run
+echo '{% for m in messages %}{{ m.content }} {% endfor %}' >talk.jinja
+
+refuse 2 "give them a key" "$vkformer" serve run --host 0.0.0.0
+refuse 1 "does not go on with a text" "$vkformer" serve "$fixtures/t5"
+refuse 1 "nowhere.invalid" "$vkformer" serve run --host nowhere.invalid --api-key x
+
+# start FLAG...: a server on a free port, whose address goes to `url`, `host` and `port`.
+start() {
+  coproc SERVER { exec "$vkformer" serve run --port 0 "$@" 2>log; }
+  server=$SERVER_PID
+  read -r url <&"${SERVER[0]}" || fail "no server: $(cat log)"
+  host=${url#http://} port=${url##*:}
+}
+stop() {
+  local status=0
+  kill -TERM "$server"
+  wait "$server" || status=$?
+  [[ $status == 0 ]] || fail "the server ended with status $status: $(cat log)"
+}
+# send METHOD PATH BODY HEADER...: opens a connection, `client`, and sends a request. (Nothing but bash is needed.)
+send() {
+  local method=$1 path=$2 body=$3 header=
+  shift 3
+  for header; do header+=$'\r\n'; done
+  exec {client}<>"/dev/tcp/127.0.0.1/$port"
+  printf '%s %s HTTP/1.1\r\n%sConnection: close\r\nContent-Length: %s\r\n\r\n%s' "$method" "$path" \
+    "$(printf '%s\r\n' "${@:-Host: $host}" "Content-Type: application/json")"$'\r\n' "${#body}" "$body" >&"$client"
+}
+# ask STATUS METHOD PATH BODY HEADER...: the reply to that goes to `reply`.
+ask() {
+  local status=$1
+  shift
+  send "$@"
+  cat <&"$client" >reply
+  exec {client}>&-
+  grep -q "^HTTP/1.1 $status" reply || fail "expected $status for $*: $(cat reply)"
+}
+# Of a reply, whole or streamed.
+text_of() { grep -o '"\(content\|text\)":"[^"]*"' "${1:-reply}" | sed 's/^[^:]*:"//; s/"$//' | tr -d '\n'; }
+tokens_of() { grep -o '"predicted_n":[0-9]*' "${1:-reply}" | cut -d : -f 2; }
+
+start --template talk.jinja --slots 2 --temp 0
+refuse 1 "can't listen at 127.0.0.1 port $port" "$vkformer" serve run --port "$port"
+ask 200 GET /health ""
+grep -q '"status":"ok"' reply || fail "health: $(cat reply)"
+ask 200 GET /v1/models ""
+grep -q '"id":"run"' reply || fail "models: $(cat reply)"
+ask 200 GET / ""
+grep -q '<form' reply || fail "no page: $(cat reply)"
+
+# The same text by the command, whole, streamed, and beside others.
+question='{"messages": [{"role": "user", "content": "the quick"}], "max_tokens": 60'
+accept "$vkformer" chat run --template talk.jinja --temp 0 -n 60 --quiet -p "the quick"
+cp out told
+ask 200 POST /v1/chat/completions "$question}"
+[[ $(text_of) == "$(cat told)" ]] || fail "an answer: $(cat reply told)"
+grep -q '"finish_reason":"length"' reply || fail "how it ended: $(cat reply)"
+grep -q '"cached_tokens":0' reply || fail "nothing was kept: $(cat reply)"
+ask 200 POST /v1/chat/completions "$question, \"stream\": true, \"stream_options\": {\"include_usage\": true}}"
+[[ $(text_of) == "$(cat told)" ]] || fail "a streamed answer: $(text_of) instead of $(cat told)"
+grep -q '^data: \[DONE\]' reply || fail "a stream without its end: $(cat reply)"
+grep -q '"completion_tokens":60' reply || fail "a stream without its usage: $(cat reply)"
+grep -q '"cache_n":0' reply && fail "nothing was kept: $(cat reply)"
+clients=()
+for i in 1 2 3 4; do
+  send POST /v1/chat/completions "$question, \"stream\": true, \"cache_prompt\": false}"
+  clients+=("$client")
+done
+for client in "${clients[@]}"; do
+  cat <&"$client" >reply
+  exec {client}>&-
+  [[ $(text_of) == "$(cat told)" ]] || fail "an answer beside others: $(text_of) instead of $(cat told)"
+done
+
+# Other ways to ask.
+ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 8, "echo": true}'
+[[ $(text_of) == "the quick"* && $(tokens_of) == 8 ]] || fail "a completion: $(cat reply)"
+ask 200 POST /v1/completions '{"prompt": [1, 2, 3], "max_tokens": 3, "temperature": 0.7, "seed": 5}'
+cp reply drawn
+ask 200 POST /v1/completions '{"prompt": [1, 2, 3], "max_tokens": 3, "temperature": 0.7, "seed": 5}'
+[[ $(text_of) == "$(text_of drawn)" && $(text_of) ]] || fail "a seed: $(cat reply drawn)"
+first=$(cut -c 2-3 told)
+ask 200 POST /v1/chat/completions "$question, \"stop\": [\"$first\"]}"
+grep -q '"finish_reason":"stop"' reply || fail "a stop text: $(cat reply)"
+told=$(cat told)
+[[ $(text_of) == "${told%%"$first"*}" ]] || fail "what stands before a stop text: $(cat reply)"
+ask 200 POST /tokenize '{"content": "the"}'
+ids=$(grep -o '"tokens":\[[^]]*\]' reply)
+ask 200 POST /detokenize "{$ids}"
+grep -q '"content":"the"' reply || fail "ids as text: $(cat reply)"
+ask 200 POST /apply-template "$question}"
+grep -q '"prompt":"the quick "' reply || fail "a conversation as text: $(cat reply)"
+
+# What is wrong gets its status and one line.
+ask 400 POST /v1/chat/completions '{"messages": '
+ask 400 POST /v1/chat/completions "$question, \"tools\": [{}]}"
+grep -q 'tools' reply || fail "what is not there goes unnamed: $(cat reply)"
+ask 400 POST /v1/chat/completions "${question/60/6000}}"
+grep -q 'the context 1500 positions' reply || fail "what does not fit: $(cat reply)"
+ask 400 POST /v1/completions '{"prompt": [99999]}'
+ask 400 POST /v1/completions '{"prompt": "x", "logit_bias": {"99999": 1}}'
+ask 404 POST /v1/nonsense '{}'
+ask 403 GET /health "" "Host: evil.example:$port"
+ask 403 GET /health "" "Host: $host" "Origin: https://evil.example"
+ask 403 GET /health "" "Host: $host" "Origin: null"
+ask 200 GET /health "" "Host: $host" "Origin: $url"
+exec {client}<>"/dev/tcp/127.0.0.1/$port"
+printf 'POST /v1/completions HTTP/1.0\r\nHost: %s\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}' "$host" >&"$client"
+grep -q "415" <&"$client" || fail "a form may ask"
+exec {client}>&-
+head -c 17000000 /dev/zero | tr '\0' ' ' >large
+exec {client}<>"/dev/tcp/127.0.0.1/$port"
+{ printf 'POST /v1/completions HTTP/1.0\r\nHost: %s\r\nContent-Length: 17000000\r\n\r\n' "$host" && cat large; } >&"$client"
+grep -q "413" <&"$client" || fail "17 MB are taken"
+exec {client}>&-
+
+# Who goes away frees the slot; what else is asked then is answered.
+for i in 1 2 3; do
+  send POST /v1/completions '{"prompt": "the", "stream": true}'
+  read -r _ <&"$client"
+  exec {client}>&-
+done
+ask 200 POST /v1/chat/completions "$question}"
+[[ $(text_of) == "$(cat told)" ]] || fail "an answer after clients that left: $(text_of)"
+
+# An end within an answer says so.
+send POST /v1/completions '{"prompt": "the", "stream": true}'
+read -r _ <&"$client"
+stop
+cat <&"$client" >reply
+exec {client}>&-
+grep -q "the server ends\|DONE" reply || fail "a stream that the server's end cut: $(tail -n 5 reply)"
+
+# A key, and pages that may ask.
+echo secret >key
+start --api-key-file key --allow-origin https://chat.example --quiet
+ask 401 GET /v1/models ""
+ask 401 GET /v1/models "" "Host: $host" "Authorization: Bearer secre"
+ask 200 GET /v1/models "" "Host: $host" "Authorization: Bearer secret" "Origin: https://chat.example"
+grep -q "Access-Control-Allow-Origin: https://chat.example" reply || fail "the page does not see it: $(cat reply)"
+ask 204 OPTIONS /v1/models "" "Host: $host" "Origin: https://chat.example"
+ask 400 POST /v1/chat/completions "$question}" "Host: $host" "Authorization: Bearer secret"
+grep -q "no chat template" reply || fail "a conversation without a template: $(cat reply)"
+stop
+[[ $(grep -vc '^\.\.\. ' log) == 0 ]] || fail "--quiet: $(cat log)"

@@ -1,0 +1,143 @@
+// What a server is asked, what it answers, and where answers stop.
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "models/generation/session.h"
+#include "models/serving/stop_texts.h"
+#include "models/serving/text_reply.h"
+#include "models/serving/text_request.h"
+#include "runtime/check.h"
+#include "tests/fuzz_helpers.h"
+#include "tests/model_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using nlohmann::json;
+
+namespace {
+
+std::string refusal_of(const std::string& body) {
+  try {
+    parse_chat_request(body);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+/// All that is shown of an answer that comes in these pieces.
+std::string shown(std::vector<std::string> stops, const std::vector<std::string>& pieces) {
+  StopTexts texts(std::move(stops));
+  std::string all;
+  for (const std::string& piece : pieces) all += texts.push(piece);
+  return all + texts.end();
+}
+
+const std::string asked = R"({"model": "any", "messages": [{"role": "system", "content": "Be brief."},
+  {"role": "user", "content": [{"type": "text", "text": "Who "}, {"type": "text", "text": "sat?"}], "name": "Ann"}],
+  "temperature": 0.5, "top_k": -1, "seed": 7, "max_completion_tokens": 9, "max_tokens": 3, "stop": ["a", "b"],
+  "stream": true, "stream_options": {"include_usage": true}, "logit_bias": {"5": -100}, "presence_penalty": 0.5,
+  "frequency_penalty": 0.25, "n": 1, "user": "somebody", "reasoning_effort": "low",
+  "chat_template_kwargs": {"enable_thinking": false}})";
+const std::string prompted = R"({"prompt": "Once", "echo": true, "stop": "\n", "cache_prompt": false})";
+
+}  // namespace
+
+TEST_CASE("stop texts end an answer, in whatever pieces it comes", "[serving]") {
+  CHECK(shown({}, {"one", " two"}) == "one two");
+  CHECK(shown({"two"}, {"one t", "w", "o three"}) == "one ");
+  CHECK(shown({"aab"}, {"aa", "ab", "c"}) == "a");
+  CHECK(shown({"END", "\n\n"}, {"one\n", "two\n", "\nE"}) == "one\ntwo");
+  CHECK(shown({"END"}, {"one EN"}) == "one EN");
+  CHECK(shown({"longer than all", "ll"}, {"al", "l of it"}) == "a");
+  StopTexts texts({"stop"});
+  CHECK(texts.push("all st") == "all ");  // what can't be the beginning of one is not held back
+  CHECK(texts.push("art") == "start");
+  CHECK_FALSE(texts.found());
+  CHECK(texts.push("stop here").empty());
+  CHECK(texts.found());
+  CHECK(texts.push("more").empty());
+}
+
+TEST_CASE("requests say what to write and how", "[serving]") {
+  const TextRequest request = parse_chat_request(asked);
+  REQUIRE(request.chat());
+  CHECK(request.messages[1]["content"] == "Who sat?");
+  CHECK(request.messages[1]["name"] == "Ann");
+  CHECK(request.template_variables == json{{"enable_thinking", false}, {"reasoning_effort", "low"}});
+  CHECK((request.stream && request.include_usage && request.cache_prompt));
+  CHECK(request.stops == std::vector<std::string>{"a", "b"});
+  GenerationConfig config{.max_length = 4, .temperature = 2, .top_p = 0.9, .logit_bias = {{3, 1}}};
+  config = request.over(config);
+  CHECK((config.do_sample && config.temperature_last && config.temperature == 0.5 && config.top_p == 0.9));
+  CHECK((config.top_k == 0 && config.seed == 7 && config.max_new_tokens == 9 && !config.max_length));
+  CHECK(config.recent_penalties == RecentPenalties{.presence = 0.5, .frequency = 0.25});
+  CHECK(config.logit_bias == std::vector<std::pair<int32_t, double>>{{3, 1}, {5, -100}});
+  CHECK_FALSE(parse_chat_request(R"({"messages": [{"role": "user"}], "temperature": 0})").over(config).do_sample);
+
+  const TextRequest completion = parse_completion_request(prompted);
+  CHECK((!completion.chat() && completion.prompt == "Once" && completion.echo && !completion.cache_prompt));
+  CHECK(completion.over(GenerationConfig{}) == GenerationConfig{});  // what it does not say stays
+  CHECK(parse_completion_request(R"({"prompt": [4, 5]})").ids == std::vector<int32_t>{4, 5});
+  CHECK(parse_completion_request(R"({"prompt": [[4, 5]]})").ids == std::vector<int32_t>{4, 5});
+  CHECK(parse_completion_request(R"({"prompt": ["a"]})").prompt == "a");
+  for (const char* body : {R"({})", R"({"prompt": ""})", R"({"prompt": []})", R"({"prompt": ["a", "b"]})",
+                           R"({"prompt": [1, "a"]})", R"({"prompt": [-1]})", R"({"prompt": [[["a"]]]})"})
+    CHECK_THROWS_AS(parse_completion_request(body), Error);
+}
+
+TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
+  const auto with = [](const char* key, const json& value) {
+    json request{{"messages", {{{"role", "user"}, {"content", "x"}}}}};
+    request[key] = value;
+    return refusal_of(request.dump());
+  };
+  CHECK(with("n", 1).empty());
+  CHECK(with("tools", json::array()).empty());
+  CHECK(with("response_format", {{"type", "text"}}).empty());
+  CHECK(with("n", 2) == "\"n\" must be 1 or left out: nothing else is supported");
+  for (const char* key : {"tools", "functions", "logprobs", "response_format", "grammar", "mirostat"})
+    CHECK(with(key, {{"some", 1}}).find(key) != std::string::npos);
+  CHECK(with("temperature", -1).find("temperature") != std::string::npos);
+  CHECK(with("temperature", "warm").find("temperature") != std::string::npos);
+  CHECK(with("stop", json::array({""})).find("stop") != std::string::npos);
+  CHECK(with("logit_bias", {{"five", 1}}).find("five") != std::string::npos);
+  CHECK(with("max_tokens", 0).find("max_tokens") != std::string::npos);
+  CHECK(with("max_tokens", -1).empty());  // llama.cpp's "as many as there is room for"
+  CHECK(refusal_of("{").find("the request") != std::string::npos);
+  CHECK(refusal_of(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})").find("image_url") !=
+        std::string::npos);
+}
+
+TEST_CASE("damaged requests are read or refused", "[serving][fuzz]") {
+  Mutator mutate(17);
+  Tally tally;
+  for (int i = 0; i < inputs(6000); ++i) {
+    attempt(tally, [&] { parse_chat_request(mutate.bytes(asked)); });
+    attempt(tally, [&] { parse_completion_request(mutate.bytes(prompted)); });
+  }
+  CHECK((tally.read > 100 && tally.refused > 100));
+}
+
+TEST_CASE("replies have OpenAI's form", "[serving]") {
+  const TextReplyEnd end{.cut = true, .prompt_tokens = 5, .reused_tokens = 2, .answer_tokens = 4, .seed = 3};
+  const TextReplyHead chat{.id = "a", .model = "m", .created = 1, .chat = true}, other{.id = "a", .model = "m"};
+  const json whole = whole_reply(chat, "text", "thoughts", end);
+  CHECK(whole["object"] == "chat.completion");
+  CHECK(whole["choices"][0]["message"] ==
+        json{{"role", "assistant"}, {"content", "text"}, {"reasoning_content", "thoughts"}});
+  CHECK(whole["choices"][0]["finish_reason"] == "length");
+  CHECK(whole["usage"] == json{{"prompt_tokens", 5},
+                               {"completion_tokens", 4},
+                               {"total_tokens", 9},
+                               {"prompt_tokens_details", {{"cached_tokens", 2}}}});
+  CHECK(whole["seed"] == 3);
+  CHECK(whole_reply(other, "text", "", end)["choices"][0]["text"] == "text");
+  CHECK(first_piece(chat)["choices"][0]["delta"] == json{{"role", "assistant"}, {"content", ""}});
+  CHECK(piece_of_reply(chat, "x", true)["choices"][0]["delta"] == json{{"reasoning_content", "x"}});
+  CHECK(piece_of_reply(other, "x", false)["choices"][0]["text"] == "x");
+  CHECK(last_piece(chat, end)["choices"][0]["finish_reason"] == "length");
+  CHECK(usage_piece(chat, end)["choices"].empty());
+  CHECK(event_of(json{{"a", "\xff"}}) == "data: {\"a\":\"\xEF\xBF\xBD\"}\n\n");
+}

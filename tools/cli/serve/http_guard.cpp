@@ -1,0 +1,84 @@
+#include "tools/cli/serve/http_guard.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/serving/text_reply.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+HttpReply refusal(int status, std::string_view why) {
+  return {.status = status, .body = text_of(error_reply(status, why))};
+}
+
+/// "localhost:8080", "[::1]:8080" without the port.
+std::string without_port(const std::string& host) {
+  const size_t bracket = host.find(']');
+  const size_t colon = host.find(':', bracket == host.npos ? 0 : bracket);
+  return host.substr(0, colon);
+}
+
+/// The page was sent by this server, however a proxy calls the scheme.
+bool is_own(const std::string& origin, const std::string& host) {
+  const size_t slashes = origin.find("://");
+  return slashes != origin.npos && origin.substr(slashes + 3) == host;
+}
+
+bool allowed(const std::string& origin, const HttpRules& rules) {
+  return std::ranges::count(rules.origins, origin) > 0;
+}
+
+/// In a time that does not tell how much is right.
+bool same(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < a.size(); ++i)
+    difference |= static_cast<unsigned>(a[i] ^ (b.empty() ? '\0' : b[i % b.size()])) & 0xffU;
+  return difference == 0;
+}
+
+/// The page itself and whether the server lives are no secrets.
+bool needs_key(const HttpRequest& request) { return request.path != "/" && request.path != "/health"; }
+
+bool has_key(const HttpRequest& request, const HttpRules& rules) {
+  constexpr std::string_view bearer = "Bearer ";
+  const std::string given = request.header("authorization");
+  return given.starts_with(bearer) && same(std::string_view(given).substr(bearer.size()), rules.key);
+}
+
+}  // namespace
+
+std::optional<HttpReply> reply_at_the_door(const HttpRequest& request, const HttpRules& rules) {
+  const std::string host = request.header("host"), origin = request.header("origin");
+  if (!rules.hosts.empty() && std::ranges::count(rules.hosts, without_port(host)) == 0)
+    return refusal(403, "the request is for the host " + in_quotes(host) + ", which this server is not");
+  if (!origin.empty() && !is_own(origin, host) && !allowed(origin, rules))
+    return refusal(403, "pages of " + in_quotes(origin) + " may not ask; --allow-origin lets them");
+  if (request.method == "OPTIONS") {
+    HttpReply reply{.status = 204};
+    reply.headers = {{"Access-Control-Allow-Methods", "GET, POST"},
+                     {"Access-Control-Allow-Headers", "authorization, content-type"},
+                     {"Access-Control-Max-Age", "600"}};
+    return reply;
+  }
+  if (!rules.key.empty() && needs_key(request) && !has_key(request, rules))
+    return refusal(401, "the key is missing or wrong; send it as \"Authorization: Bearer KEY\"");
+  // A page of another site can send other types without a browser's question.
+  if (request.method == "POST" && !request.header("content-type").starts_with("application/json"))
+    return refusal(415, "send JSON, with the header \"Content-Type: application/json\"");
+  return std::nullopt;
+}
+
+std::vector<std::pair<std::string, std::string>> origin_headers(const HttpRequest& request, const HttpRules& rules) {
+  const std::string origin = request.header("origin");
+  if (!allowed(origin, rules)) return {};
+  return {{"Access-Control-Allow-Origin", origin}, {"Vary", "Origin"}};
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+}  // namespace vkformer

@@ -1,0 +1,173 @@
+#include "tools/cli/serve/text_service.h"
+
+#include <chrono>
+#include <random>
+
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "tools/cli/output.h"
+
+namespace vkformer {
+
+namespace {
+
+HttpReply json_reply(const nlohmann::json& json) { return {.body = text_of(json)}; }
+
+HttpReply error_of(int status, std::string_view why) {
+  return {.status = status, .body = text_of(error_reply(status, why))};
+}
+
+/// Where a model knows no such role, what developers tell it is the system's.
+void name_roles(nlohmann::ordered_json& messages, const ChatTemplate& chat_template) {
+  if (chat_template.mentions("developer")) return;
+  for (auto& message : messages)
+    if (message["role"] == "developer") message["role"] = "system";
+}
+
+/// Prometheus' text, by llama.cpp's names.
+std::string metrics_of(const SlotCounts& counts) {
+  std::string text;
+  const auto add = [&](const char* name, const char* kind, const char* help, auto value) {
+    text += fmt::format("# HELP vkformer:{0} {1}\n# TYPE vkformer:{0} {2}\nvkformer:{0} {3}\n", name, help, kind, value);
+  };
+  add("requests_total", "counter", "Texts that were written.", counts.jobs);
+  add("prompt_tokens_total", "counter", "Tokens of prompts that were run.", counts.prompt_tokens);
+  add("prompt_seconds_total", "counter", "Seconds that took.", counts.prompt_seconds);
+  add("tokens_predicted_total", "counter", "Tokens that were written.", counts.answer_tokens);
+  add("tokens_predicted_seconds_total", "counter", "Seconds that took.", counts.answer_seconds);
+  add("requests_processing", "gauge", "Texts that are being written.", counts.busy);
+  add("requests_deferred", "gauge", "Texts that wait for a slot.", counts.waiting);
+  return text;
+}
+
+}  // namespace
+
+TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
+                         int64_t vocabulary, std::string name, bool quiet)
+    : slots_(slots),
+      tokenizer_(tokenizer),
+      setup_(setup),
+      config_(std::move(config)),
+      vocabulary_(vocabulary),
+      name_(std::move(name)),
+      quiet_(quiet) {}
+
+std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
+  const auto asked = [&](const char* method, const char* path) {
+    return request.method == method && (request.path == path || "/v1" + request.path == path);
+  };
+  if (asked("POST", "/v1/chat/completions")) return answer(parse_chat_request(request.body), request);
+  if (asked("POST", "/v1/completions")) return answer(parse_completion_request(request.body), request);
+  if (asked("POST", "/apply-template"))
+    return json_reply({{"prompt", rendered(parse_chat_request(request.body))}});
+  if (asked("POST", "/tokenize")) {
+    const JsonObject json = JsonObject::parse(request.body, "the request");
+    const std::string text = require_string(json, "content");
+    const bool special = boolean_or(json, "add_special", false);
+    return json_reply({{"tokens", tokenizer_.encode_line(text, special).ids}});
+  }
+  if (asked("POST", "/detokenize")) {
+    const JsonObject json = JsonObject::parse(request.body, "the request");
+    TextRequest ids = parse_completion_request(
+        nlohmann::json{{"prompt", json.has("tokens") ? json.value()["tokens"] : nlohmann::json()}}.dump());
+    for (const int32_t id : ids.ids) check(id < tokenizer_.size(), "token {} is outside the vocabulary", id);
+    return json_reply({{"content", tokenizer_.decode_all(ids.ids)}});
+  }
+  if (asked("GET", "/metrics")) return HttpReply{.type = "text/plain; version=0.0.4", .body = metrics_of(slots_.counts())};
+  return std::nullopt;
+}
+
+std::string TextService::rendered(const TextRequest& request) const {
+  check(setup_ != nullptr,
+        "the model has no chat template, so nobody knows how a conversation is written for it; start the server with "
+        "--template, or ask /v1/completions");
+  Conversation conversation{.messages = request.messages, .add_generation_prompt = true, .variables = setup_->variables};
+  name_roles(conversation.messages, setup_->chat_template);
+  conversation.variables.update(request.template_variables);
+  return setup_->chat_template.render(conversation).text;
+}
+
+std::vector<int32_t> TextService::prompt_of(const TextRequest& request) const {
+  if (request.chat()) return tokenizer_.encode_as_it_is(rendered(request));
+  return request.ids.empty() ? tokenizer_.encode(request.prompt) : request.ids;
+}
+
+TextTask TextService::task_of(const TextRequest& request) const {
+  TextTask task{.prompt = prompt_of(request),
+                .config = config_,
+                .stops = request.stops,
+                .in_channels = request.chat(),
+                .reuse = request.cache_prompt};
+  const int64_t length = std::ssize(task.prompt), room = slots_.capacity() - length + 1;  // the last need not be run
+  check(room > 1, "the prompt has {} tokens, the context {} positions; shorten it, or start the server with a larger "
+        "--context", length, slots_.capacity());
+  check(!request.max_tokens || *request.max_tokens <= room,
+        "the prompt has {} tokens and the answer may have {}, the context {} positions; ask for fewer", length,
+        request.max_tokens.value_or(0), slots_.capacity());
+  task.config.seed = std::random_device{}();
+  task.config = request.over(std::move(task.config));
+  task.config.max_new_tokens = std::min(task.config.max_new_tokens.value_or(room), room);
+  if (task.in_channels)
+    if (const auto marks = AnswerText::find_marks(tokenizer_))
+      std::erase(task.config.eos_token_ids, marks->end);  // it ends a message, of which an answer may have more
+  task.search = make_search(task.config, {task.prompt}, vocabulary_);
+  return task;
+}
+
+HttpReply TextService::answer(const TextRequest& request, const HttpRequest& from) {
+  auto job = std::make_shared<TextJob>(task_of(request));
+  const TextReplyHead head{
+      .id = fmt::format("{}-{}", request.chat() ? "chatcmpl" : "cmpl", ++answers_),
+      .model = name_,
+      .created = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+                     .count(),
+      .chat = request.chat()};
+  const std::string echo = !request.echo                ? std::string()
+                           : request.ids.empty() ? request.prompt
+                                                 : tokenizer_.decode(request.ids);
+  if (!slots_.submit(job)) return error_of(429, "too many requests wait; try again later");
+  if (request.stream) return stream(request, from, std::move(job), head, echo);
+  std::string text = echo, thoughts;
+  while (const auto piece = job->next(from.gone)) (piece->thought ? thoughts : text) += piece->text;
+  if (job->cancelled()) return {.status = 499};  // nobody will read it
+  try {
+    const TextReplyEnd end = job->end();
+    log(from.path, end);
+    return json_reply(whole_reply(head, text, thoughts, end));
+  } catch (const Error& error) {
+    return error_of(500, error.what());
+  }
+}
+
+HttpReply TextService::stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextJob> job,
+                              const TextReplyHead& head, const std::string& echo) {
+  HttpReply reply{.type = "text/event-stream", .headers = {{"Cache-Control", "no-cache"}}};
+  if (head.chat) reply.body = event_of(first_piece(head));
+  if (!echo.empty()) reply.body += event_of(piece_of_reply(head, echo, false));
+  reply.next = [this, job, head, path = from.path, gone = from.gone, usage = request.include_usage,
+                over = false]() mutable -> std::string {
+    if (over || job->cancelled()) return {};
+    if (const auto piece = job->next(gone)) return event_of(piece_of_reply(head, piece->text, piece->thought));
+    if (job->cancelled()) return {};
+    over = true;
+    try {
+      const TextReplyEnd end = job->end();
+      log(path, end);
+      return event_of(last_piece(head, end)) + (usage ? event_of(usage_piece(head, end)) : "") + "data: [DONE]\n\n";
+    } catch (const Error& error) {
+      return event_of(error_reply(500, error.what()));
+    }
+  };
+  reply.ended = [job] { job->cancel(); };
+  return reply;
+}
+
+void TextService::log(const std::string& path, const TextReplyEnd& end) const {
+  if (quiet_) return;
+  say("{}: prompt of {} tokens, {} of them kept from before, in {:.2f} s; {} tokens in {:.2f} s{}", path,
+      end.prompt_tokens, end.reused_tokens, end.prompt_seconds, end.answer_tokens, end.answer_seconds,
+      end.answer_seconds > 0 ? fmt::format(": {:.1f} tokens/s", static_cast<double>(end.answer_tokens) / end.answer_seconds)
+                             : "");
+}
+
+}  // namespace vkformer

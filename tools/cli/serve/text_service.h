@@ -1,0 +1,39 @@
+#pragma once
+// What a server of a model that writes text answers at which address.
+
+#include "models/serving/text_request.h"
+#include "tools/cli/chat_setup.h"
+#include "tools/cli/serve/http_server.h"
+#include "tools/cli/serve/text_slots.h"
+
+namespace vkformer {
+
+class TextService {
+ public:
+  /// What is given must outlive this object. `setup`: nothing where the model has no template of conversations.
+  TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
+              int64_t vocabulary, std::string name, bool quiet);
+
+  /// From any thread; nothing where the address is none of a text's. Throws Error for what the client did wrong.
+  std::optional<HttpReply> reply(const HttpRequest& request);
+
+ private:
+  TextTask task_of(const TextRequest& request) const;
+  std::vector<int32_t> prompt_of(const TextRequest& request) const;
+  std::string rendered(const TextRequest& request) const;
+  HttpReply answer(const TextRequest& request, const HttpRequest& from);
+  HttpReply stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextJob> job,
+                   const TextReplyHead& head, const std::string& echo);
+  void log(const std::string& path, const TextReplyEnd& end) const;
+
+  TextSlots& slots_;
+  const PromptText& tokenizer_;
+  const ChatSetup* setup_;
+  GenerationConfig config_;
+  int64_t vocabulary_;
+  std::string name_;
+  bool quiet_;
+  std::atomic<uint64_t> answers_ = 0;
+};
+
+}  // namespace vkformer

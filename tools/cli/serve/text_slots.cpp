@@ -1,0 +1,185 @@
+#include "tools/cli/serve/text_slots.h"
+
+#include <algorithm>
+
+#include "runtime/check.h"
+#include "tools/cli/progress.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr const char* ended_early = "the server ends";
+
+}  // namespace
+
+/// A sequence with a cache of its own, and the job that uses it.
+struct TextSlots::Slot {
+  Slot(Backend& backend, const Model& model, std::shared_ptr<Store> store, const GeneratorShape& shape)
+      : generator(backend, model, std::move(store), shape), session(generator) {}
+
+  Generator generator;
+  GenerationSession session;
+  int64_t started = 0;  ///< the later, the larger
+  std::shared_ptr<TextJob> job;
+  std::optional<AnswerText> text;
+  StopTexts stops;
+  TextReplyEnd end;
+  size_t run = 0;  ///< tokens of the prompt that have been
+  double begin = 0, answer_begin = 0;
+};
+
+TextSlots::TextSlots(Backend& backend, const Model& model, std::shared_ptr<Store> store, const SlotSettings& settings,
+                     const PromptText& tokenizer)
+    : tokenizer_(tokenizer), marks_(AnswerText::find_marks(tokenizer)), settings_(settings) {
+  for (int64_t i = 0; i < settings.slots; ++i) slots_.emplace_back(backend, model, store, settings.shape);
+}
+
+int64_t TextSlots::capacity() const { return slots_.front().generator.capacity(); }
+
+void TextSlots::prepare() {
+  for (Slot& slot : slots_) slot.generator.prepare(1);
+}
+
+bool TextSlots::submit(std::shared_ptr<TextJob> job) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) {
+    job->fail(ended_early);
+    return true;
+  }
+  if (waiting_.size() >= settings_.most_waiting) return false;
+  waiting_.push_back(std::move(job));
+  came_.notify_one();
+  return true;
+}
+
+SlotCounts TextSlots::counts() const {
+  const std::lock_guard lock(mutex_);
+  SlotCounts counts = counts_;
+  counts.waiting = std::ssize(waiting_);
+  return counts;
+}
+
+void TextSlots::run(const std::function<bool()>& ended) {
+  try {
+    while (!ended()) {
+      {
+        std::unique_lock lock(mutex_);
+        if (counts_.busy == 0) came_.wait_for(lock, std::chrono::milliseconds(100), [&] { return !waiting_.empty(); });
+      }
+      hand_out();
+      for (Slot& slot : slots_)
+        if (slot.job) step(slot);
+    }
+  } catch (const DeviceLost& lost) {
+    close(lost.what());
+    throw;
+  }
+  close(ended_early);
+}
+
+/// Each waiting job gets the free slot whose cache holds the most of its prompt; of equal ones that which has been free
+/// longest.
+void TextSlots::hand_out() {
+  while (true) {
+    std::shared_ptr<TextJob> job;
+    Slot* best = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.empty()) return;
+      for (Slot& slot : slots_) {
+        if (slot.job) continue;
+        const auto rank = [&](const Slot& s) { return std::pair(s.session.kept(waiting_.front()->task.prompt), -s.started); };
+        if (!best || rank(slot) > rank(*best)) best = &slot;
+      }
+      if (!best) return;
+      job = std::move(waiting_.front());
+      waiting_.pop_front();
+      ++counts_.busy;
+    }
+    start(*best, std::move(job));
+  }
+}
+
+void TextSlots::start(Slot& slot, std::shared_ptr<TextJob> job) {
+  const TextTask& task = job->task;
+  slot.started = ++starts_;
+  slot.end = {.prompt_tokens = std::ssize(task.prompt), .seed = task.config.seed};
+  slot.run = 0;
+  slot.begin = now();
+  slot.stops = StopTexts(task.stops);
+  slot.text.emplace(tokenizer_, task.prompt, task.in_channels ? marks_ : std::nullopt,
+                    [&slot](const std::string& piece, bool thought) {
+                      const std::string shown = thought ? piece : slot.stops.push(piece);
+                      if (!shown.empty()) slot.job->write(shown, thought);
+                    });
+  if (!task.reuse) slot.session.clear();
+  const GeneratorShape& shape = slot.generator.shape();
+  const int64_t needed = task.search->choices();
+  slot.generator.give_all_logits(needed == 0 || needed > shape.choices || task.search->usable() != shape.usable);
+  slot.job = std::move(job);
+}
+
+void TextSlots::step(Slot& slot) try {
+  if (slot.job->cancelled()) return finish(slot, true);
+  const TextTask& task = slot.job->task;
+  if (slot.run == task.prompt.size()) return write_token(slot, slot.session.append(task.search->ids(0).back()));
+  // In pieces that do not depend on who else is there, so neither does a bit of the answer.
+  const auto most = static_cast<size_t>(slot.generator.shape().run_positions);
+  const bool first = slot.run == 0;
+  if (first) slot.run = slot.session.kept(task.prompt);
+  slot.run = std::min(task.prompt.size(), slot.run + most);
+  const std::vector<float> logits = slot.session.begin(std::span(task.prompt).first(slot.run));
+  if (first) slot.end.reused_tokens = slot.session.reused();
+  if (slot.run < task.prompt.size()) return;
+  slot.end.prompt_seconds = now() - slot.begin;
+  slot.answer_begin = now();
+  write_token(slot, logits);
+} catch (const DeviceLost&) {
+  throw;
+} catch (const Error& error) {
+  slot.job->fail(error.what());
+  finish(slot, true);
+}
+
+void TextSlots::write_token(Slot& slot, std::span<const float> logits) {
+  TextTask& task = slot.job->task;
+  const size_t before = task.search->ids(0).size();
+  task.search->advance(logits, slot.generator.choices());
+  if (task.search->ids(0).size() == before) return finish(slot, false);  // nothing is possible
+  ++slot.end.answer_tokens;
+  const int32_t token = task.search->ids(0).back();
+  const bool ended = task.config.ends(token);
+  if (!ended) slot.text->take(token);
+  if (ended || slot.stops.found() || task.search->done()) finish(slot, !ended && !slot.stops.found());
+}
+
+void TextSlots::finish(Slot& slot, bool cut) {
+  slot.text->end();
+  if (const std::string rest = slot.stops.end(); !rest.empty()) slot.job->write(rest, false);
+  slot.end.cut = cut && !slot.stops.found();
+  if (slot.answer_begin > 0) slot.end.answer_seconds = now() - slot.answer_begin;
+  {
+    const std::lock_guard lock(mutex_);
+    --counts_.busy;
+    ++counts_.jobs;
+    counts_.prompt_tokens += slot.end.prompt_tokens - slot.end.reused_tokens;
+    counts_.answer_tokens += slot.end.answer_tokens;
+    counts_.prompt_seconds += slot.end.prompt_seconds;
+    counts_.answer_seconds += slot.end.answer_seconds;
+  }
+  slot.job->finish(slot.end);
+  slot.job.reset();
+  slot.answer_begin = 0;
+}
+
+void TextSlots::close(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (const auto& job : waiting_) job->fail(why);
+  waiting_.clear();
+  for (Slot& slot : slots_)
+    if (slot.job) std::exchange(slot.job, nullptr)->fail(why);
+}
+
+}  // namespace vkformer
