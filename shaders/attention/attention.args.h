@@ -13,7 +13,8 @@ struct AttentionSource {
   Reals q;
   KeyReals k;
   KeyReals v;
-  Ints step;    ///< what changes from step to step: {position?, seed, step}; without either, anything readable
+  Ints step;    ///< what changes from step to step: {position?, seed, step}, or a position for each batch; without
+                ///< any, anything readable
   Ints mask;    ///< read if ATTENTION_MASK
   Floats bias;  ///< [B or 1, H, T, S]; read if ATTENTION_BIAS
   int queries;
@@ -102,7 +103,8 @@ VKFORMER_SHARED_END
 #define ATTENTION_MOST_PARTS 256 /* of the keys of a query */
 
 // Flags of `rules`.
-#define ATTENTION_GROUP_BITS 0x07ffffffu
+#define ATTENTION_GROUP_BITS 0x03ffffffu
+#define ATTENTION_POSITION_OF_BATCH 0x04000000u /* each batch has a position in `step` */
 #define ATTENTION_CAUSAL 0x08000000u        /* a query sees no key behind its own */
 #define ATTENTION_POSITION 0x10000000u      /* `step` begins with the number of cached keys before the first query */
 #define ATTENTION_MASK_OF_QUERY 0x20000000u /* each query has a row of the mask */

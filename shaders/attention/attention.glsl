@@ -24,12 +24,14 @@ bool rule(uint flag) { return (args.source.rules & flag) != 0; }
 // Query heads that share one key head.
 int group() { return int(args.source.rules & ATTENTION_GROUP_BITS); }
 
-// Query t is at key t + shift. Kept so close to the keys that no sum overflows and nothing else changes.
-int visible_shift() {
-  if (rule(ATTENTION_POSITION))
-    return clamp(args.source.step.v[0], -args.source.queries, args.source.keys + args.source.window);
-  return args.source.keys - args.source.queries;
+// Query t of a batch is at key t + shift. Kept so close to the keys that no sum overflows and nothing else changes.
+int visible_shift(int batch) {
+  if (!rule(ATTENTION_POSITION)) return args.source.keys - args.source.queries;
+  const int position = args.source.step.v[rule(ATTENTION_POSITION_OF_BATCH) ? batch : 0];
+  return clamp(position, -args.source.queries, args.source.keys + args.source.window);
 }
+// Where all batches have one, as gradients do.
+int visible_shift() { return visible_shift(0); }
 // Query t sees the keys below this.
 int key_end(int shift, int t) {
   return rule(ATTENTION_CAUSAL) ? clamp(t + shift + 1, 0, args.source.keys) : args.source.keys;

@@ -22,7 +22,8 @@ struct AttentionOptions {
   float scale = 0;          ///< of the scores; 0: 1 / sqrt(D)
   /// Query t sees the keys s <= t + (S - T), or s <= t + position; otherwise the later ones too.
   bool causal = true;
-  /// i32 [1], optional, needs `causal`: cached keys before the first query, when k and v are caches of capacity S.
+  /// i32 [1], or [B] of each batch (which has no gradient, nor dropout), optional, needs `causal`: cached keys before
+  /// the first query, when k and v are caches of capacity S.
   /// Without a cache, n with a window of 2 n + 1: query t sees the keys at most n away on either side.
   Value position = {};
   int64_t window = 0;  ///< query t sees only the keys s > t + (S - T) - window, or s > t + position - window; 0: all

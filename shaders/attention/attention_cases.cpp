@@ -16,6 +16,7 @@ struct Setting {
   int64_t margin = 0;  ///< columns that belong to nobody, before q, k and v
   bool causal = true;
   bool with_position = false;
+  bool own_positions = false;  ///< of each batch; without gradients
   double low_position = 0, high_position = 0;
   double dropout = 0;
   double size = 1;                   ///< q, k and v are in [-size, size]
@@ -60,6 +61,8 @@ Family plain() {
               {.sizes = {3, 1, 50, 2, 2}, .with_position = true, .high_position = 45},
               {.sizes = {2, 9, 70, 6, 2}, .with_position = true, .low_position = 31, .high_position = 68},
               {.sizes = {1, 11, 9, 1, 1}, .with_position = true, .low_position = -4, .high_position = -2},
+              {.sizes = {5, 1, 70, 4, 2}, .own_positions = true, .low_position = -1, .high_position = 71},
+              {.sizes = {3, 37, 90, 2, 1}, .own_positions = true, .low_position = -9, .high_position = 60},
               {.sizes = {1, 10, 9, 1, 1}, .with_position = true, .low_position = 60, .high_position = 70},
               {.sizes = {1, 139, 139, 2, 1}, .size = 2},  // several blocks of every kernel
               {.sizes = {1, 1, 300, 2, 2}, .size = 3},
@@ -329,6 +332,7 @@ Family half_caches() {
                .high_position = 299,
                .size = 3},
               {.sizes = {1, 8, 131, 2, 1}, .causal = false, .size = 2},
+              {.sizes = {3, 2, 131, 4, 2}, .own_positions = true, .low_position = 0, .high_position = 129},
               {.sizes = {2, 70, 150, 2, 1},
                .layout = Layout::packed_kv,
                .with_position = true,
@@ -362,18 +366,25 @@ Case make_case(const Family& family, const Setting& s, Of op) {
   // Backward, log_sum_exp is not that of the scores: weights of large ones would be more than f16 holds.
   const double size = op == Of::backward && is_half(family.type) ? 1 : s.size;
   const auto source = [&](int64_t rows, int64_t columns, bool present) {
-    return CaseInput{.type = {{B, rows, columns}, family.type}, .low = -size, .high = size, .absent = !present};
+    return CaseInput{.type = {{B, rows, columns}, family.type},
+                     .low = -size,
+                     .high = size,
+                     .absent = !present,
+                     .constant = s.own_positions};
   };
   CaseInput q_source = source(T, s.layout == Layout::packed ? v_column + v_width : q_column + q_width, true);
   if (family.float_queries) q_source.type.dtype = DType::f32;
-  q_source.constant = family.float_queries;  // not differentiable
+  q_source.constant = family.float_queries || s.own_positions;  // not differentiable
   const int64_t k_columns = s.layout == Layout::packed_kv ? v_column + v_width : k_column + k_width;
   Case result;
   result.inputs = {
       q_source,
       source(S, k_columns, s.layout != Layout::packed),
       source(S, v_column + v_width, s.layout == Layout::separate),
-      {.type = {{1}, DType::i32}, .low = s.low_position, .high = s.high_position, .absent = !s.with_position},
+      {.type = {{s.own_positions ? B : 1}, DType::i32},
+       .low = s.low_position,
+       .high = s.high_position,
+       .absent = !s.with_position && !s.own_positions},
       {.type = {{2}, DType::i32}, .low = 0, .high = 1000, .absent = s.dropout == 0},
       {.type = {{s.masks, s.mask_rows, S}, DType::i32}, .low = 0, .high = s.mask_high, .absent = s.masks == 0},
       // The rule's delta is of results that are rounded to 16 bits, which finite differences are not.
@@ -415,7 +426,8 @@ std::vector<Case> make_cases(Of op) {
     families.insert(families.end(), {plain_halves(), ruled_halves(), windowed_halves(), masked_bf16()});
   if (op == Of::attention) families.insert(families.end(), {half_caches(), half_caches_bf16()});
   for (const Family& family : families)
-    for (const Setting& setting : family.settings) cases.push_back(make_case(family, setting, op));
+    for (const Setting& setting : family.settings)
+      if (op != Of::backward || !setting.own_positions) cases.push_back(make_case(family, setting, op));
   return cases;
 }
 

@@ -48,6 +48,7 @@ AttentionProblem::AttentionProblem(const Node& node)
       scale(node.number("scale")),
       causal(node.flag("causal")),
       has_position(node.has_input(attention_position)),
+      position_shared(!has_position || node.in(attention_position) == Shape{1}),
       has_bias(node.has_input(attention_bias)),
       bias_shared(has_bias && node.in(attention_bias).rank() == 4 && node.in(attention_bias)[0] == 1),
       has_sinks(node.has_input(attention_sinks)),
@@ -122,8 +123,11 @@ void check_attention(const Node& node) {
         "[{}] the result has 2^31 elements or more", op);
   if (problem.has_position) {
     check(problem.causal, "[{}] a position needs causal attention", op);
-    check(node.input_types[attention_position] == TensorType{{1}, DType::i32},
-          "[{}] position is {}, it must be i32 [1]", op, node.in(attention_position).to_string());
+    const TensorType& type_of_position = node.input_types[attention_position];
+    check(type_of_position == TensorType{{1}, DType::i32} ||
+              (type_of_position == TensorType{{problem.batches}, DType::i32} && problem.dropout == 0),
+          "[{}] position is {}, it must be i32 [1], or [{}] without dropout", op, type_of_position.shape.to_string(),
+          problem.batches);
   }
   if (node.has_input(attention_mask)) {
     const Shape& shape = node.in(attention_mask);

@@ -54,6 +54,7 @@ struct AttentionProblem {
   double scale = 0;
   bool causal = false;
   bool has_position = false;
+  bool position_shared = true;  ///< by all batches
   int64_t mask_rows = 0;     ///< rows of a batch's mask: T, or 1 for all queries; 0 without a mask
   bool mask_shared = false;  ///< all batches have one mask
   bool has_bias = false;

@@ -14,12 +14,10 @@ namespace {
 struct Sources {
   AttentionProblem problem;
   Inputs in;
-  int64_t position;
 
   Sources(const Node& node, Inputs inputs)
       : problem(node),
-        in(inputs),
-        position(problem.has_position ? static_cast<int64_t>((*inputs[attention_position])[0]) : 0) {}
+        in(inputs) {}
 
   static int64_t at(const HeadSource& source, int64_t row, int64_t head, int64_t width) {
     return row * source.stride + source.column + head * width;
@@ -38,6 +36,8 @@ struct Sources {
     return ((b * problem.queries + t) * problem.heads + h) * problem.value_width;
   }
   bool visible(int64_t b, int64_t t, int64_t s) const {
+    const int64_t position =
+        problem.has_position ? static_cast<int64_t>((*in[attention_position])[problem.position_shared ? 0 : b]) : 0;
     if (s < problem.key_begin(t, position) || s >= problem.key_end(t, position)) return false;
     if (problem.mask_rows == 0) return true;
     const int64_t mask_batch = problem.mask_shared ? 0 : b, mask_row = problem.mask_rows == 1 ? 0 : t;

@@ -18,7 +18,7 @@ void main() {
   const int k_at = (batch * args.source.keys + s) * args.source.k_stride + head / group() * head_width;
   float score = 0;
   for (int c = 0; c < head_width; c++) score += args.source.q.v[q_at + c] * args.source.k.v[k_at + c];
-  const int shift = visible_shift();
+  const int shift = visible_shift(batch);
   const bool seen = visible(batch, t, s, shift, key_end(shift, t));
   score = score_of(score * args.source.scale, batch, head, t, s);
   args.weights.v[element] = seen ? exp(score - args.log_sum_exp.v[row]) : 0;

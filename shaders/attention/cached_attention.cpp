@@ -84,7 +84,7 @@ Types infer(const Node& node) {
           name_of(node.input_types[input].dtype), node.in(input).to_string(), x.to_string(), cache.to_string());
   };
   const int64_t B = s.batches, S = s.keys;
-  needs(in_position, "position", DType::i32, {{1}});
+  needs(in_position, "position", DType::i32, {{1}, {B}});
   check(s.half >= 0 && 2 * s.half <= s.head_width && (s.half > 0) == node.has_input(in_table) &&
             (node.has_input(in_table) || !node.has_input(in_offsets)),
         "[cached_attention] {} columns of a head of {} turn; that needs a table, and nothing else does", 2 * s.half,
@@ -144,6 +144,7 @@ void record(Recorder& recorder, const Node& node) {
                  .keys = static_cast<int>(s.keys),
                  .heads = static_cast<int>(s.heads),
                  .rules = constant(s.heads / s.kv_heads) | ATTENTION_CAUSAL | ATTENTION_POSITION |
+                          flag(several(in_position), ATTENTION_POSITION_OF_BATCH) |
                           flag(several(in_mask), ATTENTION_MASK_OF_BATCH) |
                           flag(several(in_bias), ATTENTION_BIAS_OF_BATCH),
                  .window = static_cast<int>(window),
@@ -180,11 +181,11 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const Sizes s(node);
   const HostTensor& x = *in[in_x];
   const auto present = [&](size_t i) { return i < in.size() && in[i]; };
-  const auto position = static_cast<int64_t>((*in[in_position])[0]);
   const double softcap = node.number("softcap");
   const auto stored = [&](double value) { return round_to(s.type, saturated(value, most_of(s.type))); };
   std::vector<double> own_keys(static_cast<size_t>(s.head_width)), query(own_keys.size());
   for (int64_t b = 0; b < s.batches; ++b) {
+    const auto position = static_cast<int64_t>((*in[in_position])[node.in(in_position)[0] > 1 ? b : 0]);
     const int64_t row = b * node.in(in_x)[2];
     const auto turn = [&](int64_t first, std::vector<double>& head) {
       for (int64_t c = 0; c < s.head_width; ++c) head[static_cast<size_t>(c)] = x[row + first + c];

@@ -9,11 +9,11 @@
 
 namespace vkformer {
 
-/// x [B, 1, columns], cache [B, S, Hk * (D + Dv)], position i32 [1], table [P, rotary_width]?, rows' positions i32 [1]
+/// x [B, 1, columns], cache [B, S, Hk * (D + Dv)], position i32 [1] or [B], table [P, rotary_width]?, rows' positions i32 [1]
 /// or [B]?, mask i32 [B or 1, 1, S]?, bias [B or 1, H, 1, S]? -> result [B, 1, H * Dv], the cache.
 ///
 /// From `column` on x has the heads of q, k and v, in this order. Those of q and k are turned like rope's, unless
-/// rotary_width is 0; then k and v become row `position` of the cache, if it has that, and attention() is taken over
+/// rotary_width is 0; then k and v become row `position` of their cache, if it has that, and attention() is taken over
 /// its rows up to there, within the window. Attributes: heads,
 /// kv_heads, head_width, value_width, scale, window, softcap, column, rotary_width, interleaved.
 extern const Op cached_attention_op;

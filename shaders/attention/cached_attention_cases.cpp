@@ -10,6 +10,7 @@ namespace {
 struct CaseParts {
   int64_t batches = 1, keys = 1, heads = 1, kv_heads = 1, head_width = 64, value_width = 64;
   double low = 0, high = 0;  ///< position
+  bool own_positions = false;  ///< each row has one
   int64_t column = 0, rotary_width = 0, offsets = 0, masks = 0, biases = 0, window = 0;
   DType type = DType::f32;  ///< of the cache
   double size = 1;          ///< x is in [-size, size]
@@ -23,7 +24,7 @@ Case make_case(const CaseParts& p) {
   const int64_t columns = p.column + p.heads * p.head_width + cached + p.column;
   return {.inputs = {{.type = {{p.batches, 1, columns}}, .low = -p.size, .high = p.size},
                      {.type = {{p.batches, p.keys, cached}, p.type}},
-                     {.type = {{1}, DType::i32}, .low = p.low, .high = p.high},
+                     {.type = {{p.own_positions ? p.batches : 1}, DType::i32}, .low = p.low, .high = p.high},
                      {.type = {{13, std::max<int64_t>(p.rotary_width, 1)}}, .absent = p.rotary_width == 0},
                      {.type = {{std::max<int64_t>(p.offsets, 1)}, DType::i32},
                       .low = -1,
@@ -84,6 +85,21 @@ std::vector<Case> cached_attention_cases() {
                  .sinks = true}),
       make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
+      make_case({.batches = 3,
+                 .keys = 211,
+                 .heads = 4,
+                 .kv_heads = 2,
+                 .low = -1,
+                 .high = 211,
+                 .own_positions = true}),
+      make_case({.batches = 5,
+                 .keys = 2500,
+                 .heads = 2,
+                 .low = 1,
+                 .high = 2499,
+                 .own_positions = true,
+                 .rotary_width = 64,
+                 .offsets = 5}),
       make_case({.batches = 2,
                  .keys = 211,
                  .heads = 4,

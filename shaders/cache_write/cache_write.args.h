@@ -11,6 +11,7 @@ struct CacheWriteArgs {
   int keys;        ///< S
   int words;       ///< of a cache row: C, or C / 2
   int stride;      ///< words from one source row to the next
+  int positions;   ///< one, or one for each batch
 };
 
 VKFORMER_SHARED_END

@@ -17,7 +17,7 @@ PUSH(CacheWriteArgs);
 void main() {
   const int t = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
-  const int position = args.position.v[0];
+  const int position = args.position.v[min(batch, args.positions - 1)];
   if (position < -t || position >= args.keys - t) return;
   const int from = (batch * args.queries + t) * args.stride;
   const int to = (batch * args.keys + position + t) * args.words;

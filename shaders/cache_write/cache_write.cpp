@@ -32,8 +32,8 @@ Types infer(const Node& node) {
       "[cache_write] the cache is {}, whose words hold two columns: its {} columns, and of such a source {} the {} and "
       "the first one, {}, must be even",
       name_of(type), cache.columns(), source.to_string(), source.columns(), column);
-  check(node.input_types[2] == TensorType{{1}, DType::i32}, "[cache_write] position is {}, it must be i32 [1]",
-        node.in(2).to_string());
+  check(node.input_types[2] == TensorType{{1}, DType::i32} || node.input_types[2] == TensorType{{cache[0]}, DType::i32},
+        "[cache_write] position is {}, it must be i32 [1] or [{}]", node.in(2).to_string(), cache[0]);
   return {node.input_types[0]};
 }
 
@@ -53,7 +53,8 @@ void record(Recorder& recorder, const Node& node) {
       .queries = static_cast<int>(source[1]),
       .keys = static_cast<int>(cache[1]),
       .words = static_cast<int>(words),
-      .stride = static_cast<int>(source[2] * size_of(from) / 4)};
+      .stride = static_cast<int>(source[2] * size_of(from) / 4),
+      .positions = static_cast<int>(node.in(2)[0])};
   recorder.dispatch({.kernel = "cache_write",
                      .variant = from == type ? "f32" : name_of(type),
                      .constants = {64, static_cast<uint32_t>(span)},
@@ -67,7 +68,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const double most = most_of(type);
   for (int64_t b = 0; b < source[0]; ++b)
     for (int64_t t = 0; t < source[1]; ++t) {
-      const int64_t s = static_cast<int64_t>((*in[2])[0]) + t;
+      const int64_t s = static_cast<int64_t>((*in[2])[node.in(2)[0] > 1 ? b : 0]) + t;
       if (s < 0 || s >= cache[1]) continue;
       for (int64_t c = 0; c < cache[2]; ++c)
         out[0][(b * cache[1] + s) * cache[2] + c] =
@@ -78,10 +79,10 @@ void reference(const Node& node, Inputs in, Outputs out) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   const auto add = [&](Shape cache, Shape source, double column, double low, double high, DType type = DType::f32,
-                       DType from = DType::f32, double size = 1) {
+                       DType from = DType::f32, double size = 1, bool own_positions = false) {
     list.push_back({.inputs = {{.type = {cache, type}},
                                {.type = {source, from}, .low = -size, .high = size},
-                               {.type = {{1}, DType::i32}, .low = low, .high = high}},
+                               {.type = {{own_positions ? cache[0] : 1}, DType::i32}, .low = low, .high = high}},
                     .attributes = {{"column", column}}});
   };
   add({1, 1, 1}, {1, 1, 1}, 0, 0, 0);
@@ -93,6 +94,7 @@ std::vector<Case> cases() {
   add({2, 11, 6}, {2, 3, 23}, 9, 0, 8, DType::f16, DType::f32, 131008);  // half of them too large
   add({3, 5, 1034}, {3, 1, 1035}, 1, 0, 4, DType::bf16);
   add({2, 5, 6}, {2, 4, 14}, 8, 3, 3, DType::f16, DType::f16);
+  add({5, 7, 6}, {5, 2, 6}, 0, -1, 7, DType::f32, DType::f32, 1, true);
   return list;
 }
 

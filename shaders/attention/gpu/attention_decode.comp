@@ -37,7 +37,7 @@ void main() {
   const int q_base = (batch * args.source.queries + t) * args.source.q_stride + head * head_width;
   const int k_base = batch * args.source.keys * args.source.k_stride + head / group() * head_width;
   const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
-  const int shift = visible_shift();
+  const int shift = visible_shift(batch);
   const int row_end = key_end(shift, t);
   const bool split = args.part_count > 1;
   // Parts of what this query sees: at the begin of a large cache, or in a window, all of them have keys, too.

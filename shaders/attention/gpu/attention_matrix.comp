@@ -26,7 +26,7 @@ void main() {
   const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
   const int row_base = (batch * args.source.heads + head) * args.source.queries;
   const int own_first = first + subgroup() * ROWS;
-  const int shift = visible_shift();
+  const int shift = visible_shift(batch);
   const int last = min(first + group_rows, args.source.queries) - 1;
   const int begin = key_begin(shift, first) / 4 * 4, end = key_end(shift, last);  // dropout's factors come in fours
   // What all of them see.

@@ -26,7 +26,7 @@ void main() {
   const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
   const int k_base = batch * args.source.keys * args.source.k_stride + head / group() * head_width;
   const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
-  const int shift = visible_shift();
+  const int shift = visible_shift(batch);
   const int block_end = key_end(shift, min(first + tile, args.source.queries) - 1);
   const int softmax_row = int(gl_LocalInvocationIndex) % tile;
   const int part = int(gl_LocalInvocationIndex) / tile;

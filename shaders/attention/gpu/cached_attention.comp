@@ -132,7 +132,7 @@ void main() {
   const uint first_row = uint(row * args.source.keys) * row_vectors();
   const uint k_column = kv_head * key_vectors, v_column = kv_heads * key_vectors + kv_head * value_vectors;
 
-  const int offset = offset_of(row), shift = visible_shift();
+  const int offset = offset_of(row), shift = visible_shift(row);
   const int end = key_end(shift, 0);
   int begin = min(key_begin(shift, 0), end);
   bool has_own = shift >= 0 && shift < args.source.keys;

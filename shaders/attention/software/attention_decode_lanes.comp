@@ -24,7 +24,7 @@ void main() {
   const int first = int(gl_WorkGroupID.x) * rows;
   const int key_head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
-  const int shift = visible_shift();
+  const int shift = visible_shift(batch);
 
   // Row n is query n / group() of head key_head * group() + n % group(); a row past the end repeats the last one.
   int query[rows];

@@ -14,7 +14,7 @@ void main() {
   const int first = balanced(int(gl_WorkGroupID.x), blocks) * query_groups * lanes;
   const int head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
-  const int shift = visible_shift();
+  const int shift = visible_shift(batch);
 
   float q[query_groups][head_width];
   float sum_v[query_groups][value_width];
