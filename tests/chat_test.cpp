@@ -8,7 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "models/generation/session.h"
+#include "models/generation/session_group.h"
 #include "models/weights.h"
 #include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
@@ -84,6 +84,50 @@ void check_kept_cache(Backend& backend, const std::string& name) {
   }
 }
 
+/// Three sessions of unlike lengths that go on alone and together, beside each alone.
+void check_group(Backend& backend, const std::string& name) {
+  INFO(name);
+  const Model model = make_model(JsonObject::load(fixtures / name / "config.json"));
+  const auto weights = make_model_store(backend, model);
+  load_parameters(*weights, model.parameters, fixtures / name);
+  const GeneratorShape shape{.capacity = 30};
+  GeneratorShape of_three = shape;
+  of_three.rows = 3;
+  SessionGroup group(backend, model, weights, of_three);
+  REQUIRE(group.shape().capacity == 24);
+  std::vector<std::unique_ptr<Generator>> generators;
+  std::vector<GenerationSession> alone;
+  for (int i = 0; i < 3; ++i)
+    alone.emplace_back(*generators.emplace_back(std::make_unique<Generator>(backend, model, weights, shape)));
+  const auto near = [](std::span<const float> a, std::span<const float> b) {
+    REQUIRE(a.size() == b.size());
+    return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-4F; });
+  };
+  const auto begin = [&](size_t i, const Ids& prompt) {
+    CHECK(near(group.session(i).begin(prompt), alone[i].begin(prompt)));
+  };
+  int32_t token = 7;
+  const auto append = [&](const std::vector<size_t>& which) {
+    std::vector<SessionGroup::Next> next;
+    for (const size_t i : which) next.push_back({i, token = (token * 5 + 3) % 60});
+    const std::vector<float> logits = group.append(next, true);
+    const size_t columns = logits.size() / next.size();
+    for (size_t i = 0; i < next.size(); ++i)
+      CHECK(near(std::span(logits).subspan(i * columns, columns), alone[next[i].session].append(next[i].token)));
+  };
+  begin(0, {5, 17, 3, 9});
+  begin(2, {8, 8, 1, 2, 3, 4, 9, 11, 30, 2, 5, 6, 7});
+  for (int i = 0; i < 3; ++i) append({0, 2});
+  begin(1, {4});
+  for (int i = 0; i < 5; ++i) append({2, 0, 1});
+  CHECK(near(group.session(1).append(9), alone[1].append(9)));
+  begin(0, {5, 17, 3, 9, 40, 41});  // part of it is kept
+  for (int i = 0; i < 3; ++i) append({0, 1, 2});
+  CHECK(group.session(2).ids().size() == 24);
+  CHECK_THAT(error_of([&] { append({1, 2}); }), ContainsSubstring("the context of 24"));
+  append({0, 1});  // beside one that is full
+}
+
 ChatPrompts counted_prompts(int64_t context, int64_t room) {
   // A token a character.
   return {ChatTemplate("{% for m in messages %}{{ m.role[0] }}{{ m.content }};{% endfor %}", "t"),
@@ -103,6 +147,19 @@ TEST_CASE("answers from a kept cache are those from scratch", "[chat]") {
 TEST_CASE("answers from a kept cache on the device are those from scratch", "[chat][device][one_driver]") {
   const auto backend = make_backend("");
   for (const char* name : {"gpt2", "llama", "mistral"}) check_kept_cache(*backend, name);
+}
+
+TEST_CASE("sessions that go on together are what each is alone", "[chat]") {
+  const auto backend = make_reference_backend();
+  check_group(*backend, "mistral");
+}
+
+TEST_CASE("sessions that go on together on a device are what each is alone", "[chat][device]") {
+  for (const bool as_gpu : {false, true}) {
+    INFO((as_gpu ? "as a GPU" : "as it is"));
+    const auto backend = make_backend("", {.as_gpu = as_gpu});
+    for (const char* name : {"gpt2", "mistral", "gemma3"}) check_group(*backend, name);
+  }
 }
 
 TEST_CASE("a session refuses what does not fit", "[chat]") {

@@ -27,13 +27,31 @@ namespace {
 
 bool is_cache(const ValueInfo& info) { return info.role == Role::cache || info.role == Role::memory; }
 
-Graph with_cache_type(Graph graph, const GeneratorShape& shape) {
+std::string row_of(const std::string& cache, int64_t row) { return fmt::format("{}, row {}", cache, row); }
+
+/// With caches of the shape's type, and in its row.
+Graph with_caches(Graph graph, const GeneratorShape& shape) {
   const DType type = shape.cache_type.value_or(DType::f32);
-  if (type == DType::f32) return graph;
+  if (type == DType::f32 && shape.cache_row < 0) return graph;
   const auto type_of = [type](const ValueInfo& info) {
     return is_cache(info) ? TensorType{info.type.shape, type} : info.type;
   };
-  return rewrite(graph, {.type_of = type_of}).graph;
+  const auto name_of = [&](const ValueInfo& info) {
+    return is_cache(info) && shape.cache_row >= 0 ? row_of(info.name, shape.cache_row) : info.name;
+  };
+  return rewrite(graph, {.type_of = type_of, .name_of = name_of}).graph;
+}
+
+/// A tensor of caches; where rows grow apart each is a tensor, too.
+void add_cache(StoreLayout& layout, const std::string& name, const TensorType& type, bool apart) {
+  std::vector<StoreLayout::Part> parts{{name, type}};
+  if (apart) {
+    const TensorType row{{1, type.shape[1], type.shape[2]}, type.dtype};
+    parts.clear();
+    for (int64_t r = 0; r < type.shape[0]; ++r) parts.push_back({row_of(name, r), row, true});
+  }
+  layout.add_block("block of " + name, parts);
+  if (apart) layout.add_view(name, type, parts.front().name);
 }
 
 }  // namespace
@@ -46,7 +64,7 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape, const Devic
   pass.position = graph.input("position", {1}, DType::i32);
   pass.memory = model.encode(graph, pass);
   model.remember(graph, pass);
-  graph = with_cache_type(with_stored_types(adapted(std::move(graph), model), model), shape);
+  graph = with_caches(with_stored_types(adapted(std::move(graph), model), model), shape);
   return device ? with_matrix_operands(graph, *device) : graph;
 }
 
@@ -71,7 +89,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   const int64_t R = shape.rows;
   Graph graph;
   Pass pass{.ids = graph.input("ids", {R, positions}, DType::i32)};
-  pass.position = graph.input("position", {1}, DType::i32);
+  pass.position = graph.input("position", {shape.apart ? R : 1}, DType::i32);
   pass.capacity = shape.capacity;
   if (shape.left_padded) {
     pass.mask = graph.input("mask", {R, shape.capacity}, DType::i32);
@@ -98,7 +116,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
   } else {
     graph.mark_output(logits, "logits");
   }
-  graph = with_cache_type(with_stored_types(adapted(std::move(graph), model), model), shape);
+  graph = with_caches(with_stored_types(adapted(std::move(graph), model), model), shape);
   return device ? with_matrix_operands(fused(graph, *device), *device) : graph;
 }
 
@@ -156,6 +174,11 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked, 
   // The rows of the largest blocks on matrix cores: whole workgroups take no others.
   if (device && !device->is_cpu()) plan.shape.prompt_step = 128;
   plan.shape.capacity = limited(asked.capacity);
+  if (asked.apart) {  // each row begins with a whole vector
+    check(!model.has_encoder() && !asked.left_padded && plan.shape.capacity >= 8,
+          "rows apart need a decoder alone, no padding, and 8 positions");
+    plan.shape.capacity -= plan.shape.capacity % 8;
+  }
   plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
   check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
         "{} rows can't be shared evenly by {} sources", asked.rows, asked.sources);
@@ -165,7 +188,7 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked, 
     for (Value value : graph.persistents()) {
       const ValueInfo& info = graph.info(value);
       if (is_cache(info) && !plan.layout.find(info.name)) {
-        plan.layout.add_block("block of " + info.name, std::vector<StoreLayout::Part>{{info.name, info.type}});
+        add_cache(plan.layout, info.name, info.type, plan.shape.apart);
         if (info.role == Role::cache) plan.caches.push_back(info.name);
       }
       plan.layout.require(info.name, info.type);
@@ -208,13 +231,14 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
 Generator::Generator(Backend& backend, const Model& model, const GeneratorShape& shape)
     : Generator(backend, model, make_model_store(backend, model), shape) {}
 
-Generator::Generator(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const GeneratorShape& shape)
+Generator::Generator(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const GeneratorShape& shape,
+                     std::shared_ptr<Workspace> workspace)
     : backend_(backend), model_(model) {
   GenerationPlan plan = plan_generation(model, shape, weights->layout(), &backend.facts());
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
   store_ = backend.extend_store(std::move(weights), plan.layout);
-  workspace_ = backend.make_workspace();
+  workspace_ = workspace ? std::move(workspace) : backend.make_workspace();
 }
 
 void Generator::prepare(int64_t prompt) {

@@ -27,6 +27,10 @@ struct GeneratorShape {
   /// Type of keys and values in the caches, f32 or one of 16 bits; nothing: usual_cache_type() of a plan's device, f32
   /// without a plan.
   std::optional<DType> cache_type = {};
+  /// Each row has a position of its own, in programs of one token a row (see SessionGroup).
+  bool apart = false;
+  /// Of a Generator of one row, whose caches are that row of caches of rows apart; -1: they are its own.
+  int64_t cache_row = -1;
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
   int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context
@@ -74,8 +78,9 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
 class Generator {
  public:
   /// `model` must outlive it. `weights` has its parameters and constants, as make_model_store() or a Trainer's do; the
-  /// generator reads them there.
-  Generator(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const GeneratorShape& shape);
+  /// generator reads them there. `workspace`: of others that never run at the same time; nullptr: its own.
+  Generator(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const GeneratorShape& shape,
+            std::shared_ptr<Workspace> workspace = nullptr);
   /// With weights of its own, zeros: see store().
   Generator(Backend& backend, const Model& model, const GeneratorShape& shape = {});
 
@@ -105,6 +110,8 @@ class Generator {
   void give_all_logits(bool all) { all_logits_ = all && shape_.choices > 0; }
   /// As if nothing from `position` on had been run.
   void rewind(int64_t position);
+  /// As if one more had been run: another program has written it to the caches.
+  void skip_one() { ++position_; }
   /// Appends one token to each row and gives the logits after it.
   std::vector<float> decode(std::span<const int32_t> tokens);
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }

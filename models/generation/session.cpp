@@ -22,6 +22,11 @@ std::vector<float> GenerationSession::begin(std::span<const int32_t> ids) {
   return logits;
 }
 
+void GenerationSession::was_appended(int32_t token) {
+  generator_.skip_one();
+  ids_.push_back(token);
+}
+
 std::vector<float> GenerationSession::append(int32_t token) {
   std::vector<float> logits = generator_.decode(token);
   ids_.push_back(token);

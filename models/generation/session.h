@@ -15,6 +15,8 @@ class GenerationSession {
   std::vector<float> begin(std::span<const int32_t> ids);
   /// Appends one token and gives the logits after it.
   std::vector<float> append(int32_t token);
+  /// Another program has appended this one to the cache.
+  void was_appended(int32_t token);
 
   /// Of such ids, how many begin() would not run.
   size_t kept(std::span<const int32_t> ids) const;

@@ -20,6 +20,8 @@ struct RewriteRules {
   std::function<bool(const ValueInfo&)> keeps = {};
   /// The type of a persistent tensor; absent: as it was.
   std::function<TensorType(const ValueInfo&)> type_of = {};
+  /// The name of a persistent tensor; absent: as it was.
+  std::function<std::string(const ValueInfo&)> name_of = {};
   /// Adds what stands for `node`, whose inputs in the copy are `inputs`, and gives its outputs; absent: the same node.
   std::function<Values(Rewritten& copy, const Node& node, Values inputs)> add = {};
 };

@@ -2,7 +2,7 @@
 # A server and its clients. Sourced by tests/command_line.sh.
 
 cat >long.json <<'JSON'
-{"model_type": "gpt2", "n_positions": 1500, "n_embd": 24, "n_layer": 1, "n_head": 3}
+{"model_type": "gpt2", "n_positions": 1504, "n_embd": 24, "n_layer": 1, "n_head": 3}
 JSON
 accept "$vkformer" train long.json --data text.txt --iterations 4 --batch 2 --context 16 --warmup 1 --out run
 echo '{% for m in messages %}{{ m.content }} {% endfor %}' >talk.jinja
@@ -103,7 +103,7 @@ ask 400 POST /v1/chat/completions '{"messages": '
 ask 400 POST /v1/chat/completions "$question, \"tools\": [{}]}"
 grep -q 'tools' reply || fail "what is not there goes unnamed: $(cat reply)"
 ask 400 POST /v1/chat/completions "${question/60/6000}}"
-grep -q 'the context 1500 positions' reply || fail "what does not fit: $(cat reply)"
+grep -q 'the context 1504 positions' reply || fail "what does not fit: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [99999]}'
 ask 400 POST /v1/completions '{"prompt": "x", "logit_bias": {"99999": 1}}'
 ask 404 POST /v1/nonsense '{}'

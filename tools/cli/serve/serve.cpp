@@ -119,18 +119,15 @@ void serve(const ServeFlags& flags) {
                                              [&](const HttpRequest& request) { return front.reply(request); });
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
-  SlotSettings settings{.shape = {.capacity = flags.context,
-                                  .choices = search->choices(),
-                                  .usable = search->usable(),
-                                  .cache_type = cache_type(flags.cache_dtype)},
-                        .slots = flags.slots,
-                        .most_waiting = static_cast<size_t>(flags.waiting)};
-  GeneratorShape all = settings.shape;
-  all.rows = flags.slots;
-  check_fits(model, folder, all, backend->facts());
-  TextSlots slots(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()), settings,
-                  tokenizer);
-  slots.prepare();
+  const GeneratorShape shape{.rows = flags.slots,
+                             .capacity = flags.context,
+                             .choices = search->choices(),
+                             .usable = search->usable(),
+                             .cache_type = cache_type(flags.cache_dtype)};
+  check_fits(model, folder, shape, backend->facts());
+  SessionGroup group(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()), shape);
+  group.prepare();
+  TextSlots slots(group, tokenizer, static_cast<size_t>(flags.waiting));
   TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, model.vocabulary, name_of(flags, folder),
                       flags.common.quiet);
   // Connections end before what they use.

@@ -13,33 +13,30 @@ constexpr const char* ended_early = "the server ends";
 
 }  // namespace
 
-/// A sequence with a cache of its own, and the job that uses it.
+/// A session, and the job that uses it.
 struct TextSlots::Slot {
-  Slot(Backend& backend, const Model& model, std::shared_ptr<Store> store, const GeneratorShape& shape)
-      : generator(backend, model, std::move(store), shape), session(generator) {}
+  Slot(SessionGroup& group, size_t number)
+      : index(number), generator(group.generator(number)), session(group.session(number)) {}
 
-  Generator generator;
-  GenerationSession session;
+  size_t index;
+  Generator& generator;
+  GenerationSession& session;
   int64_t started = 0;  ///< the later, the larger
   std::shared_ptr<TextJob> job;
   std::optional<AnswerText> text;
   StopTexts stops;
   TextReplyEnd end;
+  bool all_logits = false;
   size_t run = 0;  ///< tokens of the prompt that have been
   double begin = 0, answer_begin = 0;
 };
 
-TextSlots::TextSlots(Backend& backend, const Model& model, std::shared_ptr<Store> store, const SlotSettings& settings,
-                     const PromptText& tokenizer)
-    : tokenizer_(tokenizer), marks_(AnswerText::find_marks(tokenizer)), settings_(settings) {
-  for (int64_t i = 0; i < settings.slots; ++i) slots_.emplace_back(backend, model, store, settings.shape);
+TextSlots::TextSlots(SessionGroup& group, const PromptText& tokenizer, size_t most_waiting)
+    : group_(group), tokenizer_(tokenizer), marks_(AnswerText::find_marks(tokenizer)), most_waiting_(most_waiting) {
+  for (size_t i = 0; i < group.size(); ++i) slots_.push_back(std::make_unique<Slot>(group, i));
 }
 
-int64_t TextSlots::capacity() const { return slots_.front().generator.capacity(); }
-
-void TextSlots::prepare() {
-  for (Slot& slot : slots_) slot.generator.prepare(1);
-}
+TextSlots::~TextSlots() = default;
 
 bool TextSlots::submit(std::shared_ptr<TextJob> job) {
   const std::lock_guard lock(mutex_);
@@ -47,7 +44,7 @@ bool TextSlots::submit(std::shared_ptr<TextJob> job) {
     job->fail(ended_early);
     return true;
   }
-  if (waiting_.size() >= settings_.most_waiting) return false;
+  if (waiting_.size() >= most_waiting_) return false;
   waiting_.push_back(std::move(job));
   came_.notify_one();
   return true;
@@ -68,8 +65,17 @@ void TextSlots::run(const std::function<bool()>& ended) {
         if (counts_.busy == 0) came_.wait_for(lock, std::chrono::milliseconds(100), [&] { return !waiting_.empty(); });
       }
       hand_out();
-      for (Slot& slot : slots_)
-        if (slot.job) step(slot);
+      Slots writing;
+      for (const auto& slot : slots_) {
+        if (!slot->job) continue;
+        if (slot->job->cancelled())
+          finish(*slot, true);
+        else if (slot->run < slot->job->task.prompt.size())
+          run_prompt(*slot);
+        else
+          writing.push_back(slot.get());
+      }
+      if (!writing.empty()) write_tokens(writing);
     }
   } catch (const DeviceLost& lost) {
     close(lost.what());
@@ -87,11 +93,11 @@ void TextSlots::hand_out() {
     {
       const std::lock_guard lock(mutex_);
       if (waiting_.empty()) return;
-      for (Slot& slot : slots_) {
-        if (slot.job) continue;
-        const auto rank = [&](const Slot& s) { return std::pair(s.session.kept(waiting_.front()->task.prompt), -s.started); };
-        if (!best || rank(slot) > rank(*best)) best = &slot;
-      }
+      const auto rank = [&](const Slot& slot) {
+        return std::pair(slot.session.kept(waiting_.front()->task.prompt), -slot.started);
+      };
+      for (const auto& slot : slots_)
+        if (!slot->job && (!best || rank(*slot) > rank(*best))) best = slot.get();
       if (!best) return;
       job = std::move(waiting_.front());
       waiting_.pop_front();
@@ -116,15 +122,14 @@ void TextSlots::start(Slot& slot, std::shared_ptr<TextJob> job) {
   if (!task.reuse) slot.session.clear();
   const GeneratorShape& shape = slot.generator.shape();
   const int64_t needed = task.search->choices();
-  slot.generator.give_all_logits(needed == 0 || needed > shape.choices || task.search->usable() != shape.usable);
+  slot.all_logits = needed == 0 || needed > shape.choices || task.search->usable() != shape.usable;
+  slot.generator.give_all_logits(slot.all_logits);
   slot.job = std::move(job);
 }
 
-void TextSlots::step(Slot& slot) try {
-  if (slot.job->cancelled()) return finish(slot, true);
+void TextSlots::run_prompt(Slot& slot) try {
   const TextTask& task = slot.job->task;
-  if (slot.run == task.prompt.size()) return write_token(slot, slot.session.append(task.search->ids(0).back()));
-  // In pieces that do not depend on who else is there, so neither does a bit of the answer.
+  // In pieces that do not depend on who else is there.
   const auto most = static_cast<size_t>(slot.generator.shape().run_positions);
   const bool first = slot.run == 0;
   if (first) slot.run = slot.session.kept(task.prompt);
@@ -134,24 +139,55 @@ void TextSlots::step(Slot& slot) try {
   if (slot.run < task.prompt.size()) return;
   slot.end.prompt_seconds = now() - slot.begin;
   slot.answer_begin = now();
-  write_token(slot, logits);
+  write_token(slot, logits, slot.generator.choices());
 } catch (const DeviceLost&) {
   throw;
 } catch (const Error& error) {
-  slot.job->fail(error.what());
-  finish(slot, true);
+  fail(slot, error.what());
 }
 
-void TextSlots::write_token(Slot& slot, std::span<const float> logits) {
+void TextSlots::write_tokens(const Slots& slots) try {
+  const auto last = [](const Slot& slot) { return slot.job->task.search->ids(0).back(); };
+  if (slots.size() == 1) {
+    Slot& slot = *slots.front();
+    const std::vector<float> logits = slot.session.append(last(slot));
+    return write_token(slot, logits, slot.generator.choices());
+  }
+  std::vector<SessionGroup::Next> next;
+  bool all_logits = false;
+  for (const Slot* slot : slots) {
+    next.push_back({slot->index, last(*slot)});
+    all_logits = all_logits || slot->all_logits;
+  }
+  const std::vector<float> logits = group_.append(next, all_logits);
+  const auto row = [&](const auto& rows, size_t i) {
+    const size_t columns = rows.size() / slots.size();
+    return std::span(rows).subspan(i * columns, columns);
+  };
+  for (size_t i = 0; i < slots.size(); ++i) write_token(*slots[i], row(logits, i), row(group_.choices(), i));
+} catch (const DeviceLost&) {
+  throw;
+} catch (const Error& error) {
+  for (Slot* slot : slots) fail(*slot, error.what());
+}
+
+void TextSlots::write_token(Slot& slot, std::span<const float> logits, std::span<const int32_t> choices) try {
   TextTask& task = slot.job->task;
   const size_t before = task.search->ids(0).size();
-  task.search->advance(logits, slot.generator.choices());
+  task.search->advance(logits, choices);
   if (task.search->ids(0).size() == before) return finish(slot, false);  // nothing is possible
   ++slot.end.answer_tokens;
   const int32_t token = task.search->ids(0).back();
   const bool ended = task.config.ends(token);
   if (!ended) slot.text->take(token);
   if (ended || slot.stops.found() || task.search->done()) finish(slot, !ended && !slot.stops.found());
+} catch (const Error& error) {  // logits that are no numbers: nobody else's
+  fail(slot, error.what());
+}
+
+void TextSlots::fail(Slot& slot, const std::string& why) {
+  slot.job->fail(why);
+  finish(slot, true);
 }
 
 void TextSlots::finish(Slot& slot, bool cut) {
@@ -178,8 +214,8 @@ void TextSlots::close(const std::string& why) {
   closed_ = true;
   for (const auto& job : waiting_) job->fail(why);
   waiting_.clear();
-  for (Slot& slot : slots_)
-    if (slot.job) std::exchange(slot.job, nullptr)->fail(why);
+  for (const auto& slot : slots_)
+    if (slot->job) std::exchange(slot->job, nullptr)->fail(why);
 }
 
 }  // namespace vkformer

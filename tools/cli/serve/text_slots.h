@@ -1,20 +1,13 @@
 #pragma once
-// Texts that are written side by side, a token of each in turn, by the one thread that has the device.
+// Texts that are written side by side by the one thread that has the device: each prompt by itself, then a token of
+// each in one run.
 
-#include <list>
-
-#include "models/generation/session.h"
+#include "models/generation/session_group.h"
 #include "models/serving/stop_texts.h"
 #include "tools/cli/answer_text.h"
 #include "tools/cli/serve/text_job.h"
 
 namespace vkformer {
-
-struct SlotSettings {
-  GeneratorShape shape;        ///< of each slot
-  int64_t slots = 1;           ///< texts at a time
-  size_t most_waiting = 64;    ///< jobs beside those
-};
 
 /// Counted since the start.
 struct SlotCounts {
@@ -25,13 +18,11 @@ struct SlotCounts {
 
 class TextSlots {
  public:
-  /// `store`: of the weights, which all slots read. What is given must outlive this object.
-  TextSlots(Backend& backend, const Model& model, std::shared_ptr<Store> store, const SlotSettings& settings,
-            const PromptText& tokenizer);
+  /// A slot for each session of `group`, and as many jobs as wait beside them. What is given must outlive this object.
+  TextSlots(SessionGroup& group, const PromptText& tokenizer, size_t most_waiting);
+  ~TextSlots();
   /// Positions of a slot.
-  int64_t capacity() const;
-  /// Compiles what every answer needs.
-  void prepare();
+  int64_t capacity() const { return group_.shape().capacity; }
 
   // From any thread.
   /// False where too many wait already. Behind the end of run() the job fails.
@@ -44,17 +35,23 @@ class TextSlots {
 
  private:
   struct Slot;
+  using Slots = std::vector<Slot*>;
   void hand_out();
   void start(Slot& slot, std::shared_ptr<TextJob> job);
-  void step(Slot& slot);
-  void write_token(Slot& slot, std::span<const float> logits);
+  /// Some more of its prompt, and behind its end the first token of the answer.
+  void run_prompt(Slot& slot);
+  /// A token of each of these.
+  void write_tokens(const Slots& slots);
+  void write_token(Slot& slot, std::span<const float> logits, std::span<const int32_t> choices);
   void finish(Slot& slot, bool cut);
+  void fail(Slot& slot, const std::string& why);
   void close(const std::string& why);
 
+  SessionGroup& group_;
   const PromptText& tokenizer_;
   std::optional<Channels::Marks> marks_;
-  SlotSettings settings_;
-  std::list<Slot> slots_;
+  size_t most_waiting_;
+  std::vector<std::unique_ptr<Slot>> slots_;
   int64_t starts_ = 0;
 
   mutable std::mutex mutex_;

@@ -1,0 +1,56 @@
+#pragma once
+// Several sequences over the same weights, each with a cache of its own: what a server writes at a time. A sequence
+// goes on by itself, or several do by a token each in one run, which reads the weights once for all of them.
+
+#include <list>
+
+#include "models/generation/session.h"
+
+namespace vkformer {
+
+class SessionGroup {
+ public:
+  /// `shape`: of which `rows` is the number of sequences. `model` must outlive it. Of several sequences the capacity is
+  /// a multiple of 8.
+  SessionGroup(Backend& backend, const Model& model, const std::shared_ptr<Store>& weights, GeneratorShape shape);
+
+  size_t size() const { return members_.size(); }
+  /// Of one sequence.
+  const GeneratorShape& shape() const { return members_.front().generator.shape(); }
+  GenerationSession& session(size_t i) { return at(i).session; }
+  Generator& generator(size_t i) { return at(i).generator; }
+  /// Compiles what decodes.
+  void prepare();
+
+  struct Next {
+    size_t session = 0;
+    int32_t token = 0;
+  };
+  /// Appends to each of these sessions its token in one run, and gives the logits after each, row after row, or what
+  /// the shape says of choices, unless `all_logits`. Throws Error where one is full.
+  std::vector<float> append(std::span<const Next> next, bool all_logits);
+  /// Of the last append(), row after row; empty where logits are of all.
+  std::span<const int32_t> choices() const { return choices_; }
+
+ private:
+  struct Member {
+    Member(Backend& backend, const Model& model, std::shared_ptr<Store> store, const GeneratorShape& shape,
+           std::shared_ptr<Workspace> workspace)
+        : generator(backend, model, std::move(store), shape, std::move(workspace)), session(generator) {}
+    Generator generator;
+    GenerationSession session;
+  };
+  Member& at(size_t i) { return *std::next(members_.begin(), static_cast<std::ptrdiff_t>(i)); }
+  Program& program(bool all_logits);
+
+  Backend& backend_;
+  const Model& model_;
+  GeneratorShape shape_;  ///< of all
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<Workspace> workspace_;
+  std::list<Member> members_;
+  std::unique_ptr<Program> programs_[2];  ///< of choices, of all logits
+  std::vector<int32_t> choices_;
+};
+
+}  // namespace vkformer
