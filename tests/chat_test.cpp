@@ -84,8 +84,9 @@ void check_kept_cache(Backend& backend, const std::string& name) {
   }
 }
 
-/// Three sessions of unlike lengths that go on alone and together, beside each alone.
-void check_group(Backend& backend, const std::string& name) {
+/// Three sessions of unlike lengths that go on alone and together, beside each alone. `prompts`: they begin with more
+/// than a token, which takes kernels that a driver without a GPU compiles for a minute where they are a GPU's.
+void check_group(Backend& backend, const std::string& name, bool prompts) {
   INFO(name);
   const Model model = make_model(JsonObject::load(fixtures / name / "config.json"));
   const auto weights = make_model_store(backend, model);
@@ -104,7 +105,8 @@ void check_group(Backend& backend, const std::string& name) {
     return std::ranges::equal(a, b, [](float x, float y) { return std::abs(x - y) < 1e-4F; });
   };
   const auto begin = [&](size_t i, const Ids& prompt) {
-    CHECK(near(group.session(i).begin(prompt), alone[i].begin(prompt)));
+    for (size_t n = prompts ? prompt.size() : 1; n <= prompt.size(); ++n)
+      CHECK(near(group.session(i).begin(std::span(prompt).first(n)), alone[i].begin(std::span(prompt).first(n))));
   };
   int32_t token = 7;
   const auto append = [&](const std::vector<size_t>& which) {
@@ -151,15 +153,14 @@ TEST_CASE("answers from a kept cache on the device are those from scratch", "[ch
 
 TEST_CASE("sessions that go on together are what each is alone", "[chat]") {
   const auto backend = make_reference_backend();
-  check_group(*backend, "mistral");
+  for (const char* name : {"gpt2", "llama", "mistral"}) check_group(*backend, name, true);
 }
 
-TEST_CASE("sessions that go on together on a device are what each is alone", "[chat][device]") {
-  for (const bool as_gpu : {false, true}) {
-    INFO((as_gpu ? "as a GPU" : "as it is"));
-    const auto backend = make_backend("", {.as_gpu = as_gpu});
-    for (const char* name : {"gpt2", "mistral", "gemma3"}) check_group(*backend, name);
-  }
+TEST_CASE("sessions that go on together on a device are what each is alone", "[chat][device][one_driver]") {
+  const auto backend = make_backend("");
+  for (const char* name : {"gpt2", "gemma3"}) check_group(*backend, name, true);
+  INFO("as a GPU");
+  check_group(*make_backend("", {.as_gpu = true}), "mistral", false);
 }
 
 TEST_CASE("a session refuses what does not fit", "[chat]") {
