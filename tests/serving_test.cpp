@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation/session.h"
+#include "models/serving/embeddings.h"
 #include "models/serving/stop_texts.h"
 #include "models/serving/text_reply.h"
 #include "models/serving/text_request.h"
@@ -110,12 +111,32 @@ TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
         std::string::npos);
 }
 
+TEST_CASE("requests for embeddings say of what, and in which form", "[serving]") {
+  const EmbeddingRequest request =
+      parse_embedding_request(R"({"input": ["a", "b"], "encoding_format": "base64", "prompt_name": "query"})");
+  CHECK(request.texts == std::vector<std::string>{"a", "b"});
+  CHECK((request.base64 && request.query && !request.dimensions));
+  CHECK(parse_embedding_request(R"({"input": "a"})").texts == std::vector<std::string>{"a"});
+  for (const char* body : {R"({})", R"({"input": []})", R"({"input": [1]})", R"({"input": "a", "dimensions": 0})",
+                           R"({"input": "a", "encoding_format": "hex"})"})
+    CHECK_THROWS_AS(parse_embedding_request(body), Error);
+
+  EmbeddingRequest asked{.texts = {"a"}, .dimensions = 2};
+  const json reply = embedding_reply(asked, {{0.6F, 0.8F, 0}}, "m", 3);
+  CHECK(reply["data"][0]["embedding"] == json{0.6F, 0.8F});
+  CHECK(reply["usage"] == json{{"prompt_tokens", 3}, {"total_tokens", 3}});
+  CHECK_THROWS_AS(embedding_reply(asked, {{1}}, "m", 3), Error);
+  asked = {.texts = {"a"}, .base64 = true};
+  CHECK(embedding_reply(asked, {{1, -2}}, "m", 3)["data"][0]["embedding"] == "AACAPwAAAMA=");
+}
+
 TEST_CASE("damaged requests are read or refused", "[serving][fuzz]") {
   Mutator mutate(17);
   Tally tally;
   for (int i = 0; i < inputs(6000); ++i) {
     attempt(tally, [&] { parse_chat_request(mutate.bytes(asked)); });
     attempt(tally, [&] { parse_completion_request(mutate.bytes(prompted)); });
+    attempt(tally, [&] { parse_embedding_request(mutate.bytes(R"({"input": ["a", "b"], "dimensions": 5})")); });
   }
   CHECK((tally.read > 100 && tally.refused > 100));
 }

@@ -8,12 +8,12 @@ accept "$vkformer" train long.json --data text.txt --iterations 4 --batch 2 --co
 echo '{% for m in messages %}{{ m.content }} {% endfor %}' >talk.jinja
 
 refuse 2 "give them a key" "$vkformer" serve run --host 0.0.0.0
-refuse 1 "does not go on with a text" "$vkformer" serve "$fixtures/t5"
+refuse 1 "which is not served" "$vkformer" serve "$fixtures/t5"
 refuse 1 "nowhere.invalid" "$vkformer" serve run --host nowhere.invalid --api-key x
 
-# start FLAG...: a server on a free port, whose address goes to `url`, `host` and `port`.
+# start MODEL FLAG...: a server on a free port, whose address goes to `url`, `host` and `port`.
 start() {
-  coproc SERVER { exec "$vkformer" serve run --port 0 "$@" 2>log; }
+  coproc SERVER { exec "$vkformer" serve --port 0 "$@" 2>log; }
   server=$SERVER_PID
   read -r url <&"${SERVER[0]}" || fail "no server: $(cat log)"
   host=${url#http://} port=${url##*:}
@@ -46,7 +46,7 @@ ask() {
 text_of() { grep -o '"\(content\|text\)":"[^"]*"' "${1:-reply}" | sed 's/^[^:]*:"//; s/"$//' | tr -d '\n'; }
 tokens_of() { grep -o '"predicted_n":[0-9]*' "${1:-reply}" | cut -d : -f 2; }
 
-start --template talk.jinja --slots 2 --temp 0
+start run --template talk.jinja --slots 2 --temp 0
 refuse 1 "can't listen at 127.0.0.1 port $port" "$vkformer" serve run --port "$port"
 ask 200 GET /health ""
 grep -q '"status":"ok"' reply || fail "health: $(cat reply)"
@@ -140,7 +140,7 @@ grep -q "the server ends\|DONE" reply || fail "a stream that the server's end cu
 
 # A key, and pages that may ask.
 echo secret >key
-start --api-key-file key --allow-origin https://chat.example --quiet
+start run --api-key-file key --allow-origin https://chat.example --quiet
 ask 401 GET /v1/models ""
 ask 401 GET /v1/models "" "Host: $host" "Authorization: Bearer secre"
 ask 200 GET /v1/models "" "Host: $host" "Authorization: Bearer secret" "Origin: https://chat.example"
@@ -150,3 +150,26 @@ ask 400 POST /v1/chat/completions "$question}" "Host: $host" "Authorization: Bea
 grep -q "no chat template" reply || fail "a conversation without a template: $(cat reply)"
 stop
 [[ $(grep -vc '^\.\.\. ' log) == 0 ]] || fail "--quiet: $(cat log)"
+
+# Embeddings.
+cat >encoder.json <<'JSON'
+{"model_type": "bert", "max_position_embeddings": 12, "hidden_size": 24, "num_hidden_layers": 1,
+ "num_attention_heads": 3, "intermediate_size": 30}
+JSON
+accept "$vkformer" train encoder.json --masked text.txt --tokenizer "$fixtures/tokenizers/bert" --out encoder --iterations 1 --batch 2
+refuse 2 "for models that write text" "$vkformer" serve encoder --slots 2
+start encoder
+embedding_of() { grep -o '"embedding":\[[^]]*\]' "$1"; }
+printf 'the cat\na dog barks\nthe cat\n' | "$vkformer" embed encoder --json -q >told 2>err || fail "embed: $(cat err)"
+ask 200 POST /v1/embeddings '{"input": ["the cat", "a dog barks", "the cat"]}'
+# Batches of other sizes may differ in the last digits.
+[[ $(embedding_of reply | grep -o '[0-9.e-]*' | cut -c 1-6) == "$(embedding_of told | grep -o '[0-9.e-]*' | cut -c 1-6)" ]] ||
+  fail "embeddings: $(embedding_of reply) instead of $(embedding_of told)"
+grep -q '"prompt_tokens":18' reply || fail "tokens of texts: $(cat reply)"
+ask 200 POST /v1/embeddings '{"input": "the cat", "encoding_format": "base64", "dimensions": 6}'
+[[ $(grep -o '"embedding":"[^"]*"' reply | wc -c) == 47 ]] || fail "base64: $(cat reply)"
+ask 400 POST /v1/embeddings '{"input": "the cat", "dimensions": 60}'
+ask 400 POST /v1/embeddings '{"input": "the cat and the cat and the cat and the cat"}'
+grep -q "more than the 12 tokens" reply || fail "a long text: $(cat reply)"
+ask 404 POST /v1/chat/completions '{}'
+stop

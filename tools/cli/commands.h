@@ -126,6 +126,7 @@ struct ServeFlags : ChatFlags {
   std::vector<std::string> origins;  ///< of pages that may ask
   std::string name;                  ///< of the model, for clients; empty: its folder's
   int64_t slots = 1, waiting = 64;
+  bool embeddings = false;  ///< even of a model that writes text
 };
 
 /// Of verbs that read a text a line.

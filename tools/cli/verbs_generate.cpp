@@ -207,7 +207,7 @@ void add_serve(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "serve",
       "let programs and a page in the browser talk with a model, by OpenAI's API\n: /v1/chat/completions and "
-      "/v1/completions, whole or streamed; the address is printed once it answers. Where a request is silent, tokens are "
+      "/v1/completions, whole or streamed, or /v1/embeddings; the address is printed once it answers. Where a request is silent, tokens are "
       "chosen as with 'chat'");
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "no line for each answer");
@@ -233,9 +233,11 @@ void add_serve(CLI::App& app) {
   command->add_option("--alias", flags->name, "what clients see as the model's name (default: its folder's)")
       ->type_name("NAME");
   put_below(*command, "Serving", {"--host", "--port", "--api-key", "--api-key-file", "--allow-origin", "--alias"});
+  command->add_flag("--embeddings", flags->embeddings,
+                    "serve vectors of texts (/v1/embeddings), as encoders and models of sentence-transformers do anyway");
   command
       ->add_option("--slots,--parallel", flags->slots,
-                   "texts to write side by side, a token of each in turn, each with a cache of its own")
+                   "texts to write side by side, each with a cache of its own, a token of each in one run")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->add_option("--waiting", flags->waiting, "requests that may wait for a slot; more are refused")

@@ -1,18 +1,13 @@
 #include "tools/cli/serve/http_guard.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "models/serving/text_reply.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/serve/service.h"
 
 namespace vkformer {
 
 namespace {
-
-HttpReply refusal(int status, std::string_view why) {
-  return {.status = status, .body = text_of(error_reply(status, why))};
-}
 
 /// "localhost:8080", "[::1]:8080" without the port.
 std::string without_port(const std::string& host) {
@@ -53,9 +48,9 @@ bool has_key(const HttpRequest& request, const HttpRules& rules) {
 std::optional<HttpReply> reply_at_the_door(const HttpRequest& request, const HttpRules& rules) {
   const std::string host = request.header("host"), origin = request.header("origin");
   if (!rules.hosts.empty() && std::ranges::count(rules.hosts, without_port(host)) == 0)
-    return refusal(403, "the request is for the host " + in_quotes(host) + ", which this server is not");
+    return error_of(403, "the request is for the host " + in_quotes(host) + ", which this server is not");
   if (!origin.empty() && !is_own(origin, host) && !allowed(origin, rules))
-    return refusal(403, "pages of " + in_quotes(origin) + " may not ask; --allow-origin lets them");
+    return error_of(403, "pages of " + in_quotes(origin) + " may not ask; --allow-origin lets them");
   if (request.method == "OPTIONS") {
     HttpReply reply{.status = 204};
     reply.headers = {{"Access-Control-Allow-Methods", "GET, POST"},
@@ -64,10 +59,10 @@ std::optional<HttpReply> reply_at_the_door(const HttpRequest& request, const Htt
     return reply;
   }
   if (!rules.key.empty() && needs_key(request) && !has_key(request, rules))
-    return refusal(401, "the key is missing or wrong; send it as \"Authorization: Bearer KEY\"");
+    return error_of(401, "the key is missing or wrong; send it as \"Authorization: Bearer KEY\"");
   // A page of another site can send other types without a browser's question.
   if (request.method == "POST" && !request.header("content-type").starts_with("application/json"))
-    return refusal(415, "send JSON, with the header \"Content-Type: application/json\"");
+    return error_of(415, "send JSON, with the header \"Content-Type: application/json\"");
   return std::nullopt;
 }
 

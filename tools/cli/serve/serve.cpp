@@ -1,93 +1,22 @@
 // `vkformer serve`: a model behind OpenAI's API.
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "models/chat/chat_files.h"
+#include "models/families/registry.h"
 #include "runtime/check.h"
-#include "runtime/files/mapped_file.h"
-#include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/end_signals.h"
 #include "tools/cli/generation_memory.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
-#include "tools/cli/page.h"
-#include "tools/cli/profile.h"
-#include "tools/cli/serve/http_guard.h"
+#include "tools/cli/serve/embedding_service.h"
+#include "tools/cli/serve/front.h"
 #include "tools/cli/serve/text_service.h"
+#include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
 
 namespace {
-
-std::string key_of(const ServeFlags& flags) {
-  if (!flags.key_file.empty()) {
-    std::string key(MappedFile(flags.key_file).text());
-    while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.pop_back();
-    check(!key.empty(), "--api-key-file {} is empty", in_quotes(flags.key_file));
-    return key;
-  }
-  const char* set = std::getenv("VKFORMER_API_KEY");
-  return flags.key.empty() && set ? set : flags.key;
-}
-
-HttpRules rules_of(const ServeFlags& flags) {
-  HttpRules rules{.origins = flags.origins, .key = key_of(flags)};
-  if (!is_loopback(flags.host) && rules.key.empty())
-    throw UsageError(fmt::format("--host {} lets other machines ask; give them a key with --api-key-file (or "
-                                 "--api-key, or the variable VKFORMER_API_KEY)",
-                                 in_quotes(flags.host)));
-  if (is_loopback(flags.host)) rules.hosts = {"localhost", "127.0.0.1", "[::1]", flags.host};
-  return rules;
-}
-
-/// What the server is, until it has a model and afterwards.
-class Front {
- public:
-  Front(const ServeFlags& flags, std::string name) : rules_(rules_of(flags)), name_(std::move(name)) {}
-
-  /// From now on `service`, which must outlive this object's use, is asked.
-  void open(TextService& service) { service_ = &service; }
-  /// Whatever happens, a reply.
-  HttpReply reply(const HttpRequest& request) {
-    HttpReply reply = [&] {
-      try {
-        return inside(request);
-      } catch (const Error& error) {
-        return failure(400, error.what());
-      } catch (const std::exception& error) {
-        return failure(500, error.what());
-      }
-    }();
-    const auto headers = origin_headers(request, rules_);
-    reply.headers.insert(reply.headers.end(), headers.begin(), headers.end());
-    return reply;
-  }
-
- private:
-  static HttpReply failure(int status, std::string_view why) {
-    return {.status = status, .body = text_of(error_reply(status, why))};
-  }
-
-  HttpReply inside(const HttpRequest& request) {
-    if (auto stopped = reply_at_the_door(request, rules_)) return *std::move(stopped);
-    const bool get = request.method == "GET";
-    if (get && request.path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(embedded_page("serve"))};
-    if (get && (request.path == "/v1/models" || request.path == "/models"))
-      return {.body = text_of({{"object", "list"},
-                               {"data", {{{"id", name_}, {"object", "model"}, {"created", 0}, {"owned_by", "vkformer"}}}}})};
-    TextService* service = service_;
-    if (!service) return failure(503, "the model is being loaded");
-    if (get && request.path == "/health") return {.body = text_of({{"status", "ok"}})};
-    if (auto answer = service->reply(request)) return *std::move(answer);
-    return failure(404, fmt::format("there is no {} {}", printable(request.method, 20), printable(request.path, 100)));
-  }
-
-  HttpRules rules_;
-  std::string name_;
-  std::atomic<TextService*> service_ = nullptr;
-};
 
 std::string name_of(const ServeFlags& flags, const std::filesystem::path& folder) {
   if (!flags.name.empty()) return flags.name;
@@ -96,27 +25,20 @@ std::string name_of(const ServeFlags& flags, const std::filesystem::path& folder
   return name.empty() ? folder.filename().string() : name.string();
 }
 
-}  // namespace
-
-void serve(const ServeFlags& flags) {
-  const auto folder = resolve_model_folder(flags.model);
+void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
-  check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, which is what is served",
-        model.family);
   std::optional<ChatSetup> setup;
   if (!flags.chat_template.empty() || find_chat_template(folder)) setup.emplace(flags, folder);
   const PromptText tokenizer(folder);
   auto [config, taken] = answer_settings(flags, folder, model, tokenizer, setup ? setup->behind_answers : "");
+  // Throws for what the settings can't be, and says how many tokens a choice needs.
   GenerationConfig longest = config;
   longest.max_new_tokens = INT32_MAX;
   const auto search = make_search(longest, {{0}}, model.vocabulary);
   const Weights weights(model.parameters, folder);
 
   Front front(flags, name_of(flags, folder));
-  // Before weights are loaded: a port that is taken is known at once.
-  auto server = std::make_unique<HttpServer>(HttpSettings{.host = flags.host, .port = static_cast<uint16_t>(flags.port)},
-                                             [&](const HttpRequest& request) { return front.reply(request); });
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   const GeneratorShape shape{.rows = flags.slots,
@@ -125,22 +47,50 @@ void serve(const ServeFlags& flags) {
                              .usable = search->usable(),
                              .cache_type = cache_type(flags.cache_dtype)};
   check_fits(model, folder, shape, backend->facts());
-  SessionGroup group(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()), shape);
+  const auto store = make_model_store(*backend, model);
+  SessionGroup group(*backend, model, store, shape);
   group.prepare();
+  load_weights(weights, model, adapter.get(), *store, flags.common.quiet);
   TextSlots slots(group, tokenizer, static_cast<size_t>(flags.waiting));
   TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, model.vocabulary, name_of(flags, folder),
                       flags.common.quiet);
-  // Connections end before what they use.
-  const std::unique_ptr<void, std::function<void(void*)>> stop(&server, [&](void*) { server.reset(); });
-  front.open(service);
-  catch_end_signals();
-  const std::string host = flags.host.find(':') == std::string::npos ? flags.host : "[" + flags.host + "]";
-  print("http://{}:{}\n", host, server->port());
-  check_output();
-  if (!flags.common.quiet)
-    say("{} of {} positions; {}", counted(flags.slots, "slot"), slots.capacity(),
-        setup ? setup->chat_template.name() : "no chat template: /v1/completions alone");
-  slots.run(end_was_asked);
+  front.serve(service, fmt::format("{} of {} positions; {}", counted(flags.slots, "slot"), slots.capacity(),
+                                   setup ? setup->chat_template.name() : "no chat template: /v1/completions alone"));
+}
+
+void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& folder, const EmbeddingRecipe& recipe) {
+  for (const char* flag : {"--adapter", "--slots", "--template", "--cache-dtype", "--tokens"})
+    if (flags.given.contains(flag)) throw UsageError(fmt::format("{} is for models that write text", flag));
+  Model model = without_head(load_model(folder));
+  store_weights_as(model, folder, flags.dtype);
+  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  std::vector<DenseLayer> dense;
+  for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder / path));
+  const Weights weights(model.parameters, folder);
+  int64_t most = model.context > 0 ? model.context : flags.context;
+  if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
+
+  Front front(flags, name_of(flags, folder));
+  auto backend = open_backend(flags.common);
+  Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+                    backend->make_workspace(), recipe.pooling, std::move(dense));
+  EmbeddingService service(embedder, model, tokenizer, recipe, most, flags.context, name_of(flags, folder));
+  front.serve(service, fmt::format("embeddings of texts of up to {} tokens, by {}", most, name_of(recipe.pooling)));
+}
+
+}  // namespace
+
+void serve(const ServeFlags& flags) {
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = load_model(folder);
+  const EmbeddingRecipe recipe = embedding_recipe(folder);
+  const bool writes = model.generates() && !model.has_encoder();
+  if (flags.embeddings || recipe.said || !writes) {
+    check(!model.has_encoder(), "{} is an encoder-decoder ({}), which is not served; translate and generate run it",
+          flags.model, model.family);
+    return serve_embeddings(flags, folder, recipe);
+  }
+  serve_texts(flags, folder);
 }
 
 }  // namespace vkformer

@@ -13,10 +13,6 @@ namespace {
 
 HttpReply json_reply(const nlohmann::json& json) { return {.body = text_of(json)}; }
 
-HttpReply error_of(int status, std::string_view why) {
-  return {.status = status, .body = text_of(error_reply(status, why))};
-}
-
 /// Where a model knows no such role, what developers tell it is the system's.
 void name_roles(nlohmann::ordered_json& messages, const ChatTemplate& chat_template) {
   if (chat_template.mentions("developer")) return;
@@ -53,9 +49,7 @@ TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const Ch
       quiet_(quiet) {}
 
 std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
-  const auto asked = [&](const char* method, const char* path) {
-    return request.method == method && (request.path == path || "/v1" + request.path == path);
-  };
+  const auto asked = [&](const char* method, const char* path) { return asks(request, method, path); };
   if (asked("POST", "/v1/chat/completions")) return answer(parse_chat_request(request.body), request);
   if (asked("POST", "/v1/completions")) return answer(parse_completion_request(request.body), request);
   if (asked("POST", "/apply-template"))

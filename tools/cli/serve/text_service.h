@@ -3,19 +3,19 @@
 
 #include "models/serving/text_request.h"
 #include "tools/cli/chat_setup.h"
-#include "tools/cli/serve/http_server.h"
+#include "tools/cli/serve/service.h"
 #include "tools/cli/serve/text_slots.h"
 
 namespace vkformer {
 
-class TextService {
+class TextService final : public Service {
  public:
   /// What is given must outlive this object. `setup`: nothing where the model has no template of conversations.
   TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
               int64_t vocabulary, std::string name, bool quiet);
 
-  /// From any thread; nothing where the address is none of a text's. Throws Error for what the client did wrong.
-  std::optional<HttpReply> reply(const HttpRequest& request);
+  std::optional<HttpReply> reply(const HttpRequest& request) override;
+  void run(const std::function<bool()>& ended) override { slots_.run(ended); }
 
  private:
   TextTask task_of(const TextRequest& request) const;

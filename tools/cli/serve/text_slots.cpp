@@ -4,14 +4,9 @@
 
 #include "runtime/check.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/serve/service.h"
 
 namespace vkformer {
-
-namespace {
-
-constexpr const char* ended_early = "the server ends";
-
-}  // namespace
 
 /// A session, and the job that uses it.
 struct TextSlots::Slot {

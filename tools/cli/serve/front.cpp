@@ -1,0 +1,94 @@
+#include "tools/cli/serve/front.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "models/serving/text_reply.h"
+#include "runtime/check.h"
+#include "runtime/files/mapped_file.h"
+#include "runtime/files/utf8.h"
+#include "tools/cli/end_signals.h"
+#include "tools/cli/output.h"
+#include "tools/cli/page.h"
+
+namespace vkformer {
+
+namespace {
+
+std::string key_of(const ServeFlags& flags) {
+  if (!flags.key_file.empty()) {
+    std::string key(MappedFile(flags.key_file).text());
+    while (key.ends_with('\n') || key.ends_with('\r')) key.pop_back();
+    check(!key.empty(), "--api-key-file {} is empty", in_quotes(flags.key_file));
+    return key;
+  }
+  const char* set = std::getenv("VKFORMER_API_KEY");
+  return flags.key.empty() && set ? set : flags.key;
+}
+
+HttpRules rules_of(const ServeFlags& flags) {
+  HttpRules rules{.origins = flags.origins, .key = key_of(flags)};
+  if (is_loopback(flags.host))
+    rules.hosts = {"localhost", "127.0.0.1", "[::1]", flags.host};
+  else if (rules.key.empty())
+    throw UsageError(fmt::format("--host {} lets other machines ask; give them a key with --api-key-file (or "
+                                 "--api-key, or the variable VKFORMER_API_KEY)",
+                                 in_quotes(flags.host)));
+  return rules;
+}
+
+}  // namespace
+
+Front::Front(const ServeFlags& flags, std::string name)
+    : flags_(flags),
+      rules_(rules_of(flags)),
+      name_(std::move(name)),
+      server_(std::make_unique<HttpServer>(
+          HttpSettings{.host = flags.host, .port = static_cast<uint16_t>(flags.port)},
+          [this](const HttpRequest& request) { return reply(request); })) {}
+
+void Front::serve(Service& service, const std::string& what) {
+  const std::unique_ptr<Front, void (*)(Front*)> stop(this, [](Front* front) { front->server_.reset(); });
+  service_ = &service;
+  catch_end_signals();
+  const bool numbers = flags_.host.find(':') != std::string::npos;  // of IPv6
+  print("http://{}{}{}:{}\n", numbers ? "[" : "", flags_.host, numbers ? "]" : "", server_->port());
+  check_output();
+  if (!flags_.common.quiet) say("{}", what);
+  service.run(end_was_asked);
+}
+
+HttpReply Front::reply(const HttpRequest& request) {
+  HttpReply reply;
+  try {
+    reply = inside(request);
+  } catch (const Error& error) {
+    reply = error_of(400, error.what());
+  } catch (const std::exception& error) {
+    reply = error_of(500, error.what());
+  }
+  const auto headers = origin_headers(request, rules_);
+  reply.headers.insert(reply.headers.end(), headers.begin(), headers.end());
+  return reply;
+}
+
+HttpReply Front::inside(const HttpRequest& request) {
+  if (auto stopped = reply_at_the_door(request, rules_)) return *std::move(stopped);
+  if (asks(request, "GET", "/"))
+    return {.type = "text/html; charset=utf-8", .body = std::string(embedded_page("serve"))};
+  if (asks(request, "GET", "/v1/models"))
+    return {.body = text_of({{"object", "list"},
+                             {"data",
+                              nlohmann::json::array({{{"id", name_},
+                                                      {"object", "model"},
+                                                      {"created", 0},
+                                                      {"owned_by", "vkformer"}}})}})};
+  Service* service = service_;
+  if (!service) return error_of(503, "the model is being loaded");
+  if (asks(request, "GET", "/health")) return {.body = text_of({{"status", "ok"}})};
+  if (auto answer = service->reply(request)) return *std::move(answer);
+  return error_of(404,
+                  fmt::format("there is no {} {} here", printable(request.method, 20), printable(request.path, 100)));
+}
+
+}  // namespace vkformer

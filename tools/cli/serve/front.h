@@ -1,0 +1,34 @@
+#pragma once
+// The address at which a server is asked: it answers from the start, and passes on to a service once that is ready.
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/serve/http_guard.h"
+#include "tools/cli/serve/service.h"
+
+namespace vkformer {
+
+class Front {
+ public:
+  /// Listens, before any weights are loaded: a port that is taken is known at once. `name`: of the model, for clients.
+  /// Throws UsageError where other machines could ask without a key, and Error where it can't listen.
+  Front(const ServeFlags& flags, std::string name);
+  /// Prints the address, says `what` is there, and serves until a signal asks for the end. Nobody uses `service`
+  /// afterwards, whatever was thrown.
+  void serve(Service& service, const std::string& what);
+
+ private:
+  HttpReply reply(const HttpRequest& request);
+  HttpReply inside(const HttpRequest& request);
+
+  const ServeFlags& flags_;
+  HttpRules rules_;
+  std::string name_;
+  std::atomic<Service*> service_ = nullptr;
+  std::unique_ptr<HttpServer> server_;  ///< ends before what it asks
+};
+
+}  // namespace vkformer

@@ -1,0 +1,28 @@
+#pragma once
+// What a server answers, and the work for that.
+
+#include <functional>
+#include <optional>
+
+#include "tools/cli/serve/http_server.h"
+
+namespace vkformer {
+
+class Service {
+ public:
+  virtual ~Service() = default;
+  /// From any thread; nothing where the address is none of this service. Throws Error for what the client did wrong.
+  virtual std::optional<HttpReply> reply(const HttpRequest& request) = 0;
+  /// Works with the device until `ended`, which is asked ten times a second and more; who waits for more is told so.
+  virtual void run(const std::function<bool()>& ended) = 0;
+};
+
+inline constexpr const char* ended_early = "the server ends";
+
+/// {"error": ..} with this status.
+HttpReply error_of(int status, std::string_view why);
+
+/// Whether a request has this method and address; "/v1" may be left out.
+bool asks(const HttpRequest& request, const char* method, const char* path);
+
+}  // namespace vkformer
