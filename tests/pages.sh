@@ -19,9 +19,10 @@ browse() {
   sed "s|</body>||; s|</html>||" "$page" >tried.html
   printf '<script>%s</script></body></html>\n' "$script" >>tried.html
   timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$folder/profile" --window-size=1300,900 \
-    --virtual-time-budget=5000 --enable-logging=stderr --dump-dom "file://$folder/tried.html$address" >dom 2>log ||
+    --virtual-time-budget="${budget:-5000}" --enable-logging=stderr --dump-dom "file://$folder/tried.html$address" >dom 2>log ||
     fail "$page: the browser ended with status $?"
   grep -q CONSOLE log && fail "$page: $(grep CONSOLE log)"
+  [[ ${asks:-} ]] && return
   grep -q "https\?://" <(sed 's|http://www.w3.org/2000/svg||g' "$page") && fail "$page names an address: $(grep -o 'https\?://[^"]*' "$page" | sort -u)"
 }
 # has COUNT PATTERN: so many matches in the elements.
@@ -164,6 +165,37 @@ browse $page '#encoder/0/0/one'
 has 8 'class="label row"'
 has 1 'class="label row"[^>]*>##s<'
 has 1 'class="label row"[^>]*>&lt;<'
+
+# --- the server's page, which asks as a page of another origin here ---
+for _ in $(seq 20); do echo "the quick brown fox jumps over the lazy dog"; done >text.txt
+echo '{"model_type": "gpt2", "n_positions": 64, "n_embd": 24, "n_layer": 1, "n_head": 3}' >gpt.json
+"$vkformer" train gpt.json --data text.txt --context 16 --iterations 1 --batch 1 --warmup 1 --out words --quiet >/dev/null || fail "no GPT"
+echo '{% for m in messages %}{{ m.content }} {% endfor %}' >talk.jinja
+coproc SERVER { exec "$vkformer" serve words --port 0 --template talk.jinja --allow-origin null --quiet; }
+server=$SERVER_PID
+read -r url <&"${SERVER[0]}" || fail "no server"
+exec {client}<>"/dev/tcp/127.0.0.1/${url##*:}"
+printf 'GET / HTTP/1.0\r\nHost: localhost\r\n\r\n' >&"$client"
+sed '1,/^\r$/d' <&"$client" >served.html
+exec {client}>&-
+page=served.html
+grep -q "https\?://" $page && fail "$page names an address"
+sed "s|fetch(\"v1|fetch(\"$url/v1|" $page >asking.html
+page=asking.html asks=yes budget=600000
+browse asking.html "" "(async () => {
+  find('max_tokens').value = 5;
+  for (const question of ['the quick', 'fox'.repeat(40)]) {
+    find('question').value = question;
+    find('form').requestSubmit();
+    while (running) await new Promise((later) => setTimeout(later, 50));
+  }
+})();"
+kill "$server"
+wait "$server" || fail "the server ended with status $?"
+has 1 '<h1 id="model">words<'
+has 1 '5 tokens, '
+has 1 'card assistant error'
+has 1 'the context 64 positions'
 
 echo "$failures failures"
 ((failures == 0))

@@ -12,6 +12,7 @@ SessionGroup::SessionGroup(Backend& backend, const Model& model, const std::shar
   shape.apart = shape.rows > 1;
   const GenerationPlan plan = plan_generation(model, shape, weights->layout(), &backend.facts());
   shape_ = plan.shape;
+  cache_bytes_ = plan.cache_bytes;
   store_ = backend.extend_store(weights, plan.layout);
   GeneratorShape one = shape_;
   one.rows = 1;
@@ -35,6 +36,10 @@ Program& SessionGroup::program(bool all_logits) {
     program = backend_.compile(build_generation(model_, shape, 1, &backend_.facts()), store_, {}, workspace_);
   }
   return *program;
+}
+
+bool SessionGroup::together_pays(size_t count) const {
+  return count > 1 && (!backend_.facts().is_cpu() || 4 * count > 3 * size());
 }
 
 std::vector<float> SessionGroup::append(std::span<const Next> next, bool all_logits) {

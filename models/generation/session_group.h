@@ -19,9 +19,13 @@ class SessionGroup {
   const GeneratorShape& shape() const { return members_.front().generator.shape(); }
   GenerationSession& session(size_t i) { return at(i).session; }
   Generator& generator(size_t i) { return at(i).generator; }
+  int64_t cache_bytes() const { return cache_bytes_; }  ///< of all
   /// Compiles what decodes.
   void prepare();
 
+  /// Whether so many sessions go on faster in one run, which computes all rows. A GPU waits for the weights; a CPU
+  /// device computes as long as it loads, and most rows must be in use.
+  bool together_pays(size_t count) const;
   struct Next {
     size_t session = 0;
     int32_t token = 0;
@@ -46,6 +50,7 @@ class SessionGroup {
   Backend& backend_;
   const Model& model_;
   GeneratorShape shape_;  ///< of all
+  int64_t cache_bytes_ = 0;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;
   std::list<Member> members_;

@@ -54,7 +54,8 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   TextSlots slots(group, tokenizer, static_cast<size_t>(flags.waiting));
   TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, model.vocabulary, name_of(flags, folder),
                       flags.common.quiet);
-  front.serve(service, fmt::format("{} of {} positions; {}", counted(flags.slots, "slot"), slots.capacity(),
+  front.serve(service, fmt::format("{} of {} positions, {} of caches; {}", counted(flags.slots, "slot"), slots.capacity(),
+                                   size_text(group.cache_bytes()),
                                    setup ? setup->chat_template.name() : "no chat template: /v1/completions alone"));
 }
 

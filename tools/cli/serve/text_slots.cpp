@@ -143,10 +143,12 @@ void TextSlots::run_prompt(Slot& slot) try {
 
 void TextSlots::write_tokens(const Slots& slots) try {
   const auto last = [](const Slot& slot) { return slot.job->task.search->ids(0).back(); };
-  if (slots.size() == 1) {
-    Slot& slot = *slots.front();
-    const std::vector<float> logits = slot.session.append(last(slot));
-    return write_token(slot, logits, slot.generator.choices());
+  if (!group_.together_pays(slots.size())) {
+    for (Slot* slot : slots) {
+      const std::vector<float> logits = slot->session.append(last(*slot));
+      write_token(*slot, logits, slot->generator.choices());
+    }
+    return;
   }
   std::vector<SessionGroup::Next> next;
   bool all_logits = false;
@@ -163,7 +165,8 @@ void TextSlots::write_tokens(const Slots& slots) try {
 } catch (const DeviceLost&) {
   throw;
 } catch (const Error& error) {
-  for (Slot* slot : slots) fail(*slot, error.what());
+  for (Slot* slot : slots)
+    if (slot->job) fail(*slot, error.what());
 }
 
 void TextSlots::write_token(Slot& slot, std::span<const float> logits, std::span<const int32_t> choices) try {
