@@ -64,8 +64,7 @@ json embedding_reply(const EmbeddingRequest& request, std::vector<std::vector<fl
   json data = json::array();
   for (size_t i = 0; i < embeddings.size(); ++i) {
     if (request.dimensions) shorten(embeddings[i], *request.dimensions);
-    data.push_back(
-        {{"object", "embedding"}, {"index", i}, {"embedding", numbers_of(embeddings[i], request.base64)}});
+    data.push_back({{"object", "embedding"}, {"index", i}, {"embedding", numbers_of(embeddings[i], request.base64)}});
   }
   return {{"object", "list"},
           {"model", model},

@@ -11,8 +11,8 @@ namespace vkformer {
 
 struct EmbeddingRequest {
   std::vector<std::string> texts;
-  bool base64 = false;  ///< of little-endian f32, instead of numbers
-  bool query = false;   ///< the texts are questions, which some models want told ("prompt_name": "query")
+  bool base64 = false;                ///< of little-endian f32, instead of numbers
+  bool query = false;                 ///< the texts are questions, which some models want told ("prompt_name": "query")
   std::optional<int64_t> dimensions;  ///< only the first so many numbers, of length 1 again
 };
 

@@ -34,7 +34,9 @@ const char* reason_of(const TextReplyEnd& end) { return end.cut ? "length" : "st
 
 json around(const TextReplyHead& head, bool piece, json choices) {
   return {{"id", head.id},
-          {"object", !head.chat ? "text_completion" : piece ? "chat.completion.chunk" : "chat.completion"},
+          {"object", !head.chat ? "text_completion"
+                     : piece    ? "chat.completion.chunk"
+                                : "chat.completion"},
           {"created", head.created},
           {"model", head.model},
           {"choices", std::move(choices)}};

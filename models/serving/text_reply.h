@@ -8,8 +8,8 @@
 namespace vkformer {
 
 struct TextReplyHead {
-  std::string id;     ///< "chatcmpl-..." or "cmpl-..."
-  std::string model;  ///< name
+  std::string id;       ///< "chatcmpl-..." or "cmpl-..."
+  std::string model;    ///< name
   int64_t created = 0;  ///< seconds since 1970
   bool chat = false;
 };

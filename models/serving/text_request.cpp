@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "runtime/check.h"
-#include "runtime/files/json_file.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
@@ -19,20 +18,21 @@ const nlohmann::json& neutral_values() {
     "n": 1, "best_of": 1, "logprobs": false, "top_logprobs": 0, "n_probs": 0, "suffix": "", "tools": [],
     "functions": [], "response_format": {"type": "text"}, "modalities": ["text"], "audio": null, "grammar": "",
     "json_schema": null, "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
-    "dry_multiplier": 0, "dynatemp_range": 0, "lora": []})");
+    "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
+    "stop_token_ids": [], "bad_words": [], "use_beam_search": false, "length_penalty": 1, "guided_json": null,
+    "guided_regex": null, "guided_choice": null, "guided_grammar": null, "structured_outputs": null,
+    "continue_final_message": false, "add_generation_prompt": true})");
   return values;
 }
 
 void check_supported(const JsonObject& json) {
   for (const auto& [key, neutral] : neutral_values().items())
-    check(!json.has(key) || json.value()[key] == neutral, "\"{}\" must be {} or left out: nothing else is supported", key,
-          neutral.dump());
+    check(!json.has(key) || json.value()[key] == neutral, "\"{}\" must be {} or left out: nothing else is supported",
+          key, neutral.dump());
 }
 
-template <class T>
-std::optional<T> optional_integer(const JsonObject& json, const char* key, int64_t min, int64_t max) {
-  if (!json.has(key)) return std::nullopt;
-  return static_cast<T>(require_integer(json, key, min, max));
+std::optional<int64_t> optional_integer(const JsonObject& json, const char* key, int64_t min, int64_t max) {
+  return json.has(key) ? std::optional(require_integer(json, key, min, max)) : std::nullopt;
 }
 
 std::optional<double> optional_number(const JsonObject& json, const char* key, double min, double max) {
@@ -65,16 +65,23 @@ nlohmann::ordered_json messages_of(const JsonObject& json) {
   return messages;
 }
 
+std::vector<int32_t> ids_of(const nlohmann::json& list, const char* key) {
+  check(list.is_array(), "\"{}\" must be a list of token ids", key);
+  std::vector<int32_t> ids;
+  for (const auto& id : list) {
+    check(id.is_number_integer() && id >= 0 && id <= INT32_MAX, "\"{}\": {} is no token id", key,
+          printable(id.dump(), 60));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
 /// One text or list of ids; clients send lists of one.
 void take_prompt(const nlohmann::json& prompt, TextRequest& request, bool in_list = false) {
   if (prompt.is_string()) {
     request.prompt = prompt;
   } else if (prompt.is_array() && !prompt.empty() && prompt[0].is_number_integer()) {
-    for (const auto& id : prompt) {
-      check(id.is_number_integer() && id >= 0 && id <= INT32_MAX, "\"prompt\": {} is no token id",
-            printable(id.dump(), 60));
-      request.ids.push_back(id);
-    }
+    request.ids = ids_of(prompt, "prompt");
   } else {
     check(prompt.is_array() && prompt.size() == 1 && !in_list,
           "\"prompt\" must be one text, or a list of token ids; send several as requests of their own");
@@ -119,13 +126,14 @@ TextRequest settings_of(const JsonObject& json) {
   request.temperature = optional_number(json, "temperature", 0, 100);
   request.top_p = optional_number(json, "top_p", 0, 1);
   request.min_p = optional_number(json, "min_p", 0, 1);
-  request.top_k = optional_integer<int64_t>(json, "top_k", -1, INT32_MAX);
-  if (json.has("seed") && json.value()["seed"] != -1) request.seed = optional_integer<uint32_t>(json, "seed", 0, UINT32_MAX);
+  request.top_k = optional_integer(json, "top_k", -1, INT32_MAX);
+  if (json.has("seed") && json.value()["seed"] != -1)  // clients' have 64 bits, ours 32
+    request.seed = static_cast<uint32_t>(require_integer(json, "seed", INT64_MIN, INT64_MAX));
   request.repeat_penalty =
       optional_number(json, json.has("repeat_penalty") ? "repeat_penalty" : "repetition_penalty", 1e-3, 1e3);
   request.presence_penalty = optional_number(json, "presence_penalty", -1e3, 1e3);
   request.frequency_penalty = optional_number(json, "frequency_penalty", -1e3, 1e3);
-  request.repeat_last = optional_integer<int64_t>(json, "repeat_last_n", -1, INT32_MAX);
+  request.repeat_last = optional_integer(json, "repeat_last_n", -1, INT32_MAX);
   request.logit_bias = logit_bias_of(json);
   request.stops = stops_of(json);
   request.stream = boolean_or(json, "stream", false);
@@ -136,6 +144,11 @@ TextRequest settings_of(const JsonObject& json) {
 }
 
 }  // namespace
+
+std::vector<int32_t> token_ids_of(const JsonObject& json, const char* key) {
+  check(json.has(key), "\"{}\" is missing", key);
+  return ids_of(json.value()[key], key);
+}
 
 GenerationConfig TextRequest::over(GenerationConfig config) const {
   if (max_tokens) {
@@ -168,7 +181,8 @@ TextRequest parse_chat_request(std::string_view body) {
   if (json.has("chat_template_kwargs"))
     request.template_variables =
         nlohmann::ordered_json::parse(require_object(json, "chat_template_kwargs").value().dump());
-  if (json.has("reasoning_effort")) request.template_variables["reasoning_effort"] = require_string(json, "reasoning_effort");
+  if (json.has("reasoning_effort"))
+    request.template_variables["reasoning_effort"] = require_string(json, "reasoning_effort");
   return request;
 }
 

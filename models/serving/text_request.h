@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/generation/generation_config.h"
+#include "runtime/files/json_file.h"
 
 namespace vkformer {
 
@@ -45,5 +46,7 @@ struct TextRequest {
 /// values outside of what can be meant, and for what would change the answer but is not supported.
 TextRequest parse_chat_request(std::string_view body);
 TextRequest parse_completion_request(std::string_view body);
+/// A list of them. Throws Error for anything else.
+std::vector<int32_t> token_ids_of(const JsonObject& json, const char* key);
 
 }  // namespace vkformer

@@ -14,7 +14,8 @@ Rewritten rewrite(const Graph& from, const RewriteRules& rules) {
     const ValueInfo& info = from.info(tensor);
     if (rules.keeps && !rules.keeps(info)) continue;
     const TensorType type = rules.type_of ? rules.type_of(info) : info.type;
-    set(tensor, copy.graph.persistent(rules.name_of ? rules.name_of(info) : info.name, type.shape, info.role, type.dtype));
+    set(tensor,
+        copy.graph.persistent(rules.name_of ? rules.name_of(info) : info.name, type.shape, info.role, type.dtype));
   }
   for (const Node& node : from.nodes()) {
     const Graph::Scope scope(copy.graph, node.scope);

@@ -18,8 +18,8 @@ int64_t window_of(const AttentionProblem& problem) {
 uint32_t rules_of(const AttentionProblem& problem) {
   const auto flag = [](bool set, uint32_t bit) { return set ? bit : 0; };
   return constant(problem.group()) | flag(problem.causal, ATTENTION_CAUSAL) |
-         flag(problem.has_position, ATTENTION_POSITION) |
-         flag(!problem.position_shared, ATTENTION_POSITION_OF_BATCH) | flag(problem.mask_rows > 1, ATTENTION_MASK_OF_QUERY) |
+         flag(problem.has_position, ATTENTION_POSITION) | flag(!problem.position_shared, ATTENTION_POSITION_OF_BATCH) |
+         flag(problem.mask_rows > 1, ATTENTION_MASK_OF_QUERY) |
          flag(problem.mask_rows > 0 && !problem.mask_shared, ATTENTION_MASK_OF_BATCH) |
          flag(problem.has_bias && !problem.bias_shared, ATTENTION_BIAS_OF_BATCH);
 }

@@ -55,8 +55,8 @@ struct AttentionProblem {
   bool causal = false;
   bool has_position = false;
   bool position_shared = true;  ///< by all batches
-  int64_t mask_rows = 0;     ///< rows of a batch's mask: T, or 1 for all queries; 0 without a mask
-  bool mask_shared = false;  ///< all batches have one mask
+  int64_t mask_rows = 0;        ///< rows of a batch's mask: T, or 1 for all queries; 0 without a mask
+  bool mask_shared = false;     ///< all batches have one mask
   bool has_bias = false;
   bool bias_shared = false;  ///< all batches have one bias
   bool has_sinks = false;

@@ -15,9 +15,7 @@ struct Sources {
   AttentionProblem problem;
   Inputs in;
 
-  Sources(const Node& node, Inputs inputs)
-      : problem(node),
-        in(inputs) {}
+  Sources(const Node& node, Inputs inputs) : problem(node), in(inputs) {}
 
   static int64_t at(const HeadSource& source, int64_t row, int64_t head, int64_t width) {
     return row * source.stride + source.column + head * width;

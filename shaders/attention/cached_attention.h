@@ -9,8 +9,8 @@
 
 namespace vkformer {
 
-/// x [B, 1, columns], cache [B, S, Hk * (D + Dv)], position i32 [1] or [B], table [P, rotary_width]?, rows' positions i32 [1]
-/// or [B]?, mask i32 [B or 1, 1, S]?, bias [B or 1, H, 1, S]? -> result [B, 1, H * Dv], the cache.
+/// x [B, 1, columns], cache [B, S, Hk * (D + Dv)], position i32 [1] or [B], table [P, rotary_width]?, rows' positions
+/// i32 [1] or [B]?, mask i32 [B or 1, 1, S]?, bias [B or 1, H, 1, S]? -> result [B, 1, H * Dv], the cache.
 ///
 /// From `column` on x has the heads of q, k and v, in this order. Those of q and k are turned like rope's, unless
 /// rotary_width is 0; then k and v become row `position` of their cache, if it has that, and attention() is taken over

@@ -9,7 +9,7 @@ namespace {
 
 struct CaseParts {
   int64_t batches = 1, keys = 1, heads = 1, kv_heads = 1, head_width = 64, value_width = 64;
-  double low = 0, high = 0;  ///< position
+  double low = 0, high = 0;    ///< position
   bool own_positions = false;  ///< each row has one
   int64_t column = 0, rotary_width = 0, offsets = 0, masks = 0, biases = 0, window = 0;
   DType type = DType::f32;  ///< of the cache
@@ -85,13 +85,7 @@ std::vector<Case> cached_attention_cases() {
                  .sinks = true}),
       make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
-      make_case({.batches = 3,
-                 .keys = 211,
-                 .heads = 4,
-                 .kv_heads = 2,
-                 .low = -1,
-                 .high = 211,
-                 .own_positions = true}),
+      make_case({.batches = 3, .keys = 211, .heads = 4, .kv_heads = 2, .low = -1, .high = 211, .own_positions = true}),
       make_case({.batches = 5,
                  .keys = 2500,
                  .heads = 2,

@@ -52,6 +52,8 @@ ask 200 GET /health ""
 grep -q '"status":"ok"' reply || fail "health: $(cat reply)"
 ask 200 GET /v1/models ""
 grep -q '"id":"run"' reply || fail "models: $(cat reply)"
+ask 200 GET /v1/models/run ""
+ask 200 HEAD /health ""
 ask 200 GET / ""
 grep -q '<form' reply || fail "no page: $(cat reply)"
 
@@ -78,6 +80,13 @@ for client in "${clients[@]}"; do
   exec {client}>&-
   [[ $(text_of) == "$(cat told)" ]] || fail "an answer beside others: $(text_of) instead of $(cat told)"
 done
+
+# A beginning that all have is no reason to lose another conversation's cache.
+for prompt in "the quick brown fox" "the lazy dog jumps over" "the quick brown fox" "the lazy dog jumps over"; do
+  ask 200 POST /v1/completions "{\"prompt\": \"$prompt\", \"max_tokens\": 1}"
+  grep -o '"cached_tokens":[0-9]*' reply | cut -d : -f 2
+done >cached
+[[ $(tail -n 2 cached | tr '\n' ' ') == "18 22 " ]] || fail "two conversations in two slots: $(cat cached)"
 
 # Other ways to ask.
 ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 8, "echo": true}'
@@ -117,7 +126,7 @@ grep -q "415" <&"$client" || fail "a form may ask"
 exec {client}>&-
 head -c 17000000 /dev/zero | tr '\0' ' ' >large
 exec {client}<>"/dev/tcp/127.0.0.1/$port"
-{ printf 'POST /v1/completions HTTP/1.0\r\nHost: %s\r\nContent-Length: 17000000\r\n\r\n' "$host" && cat large; } >&"$client"
+{ printf 'POST /v1/completions HTTP/1.0\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 17000000\r\n\r\n' "$host" && cat large; } >&"$client"
 grep -q "413" <&"$client" || fail "17 MB are taken"
 exec {client}>&-
 
@@ -130,6 +139,20 @@ done
 ask 200 POST /v1/chat/completions "$question}"
 [[ $(text_of) == "$(cat told)" ]] || fail "an answer after clients that left: $(text_of)"
 
+for i in 1 2 3; do  # whole answers, too
+  send POST /v1/completions '{"prompt": "the"}'
+  exec {client}>&-
+done
+deferred=1
+until [[ $deferred == 0 ]]; do
+  ask 200 GET /metrics ""
+  deferred=$(grep -c '^vkformer:requests_\(deferred\|processing\) [1-9]' reply)
+done
+ask 200 POST /v1/completions '{"prompt": "the", "top_p": 0.5}'
+cp reply greedy
+ask 200 POST /v1/completions '{"prompt": "the", "top_p": 0.9, "seed": 9223372036854775807}'
+[[ $(text_of) == "$(text_of greedy)" ]] || fail "--temp 0 is forgotten: $(text_of)"
+
 # An end within an answer says so.
 send POST /v1/completions '{"prompt": "the", "stream": true}'
 read -r _ <&"$client"
@@ -138,12 +161,31 @@ cat <&"$client" >reply
 exec {client}>&-
 grep -q "the server ends\|DONE" reply || fail "a stream that the server's end cut: $(tail -n 5 reply)"
 
+# Who waits, and who is told that too many do.
+start run --slots 1 --waiting 1 --seed 7 --temp 1 --quiet
+send POST /v1/completions '{"prompt": "the", "stream": true}'
+writing=$client
+read -r _ <&"$writing"
+send POST /v1/completions '{"prompt": "the", "max_tokens": 1}'
+waiting=$client
+deferred=
+until [[ $deferred ]]; do
+  ask 200 GET /metrics ""
+  deferred=$(grep '^vkformer:requests_deferred 1' reply)
+done
+ask 429 POST /v1/completions '{"prompt": "the", "max_tokens": 1}'
+exec {writing}>&-
+grep -q '"seed":7' <&"$waiting" || fail "who waited got nothing, or another seed"
+exec {waiting}>&-
+stop
+
 # A key, and pages that may ask.
 echo secret >key
 start run --api-key-file key --allow-origin https://chat.example --quiet
 ask 401 GET /v1/models ""
 ask 401 GET /v1/models "" "Host: $host" "Authorization: Bearer secre"
-ask 200 GET /v1/models "" "Host: $host" "Authorization: Bearer secret" "Origin: https://chat.example"
+ask 200 GET /v1/models "" "Host: $host" "Authorization: bearer secret"
+ask 200 GET /v1/models "" "Host: chat.example" "Authorization: Bearer secret" "Origin: https://chat.example"
 grep -q "Access-Control-Allow-Origin: https://chat.example" reply || fail "the page does not see it: $(cat reply)"
 ask 204 OPTIONS /v1/models "" "Host: $host" "Origin: https://chat.example"
 ask 400 POST /v1/chat/completions "$question}" "Host: $host" "Authorization: Bearer secret"

@@ -94,8 +94,8 @@ void chat(const ChatFlags& flags) {
     say("the model has {} positions, so that is the context", generator.capacity());
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(
-      std::move(setup.chat_template), setup.variables, [&](std::string_view text) { return tokenizer.encode_as_it_is(text); },
-      generator.capacity(), room);
+      std::move(setup.chat_template), setup.variables,
+      [&](std::string_view text) { return tokenizer.encode_as_it_is(text); }, generator.capacity(), room);
   ChatTalk talk(generator, tokenizer, prompts, config, model.vocabulary);
   talk.history().set_system(flags.system);
   const Interruption interruption;

@@ -221,7 +221,8 @@ struct Job {
 void put_verbs_below_jobs(CLI::App& app) {
   const Job jobs[] = {
       {"Train", {"train"}},
-      {"Use a model", {"generate", "chat", "serve", "translate", "classify", "fill", "tag", "answer", "embed", "attention"}},
+      {"Use a model",
+       {"generate", "chat", "serve", "translate", "classify", "fill", "tag", "answer", "embed", "attention"}},
       {"Model files", {"info", "convert", "logits"}},
       {"Texts and vocabularies", {"tokens", "encode", "decode", "data", "score"}},
       {"Prove a device", {"devices", "ops", "conform", "verify"}},

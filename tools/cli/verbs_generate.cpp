@@ -150,12 +150,12 @@ void add_generate(CLI::App& app) {
 void add_template_flags(CLI::App& command, ChatFlags& flags) {
   command
       .add_option("--template", flags.chat_template,
-                   "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
+                  "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
       ->type_name("FILE");
   command
       .add_option("--template-arg", flags.template_arguments,
-                   "a variable of the template and its value, JSON or a word, like enable_thinking=false for Qwen 3; "
-                   "may be given again")
+                  "a variable of the template and its value, JSON or a word, like enable_thinking=false for Qwen 3; "
+                  "may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
 }
@@ -207,7 +207,8 @@ void add_serve(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "serve",
       "let programs and a page in the browser talk with a model, by OpenAI's API\n: /v1/chat/completions and "
-      "/v1/completions, whole or streamed, or /v1/embeddings; the address is printed once it answers. Where a request is silent, tokens are "
+      "/v1/completions, whole or streamed, or /v1/embeddings; the address is printed once it answers. Where a request "
+      "is silent, tokens are "
       "chosen as with 'chat'");
   command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
   command->add_flag("-q,--quiet", flags->common.quiet, "no line for each answer");
@@ -233,8 +234,9 @@ void add_serve(CLI::App& app) {
   command->add_option("--alias", flags->name, "what clients see as the model's name (default: its folder's)")
       ->type_name("NAME");
   put_below(*command, "Serving", {"--host", "--port", "--api-key", "--api-key-file", "--allow-origin", "--alias"});
-  command->add_flag("--embeddings", flags->embeddings,
-                    "serve vectors of texts (/v1/embeddings), as encoders and models of sentence-transformers do anyway");
+  command->add_flag(
+      "--embeddings", flags->embeddings,
+      "serve vectors of texts (/v1/embeddings), as encoders and models of sentence-transformers do anyway");
   command
       ->add_option("--slots,--parallel", flags->slots,
                    "texts to write side by side, each with a cache of its own, a token of each in one run")
@@ -259,7 +261,8 @@ void add_serve(CLI::App& app) {
 #ifdef VKFORMER_SERVES
     serve(*flags);
 #else
-    fail("this build has no server: install libmicrohttpd with its headers (package libmicrohttpd-dev) and build again");
+    fail(
+        "this build has no server: install libmicrohttpd with its headers (package libmicrohttpd-dev) and build again");
 #endif
   });
 }

@@ -19,13 +19,12 @@ int64_t rounded_up(int64_t count) { return static_cast<int64_t>(std::bit_ceil(st
 }  // namespace
 
 EmbeddingService::EmbeddingService(Embedder& embedder, const Model& model, const Tokenizer& tokenizer,
-                                   EmbeddingRecipe recipe, int64_t most_tokens, int64_t positions, std::string name)
+                                   EmbeddingRecipe recipe, const Limits& limits, std::string name)
     : embedder_(embedder),
       model_(model),
       tokenizer_(tokenizer),
       recipe_(std::move(recipe)),
-      most_tokens_(most_tokens),
-      positions_(positions),
+      limits_(limits),
       name_(std::move(name)) {}
 
 TokenTexts EmbeddingService::texts_of(const std::vector<std::string>& texts, bool query) const {
@@ -33,13 +32,14 @@ TokenTexts EmbeddingService::texts_of(const std::vector<std::string>& texts, boo
   TokenTexts result;
   for (size_t i = 0; i < texts.size(); ++i) {
     const std::string whole = prefix + texts[i], text = recipe_.lower_case ? lower_case(whole) : whole;
-    result.add(tokenizer_, text, {}, most_tokens_, fmt::format("text {}", i + 1));
-    check(result.cut == 0, "text {} has more than the {} tokens that are taken; shorten it", i + 1, most_tokens_);
+    result.add(tokenizer_, text, {}, limits_.most_tokens, fmt::format("text {}", i + 1));
+    check(result.cut == 0, "text {} has more than the {} tokens that are taken; shorten it", i + 1,
+          limits_.most_tokens);
   }
   return result;
 }
 
-EmbeddingService::Embeddings EmbeddingService::embed(const TokenTexts& texts) {
+EmbeddingService::Embeddings EmbeddingService::embed(const TokenTexts& texts, const std::atomic<bool>& left) {
   const TextInputs inputs = text_inputs(model_, texts.largest_segment());
   Embeddings results(texts.ids.size());
   std::vector<uint32_t> order(texts.ids.size());
@@ -47,8 +47,9 @@ EmbeddingService::Embeddings EmbeddingService::embed(const TokenTexts& texts) {
   const auto length = [&](uint32_t text) { return std::ssize(texts.ids[text]); };
   std::ranges::stable_sort(order, std::greater{}, length);
   for (size_t done = 0; done < order.size();) {
-    const int64_t longest = std::min(most_tokens_, rounded_up(length(order[done])));
-    const auto most = static_cast<size_t>(std::max<int64_t>(1, positions_ / longest));
+    check(!left && !ended_(), "{}", ended_early);
+    const int64_t longest = std::min(limits_.most_tokens, rounded_up(length(order[done])));
+    const auto most = static_cast<size_t>(std::max<int64_t>(1, limits_.positions / longest));
     const std::span batch = std::span(order).subspan(done, std::min(most, order.size() - done));
     const LengthBatches::Bucket bucket{.length = longest, .rows = rounded_up(std::ssize(batch))};
     auto rows = embedder_.embeddings(text_batch(text_shape(bucket, inputs), texts, batch, inputs), batch.size());
@@ -62,9 +63,10 @@ std::optional<HttpReply> EmbeddingService::reply(const HttpRequest& request) {
   if (!asks(request, "POST", "/v1/embeddings")) return std::nullopt;
   const EmbeddingRequest asked = parse_embedding_request(request.body);
   const TokenTexts texts = texts_of(asked.texts, asked.query);
+  std::atomic<bool> left = false;
   std::packaged_task<Embeddings()> task([&] {
     try {
-      return embed(texts);
+      return embed(texts, left);
     } catch (const DeviceLost& lost) {
       lost_ = lost.what();
       throw;
@@ -74,11 +76,13 @@ std::optional<HttpReply> EmbeddingService::reply(const HttpRequest& request) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return error_of(500, ended_early);
+    if (std::ssize(waiting_) >= limits_.most_waiting) return error_of(429, too_many);
     waiting_.push_back(std::move(task));
     came_.notify_one();
   }
   Embeddings embeddings;
   try {
+    while (result.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) left = left || request.gone();
     embeddings = result.get();
   } catch (const std::future_error&) {  // nobody will do it
     return error_of(500, ended_early);
@@ -89,6 +93,7 @@ std::optional<HttpReply> EmbeddingService::reply(const HttpRequest& request) {
 }
 
 void EmbeddingService::run(const std::function<bool()>& ended) {
+  ended_ = ended;
   while (!ended() && !lost_) {
     std::unique_lock lock(mutex_);
     if (!came_.wait_for(lock, std::chrono::milliseconds(100), [&] { return !waiting_.empty(); })) continue;

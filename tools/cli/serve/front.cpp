@@ -28,12 +28,16 @@ std::string key_of(const ServeFlags& flags) {
 
 HttpRules rules_of(const ServeFlags& flags) {
   HttpRules rules{.origins = flags.origins, .key = key_of(flags)};
-  if (is_loopback(flags.host))
-    rules.hosts = {"localhost", "127.0.0.1", "[::1]", flags.host};
-  else if (rules.key.empty())
-    throw UsageError(fmt::format("--host {} lets other machines ask; give them a key with --api-key-file (or "
-                                 "--api-key, or the variable VKFORMER_API_KEY)",
-                                 in_quotes(flags.host)));
+  if (!is_loopback(flags.host)) {
+    if (rules.key.empty())
+      throw UsageError(
+          fmt::format("--host {} lets other machines ask; give them a key with --api-key-file (or "
+                      "--api-key, or the variable VKFORMER_API_KEY)",
+                      in_quotes(flags.host)));
+    return rules;
+  }
+  rules.hosts = {"localhost", "127.0.0.1", "[::1]", flags.host};
+  for (const std::string& origin : flags.origins) rules.hosts.push_back(host_of(origin));  // of a proxy before it
   return rules;
 }
 
@@ -44,18 +48,33 @@ Front::Front(const ServeFlags& flags, std::string name)
       rules_(rules_of(flags)),
       name_(std::move(name)),
       server_(std::make_unique<HttpServer>(
-          HttpSettings{.host = flags.host, .port = static_cast<uint16_t>(flags.port)},
+          HttpSettings{.host = flags.host,
+                       .port = static_cast<uint16_t>(flags.port),
+                       // Those that write, that wait, and some to be told that more can't.
+                       .most_connections = static_cast<size_t>(flags.slots + flags.waiting) + 32},
+          [this](const HttpRequest& request) { return at_the_door(request); },
           [this](const HttpRequest& request) { return reply(request); })) {}
 
 void Front::serve(Service& service, const std::string& what) {
   const std::unique_ptr<Front, void (*)(Front*)> stop(this, [](Front* front) { front->server_.reset(); });
   service_ = &service;
   catch_end_signals();
-  const bool numbers = flags_.host.find(':') != std::string::npos;  // of IPv6
-  print("http://{}{}{}:{}\n", numbers ? "[" : "", flags_.host, numbers ? "]" : "", server_->port());
-  check_output();
+  try {
+    const bool numbers = flags_.host.find(':') != std::string::npos;  // of IPv6
+    print("http://{}{}{}:{}\n", numbers ? "[" : "", flags_.host, numbers ? "]" : "", server_->port());
+    check_output();
+  } catch (const Error&) {
+    service.run([] { return true; });  // whoever waits already is told
+    throw;
+  }
   if (!flags_.common.quiet) say("{}", what);
   service.run(end_was_asked);
+}
+
+std::optional<HttpReply> Front::at_the_door(const HttpRequest& request) const {
+  auto reply = reply_at_the_door(request, rules_);
+  if (reply) add_origin(*reply, request, rules_);
+  return reply;
 }
 
 HttpReply Front::reply(const HttpRequest& request) {
@@ -67,22 +86,17 @@ HttpReply Front::reply(const HttpRequest& request) {
   } catch (const std::exception& error) {
     reply = error_of(500, error.what());
   }
-  const auto headers = origin_headers(request, rules_);
-  reply.headers.insert(reply.headers.end(), headers.begin(), headers.end());
+  add_origin(reply, request, rules_);
   return reply;
 }
 
 HttpReply Front::inside(const HttpRequest& request) {
-  if (auto stopped = reply_at_the_door(request, rules_)) return *std::move(stopped);
   if (asks(request, "GET", "/"))
     return {.type = "text/html; charset=utf-8", .body = std::string(embedded_page("serve"))};
+  const nlohmann::json model{{"id", name_}, {"object", "model"}, {"created", 0}, {"owned_by", "vkformer"}};
   if (asks(request, "GET", "/v1/models"))
-    return {.body = text_of({{"object", "list"},
-                             {"data",
-                              nlohmann::json::array({{{"id", name_},
-                                                      {"object", "model"},
-                                                      {"created", 0},
-                                                      {"owned_by", "vkformer"}}})}})};
+    return {.body = text_of({{"object", "list"}, {"data", nlohmann::json::array({model})}})};
+  if (asks(request, "GET", "/v1/models/" + name_)) return {.body = text_of(model)};
   Service* service = service_;
   if (!service) return error_of(503, "the model is being loaded");
   if (asks(request, "GET", "/health")) return {.body = text_of({{"status", "ok"}})};

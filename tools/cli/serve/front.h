@@ -21,6 +21,7 @@ class Front {
   void serve(Service& service, const std::string& what);
 
  private:
+  std::optional<HttpReply> at_the_door(const HttpRequest& request) const;
   HttpReply reply(const HttpRequest& request);
   HttpReply inside(const HttpRequest& request);
 

@@ -1,6 +1,7 @@
 #include "tools/cli/serve/http_guard.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "runtime/files/utf8.h"
 #include "tools/cli/serve/service.h"
@@ -38,9 +39,11 @@ bool same(std::string_view a, std::string_view b) {
 bool needs_key(const HttpRequest& request) { return request.path != "/" && request.path != "/health"; }
 
 bool has_key(const HttpRequest& request, const HttpRules& rules) {
-  constexpr std::string_view bearer = "Bearer ";
+  constexpr std::string_view scheme = "bearer ";
   const std::string given = request.header("authorization");
-  return given.starts_with(bearer) && same(std::string_view(given).substr(bearer.size()), rules.key);
+  const auto equal = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return given.size() > scheme.size() && std::ranges::equal(given.substr(0, scheme.size()), scheme, equal) &&
+         same(std::string_view(given).substr(scheme.size()), rules.key);
 }
 
 }  // namespace
@@ -54,26 +57,36 @@ std::optional<HttpReply> reply_at_the_door(const HttpRequest& request, const Htt
   if (request.method == "OPTIONS") {
     HttpReply reply{.status = 204};
     reply.headers = {{"Access-Control-Allow-Methods", "GET, POST"},
-                     {"Access-Control-Allow-Headers", "authorization, content-type"},
+                     {"Access-Control-Allow-Headers", request.header("access-control-request-headers")},
                      {"Access-Control-Max-Age", "600"}};
     return reply;
   }
-  if (!rules.key.empty() && needs_key(request) && !has_key(request, rules))
-    return error_of(401, "the key is missing or wrong; send it as \"Authorization: Bearer KEY\"");
+  if (!rules.key.empty() && needs_key(request) && !has_key(request, rules)) {
+    HttpReply reply = error_of(401, "the key is missing or wrong; send it as \"Authorization: Bearer KEY\"");
+    reply.headers = {{"WWW-Authenticate", "Bearer"}};
+    return reply;
+  }
   // A page of another site can send other types without a browser's question.
   if (request.method == "POST" && !request.header("content-type").starts_with("application/json"))
     return error_of(415, "send JSON, with the header \"Content-Type: application/json\"");
   return std::nullopt;
 }
 
-std::vector<std::pair<std::string, std::string>> origin_headers(const HttpRequest& request, const HttpRules& rules) {
+void add_origin(HttpReply& reply, const HttpRequest& request, const HttpRules& rules) {
   const std::string origin = request.header("origin");
-  if (!allowed(origin, rules)) return {};
-  return {{"Access-Control-Allow-Origin", origin}, {"Vary", "Origin"}};
+  if (!allowed(origin, rules)) return;
+  reply.headers.emplace_back("Access-Control-Allow-Origin", origin);
+  reply.headers.emplace_back("Vary", "Origin");
 }
 
 bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  const bool number = host.find_first_not_of("0123456789.") == host.npos;
+  return host == "localhost" || host == "::1" || (number && host.starts_with("127."));
+}
+
+std::string host_of(const std::string& origin) {
+  const size_t slashes = origin.find("://");
+  return without_port(slashes == origin.npos ? origin : origin.substr(slashes + 3));
 }
 
 }  // namespace vkformer

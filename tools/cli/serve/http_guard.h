@@ -19,10 +19,12 @@ struct HttpRules {
 /// The reply to a request that goes no further: one that breaks a rule, or a browser's question whether it may ask.
 std::optional<HttpReply> reply_at_the_door(const HttpRequest& request, const HttpRules& rules);
 
-/// What a reply must say for a page of another origin to see it.
-std::vector<std::pair<std::string, std::string>> origin_headers(const HttpRequest& request, const HttpRules& rules);
+/// Adds what a reply must say for a page of an origin that may ask to see it.
+void add_origin(HttpReply& reply, const HttpRequest& request, const HttpRules& rules);
 
 /// Whether an address or name can be reached from this machine alone.
 bool is_loopback(const std::string& host);
+/// "chat.example" of "https://chat.example:8443".
+std::string host_of(const std::string& origin);
 
 }  // namespace vkformer

@@ -122,6 +122,7 @@ std::string HttpRequest::header(const std::string& name) const {
 
 struct HttpServer::Daemon {
   HttpSettings settings;
+  Door door;
   Handler handler;
   MHD_Daemon* daemon = nullptr;
   std::mutex mutex;
@@ -142,9 +143,10 @@ struct HttpServer::Daemon {
       made->request.method = method;
       made->request.path = url;
       MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, &made->request);
+      const auto stopped = door(made->request);
       *state = made.release();
       count(1);
-      return MHD_YES;
+      return stopped ? queue_reply(connection, *stopped) : MHD_YES;
     }
     if (*size > 0) {
       if (Clock::now() - coming->begin > std::chrono::seconds(settings.seconds)) return MHD_NO;
@@ -162,8 +164,8 @@ struct HttpServer::Daemon {
   }
 };
 
-HttpServer::HttpServer(const HttpSettings& settings, Handler handler)
-    : daemon_(new Daemon{.settings = settings, .handler = std::move(handler)}) {
+HttpServer::HttpServer(const HttpSettings& settings, Door door, Handler handler)
+    : daemon_(new Daemon{.settings = settings, .door = std::move(door), .handler = std::move(handler)}) {
   const auto access = [](void* context, MHD_Connection* connection, const char* url, const char* method, const char*,
                          const char* data, size_t* size, void** state) {
     return static_cast<Daemon*>(context)->take(connection, url, method, data, size, state);
@@ -177,11 +179,11 @@ HttpServer::HttpServer(const HttpSettings& settings, Handler handler)
   unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
   if (address->ai_family == AF_INET6) flags |= MHD_USE_IPv6;
   errno = 0;
-  daemon_->daemon = MHD_start_daemon(
-      flags, settings.port, nullptr, nullptr, +access, daemon_.get(), MHD_OPTION_SOCK_ADDR, address->ai_addr,
-      MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(settings.most_connections), MHD_OPTION_CONNECTION_TIMEOUT,
-      settings.seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, most_header_bytes, MHD_OPTION_NOTIFY_COMPLETED, +completed,
-      daemon_.get(), MHD_OPTION_END);
+  daemon_->daemon =
+      MHD_start_daemon(flags, settings.port, nullptr, nullptr, +access, daemon_.get(), MHD_OPTION_SOCK_ADDR,
+                       address->ai_addr, MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(settings.most_connections),
+                       MHD_OPTION_CONNECTION_TIMEOUT, settings.seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                       most_header_bytes, MHD_OPTION_NOTIFY_COMPLETED, +completed, daemon_.get(), MHD_OPTION_END);
   check(daemon_->daemon != nullptr, "can't listen at {} port {}: {}; choose another with --port", settings.host,
         settings.port, errno ? std::strerror(errno) : "unknown reason");
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,16 +36,19 @@ struct HttpReply {
 struct HttpSettings {
   std::string host = "127.0.0.1";  ///< address to listen at: a name or a number
   uint16_t port = 8080;            ///< 0: any that is free
-  size_t most_connections = 64, most_body = size_t{16} << 20;
+  size_t most_connections = 64;    ///< more are closed
+  size_t most_body = size_t{16} << 20;
   unsigned seconds = 60;  ///< without a byte, after which a connection is closed; and for all of a request's body
 };
 
 class HttpServer {
  public:
-  /// Called by connections' threads, several at a time. Throws nothing.
+  // Called by connections' threads, several at a time. Neither throws.
+  /// The reply to a request of which nothing but the headers shall be read, nothing for others.
+  using Door = std::function<std::optional<HttpReply>(const HttpRequest&)>;
   using Handler = std::function<HttpReply(const HttpRequest&)>;
   /// From now on it listens. Throws Error where it can't, with why.
-  HttpServer(const HttpSettings& settings, Handler handler);
+  HttpServer(const HttpSettings& settings, Door door, Handler handler);
   /// Takes nothing more, and lets replies go for a moment. Waits for the handler and for what sends: whoever lets them
   /// wait must have let them go.
   ~HttpServer();

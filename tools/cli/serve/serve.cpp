@@ -32,6 +32,9 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   if (!flags.chat_template.empty() || find_chat_template(folder)) setup.emplace(flags, folder);
   const PromptText tokenizer(folder);
   auto [config, taken] = answer_settings(flags, folder, model, tokenizer, setup ? setup->behind_answers : "");
+  const auto given = [&](const char* flag) { return flags.given.contains(flag); };
+  // Then the likeliest token also where a request says top_p alone.
+  if (given("--temp") && flags.sampling.temperature == 0) config.temperature = 0;
   // Throws for what the settings can't be, and says how many tokens a choice needs.
   GenerationConfig longest = config;
   longest.max_new_tokens = INT32_MAX;
@@ -41,21 +44,23 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   Front front(flags, name_of(flags, folder));
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
-  const GeneratorShape shape{.rows = flags.slots,
-                             .capacity = flags.context,
-                             .choices = search->choices(),
-                             .usable = search->usable(),
-                             .cache_type = cache_type(flags.cache_dtype)};
+  GeneratorShape shape{.rows = flags.slots,
+                       .capacity = flags.context,
+                       .choices = search->choices(),
+                       .usable = search->usable(),
+                       .cache_type = cache_type(flags.cache_dtype)};
+  // Between two runs of a prompt others go on, and the server can end.
+  if (backend->facts().is_cpu()) shape.run_positions = 512;
   check_fits(model, folder, shape, backend->facts());
   const auto store = make_model_store(*backend, model);
   SessionGroup group(*backend, model, store, shape);
   group.prepare();
   load_weights(weights, model, adapter.get(), *store, flags.common.quiet);
   TextSlots slots(group, tokenizer, static_cast<size_t>(flags.waiting));
-  TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, model.vocabulary, name_of(flags, folder),
-                      flags.common.quiet);
-  front.serve(service, fmt::format("{} of {} positions, {} of caches; {}", counted(flags.slots, "slot"), slots.capacity(),
-                                   size_text(group.cache_bytes()),
+  TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, given("--seed"), model.vocabulary,
+                      name_of(flags, folder), flags.common.quiet);
+  front.serve(service, fmt::format("{} of {} positions, {} of caches; {}", counted(flags.slots, "slot"),
+                                   slots.capacity(), size_text(group.cache_bytes()),
                                    setup ? setup->chat_template.name() : "no chat template: /v1/completions alone"));
 }
 
@@ -75,7 +80,9 @@ void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& fold
   auto backend = open_backend(flags.common);
   Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                     backend->make_workspace(), recipe.pooling, std::move(dense));
-  EmbeddingService service(embedder, model, tokenizer, recipe, most, flags.context, name_of(flags, folder));
+  EmbeddingService service(embedder, model, tokenizer, recipe,
+                           {.most_tokens = most, .positions = flags.context, .most_waiting = flags.waiting},
+                           name_of(flags, folder));
   front.serve(service, fmt::format("embeddings of texts of up to {} tokens, by {}", most, name_of(recipe.pooling)));
 }
 

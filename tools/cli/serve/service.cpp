@@ -10,8 +10,9 @@ HttpReply error_of(int status, std::string_view why) {
   return {.status = status, .body = text_of(error_reply(status, why))};
 }
 
-bool asks(const HttpRequest& request, const char* method, const char* path) {
-  return request.method == method && (request.path == path || "/v1" + request.path == path);
+bool asks(const HttpRequest& request, std::string_view method, const std::string& path) {
+  return (request.method == method || (request.method == "HEAD" && method == "GET")) &&
+         (request.path == path || "/v1" + request.path == path);
 }
 
 }  // namespace vkformer

@@ -17,12 +17,12 @@ class Service {
   virtual void run(const std::function<bool()>& ended) = 0;
 };
 
-inline constexpr const char* ended_early = "the server ends";
+inline constexpr const char *ended_early = "the server ends", *too_many = "too many requests wait; try again later";
 
 /// {"error": ..} with this status.
 HttpReply error_of(int status, std::string_view why);
 
-/// Whether a request has this method and address; "/v1" may be left out.
-bool asks(const HttpRequest& request, const char* method, const char* path);
+/// Whether a request has this method and address; "/v1" may be left out, and HEAD asks for what GET does.
+bool asks(const HttpRequest& request, std::string_view method, const std::string& path);
 
 }  // namespace vkformer

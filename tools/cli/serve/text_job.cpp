@@ -1,18 +1,26 @@
 #include "tools/cli/serve/text_job.h"
 
-#include <chrono>
-
 #include "runtime/check.h"
 
 namespace vkformer {
 
 std::optional<TextJob::Piece> TextJob::next(const std::function<bool()>& gone) {
+  using Clock = std::chrono::steady_clock;
   constexpr auto between_looks = std::chrono::milliseconds(200);
+  constexpr auto patience = std::chrono::seconds(5);
+  const Clock::time_point begin = Clock::now();
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, between_looks, [&] { return over_ || !pieces_.empty(); })) {
-    if (!gone()) continue;
-    cancel();
-    return std::nullopt;
+  while (true) {
+    const bool more = changed_.wait_for(lock, between_looks, [&] { return over_ || !pieces_.empty(); });
+    if (Clock::now() - looked_ > between_looks) {
+      looked_ = Clock::now();
+      if (gone()) {
+        cancel();
+        return std::nullopt;
+      }
+    }
+    if (more) break;
+    if (Clock::now() - begin > patience) return Piece{};
   }
   if (pieces_.empty()) return std::nullopt;
   Piece piece = std::move(pieces_.front());

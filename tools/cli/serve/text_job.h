@@ -2,6 +2,7 @@
 // A text that one connection waits for and the thread of the device writes.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -36,7 +37,8 @@ class TextJob {
   };
 
   // The connection's side.
-  /// Waits for more; nothing at the end. Asks `gone` meanwhile, and cancels the job where that is true.
+  /// Waits for more, for some seconds: then a piece without text; nothing at the end. Asks `gone` five times a second,
+  /// and cancels the job where that is true.
   std::optional<Piece> next(const std::function<bool()>& gone);
   /// Behind the last piece: how it ended. Throws Error where something went wrong.
   TextReplyEnd end() const;
@@ -49,6 +51,7 @@ class TextJob {
   void fail(const std::string& why);
 
  private:
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  ///< of the connection's side
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Piece> pieces_;

@@ -24,7 +24,8 @@ void name_roles(nlohmann::ordered_json& messages, const ChatTemplate& chat_templ
 std::string metrics_of(const SlotCounts& counts) {
   std::string text;
   const auto add = [&](const char* name, const char* kind, const char* help, auto value) {
-    text += fmt::format("# HELP vkformer:{0} {1}\n# TYPE vkformer:{0} {2}\nvkformer:{0} {3}\n", name, help, kind, value);
+    text +=
+        fmt::format("# HELP vkformer:{0} {1}\n# TYPE vkformer:{0} {2}\nvkformer:{0} {3}\n", name, help, kind, value);
   };
   add("requests_total", "counter", "Texts that were written.", counts.jobs);
   add("prompt_tokens_total", "counter", "Tokens of prompts that were run.", counts.prompt_tokens);
@@ -39,11 +40,12 @@ std::string metrics_of(const SlotCounts& counts) {
 }  // namespace
 
 TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
-                         int64_t vocabulary, std::string name, bool quiet)
+                         bool seeded, int64_t vocabulary, std::string name, bool quiet)
     : slots_(slots),
       tokenizer_(tokenizer),
       setup_(setup),
       config_(std::move(config)),
+      seeded_(seeded),
       vocabulary_(vocabulary),
       name_(std::move(name)),
       quiet_(quiet) {}
@@ -52,8 +54,7 @@ std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
   const auto asked = [&](const char* method, const char* path) { return asks(request, method, path); };
   if (asked("POST", "/v1/chat/completions")) return answer(parse_chat_request(request.body), request);
   if (asked("POST", "/v1/completions")) return answer(parse_completion_request(request.body), request);
-  if (asked("POST", "/apply-template"))
-    return json_reply({{"prompt", rendered(parse_chat_request(request.body))}});
+  if (asked("POST", "/apply-template")) return json_reply({{"prompt", rendered(parse_chat_request(request.body))}});
   if (asked("POST", "/tokenize")) {
     const JsonObject json = JsonObject::parse(request.body, "the request");
     const std::string text = require_string(json, "content");
@@ -62,12 +63,12 @@ std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
   }
   if (asked("POST", "/detokenize")) {
     const JsonObject json = JsonObject::parse(request.body, "the request");
-    TextRequest ids = parse_completion_request(
-        nlohmann::json{{"prompt", json.has("tokens") ? json.value()["tokens"] : nlohmann::json()}}.dump());
-    for (const int32_t id : ids.ids) check(id < tokenizer_.size(), "token {} is outside the vocabulary", id);
-    return json_reply({{"content", tokenizer_.decode_all(ids.ids)}});
+    const std::vector<int32_t> ids = token_ids_of(json, "tokens");
+    for (const int32_t id : ids) check(id < tokenizer_.size(), "token {} is outside the vocabulary", id);
+    return json_reply({{"content", tokenizer_.decode_all(ids)}});
   }
-  if (asked("GET", "/metrics")) return HttpReply{.type = "text/plain; version=0.0.4", .body = metrics_of(slots_.counts())};
+  if (asked("GET", "/metrics"))
+    return HttpReply{.type = "text/plain; version=0.0.4", .body = metrics_of(slots_.counts())};
   return std::nullopt;
 }
 
@@ -75,7 +76,8 @@ std::string TextService::rendered(const TextRequest& request) const {
   check(setup_ != nullptr,
         "the model has no chat template, so nobody knows how a conversation is written for it; start the server with "
         "--template, or ask /v1/completions");
-  Conversation conversation{.messages = request.messages, .add_generation_prompt = true, .variables = setup_->variables};
+  Conversation conversation{
+      .messages = request.messages, .add_generation_prompt = true, .variables = setup_->variables};
   name_roles(conversation.messages, setup_->chat_template);
   conversation.variables.update(request.template_variables);
   return setup_->chat_template.render(conversation).text;
@@ -93,12 +95,14 @@ TextTask TextService::task_of(const TextRequest& request) const {
                 .in_channels = request.chat(),
                 .reuse = request.cache_prompt};
   const int64_t length = std::ssize(task.prompt), room = slots_.capacity() - length + 1;  // the last need not be run
-  check(room > 1, "the prompt has {} tokens, the context {} positions; shorten it, or start the server with a larger "
-        "--context", length, slots_.capacity());
+  check(room > 1,
+        "the prompt has {} tokens, the context {} positions; shorten it, or start the server with a larger "
+        "--context",
+        length, slots_.capacity());
   check(!request.max_tokens || *request.max_tokens <= room,
         "the prompt has {} tokens and the answer may have {}, the context {} positions; ask for fewer", length,
         request.max_tokens.value_or(0), slots_.capacity());
-  task.config.seed = std::random_device{}();
+  if (!seeded_) task.config.seed = std::random_device{}();
   task.config = request.over(std::move(task.config));
   task.config.max_new_tokens = std::min(task.config.max_new_tokens.value_or(room), room);
   if (task.in_channels)
@@ -113,13 +117,13 @@ HttpReply TextService::answer(const TextRequest& request, const HttpRequest& fro
   const TextReplyHead head{
       .id = fmt::format("{}-{}", request.chat() ? "chatcmpl" : "cmpl", ++answers_),
       .model = name_,
-      .created = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-                     .count(),
+      .created =
+          std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(),
       .chat = request.chat()};
-  const std::string echo = !request.echo                ? std::string()
+  const std::string echo = !request.echo         ? std::string()
                            : request.ids.empty() ? request.prompt
                                                  : tokenizer_.decode(request.ids);
-  if (!slots_.submit(job)) return error_of(429, "too many requests wait; try again later");
+  if (!slots_.submit(job)) return error_of(429, too_many);
   if (request.stream) return stream(request, from, std::move(job), head, echo);
   std::string text = echo, thoughts;
   while (const auto piece = job->next(from.gone)) (piece->thought ? thoughts : text) += piece->text;
@@ -141,7 +145,8 @@ HttpReply TextService::stream(const TextRequest& request, const HttpRequest& fro
   reply.next = [this, job, head, path = from.path, gone = from.gone, usage = request.include_usage,
                 over = false]() mutable -> std::string {
     if (over || job->cancelled()) return {};
-    if (const auto piece = job->next(gone)) return event_of(piece_of_reply(head, piece->text, piece->thought));
+    if (const auto piece = job->next(gone))  // a comment keeps a connection alive that nothing was said on
+      return piece->text.empty() ? ":\n\n" : event_of(piece_of_reply(head, piece->text, piece->thought));
     if (job->cancelled()) return {};
     over = true;
     try {
@@ -160,8 +165,9 @@ void TextService::log(const std::string& path, const TextReplyEnd& end) const {
   if (quiet_) return;
   say("{}: prompt of {} tokens, {} of them kept from before, in {:.2f} s; {} tokens in {:.2f} s{}", path,
       end.prompt_tokens, end.reused_tokens, end.prompt_seconds, end.answer_tokens, end.answer_seconds,
-      end.answer_seconds > 0 ? fmt::format(": {:.1f} tokens/s", static_cast<double>(end.answer_tokens) / end.answer_seconds)
-                             : "");
+      end.answer_seconds > 0
+          ? fmt::format(": {:.1f} tokens/s", static_cast<double>(end.answer_tokens) / end.answer_seconds)
+          : "");
 }
 
 }  // namespace vkformer

@@ -11,8 +11,9 @@ namespace vkformer {
 class TextService final : public Service {
  public:
   /// What is given must outlive this object. `setup`: nothing where the model has no template of conversations.
+  /// `seeded`: requests without a seed take that of `config`, not a new one.
   TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
-              int64_t vocabulary, std::string name, bool quiet);
+              bool seeded, int64_t vocabulary, std::string name, bool quiet);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
   void run(const std::function<bool()>& ended) override { slots_.run(ended); }
@@ -30,6 +31,7 @@ class TextService final : public Service {
   const PromptText& tokenizer_;
   const ChatSetup* setup_;
   GenerationConfig config_;
+  bool seeded_;
   int64_t vocabulary_;
   std::string name_;
   bool quiet_;

@@ -39,10 +39,15 @@ bool TextSlots::submit(std::shared_ptr<TextJob> job) {
     job->fail(ended_early);
     return true;
   }
+  forget_cancelled();
   if (waiting_.size() >= most_waiting_) return false;
   waiting_.push_back(std::move(job));
   came_.notify_one();
   return true;
+}
+
+void TextSlots::forget_cancelled() {
+  std::erase_if(waiting_, [](const auto& job) { return job->cancelled(); });
 }
 
 SlotCounts TextSlots::counts() const {
@@ -72,24 +77,28 @@ void TextSlots::run(const std::function<bool()>& ended) {
       }
       if (!writing.empty()) write_tokens(writing);
     }
-  } catch (const DeviceLost& lost) {
-    close(lost.what());
+  } catch (const std::exception& error) {
+    close(error.what());
     throw;
   }
   close(ended_early);
 }
 
-/// Each waiting job gets the free slot whose cache holds the most of its prompt; of equal ones that which has been free
-/// longest.
+/// Each waiting job gets the free slot whose cache holds the most of its prompt, if that is half of either: a beginning
+/// that all conversations have is no reason to lose one. Else that which began its last job first.
 void TextSlots::hand_out() {
   while (true) {
     std::shared_ptr<TextJob> job;
     Slot* best = nullptr;
     {
       const std::lock_guard lock(mutex_);
+      forget_cancelled();
       if (waiting_.empty()) return;
+      const TextTask& task = waiting_.front()->task;
       const auto rank = [&](const Slot& slot) {
-        return std::pair(slot.session.kept(waiting_.front()->task.prompt), -slot.started);
+        const size_t kept = task.reuse ? slot.session.kept(task.prompt) : 0;
+        const bool much = 2 * kept >= std::min(task.prompt.size(), slot.session.ids().size());
+        return std::pair(much ? kept : 0, -slot.started);
       };
       for (const auto& slot : slots_)
         if (!slot->job && (!best || rank(*slot) > rank(*best))) best = slot.get();
@@ -98,7 +107,12 @@ void TextSlots::hand_out() {
       waiting_.pop_front();
       ++counts_.busy;
     }
-    start(*best, std::move(job));
+    try {
+      start(*best, job);
+    } catch (const Error& error) {
+      best->job = job;
+      fail(*best, error.what());
+    }
   }
 }
 
@@ -189,7 +203,7 @@ void TextSlots::fail(Slot& slot, const std::string& why) {
 }
 
 void TextSlots::finish(Slot& slot, bool cut) {
-  slot.text->end();
+  if (slot.text) slot.text->end();
   if (const std::string rest = slot.stops.end(); !rest.empty()) slot.job->write(rest, false);
   slot.end.cut = cut && !slot.stops.found();
   if (slot.answer_begin > 0) slot.end.answer_seconds = now() - slot.answer_begin;
@@ -197,7 +211,7 @@ void TextSlots::finish(Slot& slot, bool cut) {
     const std::lock_guard lock(mutex_);
     --counts_.busy;
     ++counts_.jobs;
-    counts_.prompt_tokens += slot.end.prompt_tokens - slot.end.reused_tokens;
+    counts_.prompt_tokens += std::max<int64_t>(static_cast<int64_t>(slot.run) - slot.end.reused_tokens, 0);
     counts_.answer_tokens += slot.end.answer_tokens;
     counts_.prompt_seconds += slot.end.prompt_seconds;
     counts_.answer_seconds += slot.end.answer_seconds;

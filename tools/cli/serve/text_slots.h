@@ -36,6 +36,7 @@ class TextSlots {
  private:
   struct Slot;
   using Slots = std::vector<Slot*>;
+  void forget_cancelled();  ///< of those that wait; with the lock
   void hand_out();
   void start(Slot& slot, std::shared_ptr<TextJob> job);
   /// Some more of its prompt, and behind its end the first token of the answer.
