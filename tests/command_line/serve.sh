@@ -2,7 +2,7 @@
 # A server and its clients. Sourced by tests/command_line.sh.
 
 cat >long.json <<'JSON'
-{"model_type": "gpt2", "n_positions": 1504, "n_embd": 24, "n_layer": 1, "n_head": 3}
+{"model_type": "gpt2", "n_positions": 6000, "n_embd": 24, "n_layer": 1, "n_head": 3}
 JSON
 accept "$vkformer" train long.json --data text.txt --iterations 4 --batch 2 --context 16 --warmup 1 --out run
 echo '{% for m in messages %}{{ m.content }} {% endfor %}' >talk.jinja
@@ -112,7 +112,7 @@ ask 400 POST /v1/chat/completions '{"messages": '
 ask 400 POST /v1/chat/completions "$question, \"tools\": [{}]}"
 grep -q 'tools' reply || fail "what is not there goes unnamed: $(cat reply)"
 ask 400 POST /v1/chat/completions "${question/60/6000}}"
-grep -q 'the context 1504 positions' reply || fail "what does not fit: $(cat reply)"
+grep -q 'the context 4096 positions' reply || fail "what does not fit: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [99999]}'
 ask 400 POST /v1/completions '{"prompt": "x", "logit_bias": {"99999": 1}}'
 ask 404 POST /v1/nonsense '{}'
@@ -148,9 +148,9 @@ until [[ $deferred == 0 ]]; do
   ask 200 GET /metrics ""
   deferred=$(grep -c '^vkformer:requests_\(deferred\|processing\) [1-9]' reply)
 done
-ask 200 POST /v1/completions '{"prompt": "the", "top_p": 0.5}'
+ask 200 POST /v1/completions '{"prompt": "the", "max_tokens": 50, "top_p": 0.5}'
 cp reply greedy
-ask 200 POST /v1/completions '{"prompt": "the", "top_p": 0.9, "seed": 9223372036854775807}'
+ask 200 POST /v1/completions '{"prompt": "the", "max_tokens": 50, "top_p": 0.9, "seed": 9223372036854775807}'
 [[ $(text_of) == "$(text_of greedy)" ]] || fail "--temp 0 is forgotten: $(text_of)"
 
 # An end within an answer says so.
