@@ -41,9 +41,10 @@ std::string name_of_foreign_verb(std::string_view verb) {
     std::string_view there, here;
   };
   static constexpr Name names[] = {
-      {"help", "--help"},     {"run", "chat"},      {"quantize", "convert"}, {"quantise", "convert"},
-      {"merge", "convert"},   {"export", "convert"}, {"finetune", "train"},  {"fine-tune", "train"},
-      {"predict", "generate"}, {"sample", "generate"}, {"show", "info"},     {"inspect", "info"},
+      {"help", "--help"},      {"run", "chat"},         {"server", "serve"},    {"quantize", "convert"},
+      {"quantise", "convert"}, {"merge", "convert"},    {"export", "convert"},  {"finetune", "train"},
+      {"fine-tune", "train"},  {"predict", "generate"}, {"sample", "generate"}, {"show", "info"},
+      {"inspect", "info"},
   };
   const auto* found = std::ranges::find(names, verb, &Name::there);
   return found == std::end(names) ? std::string() : std::string(found->here);
