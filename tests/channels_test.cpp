@@ -1,6 +1,7 @@
 // Answers of several messages.
 
 #include "models/chat/channels.h"
+#include "models/chat/thinking.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>
@@ -52,4 +53,24 @@ TEST_CASE("the marks of messages are a tokenizer's or they are not", "[chat]") {
   const auto found = Channels::find(id_of);
   REQUIRE(found);
   CHECK(found->end == 4);
+}
+
+TEST_CASE("thoughts stand between two tokens at an answer's begin", "[chat]") {
+  const auto parts = [](const std::vector<int32_t>& answer, const std::vector<int32_t>& prompt) {
+    Thinking thinking({.begin = 1, .end = 2}, prompt);
+    std::string all;
+    for (const int32_t id : answer) {
+      const AnswerPart part = thinking.take(id);
+      all += part == AnswerPart::thought ? 't' : part == AnswerPart::answer ? 'a' : '-';
+    }
+    return all;
+  };
+  CHECK(parts({1, 50, 51, 2, 52}, {7, 60}) == "-tt-a");
+  CHECK(parts({50, 1, 51, 2, 52}, {}) == "a-t-a");
+  CHECK(parts({50, 51, 2, 52}, {7, 1, 60}) == "tt-a");    // the prompt has begun them
+  CHECK(parts({50, 51}, {7, 1, 60, 2, 60}) == "aa");      // and ended them
+  CHECK(parts({50, 51}, {7, 1, 60, 61, 62}) == "aa");     // a question that has the token
+  CHECK(parts({50, 51, 52, 1, 53, 2}, {7}) == "aaaaaa");  // an answer that speaks of it
+  CHECK(parts({1, 50, 2, 51, 1, 52, 2}, {7}) == "-t-aaaa");
+  CHECK(!Thinking::find([](std::string_view) { return std::nullopt; }));
 }

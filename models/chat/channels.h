@@ -4,18 +4,11 @@
 //
 //   <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>...<|return|>
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "models/chat/answer_parts.h"
 
 namespace vkformer {
 
-/// Tells of one answer's tokens, in order, what they are part of.
-class Channels {
+class Channels final : public AnswerParts {
  public:
   /// Special tokens of the format.
   struct Marks {
@@ -24,18 +17,13 @@ class Channels {
   /// `id_of`: of a special token, nothing where there is none. Nothing where the format is not the tokenizer's.
   static std::optional<Marks> find(const std::function<std::optional<int32_t>(std::string_view token)>& id_of);
 
-  enum class Part : uint8_t {
-    header,   ///< names a message, or a mark
-    thought,  ///< of a message of another channel than "final"
-    answer,   ///< of the final one, or of a message without a channel
-  };
+  using Part = AnswerPart;  ///< a header names a message; of a message without a channel all is the answer
   /// Decodes the ids of a header.
   using TextOf = std::function<std::string(const std::vector<int32_t>& ids)>;
   /// `prompt`: what the answer is to go on with; it may have begun a message, or be of another format.
   Channels(const Marks& marks, TextOf text_of, std::span<const int32_t> prompt);
-  Part part() const { return part_; }
-  /// What the next token is.
-  Part take(int32_t id);
+  Part part() const override { return part_; }
+  Part take(int32_t id) override;
 
  private:
   Marks marks_;

@@ -5,7 +5,7 @@
 refuse 1 "has no chat template" "$vkformer" chat "$fixtures/llama" -p x
 refuse 1 "can't chat" "$vkformer" chat "$fixtures/t5" -p x
 mkdir tokenizer
-sed 's/"added_tokens": *\[/&{"id": 601, "content": "<|im_start|>", "special": true}, {"id": 602, "content": "<|im_end|>", "special": true}, /' \
+sed 's/"added_tokens": *\[/&{"id": 601, "content": "<|im_start|>", "special": true}, {"id": 602, "content": "<|im_end|>", "special": true}, {"id": 603, "content": "<think>", "special": false}, {"id": 604, "content": "<\/think>", "special": false}, /' \
   "$fixtures/tokenizers/gpt2/tokenizer.json" >tokenizer/tokenizer.json
 grep -q 'im_start' tokenizer/tokenizer.json || fail "the tokenizer got no tokens of chatml"
 cp "$fixtures/../chat_templates/recorded/chatml.jinja" template.jinja
@@ -61,6 +61,11 @@ for _ in $(seq 12); do echo "Say cat."; done | "$vkformer" chat talker --templat
 grep -q "the context is full: the oldest" err || fail "nothing was said of a full context: $(cat err)"
 accept "$vkformer" chat talker --template chatml --show-prompt -n 1 -p x
 grep -q "prompt of .* tokens: <|im_start|>|" err || fail "--show-prompt shows no special tokens: $(cat err)"
+
+# Thoughts go to stderr: here of a prompt that has begun them.
+printf '%s' "{% for m in messages %}<|im_start|>user\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n<think>" >thinks.jinja
+accept "$vkformer" chat talker --template thinks.jinja --temp 0 -n 20 -p "Say cat."
+[[ ! $(tr -d '\n' <out) ]] && grep -q '^(.' err || fail "thoughts are an answer: $(cat out err)"
 
 # Variables of a template.
 echo '{% if thinks %}think{% else %}say {{ word }}{% endif %}' >variables.jinja

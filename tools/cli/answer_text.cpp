@@ -2,30 +2,40 @@
 
 namespace vkformer {
 
-std::optional<Channels::Marks> AnswerText::find_marks(const PromptText& tokenizer) {
-  return Channels::find([&](std::string_view token) { return tokenizer.special_id(token); });
+AnswerText::Marks AnswerText::find_marks(const PromptText& tokenizer) {
+  return {.channels = Channels::find([&](std::string_view token) { return tokenizer.special_id(token); }),
+          .thinking = Thinking::find([&](std::string_view token) { return tokenizer.id_of(token); })};
 }
 
-AnswerText::AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt,
-                       const std::optional<Channels::Marks>& marks, Emit emit)
+AnswerText::AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt, const Marks& marks, Emit emit)
     : tokenizer_(tokenizer),
       prompt_(prompt.begin(), prompt.end()),
       emit_(std::move(emit)),
       continuation_(tokenizer.stream(prompt)) {
-  if (!marks) return;
-  channels_.emplace(
-      *marks, [this](const auto& ids) { return tokenizer_.decode(ids); }, prompt_);
-  part_ = channels_->part();
+  if (marks.channels)
+    parts_ = std::make_unique<Channels>(
+        *marks.channels, [this](const auto& ids) { return tokenizer_.decode(ids); }, prompt_);
+  else if (marks.thinking)
+    parts_ = std::make_unique<Thinking>(*marks.thinking, prompt_);
+  if (parts_) part_ = parts_->part();
 }
 
 void AnswerText::take(int32_t token) {
-  const auto next = channels_ ? channels_->take(token) : part_;
+  const AnswerPart next = parts_ ? parts_->take(token) : part_;
   if (next != part_) {
     end();
     continuation_ = tokenizer_.stream(prompt_);
     part_ = next;
+    begins_ = true;
   }
-  if (part_ != Channels::Part::header) write(continuation_(token));
+  if (part_ != AnswerPart::header) write(continuation_(token));
+}
+
+void AnswerText::write(std::string piece) {
+  if (begins_) piece.erase(0, piece.find_first_not_of("\r\n"));
+  if (piece.empty()) return;
+  begins_ = false;
+  emit_(piece, part_ == AnswerPart::thought);
 }
 
 }  // namespace vkformer

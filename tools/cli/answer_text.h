@@ -5,35 +5,38 @@
 #include <optional>
 
 #include "models/chat/channels.h"
+#include "models/chat/thinking.h"
 #include "tools/cli/prompt_text.h"
 
 namespace vkformer {
 
 class AnswerText {
  public:
-  /// `thought`: not of the answer, see Channels.
+  /// `thought`: not of the answer.
   using Emit = std::function<void(const std::string& text, bool thought)>;
 
-  /// The marks that a tokenizer has for answers in several messages; nothing where it has none.
-  static std::optional<Channels::Marks> find_marks(const PromptText& tokenizer);
+  /// What tells a tokenizer's thoughts from answers. Without either all is the answer.
+  struct Marks {
+    std::optional<Channels::Marks> channels;
+    std::optional<Thinking::Marks> thinking;
+  };
+  static Marks find_marks(const PromptText& tokenizer);
 
-  /// What follows `prompt`. `tokenizer` must outlive this object. `marks`: nothing, and all is the answer.
-  AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt, const std::optional<Channels::Marks>& marks,
-             Emit emit);
+  /// What follows `prompt`. `tokenizer` must outlive this object.
+  AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt, const Marks& marks, Emit emit);
   void take(int32_t token);
   /// Behind the last token: what was kept back of a character.
   void end() { write(continuation_({})); }
 
  private:
-  void write(const std::string& piece) {
-    if (!piece.empty()) emit_(piece, part_ == Channels::Part::thought);
-  }
+  void write(std::string piece);
 
   const PromptText& tokenizer_;
   std::vector<int32_t> prompt_;
   Emit emit_;
-  std::optional<Channels> channels_;
-  Channels::Part part_ = Channels::Part::answer;
+  std::unique_ptr<AnswerParts> parts_;
+  AnswerPart part_ = AnswerPart::answer;
+  bool begins_ = false;  ///< a part, before which line ends say nothing
   std::function<std::string(std::optional<int32_t>)> continuation_;
 };
 

@@ -71,8 +71,8 @@ void chat(const ChatFlags& flags) {
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
         model.family);
-  const PromptText tokenizer(folder);
   ChatSetup setup(flags, folder);
+  const PromptText tokenizer(folder);
   auto [config, taken] = answer_settings(flags, folder, model, tokenizer, setup.behind_answers);
   // Throws for what the settings can't be, and says how many tokens a choice needs in a talk of any length.
   GenerationConfig longest = config;

@@ -17,7 +17,8 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       generator_(generator),
       session_(generator),
       marks_(AnswerText::find_marks(tokenizer)) {
-  if (marks_) std::erase(config_.eos_token_ids, marks_->end);  // it ends a message, of which an answer may have more
+  if (marks_.channels)
+    std::erase(config_.eos_token_ids, marks_.channels->end);  // it ends a message, of which an answer may have more
 }
 
 GenerationConfig ChatTalk::config_for(int64_t prompt_length) {

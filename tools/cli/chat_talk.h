@@ -49,7 +49,7 @@ class ChatTalk {
   std::vector<int32_t> prompt_;
   std::string cut_by_;
   uint32_t answers_ = 0;
-  std::optional<Channels::Marks> marks_;
+  AnswerText::Marks marks_;
 };
 
 }  // namespace vkformer

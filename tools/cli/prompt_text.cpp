@@ -47,8 +47,12 @@ std::vector<int32_t> PromptText::encode_as_it_is(std::string_view text) const {
   return vocabulary_ ? vocabulary_->encode(text) : tokenizer_->encode(text, false).ids;
 }
 
+std::optional<int32_t> PromptText::id_of(std::string_view token) const {
+  return tokenizer_ ? tokenizer_->id_of(token) : std::nullopt;
+}
+
 std::optional<int32_t> PromptText::special_id(std::string_view token) const {
-  const auto id = tokenizer_ ? tokenizer_->id_of(token) : std::nullopt;
+  const auto id = id_of(token);
   return id && is_special(*id) ? id : std::nullopt;
 }
 

@@ -34,7 +34,8 @@ class PromptText {
   Encoding encode_line(std::string_view line, bool special) const;
   /// The ids of a text that has its special tokens in it already.
   std::vector<int32_t> encode_as_it_is(std::string_view text) const;
-  /// The id of such a token, nothing where there is none or where it is a part of texts.
+  /// The id of a token, nothing where there is none; and of one that is_special().
+  std::optional<int32_t> id_of(std::string_view token) const;
   std::optional<int32_t> special_id(std::string_view token) const;
   /// Whether a text is decoded without this id.
   bool is_special(int32_t id) const;

@@ -21,8 +21,8 @@ struct TextTask {
   GenerationConfig config;
   std::unique_ptr<Search> search;  ///< of this prompt and config
   std::vector<std::string> stops;
-  bool in_channels = false;  ///< answers may come in messages, see Channels
-  bool reuse = true;         ///< what a cache holds of the prompt
+  bool in_parts = false;  ///< thoughts are no part of the answer, see AnswerParts
+  bool reuse = true;      ///< what a cache holds of the prompt
 };
 
 class TextJob {

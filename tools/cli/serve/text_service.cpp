@@ -92,7 +92,7 @@ TextTask TextService::task_of(const TextRequest& request) const {
   TextTask task{.prompt = prompt_of(request),
                 .config = config_,
                 .stops = request.stops,
-                .in_channels = request.chat(),
+                .in_parts = request.chat(),
                 .reuse = request.cache_prompt};
   const int64_t length = std::ssize(task.prompt), room = slots_.capacity() - length + 1;  // the last need not be run
   check(room > 1,
@@ -105,9 +105,9 @@ TextTask TextService::task_of(const TextRequest& request) const {
   if (!seeded_) task.config.seed = std::random_device{}();
   task.config = request.over(std::move(task.config));
   task.config.max_new_tokens = std::min(task.config.max_new_tokens.value_or(room), room);
-  if (task.in_channels)
-    if (const auto marks = AnswerText::find_marks(tokenizer_))
-      std::erase(task.config.eos_token_ids, marks->end);  // it ends a message, of which an answer may have more
+  if (task.in_parts)
+    if (const auto channels = AnswerText::find_marks(tokenizer_).channels)
+      std::erase(task.config.eos_token_ids, channels->end);  // it ends a message, of which an answer may have more
   task.search = make_search(task.config, {task.prompt}, vocabulary_);
   return task;
 }

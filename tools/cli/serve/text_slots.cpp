@@ -123,7 +123,7 @@ void TextSlots::start(Slot& slot, std::shared_ptr<TextJob> job) {
   slot.run = 0;
   slot.begin = now();
   slot.stops = StopTexts(task.stops);
-  slot.text.emplace(tokenizer_, task.prompt, task.in_channels ? marks_ : std::nullopt,
+  slot.text.emplace(tokenizer_, task.prompt, task.in_parts ? marks_ : AnswerText::Marks(),
                     [&slot](const std::string& piece, bool thought) {
                       const std::string shown = thought ? piece : slot.stops.push(piece);
                       if (!shown.empty()) slot.job->write(shown, thought);

@@ -50,7 +50,7 @@ class TextSlots {
 
   SessionGroup& group_;
   const PromptText& tokenizer_;
-  std::optional<Channels::Marks> marks_;
+  AnswerText::Marks marks_;
   size_t most_waiting_;
   std::vector<std::unique_ptr<Slot>> slots_;
   int64_t starts_ = 0;

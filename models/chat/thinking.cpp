@@ -1,0 +1,37 @@
+#include "models/chat/thinking.h"
+
+#include <algorithm>
+
+namespace vkformer {
+
+namespace {
+
+/// Line ends may stand behind a mark in a prompt, or before the first in an answer. Farther away a mark is a text's.
+constexpr size_t most_between = 2;
+
+}  // namespace
+
+std::optional<Thinking::Marks> Thinking::find(
+    const std::function<std::optional<int32_t>(std::string_view token)>& id_of) {
+  const auto begin = id_of("<think>"), end = id_of("</think>");
+  if (!begin || !end) return std::nullopt;
+  return Marks{*begin, *end};
+}
+
+Thinking::Thinking(const Marks& marks, std::span<const int32_t> prompt) : marks_(marks) {
+  for (const int32_t id : prompt.last(std::min(prompt.size(), most_between + 1))) {
+    if (id == marks.begin) part_ = AnswerPart::thought;
+    if (id == marks.end) part_ = AnswerPart::answer;
+  }
+}
+
+AnswerPart Thinking::take(int32_t id) {
+  const bool first = taken_++ <= static_cast<int64_t>(most_between);
+  const bool begins = id == marks_.begin && first && part_ == AnswerPart::answer;
+  const bool ends = id == marks_.end && part_ == AnswerPart::thought;
+  if (!begins && !ends) return part_;
+  part_ = begins ? AnswerPart::thought : AnswerPart::answer;
+  return AnswerPart::header;
+}
+
+}  // namespace vkformer
