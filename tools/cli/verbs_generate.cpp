@@ -147,7 +147,8 @@ void add_generate(CLI::App& app) {
   });
 }
 
-void add_template_flags(CLI::App& command, ChatFlags& flags) {
+/// Of verbs that write answers.
+void add_answer_flags(CLI::App& command, ChatFlags& flags) {
   command
       .add_option("--template", flags.chat_template,
                   "Jinja template of the conversation, instead of the folder's own: a file, or chatml")
@@ -158,28 +159,39 @@ void add_template_flags(CLI::App& command, ChatFlags& flags) {
                   "may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  add_dtypes(command, flags);
+  add_adapter(command, flags.adapter);
+  command
+      .add_option("-n,--tokens,--n-predict,--max-new-tokens", flags.tokens,
+                  "most tokens of an answer (default: as the context has, or a server's request says)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  add_sampling_flags(command, flags);
+}
+
+/// Of the same, but for the profile, which a server has not.
+void add_answering(CLI::App& command, ChatFlags& flags, const char* quiet) {
+  flags.answers = true;
+  command.add_option("-d,--device", flags.common.device, "device number or part of its name, or 'reference'");
+  command.add_flag("-q,--quiet", flags.common.quiet, quiet);
+  add_segment_flag(command, flags.common);
+  add_tuning_flag(command, flags.common);
+  command.add_option("model", flags.model, "model folder, run folder or .gguf")->required();
 }
 
 void add_chat(CLI::App& app) {
   auto flags = std::make_shared<ChatFlags>();
-  flags->answers = true;
   CLI::App* command = app.add_subcommand(
       "chat",
       "talk with a model by its chat template\n: questions from -p or, a line each, from stdin; /help there lists "
       "commands. "
       "Tokens are chosen as with 'generate'; without a generation_config.json at --temp 0.8 --top-k 40 --top-p 0.95 "
       "--min-p 0.05");
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
-  command->add_flag("-q,--quiet", flags->common.quiet, "answers only");
+  add_answering(*command, *flags, "answers only");
   add_profile_flag(*command, flags->common);
-  add_segment_flag(*command, flags->common);
-  add_tuning_flag(*command, flags->common);
-  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
                                             "one question; the command ends with its answer; -: standard input");
   add_text_file(*command, flags->file, {prompt});
   command->add_option("--system", flags->system, "what the model is told before the conversation");
-  add_template_flags(*command, *flags);
   command
       ->add_option(
           "--context", flags->context,
@@ -188,13 +200,7 @@ void add_chat(CLI::App& app) {
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 31))
       ->capture_default_str();
   command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
-  add_dtypes(*command, *flags);
-  add_adapter(*command, flags->adapter);
-  command
-      ->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens,
-                   "most tokens of an answer (default: as the context has)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
-  add_sampling_flags(*command, *flags);
+  add_answer_flags(*command, *flags);
   command->callback([flags, command] {
     remember_given(*command, flags->given);
     chat(*flags);
@@ -203,18 +209,13 @@ void add_chat(CLI::App& app) {
 
 void add_serve(CLI::App& app) {
   auto flags = std::make_shared<ServeFlags>();
-  flags->answers = true;
   CLI::App* command = app.add_subcommand(
       "serve",
       "let programs and a page in the browser talk with a model, by OpenAI's API\n: /v1/chat/completions and "
       "/v1/completions, whole or streamed, or /v1/embeddings; the address is printed once it answers. Where a request "
       "is silent, tokens are "
       "chosen as with 'chat'");
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
-  command->add_flag("-q,--quiet", flags->common.quiet, "no line for each answer");
-  add_segment_flag(*command, flags->common);
-  add_tuning_flag(*command, flags->common);
-  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  add_answering(*command, *flags, "no line for each answer");
   command->add_option("--host", flags->host, "address to listen at; one that other machines reach needs a key")
       ->capture_default_str();
   command->add_option("--port", flags->port, "port to listen at; 0: one that is free")
@@ -233,7 +234,6 @@ void add_serve(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--alias", flags->name, "what clients see as the model's name (default: its folder's)")
       ->type_name("NAME");
-  put_below(*command, "Serving", {"--host", "--port", "--api-key", "--api-key-file", "--allow-origin", "--alias"});
   command->add_flag(
       "--embeddings", flags->embeddings,
       "serve vectors of texts (/v1/embeddings), as encoders and models of sentence-transformers do anyway");
@@ -248,14 +248,10 @@ void add_serve(CLI::App& app) {
   command->add_option("--context", flags->context, "positions of a slot (the model's, if that has fewer)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 31))
       ->capture_default_str();
-  add_template_flags(*command, *flags);
-  add_dtypes(*command, *flags);
-  add_adapter(*command, flags->adapter);
-  command
-      ->add_option("-n,--tokens,--n-predict,--max-new-tokens", flags->tokens,
-                   "most tokens of an answer where its request does not say (default: as the context has)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
-  add_sampling_flags(*command, *flags);
+  put_below(*command, "Serving",
+            {"--host", "--port", "--api-key", "--api-key-file", "--allow-origin", "--alias", "--slots", "--waiting",
+             "--context", "--embeddings"});
+  add_answer_flags(*command, *flags);
   command->callback([flags, command] {
     remember_given(*command, flags->given);
 #ifdef VKFORMER_SERVES
