@@ -55,7 +55,8 @@ grep -q "^llama.gguf as filed decode" out || fail "pipelines has no such program
 accept "$vkformer" pipelines 1x32x2:16:16 --dtype q8_0 --precision bf16 --prompt 8
 grep -q "16 q8_0 decode" out || fail "pipelines has no decoding of blocks: $(cat out)"
 grep -q "16 bf16 .*step" out || fail "pipelines has no training step in its precision: $(cat out)"
-accept "$vkformer" bench -m llama.gguf --dtype q8_0 -p 8 -n 2 -r 1
+accept "$vkformer" bench -m llama.gguf --dtype q8_0 -p 8 -n 2 -r 1 --texts 2
+grep -q "tg2 of 2 texts" out || fail "texts side by side go untimed: $(cat out)"
 accept "$vkformer" generate llama.gguf --ids 5,17,3 -n 4
 
 # What a file has no key for is told; greedy search stays greedy, also in a folder again.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/generation/generation.h"
+#include "models/generation/session_group.h"
 #include "models/parameters.h"
 #include "models/training/trainer.h"
 #include "runtime/check.h"
@@ -58,9 +58,11 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
       model.context == 0 || positions <= model.context,
       "the context of {} positions is too short: {} are the longest prompt, or the most tokens and the one before them",
       model.context, positions);
-  Generator generator(  // of choices as greedy search has them
-      backend, model, {.capacity = positions, .choices = 1, .cache_type = cache_type(flags.cache_dtype)});
-  initialize(generator.store(), model.parameters, 1);
+  // Of choices as greedy search has them.
+  GeneratorShape shape{.capacity = positions, .choices = 1, .cache_type = cache_type(flags.cache_dtype)};
+  const auto store = make_model_store(backend, model);
+  initialize(*store, model.parameters, 1);
+  Generator generator(backend, model, store, shape);
   for (int64_t length : flags.prompts) {
     if (length == 0) continue;
     const auto prompt = some_ids(length, model.vocabulary);
@@ -76,6 +78,22 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
     }));
   }
   if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
+  if (flags.texts == 1) return;
+  shape.rows = flags.texts;
+  shape.capacity = (positions + 7) / 8 * 8;  // of texts side by side it is a multiple of 8
+  SessionGroup group(backend, model, store, shape);
+  for (int64_t count : flags.tokens) {
+    if (count == 0) continue;
+    report(measure(backend, fmt::format("tg{} of {} texts", count, flags.texts),
+                   static_cast<double>(count * flags.texts), flags.repetitions, [&] {
+                     std::vector<SessionGroup::Next> next;
+                     for (size_t i = 0; i < group.size(); ++i) {
+                       group.session(i).begin(std::vector<int32_t>{0});
+                       next.push_back({.session = i});
+                     }
+                     for (int64_t n = 0; n < count; ++n) group.append(next, false);
+                   }));
+  }
 }
 
 void bench_training(const BenchFlags& flags, Backend& backend, const Model& model,

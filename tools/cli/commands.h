@@ -251,6 +251,7 @@ struct BenchFlags {
   // A model.
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
+  int64_t texts = 1;              ///< generated side by side, beside one alone
   std::string dtype;              ///< of weights when generating; empty: f32, of a .gguf what it has
   std::string cache_dtype;        ///< as of GenerateFlags
   std::string precision = "f32";  ///< when training

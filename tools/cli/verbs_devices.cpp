@@ -131,6 +131,11 @@ void add_bench(CLI::App& app) {
   command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")
       ->check(not_negative())
       ->capture_default_str();
+  command
+      ->add_option("--texts", flags->texts,
+                   "also time so many texts, a token of each in one run, as 'serve --slots' writes them")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
@@ -162,8 +167,8 @@ void add_bench(CLI::App& app) {
       "--roof", flags->roof, "measure what the device can do at most, and keep it: profiles then show shares of it");
   roof->excludes(op);
   op->excludes(command->get_option("--output"));
-  for (const char* of_models :
-       {"--model", "--prompt", "--tokens", "--batch", "--dtype", "--cache-dtype", "--precision", "--profile"}) {
+  for (const char* of_models : {"--model", "--prompt", "--tokens", "--texts", "--batch", "--dtype", "--cache-dtype",
+                                "--precision", "--profile"}) {
     op->excludes(command->get_option(of_models));
     roof->excludes(command->get_option(of_models));
   }
