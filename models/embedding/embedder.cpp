@@ -28,6 +28,8 @@ std::vector<float> pooling_weights(std::span<const int32_t> mask, size_t length,
   return weights;
 }
 
+}  // namespace
+
 std::vector<float> of_length_one(std::span<const float> vector) {
   double squares = 0;
   for (const float x : vector) squares += static_cast<double>(x) * static_cast<double>(x);
@@ -37,8 +39,6 @@ std::vector<float> of_length_one(std::span<const float> vector) {
   for (const float x : vector) scaled.push_back(static_cast<float>(static_cast<double>(x) * scale));
   return scaled;
 }
-
-}  // namespace
 
 Model without_head(Model model) {
   check(!model.has_encoder(), "a {} model makes no embeddings; encoders and decoders do", model.family);

@@ -51,6 +51,9 @@ class Embedder {
 void embed_by_length(Embedder& embedder, const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
                      const std::function<void(size_t text, std::vector<float> embedding)>& take);
 
+/// The same direction.
+std::vector<float> of_length_one(std::span<const float> vector);
+
 /// The cosine of two embeddings.
 double similarity(std::span<const float> a, std::span<const float> b);
 

@@ -1,7 +1,5 @@
 #include "models/generation/session_group.h"
 
-#include <algorithm>
-
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -67,7 +65,7 @@ std::vector<float> SessionGroup::append(std::span<const Next> next, bool all_log
     const auto row = static_cast<std::ptrdiff_t>(session * columns), end = row + static_cast<std::ptrdiff_t>(columns);
     logits.insert(logits.end(), all.begin() + row, all.begin() + end);
     if (chosen) choices_.insert(choices_.end(), all_choices.begin() + row, all_choices.begin() + end);
-    at(session).session.was_appended(token);
+    members_[session].session.was_appended(token);
   }
   return logits;
 }

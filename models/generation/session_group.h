@@ -2,7 +2,7 @@
 // Several sequences over the same weights, each with a cache of its own: what a server writes at a time. A sequence
 // goes on by itself, or several do by a token each in one run, which reads the weights once for all of them.
 
-#include <list>
+#include <deque>
 
 #include "models/generation/session.h"
 
@@ -17,8 +17,8 @@ class SessionGroup {
   size_t size() const { return members_.size(); }
   /// Of one sequence.
   const GeneratorShape& shape() const { return members_.front().generator.shape(); }
-  GenerationSession& session(size_t i) { return at(i).session; }
-  Generator& generator(size_t i) { return at(i).generator; }
+  GenerationSession& session(size_t i) { return members_[i].session; }
+  Generator& generator(size_t i) { return members_[i].generator; }
   int64_t cache_bytes() const { return cache_bytes_; }  ///< of all
   /// Compiles what decodes.
   void prepare();
@@ -44,7 +44,6 @@ class SessionGroup {
     Generator generator;
     GenerationSession session;
   };
-  Member& at(size_t i) { return *std::next(members_.begin(), static_cast<std::ptrdiff_t>(i)); }
   Program& program(bool all_logits);
 
   Backend& backend_;
@@ -53,7 +52,7 @@ class SessionGroup {
   int64_t cache_bytes_ = 0;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;
-  std::list<Member> members_;
+  std::deque<Member> members_;            ///< which stay where they are
   std::unique_ptr<Program> programs_[2];  ///< of choices, of all logits
   std::vector<int32_t> choices_;
 };

@@ -1,9 +1,9 @@
 #include "models/serving/embeddings.h"
 
 #include <bit>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/embedding/embedder.h"
 #include "models/text/precompiled_charsmap.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -18,13 +18,9 @@ using nlohmann::json;
 constexpr size_t most_texts = 2048;
 
 /// The first numbers, of length 1 again (Kusupati et al., "Matryoshka Representation Learning", 2022).
-void shorten(std::vector<float>& embedding, int64_t dimensions) {
+std::vector<float> shortened(std::span<const float> embedding, int64_t dimensions) {
   check(dimensions <= std::ssize(embedding), "\"dimensions\" is {}, embeddings have {}", dimensions, embedding.size());
-  embedding.resize(static_cast<size_t>(dimensions));
-  double square = 0;
-  for (const float x : embedding) square += static_cast<double>(x) * static_cast<double>(x);
-  const double scale = square > 0 ? 1 / std::sqrt(square) : 0;
-  for (float& x : embedding) x = static_cast<float>(static_cast<double>(x) * scale);
+  return of_length_one(embedding.first(static_cast<size_t>(dimensions)));
 }
 
 json numbers_of(const std::vector<float>& embedding, bool base64) {
@@ -63,7 +59,7 @@ json embedding_reply(const EmbeddingRequest& request, std::vector<std::vector<fl
                      const std::string& model, int64_t tokens) {
   json data = json::array();
   for (size_t i = 0; i < embeddings.size(); ++i) {
-    if (request.dimensions) shorten(embeddings[i], *request.dimensions);
+    if (request.dimensions) embeddings[i] = shortened(embeddings[i], *request.dimensions);
     data.push_back({{"object", "embedding"}, {"index", i}, {"embedding", numbers_of(embeddings[i], request.base64)}});
   }
   return {{"object", "list"},

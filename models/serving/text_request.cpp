@@ -1,7 +1,6 @@
 #include "models/serving/text_request.h"
 
 #include <charconv>
-#include <cmath>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"

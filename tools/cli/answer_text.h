@@ -19,6 +19,10 @@ class AnswerText {
   struct Marks {
     std::optional<Channels::Marks> channels;
     std::optional<Thinking::Marks> thinking;
+    /// Leaves out what ends a message, of which an answer may have more.
+    void spare_messages(std::vector<int32_t>& end_ids) const {
+      if (channels) std::erase(end_ids, channels->end);
+    }
   };
   static Marks find_marks(const PromptText& tokenizer);
 

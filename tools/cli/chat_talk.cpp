@@ -17,8 +17,7 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       generator_(generator),
       session_(generator),
       marks_(AnswerText::find_marks(tokenizer)) {
-  if (marks_.channels)
-    std::erase(config_.eos_token_ids, marks_.channels->end);  // it ends a message, of which an answer may have more
+  marks_.spare_messages(config_.eos_token_ids);
 }
 
 GenerationConfig ChatTalk::config_for(int64_t prompt_length) {

@@ -44,6 +44,7 @@ TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const Ch
     : slots_(slots),
       tokenizer_(tokenizer),
       setup_(setup),
+      marks_(AnswerText::find_marks(tokenizer)),
       config_(std::move(config)),
       seeded_(seeded),
       vocabulary_(vocabulary),
@@ -105,9 +106,7 @@ TextTask TextService::task_of(const TextRequest& request) const {
   if (!seeded_) task.config.seed = std::random_device{}();
   task.config = request.over(std::move(task.config));
   task.config.max_new_tokens = std::min(task.config.max_new_tokens.value_or(room), room);
-  if (task.in_parts)
-    if (const auto channels = AnswerText::find_marks(tokenizer_).channels)
-      std::erase(task.config.eos_token_ids, channels->end);  // it ends a message, of which an answer may have more
+  if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
   task.search = make_search(task.config, {task.prompt}, vocabulary_);
   return task;
 }

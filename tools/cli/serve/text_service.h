@@ -30,6 +30,7 @@ class TextService final : public Service {
   TextSlots& slots_;
   const PromptText& tokenizer_;
   const ChatSetup* setup_;
+  AnswerText::Marks marks_;
   GenerationConfig config_;
   bool seeded_;
   int64_t vocabulary_;
