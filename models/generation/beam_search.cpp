@@ -110,6 +110,11 @@ std::vector<std::vector<Hypothesis>> Search::results() const {
 PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), 1, vocabulary) {}
 
+void Search::check_whole(size_t row) const {
+  const std::span<const int32_t> ids = ids_[row];
+  if (config_.constraint) config_.constraint->check_whole(ids.last(static_cast<size_t>(generated_ - 1)));
+}
+
 int64_t Search::choices_of(int64_t wanted) const {
   const auto banned = rules_.most_banned();
   return banned && wanted > 0 ? std::min(wanted + *banned, usable()) : 0;
@@ -139,7 +144,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
   }
   const auto best = std::max_element(logits.begin(), logits.end());
   finished_[source] = 1;
-  if (best == logits.end() || *best == impossible) return;
+  if (best == logits.end() || *best == impossible) return check_whole(source);
   auto token = static_cast<int32_t>(best - logits.begin());
   if (config_.do_sample) {
     const SamplingSettings settings{.temperature = config_.temperature,
@@ -222,6 +227,7 @@ void BeamSearch::advance_source(size_t source, std::span<const float> logits, st
   const std::vector<std::vector<int32_t>> before(begin, begin + static_cast<std::ptrdiff_t>(beams_));
   const std::vector<double> sums_before(sums_.begin() + static_cast<std::ptrdiff_t>(first),
                                         sums_.begin() + static_cast<std::ptrdiff_t>(first + beams_));
+  if (best.empty() && kept_[source].empty()) check_whole(first);
   if (best.empty())
     for (size_t beam = 0; beam < beams_; ++beam)
       if (sums_before[beam] != impossible)

@@ -59,6 +59,8 @@ class Search {
  protected:
   Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams, int64_t vocabulary);
   /// `ids`: the tokens of these logits; empty: each is its own number. Threads may take a source each.
+  /// Throws Error where a row that nothing can follow should have had more.
+  void check_whole(size_t row) const;
   /// `wanted` and as many as the rules may ban, if they change no scores; else 0.
   int64_t choices_of(int64_t wanted) const;
   virtual void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) = 0;

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "models/generation/token_constraint.h"
 #include "runtime/files/json_file.h"
 
 namespace vkformer {
@@ -60,6 +62,7 @@ struct GenerationConfig {
   RecentPenalties recent_penalties;
   std::vector<std::pair<int32_t, double>> logit_bias;  ///< added to the score of an id
   bool temperature_last = false;                       ///< as in llama.cpp; else first, as in transformers
+  std::shared_ptr<const TokenConstraint> constraint;   ///< of what comes behind the prompt
 
   bool operator==(const GenerationConfig&) const = default;
   /// Whether max_new_tokens or max_length says how long a sequence may become.

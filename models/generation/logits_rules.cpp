@@ -54,7 +54,7 @@ LogitsRules::LogitsRules(const GenerationConfig& config, int64_t prompt_length, 
 std::optional<int64_t> LogitsRules::most_banned() const {
   const GenerationConfig& c = config_;
   if (usable_ == 0 || !c.logit_bias.empty() || !c.recent_penalties.none() || c.repetition_penalty != 1 ||
-      c.renormalize_logits)
+      c.renormalize_logits || c.constraint)
     return std::nullopt;
   const auto suppressed = std::ranges::count_if(c.suppress_tokens, [&](int32_t id) { return id < usable_; });
   return suppressed + std::ssize(c.begin_suppress_tokens) + std::ssize(c.bad_words_ids) +
@@ -92,6 +92,7 @@ void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::sp
     for (const int32_t id : only) scores[static_cast<size_t>(id)] = 0;
   }
   for (const int32_t id : banned(ids, generated, most)) scores[static_cast<size_t>(id)] = never;
+  if (config_.constraint) config_.constraint->restrict_scores(ids.last(static_cast<size_t>(generated)), scores);
   if (config_.renormalize_logits) renormalize(scores);
 }
 

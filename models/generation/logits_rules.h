@@ -37,6 +37,7 @@ class LogitsRules {
   /// - no suppressed id, forced or not; the ids suppressed at the beginning not as first token, which is the second
   /// where
   ///   the first one is forced;
+  /// - what the constraint does not allow;
   /// - with renormalize_logits: log-softmax.
   /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities. `most`: this source's
   /// limit of new tokens; 0: the config's.

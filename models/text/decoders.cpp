@@ -112,6 +112,14 @@ void clean_up(std::string& text) {
   for (const auto& [from, to] : rules) replace(text, from, to);
 }
 
+TokenText make_replacement(const JsonObject& object) {
+  return [pattern = make_pattern(object), content = require_string(object, "content")](const std::string& token) {
+    TextPart part = whole_text(token, false);
+    replace_all(part, pattern(part.text), content);
+    return std::move(part.text);
+  };
+}
+
 TokenDecoder make_word_piece_decoder(const JsonObject& object) {
   const std::string prefix = string_or(object, "prefix", "##");
   const bool cleanup = boolean_or(object, "cleanup", true);
@@ -178,12 +186,7 @@ TokenDecoder make_one_decoder(const JsonObject& object) {
   if (type == "Metaspace") return make_metaspace_decoder(object);
   if (type == "Strip") return make_strip_decoder(object);
   if (type == "Replace")
-    return by_token([pattern = make_pattern(object), content = require_string(object, "content")](std::string& token,
-                                                                                                  size_t, size_t) {
-      TextPart part = whole_text(token, false);
-      replace_all(part, pattern(part.text), content);
-      token = std::move(part.text);
-    });
+    return by_token([step = make_replacement(object)](std::string& token, size_t, size_t) { token = step(token); });
   if (type == "BPEDecoder")
     return by_token([suffix = string_or(object, "suffix", "</w>")](std::string& token, size_t index, size_t count) {
       replace(token, suffix, index + 1 == count ? "" : " ");
@@ -192,16 +195,16 @@ TokenDecoder make_one_decoder(const JsonObject& object) {
 }
 
 /// Sequences in sequences, too, as one.
-void add_decoders(const JsonObject& object, std::vector<TokenDecoder>& steps) {
-  if (require_string(object, "type") != "Sequence") return steps.push_back(make_one_decoder(object));
-  for (const JsonObject& step : require_objects(object, "decoders")) add_decoders(step, steps);
+void each_decoder(const JsonObject& object, const std::function<void(const JsonObject&)>& action) {
+  if (require_string(object, "type") != "Sequence") return action(object);
+  for (const JsonObject& step : require_objects(object, "decoders")) each_decoder(step, action);
 }
 
 }  // namespace
 
 TokenDecoder make_decoder(const JsonObject& object) {
   std::vector<TokenDecoder> steps;
-  add_decoders(object, steps);
+  each_decoder(object, [&](const JsonObject& step) { steps.push_back(make_one_decoder(step)); });
   return [steps](Tokens tokens) {
     const size_t before = bytes_in(tokens);
     for (const TokenDecoder& step : steps) {
@@ -209,6 +212,38 @@ TokenDecoder make_decoder(const JsonObject& object) {
       check_growth(before, bytes_in(tokens));
     }
     return tokens;
+  };
+}
+
+TokenText make_token_text(const JsonObject& object) {
+  std::vector<TokenText> steps;
+  bool known = true, fused = false;
+  each_decoder(object, [&](const JsonObject& step) {
+    const std::string type = require_string(step, "type");
+    if (type == "ByteLevel") {
+      steps.emplace_back(bytes_of);
+    } else if (type == "ByteFallback") {
+      steps.emplace_back([](const std::string& token) {
+        const int byte = byte_of_token(token);
+        return byte >= 0 ? std::string(1, static_cast<char>(byte)) : token;
+      });
+    } else if (type == "Metaspace") {
+      steps.emplace_back([mark = require_string(step, "replacement")](std::string token) {
+        replace(token, mark, " ");
+        return token;
+      });
+    } else if (type == "Replace") {
+      steps.push_back(make_replacement(step));
+    } else if (type == "Fuse") {
+      fused = true;
+    } else {  // what is stripped off a whole text is at its beginning or end
+      known = known && type == "Strip" && fused;
+    }
+  });
+  if (!known) return {};
+  return [steps](std::string token) {
+    for (const TokenText& step : steps) token = step(std::move(token));
+    return token;
   };
 }
 

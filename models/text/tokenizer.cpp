@@ -37,7 +37,10 @@ Tokenizer::Tokenizer(const JsonObject& tokenizer) : model_(make_model(tokenizer)
   if (tokenizer.has("normalizer")) normalizer_ = make_normalizer(part("normalizer"));
   if (tokenizer.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(part("pre_tokenizer"));
   if (tokenizer.has("post_processor")) post_processor_ = make_post_processor(part("post_processor"));
-  if (tokenizer.has("decoder")) decoder_ = make_decoder(part("decoder"));
+  if (tokenizer.has("decoder")) {
+    decoder_ = make_decoder(part("decoder"));
+    token_text_ = make_token_text(part("decoder"));
+  }
   added_ = std::make_unique<AddedTokens>(tokenizer, *model_, normalizer_);
 }
 
@@ -148,13 +151,23 @@ std::optional<std::string_view> Tokenizer::token_of(int32_t id) const {
 
 int64_t Tokenizer::size() const { return std::max<int64_t>(model_->size(), added_->last_id() + 1); }
 
+std::optional<std::string_view> Tokenizer::decoded_token(int32_t id, bool skip_special) const {
+  const AddedToken* added = added_->find(id);
+  const auto token = added ? std::optional<std::string_view>(added->decoded) : model_->token_of(id);
+  return token && skip_special && added_->is_special(*token) ? std::nullopt : token;
+}
+
+std::optional<std::string> Tokenizer::bytes_of(int32_t id) const {
+  check(token_text_ != nullptr,
+        "this tokenizer's tokens are no text by themselves, so nothing can be said of the next");
+  const auto token = decoded_token(id, true);
+  return token ? std::optional(token_text_(std::string(*token))) : std::nullopt;
+}
+
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
   std::vector<std::string> tokens;
-  for (const int32_t id : ids) {
-    const AddedToken* added = added_->find(id);
-    const auto token = added ? std::optional<std::string_view>(added->decoded) : model_->token_of(id);
-    if (token && !(skip_special && added_->is_special(*token))) tokens.emplace_back(*token);
-  }
+  for (const int32_t id : ids)
+    if (const auto token = decoded_token(id, skip_special)) tokens.emplace_back(*token);
   std::string text;
   if (decoder_)
     for (const std::string& piece : decoder_(std::move(tokens))) text += piece;

@@ -50,6 +50,10 @@ class Tokenizer {
   /// Ids that have no token are left out, as are special tokens where `skip_special` says so. Always UTF-8.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;
 
+  /// What a token adds to a text behind others, in bytes, of which a character may need several tokens'; nothing for
+  /// ids that have no token, and special ones. Throws Error where that depends on the others.
+  std::optional<std::string> bytes_of(int32_t id) const;
+
   /// One more than the largest id.
   int64_t size() const;
   /// Of a token of the vocabulary, or of one that was added to it.
@@ -60,6 +64,8 @@ class Tokenizer {
   std::set<int32_t> special_ids() const;
 
  private:
+  /// What decoders get of an id; nothing where it has no token.
+  std::optional<std::string_view> decoded_token(int32_t id, bool skip_special) const;
   Encoding encode_text(std::string_view text, int32_t type, bool with_spans = false) const;
   Encoding finish(std::vector<Encoding> texts, bool add_special, bool with_spans = false) const;
 
@@ -68,6 +74,7 @@ class Tokenizer {
   PreTokenizer pre_tokenizer_;
   PostProcessor post_processor_;
   TokenDecoder decoder_;
+  TokenText token_text_;
   std::unique_ptr<AddedTokens> added_;  ///< in one place: its parts point into each other
 };
 

@@ -1,0 +1,386 @@
+#include "models/constraint/json_schema.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "models/constraint/integer_range.h"
+#include "models/constraint/pattern_grammar.h"
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of JSON itself; those that a grammar asks for are part of it.
+struct NamedRule {
+  const char* name;
+  const char* body;
+};
+constexpr NamedRule json_rules[] = {
+    {"space", R"(" "? | "\n" [ \t]{0,20})"},  // behind commas, colons and what opens, and before what closes
+    {"char", R"([^"\\\x7F\x00-\x1F] | "\\" (["\\bfnrt/] | "u" [0-9a-fA-F]{4}))"},
+    {"chars", R"(char*)"},
+    {"string", R"("\"" char* "\"")"},
+    {"integer", R"("-"? ("0" | [1-9] [0-9]{0,17}))"},
+    {"number", R"(integer ("." [0-9]{1,17})? ([eE] [-+]? [0-9]{1,3})?)"},
+    {"boolean", R"("true" | "false")"},
+    {"null", R"("null")"},
+    {"value", R"(object | array | string | number | boolean | null)"},
+    {"member", R"(string ":" space value)"},
+    {"object", R"("{" space (member ("," space member)* space)? "}")"},
+    {"array", R"("[" space (value ("," space value)* space)? "]")"},
+    {"date", R"([0-9]{4} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | [12] [0-9] | "3" [01]))"},
+    {"time",
+     R"(([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,9})? ("Z" | [+-] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9]))"},
+    {"uuid", R"([0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12})"},
+};
+
+/// Say what a text means, not what it may be.
+const std::set<std::string, std::less<>> notes{
+    "title",    "description",     "default",          "examples",   "$schema",  "$id",
+    "$comment", "$defs",           "definitions",      "deprecated", "readOnly", "writeOnly",
+    "$anchor",  "contentEncoding", "contentMediaType", "$vocabulary"};
+
+class SchemaWriter {
+ public:
+  SchemaWriter(const Json& schema, const std::string& name) : whole_(schema), name_(name) {}
+
+  std::string write() {
+    const std::string root = part(whole_, "");
+    std::string text = "root ::= " + root + "\n";
+    for (const auto& [rule, body] : rules_) text += fmt::format("{} ::= {}\n", rule, body);
+    // JSON's rules ask for each other.
+    for (bool more = true; more;) {
+      more = false;
+      for (const NamedRule& rule : json_rules) {
+        if (given_.contains(rule.name) || !mentions(text, rule.name)) continue;
+        text += fmt::format("{} ::= {}\n", rule.name, rule.body);
+        given_.insert(rule.name);
+        more = true;
+      }
+    }
+    return text;
+  }
+
+ private:
+  static constexpr int deepest = 100;
+
+  [[noreturn]] void refuse(const std::string& place, const std::string& why) const {
+    fail("{}{}: {}", name_, place.empty() ? "" : ", " + printable(place), why);
+  }
+
+  /// As a whole word; names of this class's rules have a digit behind a dash.
+  static bool mentions(const std::string& text, std::string_view rule) {
+    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-'; };
+    for (size_t at = text.find(rule); at != text.npos; at = text.find(rule, at + 1)) {
+      const bool begins = at == 0 || !is_word(text[at - 1]), ends = !is_word(text[at + rule.size()]);
+      if (begins && ends) return true;
+    }
+    return false;
+  }
+
+  std::string add_rule(const std::string& body) {
+    const std::string rule = fmt::format("part-{}", rules_.size());
+    rules_.emplace_back(rule, body);
+    return rule;
+  }
+
+  /// A text of GBNF that makes these characters.
+  static std::string literal(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') result += '\\';
+      if (c == '\n')
+        result += "\\n";
+      else
+        result += c;
+    }
+    return result + "\"";
+  }
+
+  /// What stands for a schema in a rule: a group, or the name of a rule.
+  std::string part(const Json& schema, const std::string& place) {
+    if (++depth_ > deepest) refuse(place, "schemas are too deep in each other");
+    std::string result = part_of(schema, place);
+    --depth_;
+    return result;
+  }
+
+  std::string part_of(const Json& schema, const std::string& place) {
+    if (schema.is_boolean()) {
+      if (!schema.get<bool>()) refuse(place, "false takes nothing");
+      return "value";
+    }
+    if (!schema.is_object()) refuse(place, "a schema is an object, true or false");
+    std::set<std::string> known;
+    const std::string result = by_keywords(schema, place, known);
+    for (const auto& [key, value] : schema.items())
+      if (!known.contains(key) && !notes.contains(key))
+        refuse(place, fmt::format("{} is not supported here; leave it out", in_quotes(key)));
+    return result;
+  }
+
+  std::string by_keywords(const Json& schema, const std::string& place, std::set<std::string>& known) {
+    const auto has = [&](const char* key) {
+      if (!schema.contains(key)) return false;
+      known.insert(key);
+      return true;
+    };
+    if (has("$ref")) return reference(schema["$ref"], place);
+    if (has("const")) {
+      has("type");
+      return literal(schema["const"].dump());
+    }
+    if (has("enum")) {
+      has("type");
+      return literals(schema["enum"], place);
+    }
+    for (const char* key : {"anyOf", "oneOf", "allOf"})
+      if (has(key)) return one_of(schema[key], place + "/" + key, std::string_view(key) == "allOf");
+    if (!has("type")) {
+      if (schema.contains("properties") || schema.contains("required") || schema.contains("additionalProperties"))
+        return object(schema, place, known);
+      if (schema.contains("items") || schema.contains("prefixItems")) return array(schema, place, known);
+      if (schema.contains("pattern") || schema.contains("minLength") || schema.contains("maxLength") ||
+          schema.contains("format"))
+        return string(schema, place, known);
+      return "value";
+    }
+    if (schema["type"].is_array()) {
+      std::string all;
+      for (const Json& type : schema["type"]) all += (all.empty() ? "" : " | ") + typed(type, schema, place, known);
+      if (all.empty()) refuse(place, "\"type\" is an empty list");
+      return "(" + all + ")";
+    }
+    return typed(schema["type"], schema, place, known);
+  }
+
+  std::string typed(const Json& type, const Json& schema, const std::string& place, std::set<std::string>& known) {
+    if (type == "object") return object(schema, place, known);
+    if (type == "array") return array(schema, place, known);
+    if (type == "string") return string(schema, place, known);
+    if (type == "integer") return integer(schema, place, known);
+    if (type == "number" || type == "boolean" || type == "null") return type;
+    refuse(place, fmt::format("there is no type {}", printable(type.dump(), 60)));
+  }
+
+  std::string literals(const Json& list, const std::string& place) {
+    if (!list.is_array() || list.empty()) refuse(place, "\"enum\" is no list of values");
+    std::string all;
+    for (const Json& value : list) all += (all.empty() ? "" : " | ") + literal(value.dump());
+    return "(" + all + ")";
+  }
+
+  std::string one_of(const Json& list, const std::string& place, bool all_of) {
+    if (!list.is_array() || list.empty()) refuse(place, "it is no list of schemas");
+    if (all_of && list.size() > 1) refuse(place, "only one schema is supported; write them as one");
+    std::string all;
+    for (size_t i = 0; i < list.size(); ++i)
+      all += (i == 0 ? "" : " | ") + part(list[i], fmt::format("{}/{}", place, i));
+    return "(" + all + ")";
+  }
+
+  /// By a rule of its own, which may ask for itself.
+  std::string reference(const Json& target, const std::string& place) {
+    if (!target.is_string() || !target.get<std::string>().starts_with("#"))
+      refuse(place, "\"$ref\" must point into the schema, as #/$defs/name does");
+    const std::string pointer = target.get<std::string>().substr(1);
+    if (const auto found = references_.find(pointer); found != references_.end()) return found->second;
+    const Json* found = nullptr;
+    try {
+      const Json::json_pointer path(pointer);
+      if (whole_.contains(path)) found = &whole_.at(path);
+    } catch (const nlohmann::json::exception&) {
+      refuse(place, fmt::format("{} is no place in a schema", in_quotes(pointer)));
+    }
+    if (!found) refuse(place, fmt::format("the schema has no {}", in_quotes(pointer)));
+    const std::string rule = add_rule("");
+    const size_t index = rules_.size() - 1;
+    references_[pointer] = rule;
+    const std::string body = part(*found, pointer);
+    if (body == rule) refuse(pointer, "it refers to itself");
+    rules_[index].second = body;
+    return rule;
+  }
+
+  int64_t count_of(const Json& schema, const char* key, const std::string& place) const {
+    const Json& value = schema[key];
+    constexpr int64_t most = 10'000;
+    if (!value.is_number_integer() || value < 0 || value > most)
+      refuse(place, fmt::format("\"{}\" must be a whole number from 0 to {}", key, most));
+    return value;
+  }
+
+  /// How often what is counted by `least` and `most` comes, less `before`.
+  std::string times_of(const Json& schema, const char* least, const char* most, const std::string& place,
+                       std::set<std::string>& known, int64_t before = 0) {
+    known.insert({least, most});
+    const int64_t from = schema.contains(least) ? count_of(schema, least, place) : 0;
+    const bool limited = schema.contains(most);
+    const int64_t to = limited ? count_of(schema, most, place) : 0;
+    if (limited && to < from) refuse(place, fmt::format("\"{}\" is less than \"{}\"", most, least));
+    const int64_t rest = std::max<int64_t>(from - before, 0);
+    return limited ? fmt::format("{{{},{}}}", rest, std::max<int64_t>(to - before, 0)) : fmt::format("{{{},}}", rest);
+  }
+
+  std::string string(const Json& schema, const std::string& place, std::set<std::string>& known) {
+    if (schema.contains("pattern")) {
+      known.insert("pattern");
+      if (!schema["pattern"].is_string()) refuse(place, "\"pattern\" is no text");
+      const std::string where = fmt::format("{}{}, pattern", name_, place.empty() ? "" : ", " + printable(place));
+      return fmt::format(R"("\"" {} "\"")", gbnf_of_pattern(schema["pattern"].get<std::string>(), "chars", where));
+    }
+    if (schema.contains("format")) {
+      known.insert("format");
+      const std::string format = schema["format"].is_string() ? schema["format"].get<std::string>() : "";
+      if (format == "date-time") return R"("\"" date "T" time "\"")";
+      if (format != "date" && format != "time" && format != "uuid")
+        refuse(place, fmt::format("format {} is not supported (date, time, date-time and uuid are); leave it out",
+                                  in_quotes(format)));
+      return fmt::format(R"("\"" {} "\"")", format);
+    }
+    if (!schema.contains("minLength") && !schema.contains("maxLength")) return "string";
+    return fmt::format(R"("\"" char{} "\"")", times_of(schema, "minLength", "maxLength", place, known));
+  }
+
+  std::optional<int64_t> bound(const Json& schema, const char* key, const std::string& place,
+                               std::set<std::string>& known) const {
+    if (!schema.contains(key)) return std::nullopt;
+    known.insert(key);
+    const Json& value = schema[key];
+    const auto number = value.is_number() ? value.get<double>() : 0.5;
+    constexpr double most = 1e15;
+    if (number != std::floor(number) || std::abs(number) > most)
+      refuse(place, fmt::format("\"{}\" of an integer must be a whole number of at most 15 digits", key));
+    return static_cast<int64_t>(number);
+  }
+
+  std::string integer(const Json& schema, const std::string& place, std::set<std::string>& known) {
+    auto first = bound(schema, "minimum", place, known), last = bound(schema, "maximum", place, known);
+    if (const auto above = bound(schema, "exclusiveMinimum", place, known))
+      first = std::max(first.value_or(INT64_MIN), *above + 1);
+    if (const auto below = bound(schema, "exclusiveMaximum", place, known))
+      last = std::min(last.value_or(INT64_MAX), *below - 1);
+    if (!first && !last) return "integer";
+    const std::string range = gbnf_of_integers(first, last);
+    if (range.empty()) refuse(place, "no integer is in these bounds");
+    return "(" + range + ")";
+  }
+
+  std::string array(const Json& schema, const std::string& place, std::set<std::string>& known) {
+    // What each begins with, then what goes on with more.
+    std::string fixed;
+    int64_t count = 0;
+    const char* tuple = schema.contains("prefixItems")                           ? "prefixItems"
+                        : schema.contains("items") && schema["items"].is_array() ? "items"
+                                                                                 : nullptr;
+    if (tuple) {
+      known.insert(tuple);
+      for (const Json& item : schema[tuple])
+        fixed += (count == 0 ? "" : " \",\" space ") + part(item, fmt::format("{}/{}/{}", place, tuple, count)),
+            ++count;
+    }
+    const bool has_items = schema.contains("items") && !schema["items"].is_array();
+    known.insert("items");
+    const bool more = has_items ? schema["items"] != Json(false) : tuple == nullptr;
+    if (!more || count > 0) {
+      // All of a tuple comes: models write what they are asked for.
+      std::string rest;
+      if (more) {
+        const std::string item = part(schema["items"], place + "/items");
+        rest = fmt::format(" (\",\" space {}){}", item, times_of(schema, "minItems", "maxItems", place, known, count));
+      } else {
+        known.insert({"minItems", "maxItems"});
+      }
+      return fmt::format("\"[\" space {}{} space \"]\"", fixed, rest);
+    }
+    const std::string item = has_items ? part(schema["items"], place + "/items") : "value";
+    const bool may_be_empty = !schema.contains("minItems") || schema["minItems"] == 0;
+    if (schema.contains("maxItems") && schema["maxItems"] == 0) {
+      known.insert({"minItems", "maxItems"});
+      return R"("[" space "]")";
+    }
+    const std::string times = times_of(schema, "minItems", "maxItems", place, known, 1);
+    return fmt::format("\"[\" space ({0} (\",\" space {0}){1} space){2} \"]\"", add_rule(item), times,
+                       may_be_empty ? "?" : "");
+  }
+
+  std::string object(const Json& schema, const std::string& place, std::set<std::string>& known) {
+    known.insert({"properties", "required", "additionalProperties"});
+    std::set<std::string> required;
+    if (schema.contains("required")) {
+      if (!schema["required"].is_array()) refuse(place, "\"required\" is no list of names");
+      for (const Json& property : schema["required"]) {
+        if (!property.is_string()) refuse(place, "\"required\" is no list of names");
+        required.insert(property.get<std::string>());
+      }
+    }
+    struct Member {
+      std::string text;
+      bool required;
+    };
+    std::vector<Member> members;
+    std::set<std::string> listed;
+    const bool has_properties = schema.contains("properties");
+    if (has_properties) {
+      if (!schema["properties"].is_object()) refuse(place, "\"properties\" is no object");
+      for (const auto& [property, value] : schema["properties"].items()) {
+        const std::string key = literal(Json(property).dump());
+        const std::string text = part(value, place + "/properties/" + property);
+        members.push_back({add_rule(fmt::format("{} \":\" space {}", key, text)), required.contains(property)});
+        listed.insert(property);
+      }
+    }
+    for (const std::string& property : required)
+      if (!listed.contains(property))
+        refuse(place, fmt::format("{} is required, but no property", in_quotes(property)));
+    // Others come last.
+    std::string others;
+    if (schema.contains("additionalProperties") ? schema["additionalProperties"] != Json(false) : !has_properties) {
+      const std::string value = schema.contains("additionalProperties")
+                                    ? part(schema["additionalProperties"], place + "/additionalProperties")
+                                    : "value";
+      others = add_rule(fmt::format("string \":\" space {}", value));
+    }
+    // From the last: what may come from each member on, where one has come and where none has.
+    std::string behind = others.empty() ? "" : fmt::format("(\",\" space {})*", others);
+    std::string at_first = others.empty() ? "" : fmt::format("({} {})?", others, behind);
+    for (auto member = members.rbegin(); member != members.rend(); ++member) {
+      const std::string rest = behind.empty() ? "" : add_rule(behind);
+      const std::string skipped = at_first.empty() ? "" : add_rule(at_first);
+      const std::string first = fmt::format("{} {}", member->text, rest);
+      const std::string later = fmt::format("\",\" space {} {}", member->text, rest);
+      at_first = member->required ? first : fmt::format("{} | {}", first, skipped);
+      behind = member->required ? later : fmt::format("{} | {}", later, rest);
+    }
+    return fmt::format("\"{{\" space ({}) space \"}}\"", at_first);
+  }
+
+  const Json& whole_;
+  const std::string& name_;
+  std::vector<std::pair<std::string, std::string>> rules_;
+  std::map<std::string, std::string> references_;  ///< rules by place
+  std::set<std::string, std::less<>> given_;       ///< of JSON's
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::string gbnf_of_schema(const nlohmann::ordered_json& schema, const std::string& name) {
+  return SchemaWriter(schema, name).write();
+}
+
+std::string gbnf_of_schema_text(const std::string& text, const std::string& name) {
+  JsonObject::parse(text, name);  // which says where it is wrong
+  return gbnf_of_schema(Json::parse(text), name);
+}
+
+}  // namespace vkformer
