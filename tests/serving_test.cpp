@@ -3,12 +3,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include "models/constraint/json_schema.h"
 #include "models/generation/session.h"
 #include "models/serving/embeddings.h"
 #include "models/serving/stop_texts.h"
 #include "models/serving/text_reply.h"
 #include "models/serving/text_request.h"
 #include "runtime/check.h"
+#include "tests/file_helpers.h"
 #include "tests/fuzz_helpers.h"
 #include "tests/model_helpers.h"
 
@@ -88,6 +90,25 @@ TEST_CASE("requests say what to write and how", "[serving]") {
     CHECK_THROWS_AS(parse_completion_request(body), Error);
 }
 
+TEST_CASE("requests say which form an answer has", "[serving]") {
+  const auto grammar = [](const std::string& settings) {
+    return parse_completion_request(R"({"prompt": "x", )" + settings + "}").grammar;
+  };
+  const auto refusal = [&](const std::string& settings) { return error_of([&] { grammar(settings); }); };
+  const std::string schema = R"({"properties": {"z": {"type": "null"}, "a": {"type": "null"}}, "required": ["a"]})";
+  const std::string format = R"("response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": )";
+  CHECK(grammar(R"("grammar": "root ::= \"a\"")") == "root ::= \"a\"");
+  CHECK(grammar("\"json_schema\": " + schema) == gbnf_of_schema_text(schema, "s"));  // in the order of the text
+  CHECK(grammar(format + schema + "}}") == gbnf_of_schema_text(schema, "s"));
+  CHECK(grammar(R"("response_format": {"type": "json_object"})") == gbnf_of_schema_text(R"({"type": "object"})", "s"));
+  CHECK(grammar(R"("response_format": {"type": "text"}, "grammar": "", "json_schema": null)").empty());
+  CHECK(refusal(format + R"({"type": "number", "minimum": 1}}})").find("\"minimum\"") != std::string::npos);
+  CHECK(refusal(R"("response_format": {"type": "xml"})").find("\"xml\"") != std::string::npos);
+  CHECK(refusal(R"("response_format": {"type": "json_schema", "json_schema": {}})").find("schema") !=
+        std::string::npos);
+  CHECK(refusal(R"("json_schema": {}, "grammar": "root ::= [a]")").find("one form") != std::string::npos);
+}
+
 TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
   const auto with = [](const char* key, const json& value) {
     json request{{"messages", {{{"role", "user"}, {"content", "x"}}}}};
@@ -98,7 +119,7 @@ TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
   CHECK(with("tools", json::array()).empty());
   CHECK(with("response_format", {{"type", "text"}}).empty());
   CHECK(with("n", 2) == "\"n\" must be 1 or left out: nothing else is supported");
-  for (const char* key : {"tools", "functions", "logprobs", "response_format", "grammar", "mirostat"})
+  for (const char* key : {"tools", "functions", "logprobs", "json_schema", "grammar", "mirostat"})
     CHECK(with(key, {{"some", 1}}).find(key) != std::string::npos);
   CHECK(with("temperature", -1).find("temperature") != std::string::npos);
   CHECK(with("temperature", "warm").find("temperature") != std::string::npos);

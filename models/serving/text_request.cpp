@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "models/constraint/json_schema.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -15,8 +16,8 @@ constexpr size_t most_stops = 32;
 const nlohmann::json& neutral_values() {
   static const nlohmann::json values = nlohmann::json::parse(R"({
     "n": 1, "best_of": 1, "logprobs": false, "top_logprobs": 0, "n_probs": 0, "suffix": "", "tools": [],
-    "functions": [], "response_format": {"type": "text"}, "modalities": ["text"], "audio": null, "grammar": "",
-    "json_schema": null, "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
+    "functions": [], "modalities": ["text"], "audio": null, 
+    "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
     "stop_token_ids": [], "bad_words": [], "use_beam_search": false, "length_penalty": 1, "guided_json": null,
     "guided_regex": null, "guided_choice": null, "guided_grammar": null, "structured_outputs": null,
@@ -116,7 +117,34 @@ std::vector<std::pair<int32_t, double>> logit_bias_of(const JsonObject& json) {
   return biases;
 }
 
-TextRequest settings_of(const JsonObject& json) {
+/// OpenAI's "response_format", or llama.cpp's "grammar" and "json_schema". `body`: the request's, in which properties
+/// have their order.
+std::string grammar_of(const JsonObject& json, std::string_view body) {
+  const auto ordered = [&] { return nlohmann::ordered_json::parse(body); };
+  std::vector<std::string> grammars;
+  if (const std::string grammar = string_or(json, "grammar", ""); !grammar.empty()) grammars.push_back(grammar);
+  if (json.has("json_schema")) grammars.push_back(gbnf_of_schema(ordered()["json_schema"], "json_schema"));
+  if (json.has("response_format")) {
+    const JsonObject format = require_object(json, "response_format");
+    const std::string type = require_string(format, "type");
+    const auto asked = ordered()["response_format"];
+    if (type == "json_schema") {
+      check(require_object(format, "json_schema").has("schema"), "{}: \"schema\" is missing", format.name());
+      grammars.push_back(gbnf_of_schema(asked["json_schema"]["schema"], "the schema"));
+    } else if (type == "json_object") {
+      grammars.push_back(gbnf_of_schema(
+          format.has("schema") ? asked["schema"] : nlohmann::ordered_json{{"type", "object"}}, "the schema"));
+    } else {
+      check(type == "text", "{}: there is no type {}; take text, json_object or json_schema", format.name(),
+            in_quotes(type));
+    }
+  }
+  check(grammars.size() < 2,
+        "an answer has one form: give one of \"response_format\", \"json_schema\" and \"grammar\"");
+  return grammars.empty() ? "" : grammars.front();
+}
+
+TextRequest settings_of(const JsonObject& json, std::string_view body) {
   check_supported(json);
   TextRequest request;
   for (const char* key : {"max_completion_tokens", "max_tokens", "n_predict"})
@@ -135,6 +163,7 @@ TextRequest settings_of(const JsonObject& json) {
   request.repeat_last = optional_integer(json, "repeat_last_n", -1, INT32_MAX);
   request.logit_bias = logit_bias_of(json);
   request.stops = stops_of(json);
+  request.grammar = grammar_of(json, body);
   request.stream = boolean_or(json, "stream", false);
   request.cache_prompt = boolean_or(json, "cache_prompt", true);
   if (json.has("stream_options"))
@@ -175,7 +204,7 @@ GenerationConfig TextRequest::over(GenerationConfig config) const {
 
 TextRequest parse_chat_request(std::string_view body) {
   const JsonObject json = JsonObject::parse(body, "the request");
-  TextRequest request = settings_of(json);
+  TextRequest request = settings_of(json, body);
   request.messages = messages_of(json);
   if (json.has("chat_template_kwargs"))
     request.template_variables =
@@ -187,7 +216,7 @@ TextRequest parse_chat_request(std::string_view body) {
 
 TextRequest parse_completion_request(std::string_view body) {
   const JsonObject json = JsonObject::parse(body, "the request");
-  TextRequest request = settings_of(json);
+  TextRequest request = settings_of(json, body);
   check(json.has("prompt"), "\"prompt\" is missing");
   take_prompt(json.value()["prompt"], request);
   check(!request.prompt.empty() || !request.ids.empty(), "\"prompt\" is empty");

@@ -31,6 +31,7 @@ struct TextRequest {
   std::optional<int64_t> repeat_last;
   std::vector<std::pair<int32_t, double>> logit_bias;
   std::vector<std::string> stops;
+  std::string grammar;  ///< that the answer keeps to, as GBNF; empty: any
 
   // And how it is sent.
   bool stream = false;         ///< piece by piece

@@ -65,6 +65,19 @@ cmp -s out expected || fail "-p - writes another text: $(cat out)"
 ids=$("$vkformer" tokenize run -p "the quick" | tr ' ' ,)
 "$vkformer" generate run --ids "$ids" -n 5 --temp 0 -q </dev/null >out
 [[ $(cut -f 2 out) == "$(cat expected)" && $(cut -f 1 out) == "$ids",* ]] || fail "--ids without its text: $(cat out)"
+# Texts of a grammar, whatever the model would write; where there is no end id they end with it.
+form='root ::= ("fox" | "dog") "s"? " jumps"'
+accept "$vkformer" generate run -p "the " --grammar "$form" -q
+grep -qxE 'the (fox|dog)s? jumps' out || fail "not the grammar's text: $(cat out)"
+echo "$form" >form.gbnf
+accept "$vkformer" generate run --ids "${ids%%,*}" --beams 3 --grammar-file form.gbnf -q
+grep -qE '(fox|dog)s? jumps$' out || fail "not the grammar's ids: $(cat out)"
+refuse 1 '--grammar, line 1: " is missing' "$vkformer" generate run -p the --grammar 'root ::= "a'
+refuse 1 '--json-schema, /properties/a: "uniqueItems" is not supported' "$vkformer" generate run -p the \
+  -j '{"properties": {"a": {"type": "array", "uniqueItems": true}}}'
+refuse 1 "vocabulary lacks characters" "$vkformer" generate run -p the -j '{"type": "array"}'
+refuse 2 "--json-schema" "$vkformer" generate run -p the -j '{}' --grammar-file form.gbnf
+refuse 1 "no tokenizer.json" "$vkformer" generate "$fixtures/gpt2" --ids 5 -j '{}'
 for seed in 1 2; do "$vkformer" generate run --ids "$ids" -n 7 -q </dev/null; done >out
 [[ $(sort -u out | wc -l) == 2 ]] || fail "ids of a model without generation_config.json are not drawn: $(cat out)"
 echo '{}' >run/"$(cat run/latest)"/generation_config.json

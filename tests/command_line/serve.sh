@@ -100,6 +100,11 @@ ask 200 POST /v1/chat/completions "$question, \"stop\": [\"$first\"]}"
 grep -q '"finish_reason":"stop"' reply || fail "a stop text: $(cat reply)"
 told=$(cat told)
 [[ $(text_of) == "${told%%"$first"*}" ]] || fail "what stands before a stop text: $(cat reply)"
+ask 200 POST /v1/chat/completions "$question, \"temperature\": 1, \"grammar\": \"root ::= \\\"fox\\\" | \\\"dog\\\"\"}"
+[[ $(text_of) == fox || $(text_of) == dog ]] || fail "not the grammar's text: $(cat reply)"
+ask 400 POST /v1/chat/completions "$question, \"grammar\": \"root\"}"
+ask 500 POST /v1/chat/completions "$question, \"response_format\": {\"type\": \"json_object\"}}"
+grep -q 'lacks characters' reply || fail "a form that the vocabulary has not: $(cat reply)"
 ask 200 POST /tokenize '{"content": "the"}'
 ids=$(grep -o '"tokens":\[[^]]*\]' reply)
 ask 200 POST /detokenize "{$ids}"

@@ -7,16 +7,21 @@ AnswerText::Marks AnswerText::find_marks(const PromptText& tokenizer) {
           .thinking = Thinking::find([&](std::string_view token) { return tokenizer.id_of(token); })};
 }
 
+std::unique_ptr<AnswerParts> AnswerText::parts_of(const PromptText& tokenizer, std::span<const int32_t> prompt,
+                                                  const Marks& marks) {
+  if (marks.channels)
+    return std::make_unique<Channels>(
+        *marks.channels, [&tokenizer](const auto& ids) { return tokenizer.decode(ids); }, prompt);
+  if (marks.thinking) return std::make_unique<Thinking>(*marks.thinking, prompt);
+  return nullptr;
+}
+
 AnswerText::AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt, const Marks& marks, Emit emit)
     : tokenizer_(tokenizer),
       prompt_(prompt.begin(), prompt.end()),
       emit_(std::move(emit)),
+      parts_(parts_of(tokenizer, prompt, marks)),
       continuation_(tokenizer.stream(prompt)) {
-  if (marks.channels)
-    parts_ = std::make_unique<Channels>(
-        *marks.channels, [this](const auto& ids) { return tokenizer_.decode(ids); }, prompt_);
-  else if (marks.thinking)
-    parts_ = std::make_unique<Thinking>(*marks.thinking, prompt_);
   if (parts_) part_ = parts_->part();
 }
 

@@ -25,6 +25,9 @@ class AnswerText {
     }
   };
   static Marks find_marks(const PromptText& tokenizer);
+  /// Of an answer to `prompt`; nullptr where all is the answer. `tokenizer` must outlive it.
+  static std::unique_ptr<AnswerParts> parts_of(const PromptText& tokenizer, std::span<const int32_t> prompt,
+                                               const Marks& marks);
 
   /// What follows `prompt`. `tokenizer` must outlive this object.
   AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt, const Marks& marks, Emit emit);

@@ -4,6 +4,7 @@
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/answer_grammar.h"
 #include "tools/cli/chat_commands.h"
 #include "tools/cli/chat_input.h"
 #include "tools/cli/chat_setup.h"
@@ -75,7 +76,9 @@ void chat(const ChatFlags& flags) {
   const PromptText tokenizer(folder);
   auto [config, taken] = answer_settings(flags, folder, model, tokenizer, setup.behind_answers);
   // Throws for what the settings can't be, and says how many tokens a choice needs in a talk of any length.
+  const auto grammar = answer_grammar(flags, &tokenizer);
   GenerationConfig longest = config;
+  if (grammar) longest.constraint = std::make_shared<GrammarConstraint>(grammar, config.eos_token_ids, false);
   longest.max_new_tokens = INT32_MAX;
   const auto search = make_search(longest, {{0}}, model.vocabulary);
   const Weights weights(model.parameters, folder);
@@ -96,7 +99,7 @@ void chat(const ChatFlags& flags) {
   ChatPrompts prompts(
       std::move(setup.chat_template), setup.variables,
       [&](std::string_view text) { return tokenizer.encode_as_it_is(text); }, generator.capacity(), room);
-  ChatTalk talk(generator, tokenizer, prompts, config, model.vocabulary);
+  ChatTalk talk(generator, tokenizer, prompts, config, model.vocabulary, grammar);
   talk.history().set_system(flags.system);
   const Interruption interruption;
   bool shown = false;

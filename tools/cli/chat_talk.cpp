@@ -8,7 +8,7 @@
 namespace vkformer {
 
 ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, GenerationConfig config,
-                   int64_t vocabulary)
+                   int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar)
     : tokenizer_(tokenizer),
       prompts_(prompts),
       config_(std::move(config)),
@@ -16,15 +16,20 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       capacity_(generator.capacity()),
       generator_(generator),
       session_(generator),
-      marks_(AnswerText::find_marks(tokenizer)) {
+      marks_(AnswerText::find_marks(tokenizer)),
+      grammar_(std::move(grammar)) {
   marks_.spare_messages(config_.eos_token_ids);
 }
 
-GenerationConfig ChatTalk::config_for(int64_t prompt_length) {
+GenerationConfig ChatTalk::config_for_prompt() {
   GenerationConfig config = config_;
-  const int64_t room = capacity_ - prompt_length + 1;  // the last token need not be run
+  const int64_t room = capacity_ - std::ssize(prompt_) + 1;  // the last token need not be run
   config.max_new_tokens = std::min(config.max_new_tokens.value_or(room), room);
   config.seed += answers_++;  // asked again, it may say something else
+  if (grammar_) {
+    const auto parts = [this] { return AnswerText::parts_of(tokenizer_, prompt_, marks_); };
+    config.constraint = std::make_shared<GrammarConstraint>(grammar_, config.eos_token_ids, false, parts);
+  }
   return config;
 }
 
@@ -37,7 +42,7 @@ void ChatTalk::answer(const AnswerText::Emit& emit, const std::function<void()>&
     check(id < vocabulary_, "the prompt has token {}, the model knows {}; is the tokenizer another model's?", id,
           vocabulary_);
   if (on_prompt) on_prompt();
-  const GenerationConfig config = config_for(std::ssize(prompt_));
+  const GenerationConfig config = config_for_prompt();
   const auto search = make_search(config, {prompt_}, vocabulary_);
   std::string text;
   AnswerText answer(tokenizer_, prompt_, marks_, [&](const std::string& piece, bool thought) {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "models/chat/chat_history.h"
+#include "models/constraint/grammar_constraint.h"
 #include "models/generation/generation_config.h"
 #include "models/generation/session.h"
 #include "tools/cli/answer_text.h"
@@ -20,9 +21,10 @@ struct ChatStatistics {
 
 class ChatTalk {
  public:
-  /// All must outlive this object. `config`: its max_new_tokens bounds an answer, if it is set.
+  /// All must outlive this object. `config`: its max_new_tokens bounds an answer, if it is set. `grammar`: of answers;
+  /// nullptr: any.
   ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, GenerationConfig config,
-           int64_t vocabulary);
+           int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar = nullptr);
 
   ChatHistory& history() { return history_; }
   const ChatStatistics& statistics() const { return statistics_; }
@@ -36,7 +38,7 @@ class ChatTalk {
   const std::string& cut_by() const { return cut_by_; }
 
  private:
-  GenerationConfig config_for(int64_t prompt_length);
+  GenerationConfig config_for_prompt();
 
   const PromptText& tokenizer_;
   ChatPrompts& prompts_;
@@ -50,6 +52,7 @@ class ChatTalk {
   std::string cut_by_;
   uint32_t answers_ = 0;
   AnswerText::Marks marks_;
+  std::shared_ptr<GrammarTokens> grammar_;
 };
 
 }  // namespace vkformer

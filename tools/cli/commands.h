@@ -95,6 +95,8 @@ struct GenerateFlags {
   SamplingSettings sampling;
   RecentPenalties penalties;
   std::vector<std::string> logit_bias;  ///< "15043+1.5", "2-inf"
+  std::string grammar, grammar_file;    ///< that the text keeps to, as GBNF
+  std::string schema, schema_file;      ///< of the JSON that the text is
   bool answers = false;                 ///< of any length, in a conversation of any length, unless --tokens says
   // Ids instead of text: greedy or beam search.
   std::vector<std::string> ids;

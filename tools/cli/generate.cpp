@@ -4,6 +4,7 @@
 
 #include "models/generation/prepared_search.h"
 #include "runtime/check.h"
+#include "tools/cli/answer_grammar.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/end_signals.h"
 #include "tools/cli/generation_memory.h"
@@ -24,8 +25,10 @@ void generate(GenerateFlags flags) {
   Model model = model_to_generate(folder, flags.dtype);
   check(model.generates(), "this {} model does not write text", model.family);
   const PromptText tokenizer(folder);
-  const auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
+  auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
   if (model.has_encoder() || config.num_beams > 1) return search_text(flags);
+  if (auto grammar = answer_grammar(flags, &tokenizer))
+    config.constraint = std::make_shared<GrammarConstraint>(std::move(grammar), config.eos_token_ids, false);
   const auto adapter = open_adapter(flags.adapter, folder);
   if (adapter) adapter->adapt(model);
   const std::vector<int32_t> prompt = tokenizer.encode(flags.prompt);

@@ -8,6 +8,7 @@
 #include "models/generation/prepared_search.h"
 #include "models/model_files.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/answer_grammar.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_memory.h"
 #include "tools/cli/generation_settings.h"
@@ -57,6 +58,9 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
   if (as_text && model.has_encoder())
     for (const int32_t id : tokenizer->ends_beside(given.front())) config.eos_token_ids.push_back(id);
+  if (auto grammar = answer_grammar(flags, tokenizer ? &tokenizer->target() : nullptr))
+    config.constraint =
+        std::make_shared<GrammarConstraint>(std::move(grammar), config.eos_token_ids, model.has_encoder());
   PreparedSearch prepared = prepare_search(model, config, std::move(given));
   prepared.shape.cache_type = cache_type(flags.cache_dtype);
   const Weights weights(model.parameters, folder);

@@ -92,6 +92,10 @@ std::string PromptText::piece(int32_t id) const {
   return printable(shown);
 }
 
+std::optional<std::string> PromptText::bytes_of(int32_t id) const {
+  return vocabulary_ ? std::optional(std::string(vocabulary_->piece(id))) : tokenizer_->bytes_of(id);
+}
+
 int64_t PromptText::size() const { return vocabulary_ ? vocabulary_->size() : tokenizer_->size(); }
 
 std::function<std::string(std::optional<int32_t>)> PromptText::stream(std::span<const int32_t> prompt) const {

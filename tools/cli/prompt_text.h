@@ -54,6 +54,9 @@ class PromptText {
   /// Whether a text has a token for its end.
   bool has_end() const { return tokenizer_.has_value(); }
 
+  /// See Tokenizer::bytes_of().
+  std::optional<std::string> bytes_of(int32_t id) const;
+
   /// Text piece by piece, as a continuation of `prompt`. Ends with `push({})`.
   std::function<std::string(std::optional<int32_t>)> stream(std::span<const int32_t> prompt) const;
 

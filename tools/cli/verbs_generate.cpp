@@ -67,6 +67,22 @@ void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
              "--frequency-penalty", "--logit-bias", "--seed"});
 }
 
+void add_grammar_flags(CLI::App& command, GenerateFlags& flags) {
+  std::vector<CLI::Option*> options;
+  options.push_back(
+      command.add_option("--grammar", flags.grammar, "the text keeps to this grammar, in llama.cpp's GBNF"));
+  options.push_back(
+      command.add_option("--grammar-file", flags.grammar_file, "the same from a file")->type_name("FILE"));
+  options.push_back(
+      command.add_option("-j,--json-schema", flags.schema, "the text is JSON of this schema; {}: any JSON"));
+  options.push_back(
+      command.add_option("--json-schema-file", flags.schema_file, "the same from a file")->type_name("FILE"));
+  for (CLI::Option* option : options)
+    for (CLI::Option* other : options)
+      if (other != option) option->excludes(other);
+  put_below(command, "Form of the text", {"--grammar", "--grammar-file", "--json-schema", "--json-schema-file"});
+}
+
 /// The text of a verb that takes one; `others`: what it excludes.
 void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others) {
   CLI::Option* option =
@@ -127,6 +143,7 @@ void add_generate(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
   add_sampling_flags(*command, *flags);
+  add_grammar_flags(*command, *flags);
   CLI::Option* ids =
       command
           ->add_option("--ids", flags->ids,
@@ -201,6 +218,7 @@ void add_chat(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
   add_answer_flags(*command, *flags);
+  add_grammar_flags(*command, *flags);
   command->callback([flags, command] {
     remember_given(*command, flags->given);
     chat(*flags);

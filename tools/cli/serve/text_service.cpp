@@ -45,6 +45,7 @@ TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const Ch
       tokenizer_(tokenizer),
       setup_(setup),
       marks_(AnswerText::find_marks(tokenizer)),
+      grammars_(tokenizer),
       config_(std::move(config)),
       seeded_(seeded),
       vocabulary_(vocabulary),
@@ -89,7 +90,7 @@ std::vector<int32_t> TextService::prompt_of(const TextRequest& request) const {
   return request.ids.empty() ? tokenizer_.encode(request.prompt) : request.ids;
 }
 
-TextTask TextService::task_of(const TextRequest& request) const {
+TextTask TextService::task_of(const TextRequest& request) {
   TextTask task{.prompt = prompt_of(request),
                 .config = config_,
                 .stops = request.stops,
@@ -107,6 +108,13 @@ TextTask TextService::task_of(const TextRequest& request) const {
   task.config = request.over(std::move(task.config));
   task.config.max_new_tokens = std::min(task.config.max_new_tokens.value_or(room), room);
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
+  if (!request.grammar.empty()) {
+    GrammarConstraint::MakeParts parts;
+    if (task.in_parts)
+      parts = [this, prompt = task.prompt] { return AnswerText::parts_of(tokenizer_, prompt, marks_); };
+    task.config.constraint = std::make_shared<GrammarConstraint>(grammars_.find(request.grammar),
+                                                                 task.config.eos_token_ids, false, std::move(parts));
+  }
   task.search = make_search(task.config, {task.prompt}, vocabulary_);
   return task;
 }

@@ -3,6 +3,7 @@
 
 #include "models/serving/text_request.h"
 #include "tools/cli/chat_setup.h"
+#include "tools/cli/serve/answer_grammars.h"
 #include "tools/cli/serve/service.h"
 #include "tools/cli/serve/text_slots.h"
 
@@ -19,7 +20,7 @@ class TextService final : public Service {
   void run(const std::function<bool()>& ended) override { slots_.run(ended); }
 
  private:
-  TextTask task_of(const TextRequest& request) const;
+  TextTask task_of(const TextRequest& request);
   std::vector<int32_t> prompt_of(const TextRequest& request) const;
   std::string rendered(const TextRequest& request) const;
   HttpReply answer(const TextRequest& request, const HttpRequest& from);
@@ -31,6 +32,7 @@ class TextService final : public Service {
   const PromptText& tokenizer_;
   const ChatSetup* setup_;
   AnswerText::Marks marks_;
+  AnswerGrammars grammars_;
   GenerationConfig config_;
   bool seeded_;
   int64_t vocabulary_;

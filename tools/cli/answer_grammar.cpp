@@ -1,0 +1,33 @@
+#include "tools/cli/answer_grammar.h"
+
+#include "models/constraint/json_schema.h"
+#include "runtime/check.h"
+#include "tools/cli/text_argument.h"
+
+namespace vkformer {
+
+std::shared_ptr<const TokenBytes> token_bytes(const PromptText& tokenizer) {
+  std::vector<std::optional<std::string>> all;
+  std::optional<bool> drops_first_blank;
+  for (int32_t id = 0; id < tokenizer.size(); ++id) {
+    const auto& bytes = all.emplace_back(tokenizer.bytes_of(id));
+    if (!drops_first_blank && bytes && bytes->starts_with(' ') && bytes->size() > 1)
+      drops_first_blank = !tokenizer.decode({&id, 1}).starts_with(' ');
+  }
+  return std::make_shared<TokenBytes>(std::move(all), drops_first_blank.value_or(false));
+}
+
+std::shared_ptr<GrammarTokens> answer_grammar(const GenerateFlags& flags, const PromptText* tokenizer) {
+  const auto text_of = [](const std::string& file) { return text_argument("", file); };
+  std::optional<Grammar> grammar;
+  if (!flags.grammar.empty()) grammar = parse_gbnf(flags.grammar, "--grammar");
+  if (!flags.grammar_file.empty()) grammar = parse_gbnf(text_of(flags.grammar_file), flags.grammar_file);
+  if (!flags.schema.empty()) grammar = parse_gbnf(gbnf_of_schema_text(flags.schema, "--json-schema"), "--json-schema");
+  if (!flags.schema_file.empty())
+    grammar = parse_gbnf(gbnf_of_schema_text(text_of(flags.schema_file), flags.schema_file), flags.schema_file);
+  if (!grammar) return nullptr;
+  check(tokenizer != nullptr, "a grammar is one of text, but the model's folder has no tokenizer.json");
+  return std::make_shared<GrammarTokens>(*std::move(grammar), token_bytes(*tokenizer));
+}
+
+}  // namespace vkformer
