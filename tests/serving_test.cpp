@@ -109,6 +109,43 @@ TEST_CASE("requests say which form an answer has", "[serving]") {
   CHECK(refusal(R"("json_schema": {}, "grammar": "root ::= [a]")").find("one form") != std::string::npos);
 }
 
+TEST_CASE("tools may be called, or must be", "[serving]") {
+  const std::string messages = R"({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": null,
+    "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"b\": 1, \"a\": 2}"}}]},
+    {"role": "tool", "tool_call_id": "1", "content": "3"}], )";
+  const std::string tools = R"("tools": [{"type": "function", "function": {"name": "f", "parameters":
+    {"properties": {"b": {}, "a": {}}}}}, {"type": "function", "function": {"name": "g"}}])";
+  const auto parsed = [&](const std::string& choice) { return parse_chat_request(messages + tools + choice + "}"); };
+  const TextRequest plain = parsed("");
+  CHECK(plain.tools.dump().find(R"({"b":{},"a":{}})") != std::string::npos);  // in their order
+  CHECK(plain.messages[1]["tool_calls"][0]["function"]["arguments"].dump() == R"({"b":1,"a":2})");
+  CHECK(plain.messages[2]["tool_call_id"] == "1");
+  CHECK_FALSE(plain.must_call);
+  CHECK(plain.several_calls);
+  CHECK_FALSE(parsed(R"(, "tool_choice": "auto", "parallel_tool_calls": false)").several_calls);
+  CHECK(parsed(R"(, "tool_choice": "none")").tools.is_null());
+  CHECK(parsed(R"(, "tool_choice": "required")").must_call);
+  CHECK(parsed(R"(, "tool_choice": {"type": "function", "function": {"name": "g"}})").tool == "g");
+  for (const char* wrong : {R"(, "tool_choice": "any")", R"(, "tool_choice": {"function": {"name": "h"}})",
+                            R"(, "tool_choice": "required", "grammar": "root ::= [a]")"})
+    CHECK_THROWS_AS(parsed(wrong), Error);
+  CHECK(refusal_of(R"({"messages": [{"role": "user"}], "tools": [{"type": "web_search"}]})").find("web_search") !=
+        std::string::npos);
+  CHECK_THROWS_AS(parse_chat_request(R"({"messages": [{"role": "user"}], "tool_choice": "required"})"), Error);
+
+  const TextReplyHead head{.id = "chatcmpl-1", .model = "m", .created = 0, .chat = true};
+  const ToolCall call{"f", R"({"a":1})"};
+  const json whole = whole_reply(head, {.text = "", .thoughts = "", .calls = {call, call}}, {});
+  CHECK(whole["choices"][0]["finish_reason"] == "tool_calls");
+  const json& message = whole["choices"][0]["message"];
+  CHECK(message["content"].is_null());
+  CHECK(message["tool_calls"][1]["function"] == json{{"name", "f"}, {"arguments", R"({"a":1})"}});
+  CHECK(message["tool_calls"][0]["id"] != message["tool_calls"][1]["id"]);
+  CHECK(piece_of_call(head, call, 1)["choices"][0]["delta"]["tool_calls"][0]["index"] == 1);
+  CHECK(last_piece(head, {}, 1)["choices"][0]["finish_reason"] == "tool_calls");
+  CHECK(last_piece(head, {.cut = true}, 1)["choices"][0]["finish_reason"] == "length");
+}
+
 TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
   const auto with = [](const char* key, const json& value) {
     json request{{"messages", {{{"role", "user"}, {"content", "x"}}}}};
@@ -117,6 +154,7 @@ TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
   };
   CHECK(with("n", 1).empty());
   CHECK(with("tools", json::array()).empty());
+  CHECK(with("tool_choice", "auto").empty());
   CHECK(with("response_format", {{"type", "text"}}).empty());
   CHECK(with("n", 2) == "\"n\" must be 1 or left out: nothing else is supported");
   for (const char* key : {"tools", "functions", "logprobs", "json_schema", "grammar", "mirostat"})
@@ -165,7 +203,7 @@ TEST_CASE("damaged requests are read or refused", "[serving][fuzz]") {
 TEST_CASE("replies have OpenAI's form", "[serving]") {
   const TextReplyEnd end{.cut = true, .prompt_tokens = 5, .reused_tokens = 2, .answer_tokens = 4, .seed = 3};
   const TextReplyHead chat{.id = "a", .model = "m", .created = 1, .chat = true}, other{.id = "a", .model = "m"};
-  const json whole = whole_reply(chat, "text", "thoughts", end);
+  const json whole = whole_reply(chat, {.text = "text", .thoughts = "thoughts", .calls = {}}, end);
   CHECK(whole["object"] == "chat.completion");
   CHECK(whole["choices"][0]["message"] ==
         json{{"role", "assistant"}, {"content", "text"}, {"reasoning_content", "thoughts"}});
@@ -175,7 +213,7 @@ TEST_CASE("replies have OpenAI's form", "[serving]") {
                                {"total_tokens", 9},
                                {"prompt_tokens_details", {{"cached_tokens", 2}}}});
   CHECK(whole["seed"] == 3);
-  CHECK(whole_reply(other, "text", "", end)["choices"][0]["text"] == "text");
+  CHECK(whole_reply(other, {.text = "text", .thoughts = "", .calls = {}}, end)["choices"][0]["text"] == "text");
   CHECK(first_piece(chat)["choices"][0]["delta"] == json{{"role", "assistant"}, {"content", ""}});
   CHECK(piece_of_reply(chat, "x", true)["choices"][0]["delta"] == json{{"reasoning_content", "x"}});
   CHECK(piece_of_reply(other, "x", false)["choices"][0]["text"] == "x");

@@ -435,6 +435,18 @@ class GbnfParser {
 
 }  // namespace
 
+std::string gbnf_literal(std::string_view text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') literal += '\\';
+    if (c == '\n')
+      literal += "\\n";
+    else
+      literal += c;
+  }
+  return literal + "\"";
+}
+
 Grammar parse_gbnf(std::string_view text, const std::string& name) { return GbnfParser(text, name).parse(); }
 
 }  // namespace vkformer

@@ -39,4 +39,7 @@ struct Grammar {
 /// there twice, for those that begin with themselves, and beyond a million elements.
 Grammar parse_gbnf(std::string_view text, const std::string& name);
 
+/// Characters as a text of GBNF, in quotes.
+std::string gbnf_literal(std::string_view text);
+
 }  // namespace vkformer

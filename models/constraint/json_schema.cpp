@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "models/constraint/grammar.h"
 #include "models/constraint/integer_range.h"
 #include "models/constraint/pattern_grammar.h"
 #include "runtime/check.h"
@@ -93,19 +94,6 @@ class SchemaWriter {
     return rule;
   }
 
-  /// A text of GBNF that makes these characters.
-  static std::string literal(std::string_view text) {
-    std::string result = "\"";
-    for (const char c : text) {
-      if (c == '"' || c == '\\') result += '\\';
-      if (c == '\n')
-        result += "\\n";
-      else
-        result += c;
-    }
-    return result + "\"";
-  }
-
   /// What stands for a schema in a rule: a group, or the name of a rule.
   std::string part(const Json& schema, const std::string& place) {
     if (++depth_ > deepest) refuse(place, "schemas are too deep in each other");
@@ -137,7 +125,7 @@ class SchemaWriter {
     if (has("$ref")) return reference(schema["$ref"], place);
     if (has("const")) {
       has("type");
-      return literal(schema["const"].dump());
+      return gbnf_literal(schema["const"].dump());
     }
     if (has("enum")) {
       has("type");
@@ -175,7 +163,7 @@ class SchemaWriter {
   std::string literals(const Json& list, const std::string& place) {
     if (!list.is_array() || list.empty()) refuse(place, "\"enum\" is no list of values");
     std::string all;
-    for (const Json& value : list) all += (all.empty() ? "" : " | ") + literal(value.dump());
+    for (const Json& value : list) all += (all.empty() ? "" : " | ") + gbnf_literal(value.dump());
     return "(" + all + ")";
   }
 
@@ -333,7 +321,7 @@ class SchemaWriter {
     if (has_properties) {
       if (!schema["properties"].is_object()) refuse(place, "\"properties\" is no object");
       for (const auto& [property, value] : schema["properties"].items()) {
-        const std::string key = literal(Json(property).dump());
+        const std::string key = gbnf_literal(Json(property).dump());
         const std::string text = part(value, place + "/properties/" + property);
         members.push_back({add_rule(fmt::format("{} \":\" space {}", key, text)), required.contains(property)});
         listed.insert(property);

@@ -1,5 +1,7 @@
 #include "models/serving/text_reply.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 namespace vkformer {
@@ -30,7 +32,15 @@ json timings_of(const TextReplyEnd& end) {
           {"predicted_per_second", rate(end.answer_tokens, end.answer_seconds)}};
 }
 
-const char* reason_of(const TextReplyEnd& end) { return end.cut ? "length" : "stop"; }
+const char* reason_of(const TextReplyEnd& end, size_t calls) {
+  return end.cut ? "length" : calls > 0 ? "tool_calls" : "stop";
+}
+
+json call_of(const TextReplyHead& head, const ToolCall& call, size_t number) {
+  return {{"id", fmt::format("call-{}-{}", head.id, number)},
+          {"type", "function"},
+          {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
+}
 
 json around(const TextReplyHead& head, bool piece, json choices) {
   return {{"id", head.id},
@@ -54,14 +64,15 @@ json piece_around(const TextReplyHead& head, json delta, const char* reason = nu
 
 }  // namespace
 
-json whole_reply(const TextReplyHead& head, const std::string& text, const std::string& thoughts,
-                 const TextReplyEnd& end) {
-  json choice{{"index", 0}, {"finish_reason", reason_of(end)}};
+json whole_reply(const TextReplyHead& head, const TextReply& answer, const TextReplyEnd& end) {
+  json choice{{"index", 0}, {"finish_reason", reason_of(end, answer.calls.size())}};
   if (head.chat) {
-    choice["message"] = {{"role", "assistant"}, {"content", text}};
-    if (!thoughts.empty()) choice["message"]["reasoning_content"] = thoughts;
+    json& message = choice["message"] = {{"role", "assistant"}, {"content", answer.text}};
+    if (!answer.thoughts.empty()) message["reasoning_content"] = answer.thoughts;
+    for (size_t i = 0; i < answer.calls.size(); ++i) message["tool_calls"].push_back(call_of(head, answer.calls[i], i));
+    if (!answer.calls.empty() && answer.text.empty()) message["content"] = nullptr;
   } else {
-    choice["text"] = text;
+    choice["text"] = answer.text;
   }
   json reply = around(head, false, json::array({std::move(choice)}));
   reply["usage"] = usage_of(end);
@@ -76,8 +87,14 @@ json piece_of_reply(const TextReplyHead& head, const std::string& text, bool tho
   return piece_around(head, {{thought ? "reasoning_content" : "content", text}});
 }
 
-json last_piece(const TextReplyHead& head, const TextReplyEnd& end) {
-  json piece = piece_around(head, json::object(), reason_of(end));
+json piece_of_call(const TextReplyHead& head, const ToolCall& call, size_t number) {
+  json part = call_of(head, call, number);
+  part["index"] = number;
+  return piece_around(head, {{"tool_calls", json::array({std::move(part)})}});
+}
+
+json last_piece(const TextReplyHead& head, const TextReplyEnd& end, size_t calls) {
+  json piece = piece_around(head, json::object(), reason_of(end, calls));
   piece["timings"] = timings_of(end);
   piece["seed"] = end.seed;
   return piece;

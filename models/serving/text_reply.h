@@ -4,6 +4,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "models/chat/tool_calls.h"
 
 namespace vkformer {
 
@@ -22,14 +25,21 @@ struct TextReplyEnd {
   uint32_t seed = 0;  ///< with which the same answer comes again
 };
 
-/// All of an answer. `thoughts`: what the model wrote before it (DeepSeek's "reasoning_content").
-nlohmann::json whole_reply(const TextReplyHead& head, const std::string& text, const std::string& thoughts,
-                           const TextReplyEnd& end);
+/// All of an answer.
+struct TextReply {
+  std::string text;
+  std::string thoughts;         ///< what the model wrote before it (DeepSeek's "reasoning_content")
+  std::vector<ToolCall> calls;  ///< of tools
+};
+nlohmann::json whole_reply(const TextReplyHead& head, const TextReply& reply, const TextReplyEnd& end);
 
 /// The pieces of an answer: the first (a chat's has the role), what comes, and how it ended.
 nlohmann::json first_piece(const TextReplyHead& head);
 nlohmann::json piece_of_reply(const TextReplyHead& head, const std::string& text, bool thought);
-nlohmann::json last_piece(const TextReplyHead& head, const TextReplyEnd& end);
+/// The call of a tool, `number` of them having been before.
+nlohmann::json piece_of_call(const TextReplyHead& head, const ToolCall& call, size_t number);
+/// `calls`: of tools in the answer.
+nlohmann::json last_piece(const TextReplyHead& head, const TextReplyEnd& end, size_t calls = 0);
 /// Behind the last piece where a request asks for it: tokens alone.
 nlohmann::json usage_piece(const TextReplyHead& head, const TextReplyEnd& end);
 

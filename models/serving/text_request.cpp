@@ -1,6 +1,7 @@
 #include "models/serving/text_request.h"
 
 #include <charconv>
+#include <set>
 
 #include "models/constraint/json_schema.h"
 #include "runtime/check.h"
@@ -15,7 +16,7 @@ constexpr size_t most_stops = 32;
 /// What would change an answer but is not there, with the values that change nothing.
 const nlohmann::json& neutral_values() {
   static const nlohmann::json values = nlohmann::json::parse(R"({
-    "n": 1, "best_of": 1, "logprobs": false, "top_logprobs": 0, "n_probs": 0, "suffix": "", "tools": [],
+    "n": 1, "best_of": 1, "logprobs": false, "top_logprobs": 0, "n_probs": 0, "suffix": "",
     "functions": [], "modalities": ["text"], "audio": null, 
     "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
@@ -53,12 +54,26 @@ nlohmann::ordered_json content_of(const JsonObject& message) {
   return text;
 }
 
-nlohmann::ordered_json messages_of(const JsonObject& json) {
+/// Templates write the arguments of a call as JSON; clients send its text.
+void read_arguments(nlohmann::ordered_json& calls) {
+  if (!calls.is_array()) return;
+  for (auto& call : calls) {
+    if (!call.is_object() || !call.contains("function") || !call["function"].is_object()) continue;
+    auto& arguments = call["function"]["arguments"];
+    if (!arguments.is_string()) continue;
+    auto read = nlohmann::ordered_json::parse(arguments.get_ref<const std::string&>(), nullptr, false);
+    if (read.is_object()) arguments = std::move(read);
+  }
+}
+
+/// `ordered`: the same request, in which keys have their order, as templates may write them.
+nlohmann::ordered_json messages_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
   auto messages = nlohmann::ordered_json::array();
   for (const JsonObject& message : require_objects(json, "messages")) {
-    auto copy = nlohmann::ordered_json::parse(message.value().dump());
+    nlohmann::ordered_json copy = ordered["messages"][messages.size()];
     copy["role"] = require_string(message, "role");
     copy["content"] = content_of(message);
+    if (copy.contains("tool_calls")) read_arguments(copy["tool_calls"]);
     messages.push_back(std::move(copy));
   }
   check(!messages.empty(), "\"messages\" is empty; give at least one message");
@@ -171,6 +186,33 @@ TextRequest settings_of(const JsonObject& json, std::string_view body) {
   return request;
 }
 
+/// "tools", and which of them must be called.
+void take_tools(const JsonObject& json, const nlohmann::ordered_json& ordered, TextRequest& request) {
+  std::set<std::string> names;
+  if (json.has("tools"))
+    for (const JsonObject& tool : require_objects(json, "tools")) {
+      const std::string type = require_string(tool, "type");
+      check(type == "function", "{}: tools of type {} are not supported; a tool is a function", tool.name(),
+            in_quotes(type));
+      names.insert(require_string(require_object(tool, "function"), "name"));
+    }
+  if (!json.has("tool_choice") || json.value()["tool_choice"] == "auto") {
+    // as the model likes
+  } else if (json.value()["tool_choice"] == "none") {
+    return;
+  } else if (json.value()["tool_choice"] == "required") {
+    request.must_call = true;
+  } else {
+    request.must_call = true;
+    request.tool = require_string(require_object(require_object(json, "tool_choice"), "function"), "name");
+    check(names.contains(request.tool), "\"tool_choice\": {} is none of the tools", in_quotes(request.tool));
+  }
+  check(!request.must_call || !names.empty(), "\"tool_choice\" wants a call, but there are no tools");
+  check(!request.must_call || request.grammar.empty(), "an answer that must be a call has no other form");
+  request.several_calls = boolean_or(json, "parallel_tool_calls", true);
+  if (!names.empty()) request.tools = ordered["tools"];
+}
+
 }  // namespace
 
 std::vector<int32_t> token_ids_of(const JsonObject& json, const char* key) {
@@ -205,10 +247,13 @@ GenerationConfig TextRequest::over(GenerationConfig config) const {
 TextRequest parse_chat_request(std::string_view body) {
   const JsonObject json = JsonObject::parse(body, "the request");
   TextRequest request = settings_of(json, body);
-  request.messages = messages_of(json);
-  if (json.has("chat_template_kwargs"))
-    request.template_variables =
-        nlohmann::ordered_json::parse(require_object(json, "chat_template_kwargs").value().dump());
+  const auto ordered = nlohmann::ordered_json::parse(body);
+  request.messages = messages_of(json, ordered);
+  take_tools(json, ordered, request);
+  if (json.has("chat_template_kwargs")) {
+    require_object(json, "chat_template_kwargs");
+    request.template_variables = ordered["chat_template_kwargs"];
+  }
   if (json.has("reasoning_effort"))
     request.template_variables["reasoning_effort"] = require_string(json, "reasoning_effort");
   return request;

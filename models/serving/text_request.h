@@ -31,6 +31,12 @@ struct TextRequest {
   std::optional<int64_t> repeat_last;
   std::vector<std::pair<int32_t, double>> logit_bias;
   std::vector<std::string> stops;
+  /// OpenAI's, which the model may call; null: none.
+  nlohmann::ordered_json tools;
+  /// Whether it must: one of them, or `tool`, if that is set.
+  bool must_call = false;
+  std::string tool;
+  bool several_calls = true;
   std::string grammar;  ///< that the answer keeps to, as GBNF; empty: any
 
   // And how it is sent.

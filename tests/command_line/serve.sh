@@ -114,8 +114,8 @@ grep -q '"prompt":"the quick "' reply || fail "a conversation as text: $(cat rep
 
 # What is wrong gets its status and one line.
 ask 400 POST /v1/chat/completions '{"messages": '
-ask 400 POST /v1/chat/completions "$question, \"tools\": [{}]}"
-grep -q 'tools' reply || fail "what is not there goes unnamed: $(cat reply)"
+ask 400 POST /v1/chat/completions "$question, \"logprobs\": true}"
+grep -q 'logprobs' reply || fail "what is not there goes unnamed: $(cat reply)"
 ask 400 POST /v1/chat/completions "${question/60/6000}}"
 grep -q 'the context 4096 positions' reply || fail "what does not fit: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [99999]}'
@@ -182,6 +182,22 @@ ask 429 POST /v1/completions '{"prompt": "the", "max_tokens": 1}'
 exec {writing}>&-
 grep -q '"seed":7' <&"$waiting" || fail "who waited got nothing, or another seed"
 exec {waiting}>&-
+stop
+
+# Tools, which a model of bytes must call.
+accept "$vkformer" train long.json --data text.txt --bytes --iterations 1 --batch 2 --context 16 --warmup 1 --out bytes
+echo '{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}'\
+  '<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}{% endfor %}' | tr -d '\n' >tools.jinja
+start bytes --template tools.jinja --temp 1
+tools='{"messages": [{"role": "user", "content": "call"}], "tool_choice": "required", "max_tokens": 200, "parallel_tool_calls": false, "tools":
+  [{"type": "function", "function": {"name": "add", "parameters": {"properties": {"a": {"enum": [1, 2]}, "b": {"const": "x"}}, "required": ["a", "b"]}}}]'
+ask 200 POST /v1/chat/completions "$tools}"
+call='"function":{"arguments":"{\\"a\\":[12],\\"b\\":\\"x\\"}","name":"add"}'
+grep -q "$call" reply && grep -q '"finish_reason":"tool_calls"' reply || fail "no call: $(cat reply)"
+ask 200 POST /v1/chat/completions "$tools, \"stream\": true}"
+grep -q "$call,\"id\":\"call-[^\"]*\",\"index\":0" reply || fail "no call in a stream: $(cat reply)"
+ask 200 POST /apply-template "${tools/'"role"'/'"role": "assistant", "tool_calls": [{"function": {"name": "add", "arguments": "{\"a\": 1}"}}], "role2"'}}"
+grep -q '<tool_call>{\\"name\\": \\"add\\", \\"arguments\\": {\\"a\\": 1}}' reply || fail "a call that was: $(cat reply)"
 stop
 
 # A key, and pages that may ask.

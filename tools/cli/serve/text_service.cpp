@@ -46,6 +46,7 @@ TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const Ch
       setup_(setup),
       marks_(AnswerText::find_marks(tokenizer)),
       grammars_(tokenizer),
+      tool_form_(setup ? find_tool_call_form(setup->chat_template, setup->variables) : std::nullopt),
       config_(std::move(config)),
       seeded_(seeded),
       vocabulary_(vocabulary),
@@ -80,6 +81,11 @@ std::string TextService::rendered(const TextRequest& request) const {
         "--template, or ask /v1/completions");
   Conversation conversation{
       .messages = request.messages, .add_generation_prompt = true, .variables = setup_->variables};
+  if (!request.tools.is_null()) {
+    check(setup_->chat_template.mentions("tools"), "the model's chat template ({}) has no place for tools",
+          setup_->chat_template.name());
+    conversation.tools = request.tools;
+  }
   name_roles(conversation.messages, setup_->chat_template);
   conversation.variables.update(request.template_variables);
   return setup_->chat_template.render(conversation).text;
@@ -88,6 +94,31 @@ std::string TextService::rendered(const TextRequest& request) const {
 std::vector<int32_t> TextService::prompt_of(const TextRequest& request) const {
   if (request.chat()) return tokenizer_.encode_as_it_is(rendered(request));
   return request.ids.empty() ? tokenizer_.encode(request.prompt) : request.ids;
+}
+
+const ToolCallForm& TextService::tool_form() const {
+  check(
+      tool_form_.has_value(),
+      "the model's chat template writes no calls of tools, or none that are JSON between texts, so they can't be told "
+      "from its answers");
+  // What is not shown can't be found.
+  const ToolCallForm& form = *tool_form_;
+  for (const int32_t id : tokenizer_.encode_as_it_is(form.begin + form.end))
+    check(!tokenizer_.is_special(id), "the model calls tools behind the special token {}, which is not supported",
+          tokenizer_.piece(id));
+  return form;
+}
+
+std::string TextService::grammar_of(const TextRequest& request) const {
+  if (!request.must_call) return request.grammar;
+  std::vector<Tool> tools;
+  for (const auto& tool : request.tools) {
+    const auto& function = tool["function"];
+    const std::string name = function["name"];
+    if (request.tool.empty() || request.tool == name)
+      tools.push_back({name, function.value("parameters", nlohmann::ordered_json{{"type", "object"}})});
+  }
+  return gbnf_of_tool_calls(tool_form(), tools, request.several_calls && request.tool.empty());
 }
 
 TextTask TextService::task_of(const TextRequest& request) {
@@ -108,18 +139,19 @@ TextTask TextService::task_of(const TextRequest& request) {
   task.config = request.over(std::move(task.config));
   task.config.max_new_tokens = std::min(task.config.max_new_tokens.value_or(room), room);
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
-  if (!request.grammar.empty()) {
+  if (const std::string grammar = grammar_of(request); !grammar.empty()) {
     GrammarConstraint::MakeParts parts;
     if (task.in_parts)
       parts = [this, prompt = task.prompt] { return AnswerText::parts_of(tokenizer_, prompt, marks_); };
-    task.config.constraint = std::make_shared<GrammarConstraint>(grammars_.find(request.grammar),
-                                                                 task.config.eos_token_ids, false, std::move(parts));
+    task.config.constraint = std::make_shared<GrammarConstraint>(grammars_.find(grammar), task.config.eos_token_ids,
+                                                                 false, std::move(parts));
   }
   task.search = make_search(task.config, {task.prompt}, vocabulary_);
   return task;
 }
 
 HttpReply TextService::answer(const TextRequest& request, const HttpRequest& from) {
+  ToolCallReader tools(request.tools.is_null() ? ToolCallReader() : ToolCallReader(tool_form()));
   auto job = std::make_shared<TextJob>(task_of(request));
   const TextReplyHead head{
       .id = fmt::format("{}-{}", request.chat() ? "chatcmpl" : "cmpl", ++answers_),
@@ -131,35 +163,55 @@ HttpReply TextService::answer(const TextRequest& request, const HttpRequest& fro
                            : request.ids.empty() ? request.prompt
                                                  : tokenizer_.decode(request.ids);
   if (!slots_.submit(job)) return error_of(429, too_many);
-  if (request.stream) return stream(request, from, std::move(job), head, echo);
-  std::string text = echo, thoughts;
-  while (const auto piece = job->next(from.gone)) (piece->thought ? thoughts : text) += piece->text;
+  if (request.stream) return stream(request, from, std::move(job), head, echo, std::move(tools));
+  TextReply reply{.text = echo};
+  const auto take = [&reply](const ToolCallReader::Part& part) {
+    reply.text += part.text;
+    reply.calls.insert(reply.calls.end(), part.calls.begin(), part.calls.end());
+  };
+  while (const auto piece = job->next(from.gone)) {
+    if (piece->thought)
+      reply.thoughts += piece->text;
+    else
+      take(tools.push(piece->text));
+  }
+  take(tools.end());
   if (job->cancelled()) return {.status = 499};  // nobody will read it
   try {
     const TextReplyEnd end = job->end();
     log(from.path, end);
-    return json_reply(whole_reply(head, text, thoughts, end));
+    return json_reply(whole_reply(head, reply, end));
   } catch (const Error& error) {
     return error_of(500, error.what());
   }
 }
 
 HttpReply TextService::stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextJob> job,
-                              const TextReplyHead& head, const std::string& echo) {
+                              const TextReplyHead& head, const std::string& echo, ToolCallReader tools) {
   HttpReply reply{.type = "text/event-stream", .headers = {{"Cache-Control", "no-cache"}}};
   if (head.chat) reply.body = event_of(first_piece(head));
   if (!echo.empty()) reply.body += event_of(piece_of_reply(head, echo, false));
   reply.next = [this, job, head, path = from.path, gone = from.gone, usage = request.include_usage,
-                over = false]() mutable -> std::string {
+                tools = std::move(tools), calls = size_t{0}, over = false]() mutable -> std::string {
+    const auto events_of = [&](const ToolCallReader::Part& part) {
+      std::string events = part.text.empty() ? "" : event_of(piece_of_reply(head, part.text, false));
+      for (const ToolCall& call : part.calls) events += event_of(piece_of_call(head, call, calls++));
+      return events;
+    };
+    const std::string waiting = ":\n\n";  // a comment keeps a connection alive that nothing was said on
     if (over || job->cancelled()) return {};
-    if (const auto piece = job->next(gone))  // a comment keeps a connection alive that nothing was said on
-      return piece->text.empty() ? ":\n\n" : event_of(piece_of_reply(head, piece->text, piece->thought));
+    if (const auto piece = job->next(gone)) {
+      if (piece->thought) return event_of(piece_of_reply(head, piece->text, true));
+      const std::string events = events_of(tools.push(piece->text));
+      return events.empty() ? waiting : events;
+    }
     if (job->cancelled()) return {};
     over = true;
     try {
       const TextReplyEnd end = job->end();
       log(path, end);
-      return event_of(last_piece(head, end)) + (usage ? event_of(usage_piece(head, end)) : "") + "data: [DONE]\n\n";
+      return events_of(tools.end()) + event_of(last_piece(head, end, calls)) +
+             (usage ? event_of(usage_piece(head, end)) : "") + "data: [DONE]\n\n";
     } catch (const Error& error) {
       return event_of(error_reply(500, error.what()));
     }

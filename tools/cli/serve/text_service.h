@@ -20,12 +20,14 @@ class TextService final : public Service {
   void run(const std::function<bool()>& ended) override { slots_.run(ended); }
 
  private:
+  const ToolCallForm& tool_form() const;
+  std::string grammar_of(const TextRequest& request) const;  ///< of the answer, "" for any
   TextTask task_of(const TextRequest& request);
   std::vector<int32_t> prompt_of(const TextRequest& request) const;
   std::string rendered(const TextRequest& request) const;
   HttpReply answer(const TextRequest& request, const HttpRequest& from);
   HttpReply stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextJob> job,
-                   const TextReplyHead& head, const std::string& echo);
+                   const TextReplyHead& head, const std::string& echo, ToolCallReader tools);
   void log(const std::string& path, const TextReplyEnd& end) const;
 
   TextSlots& slots_;
@@ -33,6 +35,7 @@ class TextService final : public Service {
   const ChatSetup* setup_;
   AnswerText::Marks marks_;
   AnswerGrammars grammars_;
+  std::optional<ToolCallForm> tool_form_;  ///< as the template writes calls
   GenerationConfig config_;
   bool seeded_;
   int64_t vocabulary_;

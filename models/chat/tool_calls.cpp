@@ -1,0 +1,217 @@
+#include "models/chat/tool_calls.h"
+
+#include <algorithm>
+
+#include "models/constraint/grammar.h"
+#include "models/constraint/json_schema.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view blanks = " \t\r\n";
+
+std::string trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(blanks);
+  if (first == text.npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(blanks) + 1 - first));
+}
+
+/// Bytes of the object or list that a text begins with; 0: it does not end.
+size_t json_length(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\')
+        ++i;
+      else
+        quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+/// A schema's own references, where it is a part of another, at `place`.
+void move_references(Json& schema, const std::string& place) {
+  for (auto& [key, value] : schema.items()) {
+    if (key == "$ref" && value.is_string() && value.get_ref<const std::string&>().starts_with('#'))
+      value = place + value.get<std::string>().substr(1);
+    else if (value.is_structured())
+      move_references(value, place);
+  }
+}
+
+/// How much of the end of `text` `mark` begins with.
+size_t overlap(std::string_view text, std::string_view mark) {
+  size_t length = std::min(text.size(), mark.size());
+  while (length > 0 && !mark.starts_with(text.substr(text.size() - length))) --length;
+  return length;
+}
+
+}  // namespace
+
+std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const Json& variables) {
+  if (!chat.mentions("tools")) return std::nullopt;
+  const std::string name = "vkformer_tool", answer = "vkformer-answer";
+  const Json arguments{{"vkformer_argument", 1}};
+  const Json tools = Json::array({{{"type", "function"},
+                                   {"function",
+                                    {{"name", name},
+                                     {"description", "A tool"},
+                                     {"parameters", {{"type", "object"}, {"properties", Json::object()}}}}}}});
+  const auto rendered = [&](const Json& turn) {
+    const Json messages = Json::array({{{"role", "user"}, {"content", "question"}}, turn});
+    return chat.render({.messages = messages, .tools = tools, .variables = variables}).text;
+  };
+  std::string with, without;
+  try {
+    without = rendered({{"role", "assistant"}, {"content", answer}});
+    with = rendered({{"role", "assistant"},
+                     {"content", ""},
+                     {"tool_calls", Json::array({{{"id", "call00000"},
+                                                  {"type", "function"},
+                                                  {"function", {{"name", name}, {"arguments", arguments}}}}})}});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  const size_t start = without.rfind(answer);
+  if (start == without.npos || with.compare(0, start, without, 0, start) != 0) return std::nullopt;
+  const std::string_view behind = std::string_view(without).substr(start + answer.size());
+  std::string_view turn = std::string_view(with).substr(start);
+  if (!trimmed(behind).empty() && turn.ends_with(behind)) turn.remove_suffix(behind.size());
+
+  // The outermost JSON that has the name.
+  for (size_t at = turn.find_first_of("{["); at != turn.npos; at = turn.find_first_of("{[", at + 1)) {
+    const size_t length = json_length(turn.substr(at));
+    if (length == 0) continue;
+    const Json json = Json::parse(turn.substr(at, length), nullptr, false);
+    const Json& call = json.is_array() && json.size() == 1 ? json[0] : json;
+    if (!call.is_object() || call.value("name", Json()) != name) continue;
+    const auto key = std::ranges::find_if(call.items(), [&](const auto& item) { return item.value() == arguments; });
+    if (key == call.items().end()) return std::nullopt;
+    // Line ends around it belong to the form, but for those before the answer itself.
+    std::string begin(turn.substr(0, at)), end(turn.substr(at + length));
+    begin.erase(0, begin.find_first_not_of(blanks));
+    end.erase(end.find_last_not_of(blanks) + 1);
+    return ToolCallForm{.begin = begin, .end = end, .list = json.is_array(), .arguments = key.key()};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<ToolCall>> ToolCallReader::calls_in(std::string_view text) const {
+  const Json json = Json::parse(text, nullptr, false);
+  const Json list = json.is_array() ? json : Json::array({json});
+  std::vector<ToolCall> calls;
+  for (const Json& call : list) {
+    if (!call.is_object() || !call.contains("name") || !call["name"].is_string()) return std::nullopt;
+    // Models take one key for the other.
+    const std::string key = call.contains(form_->arguments) ? form_->arguments
+                            : call.contains("arguments")    ? "arguments"
+                                                            : "parameters";
+    const Json arguments = call.value(key, Json::object());
+    if (!arguments.is_object()) return std::nullopt;
+    calls.push_back({call["name"], arguments.dump()});
+  }
+  return calls.empty() ? std::nullopt : std::optional(calls);
+}
+
+ToolCallReader::Part ToolCallReader::push(std::string_view piece) {
+  if (!form_) return {.text = std::string(piece), .calls = {}};
+  held_ += piece;
+  Part part;
+  read(false, part);
+  return part;
+}
+
+ToolCallReader::Part ToolCallReader::end() {
+  Part part;
+  if (form_) read(true, part);
+  if (!any_calls_ || !trimmed(held_).empty()) part.text += held_;
+  held_.clear();
+  return part;
+}
+
+void ToolCallReader::read(bool ended, Part& part) {
+  const std::string mark = trimmed(form_->begin);
+  const auto show = [&](size_t length) {
+    std::string text = held_.substr(0, length);
+    held_.erase(0, length);
+    // Line ends between calls say nothing.
+    if (any_calls_ && trimmed(text).empty()) return;
+    any_text_ = any_text_ || !trimmed(text).empty();
+    part.text += text;
+  };
+  while (!held_.empty()) {
+    size_t at = mark.empty() ? held_.find_first_not_of(blanks) : held_.find(mark);
+    if (mark.empty() && (at == held_.npos || any_text_ || (held_[at] != '{' && held_[at] != '['))) {
+      // Without a mark a call is all of the answer.
+      if (at == held_.npos && !ended && !any_text_) return;
+      return show(held_.size());
+    }
+    if (at == held_.npos) {
+      // The blanks before what may be a mark wait with it.
+      size_t kept = ended ? 0 : overlap(held_, mark);
+      while (!ended && kept < held_.size() && blanks.find(held_[held_.size() - 1 - kept]) != blanks.npos) ++kept;
+      return show(held_.size() - kept);
+    }
+    const size_t json = held_.find_first_not_of(blanks, at + mark.size());
+    if (json == held_.npos) return;
+    const size_t length = json_length(std::string_view(held_).substr(json));
+    const auto calls = length > 0 ? calls_in(std::string_view(held_).substr(json, length)) : std::nullopt;
+    if (!calls) {
+      const bool may_come = length == 0 && (held_[json] == '{' || held_[json] == '[');
+      if (may_come && !ended) return;
+      show(mark.empty() ? held_.size() : json);
+      continue;
+    }
+    const std::string closing = trimmed(form_->end);
+    size_t behind = json + length;
+    if (!closing.empty()) {
+      const size_t close = held_.find_first_not_of(blanks, behind);
+      const std::string_view rest = close == held_.npos ? "" : std::string_view(held_).substr(close);
+      if (!ended && rest.size() < closing.size() && closing.starts_with(rest)) return;
+      if (rest.starts_with(closing)) behind = close + closing.size();
+    }
+    // Blanks before a call say nothing.
+    const size_t text = held_.find_last_not_of(blanks, at == 0 ? held_.npos : at - 1);
+    if (at > 0 && text != held_.npos) {
+      show(text + 1);
+      behind -= text + 1;
+    }
+    held_.erase(0, behind);
+    part.calls.insert(part.calls.end(), calls->begin(), calls->end());
+    any_calls_ = true;
+  }
+}
+
+std::string gbnf_of_tool_calls(const ToolCallForm& form, const std::vector<Tool>& tools, bool several) {
+  Json calls = Json::array();
+  for (size_t i = 0; i < tools.size(); ++i) {
+    Json parameters = tools[i].parameters;
+    move_references(parameters, fmt::format("#/anyOf/{}/properties/{}", i, form.arguments));
+    calls.push_back({{"type", "object"},
+                     {"properties", {{"name", {{"const", tools[i].name}}}, {form.arguments, parameters}}},
+                     {"required", Json::array({"name", form.arguments})}});
+  }
+  std::string gbnf = gbnf_of_schema({{"anyOf", calls}}, "the tools");
+  gbnf.replace(0, std::string_view("root").size(), "call");
+  const auto literal = [](const std::string& text) { return text.empty() ? "" : " " + gbnf_literal(text) + " "; };
+  const std::string open = form.list ? "\"[\" " : "", close = form.list ? " \"]\"" : "";
+  const std::string one =
+      literal(form.begin) + open + (form.list && several ? "call (\", \" call)*" : "call") + close + literal(form.end);
+  const bool repeats = several && !form.list && !form.begin.empty();
+  return "root ::= " + one + (repeats ? fmt::format(" (\"\\n\" {})*", one) : "") + "\n" + gbnf;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,73 @@
+#pragma once
+// Calls of tools in answers, in the form that a model's template writes them in.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/chat/chat_template.h"
+
+namespace vkformer {
+
+/// A JSON object with a name and arguments, or a list of them, between two texts. Qwen:
+///
+///   <tool_call>
+///   {"name": "weather", "arguments": {"city": "Bern"}}
+///   </tool_call>
+///
+/// Llama 3: the object alone, all of the answer.
+struct ToolCallForm {
+  std::string begin, end;  ///< with the white space inside; "": nothing
+  bool list = false;       ///< of calls, even of one
+  std::string arguments;   ///< the key of them: "arguments", or "parameters"
+
+  bool operator==(const ToolCallForm&) const = default;
+};
+
+/// As the template writes a call in a conversation; nothing where it writes none, or not as JSON.
+std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const nlohmann::ordered_json& variables);
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  ///< JSON
+
+  bool operator==(const ToolCall&) const = default;
+};
+
+/// Tells calls from the rest of an answer as it comes.
+class ToolCallReader {
+ public:
+  /// For which all of an answer is text.
+  ToolCallReader() = default;
+  explicit ToolCallReader(ToolCallForm form) : form_(std::move(form)) {}
+
+  struct Part {
+    std::string text;  ///< that is no call
+    std::vector<ToolCall> calls;
+  };
+  /// What the answer so far has, beyond what was given before. What may be the beginning of a call is held back.
+  Part push(std::string_view piece);
+  /// The rest of an answer that ends here. What looked like a call but is none is text.
+  Part end();
+
+ private:
+  void read(bool ended, Part& part);
+  std::optional<std::vector<ToolCall>> calls_in(std::string_view json) const;
+
+  std::optional<ToolCallForm> form_;
+  std::string held_;
+  bool any_text_ = false, any_calls_ = false;
+};
+
+/// A tool that may be called: its name, and the JSON schema of its arguments.
+struct Tool {
+  std::string name;
+  nlohmann::ordered_json parameters;
+};
+
+/// GBNF of an answer that is one call of one of these, or with `several` one and more. Throws Error like
+/// gbnf_of_schema().
+std::string gbnf_of_tool_calls(const ToolCallForm& form, const std::vector<Tool>& tools, bool several);
+
+}  // namespace vkformer

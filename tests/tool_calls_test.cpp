@@ -1,0 +1,91 @@
+// Calls of tools: the forms that templates write, and answers that have them.
+
+#include "models/chat/tool_calls.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "models/chat/chat_files.h"
+#include "models/constraint/grammar_states.h"
+#include "tests/model_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using nlohmann::ordered_json;
+
+namespace {
+
+const ToolCallForm qwen{.begin = "<tool_call>\n", .end = "\n</tool_call>", .arguments = "arguments"};
+const ToolCallForm llama{.arguments = "parameters"};
+const ToolCallForm granite{.begin = "<tool_call>", .list = true, .arguments = "arguments"};
+
+/// An answer, read in pieces: its text, then its calls as name(arguments);
+std::string read(const ToolCallForm& form, const std::string& answer, size_t piece) {
+  ToolCallReader reader(form);
+  std::string text, calls;
+  const auto take = [&](const ToolCallReader::Part& part) {
+    text += part.text;
+    for (const auto& [name, arguments] : part.calls) calls += fmt::format("{}({});", name, arguments);
+  };
+  for (size_t at = 0; at < answer.size(); at += piece) take(reader.push(answer.substr(at, piece)));
+  take(reader.end());
+  return text + "|" + calls;
+}
+
+}  // namespace
+
+TEST_CASE("templates say how their model calls tools", "[chat]") {
+  const auto form_of = [](const std::string& name) {
+    const auto file = fixtures.parent_path() / "chat_templates/recorded" / (name + ".jinja");
+    return find_tool_call_form(chat_template_named(file.string()), {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+  };
+  CHECK(form_of("qwen2_5") == qwen);
+  CHECK(form_of("qwen3") == qwen);
+  CHECK(form_of("llama3_tools") == llama);
+  for (const char* name : {"chatml", "gemma3", "qwen3_coder", "harmony", "deepseek_r1", "mistral_tools", "granite"}) {
+    INFO(name);
+    CHECK(!form_of(name));
+  }
+}
+
+TEST_CASE("calls are told from the rest of an answer, in whatever pieces it comes", "[chat]") {
+  const std::string one = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"}<\\\"\"}}\n</tool_call>";
+  for (const size_t piece : {1, 2, 3, 7, 1000}) {
+    INFO(piece);
+    CHECK(read(qwen, one, piece) == "|f({\"a\":\"}<\\\"\"});");
+    CHECK(read(qwen, "I look.\n\n" + one + "\n" + one + "\n", piece) ==
+          "I look.|f({\"a\":\"}<\\\"\"});f({\"a\":\"}<\\\"\"});");
+    CHECK(read(qwen, "a < b, <tool", piece) == "a < b, <tool|");
+    CHECK(read(qwen, "<tool_call>\nnothing\n</tool_call>", piece) == "<tool_call>\nnothing\n</tool_call>|");
+    CHECK(read(qwen, "<tool_call>\n{\"name\": \"f\"", piece) == "<tool_call>\n{\"name\": \"f\"|");
+    CHECK(read(qwen, "<tool_call>{\"name\": \"f\", \"parameters\": {}}", piece) == "|f({});");
+    CHECK(read(qwen, "plain  text\n", piece) == "plain  text\n|");
+    CHECK(read(llama, " {\"name\": \"g\", \"parameters\": {\"x\": [1, 2]}}", piece) == "|g({\"x\":[1,2]});");
+    CHECK(read(llama, "{\"some\": \"JSON\"} and more", piece) == "{\"some\": \"JSON\"} and more|");
+    CHECK(read(llama, "See {\"name\": \"g\"}", piece) == "See {\"name\": \"g\"}|");
+    CHECK(read(llama, "[1] is a source", piece) == "[1] is a source|");
+    CHECK(read(granite, "<tool_call>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\"}]", piece) ==
+          "|f({});g({});");
+  }
+}
+
+TEST_CASE("a grammar makes the calls of some tools", "[chat]") {
+  const std::vector<Tool> tools{
+      {"f", ordered_json::parse(R"({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"],
+                                    "$defs": {"n": {"type": "integer"}}})")},
+      {"g", ordered_json::parse(R"({"type": "object", "properties": {}})")}};
+  const auto makes = [&](const ToolCallForm& form, bool several, const std::string& text) {
+    GrammarStates states(parse_gbnf(gbnf_of_tool_calls(form, tools, several), "g"));
+    const auto state = states.next(states.start(), text);
+    return state != GrammarStates::nowhere && states.ends(state);
+  };
+  const std::string f = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+  CHECK(makes(qwen, false, f));
+  CHECK(makes(qwen, true, f + "\n" + f));
+  CHECK_FALSE(makes(qwen, false, f + "\n" + f));
+  CHECK_FALSE(makes(qwen, true, "<tool_call>\n{\"name\": \"g\", \"arguments\": {\"a\": 1}}\n</tool_call>"));
+  CHECK(makes(llama, true, "{\"name\": \"g\", \"parameters\": {}}"));
+  CHECK_FALSE(makes(llama, true, "{\"name\": \"h\", \"parameters\": {}}"));
+  CHECK(makes(granite, true,
+              "<tool_call>[{\"name\": \"g\", \"arguments\": {}}, {\"name\": \"f\", \"arguments\": {\"a\": 1}}]"));
+}
