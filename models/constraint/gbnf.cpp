@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "models/constraint/grammar.h"
 #include "models/constraint/utf8_ranges.h"
@@ -12,28 +14,15 @@ namespace vkformer {
 namespace {
 
 using Sequence = std::vector<Grammar::Element>;
-using CodePoints = std::vector<std::pair<char32_t, char32_t>>;
 
 constexpr char32_t last_code_point = 0x10FFFF;
-
-/// All code points that are in none of these ranges.
-CodePoints complement(CodePoints ranges) {
-  std::ranges::sort(ranges);
-  CodePoints others;
-  char32_t next = 0;
-  for (const auto& [first, last] : ranges) {
-    if (first > next) others.emplace_back(next, first - 1);
-    next = std::max<char32_t>(next, last + 1);
-  }
-  if (next <= last_code_point) others.emplace_back(next, last_code_point);
-  return others;
-}
 
 class GbnfParser {
  public:
   GbnfParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
   Grammar parse() {
+    check(text_.size() <= most_bytes, "{} has {} bytes; a grammar may have {}", name_, text_.size(), most_bytes);
     check(is_utf8(text_), "{} is not UTF-8", name_);
     for (skip_blanks(true); at_ < text_.size(); skip_blanks(true)) parse_rule();
     for (const auto& [rule, place] : asked_) {
@@ -51,7 +40,8 @@ class GbnfParser {
 
  private:
   static constexpr int deepest = 200;
-  static constexpr int64_t most_repeats = 10'000;
+  static constexpr int64_t most_repeats = 100'000;
+  static constexpr size_t most_bytes = size_t{2} << 20;
   static constexpr size_t most_elements = 1'000'000;
 
   [[noreturn]] void refuse(const std::string& why) const {
@@ -110,7 +100,7 @@ class GbnfParser {
 
   /// One of a text or class that ends with `closing`.
   char32_t parse_character(char closing) {
-    if (at_ == text_.size() || peek() == '\n') refuse(fmt::format("{} is missing", closing));
+    if (at_ == text_.size()) refuse(fmt::format("{} is missing", closing));
     if (!take("\\")) {
       const Utf8Step step = read_utf8(text_, at_);
       at_ += step.length;
@@ -143,6 +133,12 @@ class GbnfParser {
     const auto [found, added] = sets_.try_emplace(set.to_string(), static_cast<uint32_t>(grammar_.sets.size()));
     if (added) grammar_.sets.push_back(set);
     return {Grammar::Kind::bytes, found->second};
+  }
+
+  Grammar::Element element_of(uint8_t byte) {
+    auto& known = bytes_[byte];
+    if (!known) known = element_of(ByteSet().set(byte));
+    return *known;
   }
 
   uint32_t new_rule() {
@@ -194,7 +190,7 @@ class GbnfParser {
       }
       ranges.emplace_back(first, last);
     }
-    if (others) ranges = complement(std::move(ranges));
+    ranges = others ? complement(std::move(ranges)) : merged(std::move(ranges));
     if (ranges.empty()) refuse("a class has no characters");
     return one_of(ranges);
   }
@@ -232,35 +228,46 @@ class GbnfParser {
     return times;
   }
 
-  /// `item` so many times: copies, then rules that go on or end.
+  /// `item` so many times: copies, then rules that go on or end. Those of one item are shared.
   Sequence repeated(const Sequence& item, const Times& times) {
-    Sequence one = item;
-    if (item.size() > 1) {
-      const uint32_t rule = new_rule();
-      add_alternative(rule, item);
-      one = {call(rule)};
-    }
     if (item.empty()) return {};
-    Sequence sequence(static_cast<size_t>(times.least), one[0]);
+    Grammar::Element one = item[0];
+    if (item.size() > 1) {
+      one = call(new_rule());
+      add_alternative(one.index, item);
+    }
+    Sequence sequence = copies_of(one, times.least);
     if (!times.most) {
       const uint32_t more = new_rule();
-      add_alternative(more, {one[0], call(more)});
+      add_alternative(more, {one, call(more)});
       add_alternative(more, {});
       sequence.push_back(call(more));
     } else if (*times.most > times.least) {
-      uint32_t rest = 0;
-      for (int64_t left = 1; left <= *times.most - times.least; ++left) {
-        const uint32_t rule = new_rule();
-        if (left == 1)
-          add_alternative(rule, {one[0]});
-        else
-          add_alternative(rule, {one[0], call(rest)});
-        add_alternative(rule, {});
-        rest = rule;
-      }
-      sequence.push_back(call(rest));
+      sequence.push_back(call(at_most(one, static_cast<size_t>(*times.most - times.least))));
     }
     return sequence;
+  }
+
+  Sequence copies_of(Grammar::Element item, int64_t count) {
+    constexpr int64_t few = 8;
+    if (count <= few) return Sequence(static_cast<size_t>(count), item);
+    const auto [found, added] = copies_.try_emplace({static_cast<uint32_t>(item.kind), item.index, count}, 0);
+    if (added) {
+      found->second = new_rule();
+      add_alternative(found->second, Sequence(static_cast<size_t>(count), item));
+    }
+    return {call(found->second)};
+  }
+
+  uint32_t at_most(Grammar::Element item, size_t count) {
+    std::vector<uint32_t>& chain = chains_[{static_cast<uint32_t>(item.kind), item.index}];
+    while (chain.size() < count) {
+      const uint32_t rule = new_rule();
+      add_alternative(rule, chain.empty() ? Sequence{item} : Sequence{item, call(chain.back())});
+      add_alternative(rule, {});
+      chain.push_back(rule);
+    }
+    return chain[count - 1];
   }
 
   uint32_t rule_of(const std::string& name) {
@@ -276,7 +283,7 @@ class GbnfParser {
       while (!take("\"")) {
         std::string bytes;
         append_utf8(bytes, parse_character('"'));
-        for (const char byte : bytes) sequence.push_back(element_of(ByteSet().set(static_cast<uint8_t>(byte))));
+        for (const char byte : bytes) sequence.push_back(element_of(static_cast<uint8_t>(byte)));
       }
       return sequence;
     }
@@ -347,21 +354,41 @@ class GbnfParser {
 
   // --- what could be gone through for ever ---
 
+  /// By rule, whether it may make nothing: an alternative has nothing, or only such rules.
+  std::vector<char> find_empty() const {
+    struct Alternative {
+      uint32_t rule;
+      size_t left = 0;  ///< rules in it that are not known to be empty
+    };
+    std::vector<Alternative> alternatives;
+    std::vector<std::vector<size_t>> callers(grammar_.rules.size());  // alternatives, as often as they ask for a rule
+    std::vector<char> empty(grammar_.rules.size(), 0);
+    std::vector<uint32_t> found;
+    for (uint32_t rule = 0; rule < grammar_.rules.size(); ++rule)
+      for (uint32_t at : grammar_.rules[rule]) {
+        const size_t begin = at;
+        while (grammar_.elements[at].kind == Grammar::Kind::rule) ++at;
+        if (grammar_.elements[at].kind != Grammar::Kind::end) continue;
+        for (size_t i = begin; i < at; ++i) callers[grammar_.elements[i].index].push_back(alternatives.size());
+        alternatives.push_back({rule, at - begin});
+        if (at == begin) found.push_back(rule);
+      }
+    while (!found.empty()) {
+      const uint32_t rule = found.back();
+      found.pop_back();
+      if (std::exchange(empty[rule], 1) != 0) continue;
+      for (const size_t caller : callers[rule])
+        if (--alternatives[caller].left == 0) found.push_back(alternatives[caller].rule);
+    }
+    return empty;
+  }
+
   /// Refuses rules that can come back to themselves before a byte has come, with something behind: each time more would
   /// be left to come. With nothing behind nothing is left, which is how repetitions of what may be empty go.
   void check_beginnings() {
     const auto& rules = grammar_.rules;
     const auto& elements = grammar_.elements;
-    std::vector<char> empty(rules.size(), 0);  // rules that may make nothing
-    const auto may_be_empty = [&](uint32_t at) {
-      while (elements[at].kind == Grammar::Kind::rule && empty[elements[at].index]) ++at;
-      return elements[at].kind == Grammar::Kind::end;
-    };
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t rule = 0; rule < rules.size(); ++rule)
-        if (!empty[rule] && std::ranges::any_of(rules[rule], may_be_empty)) empty[rule] = 1, changed = true;
-    }
+    const std::vector<char> empty = find_empty();
     struct Edge {
       uint32_t to;
       bool grows;
@@ -429,6 +456,9 @@ class GbnfParser {
   Grammar grammar_;
   std::map<std::string, uint32_t> names_;
   std::map<std::string, uint32_t> sets_;
+  std::array<std::optional<Grammar::Element>, 256> bytes_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> chains_;  ///< by item: at most so many of it
+  std::map<std::tuple<uint32_t, uint32_t, int64_t>, uint32_t> copies_;     ///< by item and number
   std::set<uint32_t> defined_;
   std::map<uint32_t, size_t> asked_;  ///< where rules are first asked for
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/check.h"
-
 namespace vkformer {
 
 namespace {
@@ -29,13 +27,11 @@ std::optional<std::vector<int32_t>> GrammarConstraint::answer_of(std::span<const
   return answer;
 }
 
-void GrammarConstraint::check_whole(std::span<const int32_t> generated) const {
+bool GrammarConstraint::is_whole(std::span<const int32_t> generated) const {
   bool whole = false;
   if (const auto answer = answer_of(generated))
     grammar_->next(*answer, begins_text_, [&](const GrammarTokens::Next& next) { whole = next.may_end; });
-  check(whole,
-        "no token goes on with the text as its grammar must: the model's vocabulary lacks characters, or other "
-        "settings forbid them");
+  return whole;
 }
 
 void GrammarConstraint::restrict_scores(std::span<const int32_t> generated, std::span<double> scores) const {

@@ -21,7 +21,7 @@ class GrammarConstraint final : public TokenConstraint {
 
   /// Behind a whole text of the grammar comes an end id, or where there is none nothing.
   void restrict_scores(std::span<const int32_t> generated, std::span<double> scores) const override;
-  void check_whole(std::span<const int32_t> generated) const override;
+  bool is_whole(std::span<const int32_t> generated) const override;
 
  private:
   /// The answer's tokens; nothing while what comes next is none of them.

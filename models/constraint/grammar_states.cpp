@@ -10,7 +10,7 @@ namespace vkformer {
 namespace {
 
 constexpr GrammarStates::State unknown = -2;
-constexpr size_t most_places = 20'000;
+constexpr size_t most_places = 100'000, most_bytes = size_t{256} << 20;
 
 }  // namespace
 
@@ -18,9 +18,10 @@ GrammarStates::GrammarStates(Grammar grammar) : grammar_(std::move(grammar)) { b
 
 void GrammarStates::begin() {
   steps_.assign(1, {0, 0});
-  std::vector<Place> places;
-  for (const uint32_t alternative : grammar_.rules[grammar_.root]) reach(alternative, 0, places);
-  start_ = state_of(std::move(places));
+  std::vector<Step> open;
+  for (const uint32_t alternative : grammar_.rules[grammar_.root]) open.emplace_back(alternative, 0);
+  start_ = state_of(reached(std::move(open)));
+  check(start_ != nowhere, "the grammar makes no text: its rules only ask for each other");
 }
 
 void GrammarStates::forget() {
@@ -28,24 +29,29 @@ void GrammarStates::forget() {
   places_of_.clear();
   states_.clear();
   next_.clear();
+  bytes_ = 0;
   begin();
 }
 
 GrammarStates::Place GrammarStates::place(uint32_t element, Place behind) {
   const auto [found, added] = places_.try_emplace({element, behind}, static_cast<Place>(steps_.size()));
-  if (added) steps_.emplace_back(element, behind);
+  if (added) {
+    steps_.emplace_back(element, behind);
+    bytes_ += 64;
+  }
   return found->second;
 }
 
-void GrammarStates::reach(uint32_t element, Place behind, std::vector<Place>& places) {
-  std::vector<Step> open{{element, behind}};
+std::vector<GrammarStates::Place> GrammarStates::reached(std::vector<Step> open) {
+  std::vector<Place> places;
   std::set<Step> seen;
   while (!open.empty()) {
     const Step step = open.back();
     open.pop_back();
     if (!seen.insert(step).second) continue;
     check(seen.size() <= most_places,
-          "the grammar leaves more than {} ways to read a text; write repetitions of what may be empty without it",
+          "the grammar leaves more than {} ways to go on with a text; write it with fewer alternatives, and no "
+          "repetitions of what may be empty",
           most_places);
     const auto [at, rest] = step;
     const Grammar::Element& here = grammar_.elements[at];
@@ -62,17 +68,16 @@ void GrammarStates::reach(uint32_t element, Place behind, std::vector<Place>& pl
       open.push_back(steps_[rest]);
     }
   }
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
 }
 
 GrammarStates::State GrammarStates::state_of(std::vector<Place> places) {
-  std::ranges::sort(places);
-  places.erase(std::unique(places.begin(), places.end()), places.end());
   if (places.empty()) return nowhere;
-  check(places.size() <= most_places,
-        "the grammar leaves more than {} ways to read a text; write repetitions of what may be empty without it",
-        most_places);
   const auto [found, added] = states_.try_emplace(places, static_cast<State>(places_of_.size()));
   if (added) {
+    bytes_ += 2 * places.size() * sizeof(Place) + sizeof(next_[0]) + 128;
     places_of_.push_back(std::move(places));
     next_.emplace_back().fill(unknown);
   }
@@ -83,15 +88,16 @@ GrammarStates::State GrammarStates::next(State state, uint8_t byte) {
   if (state == nowhere) return nowhere;
   const auto index = static_cast<size_t>(state);
   if (next_[index][byte] != unknown) return next_[index][byte];
-  std::vector<Place> places;
-  const std::vector<Place> here = places_of_[index];
-  for (const Place at : here) {
+  check(bytes_ <= most_bytes, "the grammar has too many states: they take more than {} MiB; count fewer repetitions",
+        most_bytes >> 20);
+  std::vector<Step> open;
+  for (const Place at : places_of_[index]) {
     if (at == 0) continue;
     const auto [element, rest] = steps_[at];
-    if (grammar_.sets[grammar_.elements[element].index][byte]) reach(element + 1, rest, places);
+    if (grammar_.sets[grammar_.elements[element].index][byte]) open.emplace_back(element + 1, rest);
   }
-  const State state_behind = state_of(std::move(places));
-  return next_[index][byte] = state_behind;
+  const State behind = state_of(reached(std::move(open)));
+  return next_[index][byte] = behind;
 }
 
 GrammarStates::State GrammarStates::next(State state, std::string_view bytes) {

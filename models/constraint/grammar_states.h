@@ -20,6 +20,7 @@ class GrammarStates {
   using State = int32_t;
   static constexpr State nowhere = -1;  ///< no text of the grammar goes on like this
 
+  /// Throws Error like next(), and for a grammar that makes no text.
   explicit GrammarStates(Grammar grammar);
 
   /// Of the empty text.
@@ -29,8 +30,10 @@ class GrammarStates {
   State next(State state, std::string_view bytes);
   /// Whether the grammar makes the text as it is.
   bool ends(State state) const { return places_of_[static_cast<size_t>(state)].front() == 0; }
-  /// How many there are. What forgets them all keeps memory small; states from before mean nothing then.
   size_t size() const { return places_of_.size(); }
+  /// About so much memory they take; next() throws Error beyond 256 MiB. What forgets them all keeps that small; states
+  /// from before mean nothing then.
+  size_t bytes() const { return bytes_; }
   void forget();
 
  private:
@@ -39,8 +42,8 @@ class GrammarStates {
   using Step = std::pair<uint32_t, Place>;
 
   Place place(uint32_t element, Place behind);
-  /// The places of bytes, and the end, that are reached without a byte.
-  void reach(uint32_t element, Place behind, std::vector<Place>& places);
+  /// The places of bytes, and the end, that are reached without a byte from these steps.
+  std::vector<Place> reached(std::vector<Step> open);
   State state_of(std::vector<Place> places);
   void begin();
 
@@ -50,7 +53,8 @@ class GrammarStates {
   std::map<Step, Place> places_;
   std::vector<std::vector<Place>> places_of_;  ///< by state, in order
   std::map<std::vector<Place>, State> states_;
-  std::vector<std::array<State, 256>> next_;  ///< by state; unknown_ until asked for
+  std::vector<std::array<State, 256>> next_;  ///< by state; of what nobody asked for -2
+  size_t bytes_ = 0;
 };
 
 }  // namespace vkformer

@@ -4,9 +4,8 @@ namespace vkformer {
 
 namespace {
 
-// What is known is forgotten beyond some 20 MB each.
-constexpr size_t most_states = 20'000;
-constexpr size_t most_allowed_bits = 160'000'000;
+// Between steps what is known is forgotten beyond these.
+constexpr size_t most_state_bytes = size_t{32} << 20, most_allowed_bits = 160'000'000;
 
 }  // namespace
 
@@ -21,28 +20,26 @@ std::string_view GrammarTokens::text_of(int32_t id, bool drops_blank) const {
 }
 
 const GrammarTokens::Allowed& GrammarTokens::allowed(State state) {
-  const auto [found, added] = allowed_.try_emplace(state);
-  Allowed& tokens = found->second;
-  if (!added) return tokens;
-  tokens.resize(tokens_->size());
+  if (const auto found = allowed_.find(state); found != allowed_.end()) return found->second;
+  Allowed tokens(tokens_->size());
   tokens_->walk(
       state, GrammarStates::nowhere, [this](State from, uint8_t byte) { return states_.next(from, byte); },
       [&](int32_t id) { tokens[static_cast<size_t>(id)] = true; });
-  return tokens;
+  return allowed_.emplace(state, std::move(tokens)).first->second;
 }
 
 const GrammarTokens::Allowed& GrammarTokens::allowed_first() {
   if (allowed_first_) return *allowed_first_;
-  Allowed& tokens = allowed_first_.emplace(tokens_->size());
+  Allowed tokens(tokens_->size());
   for (size_t id = 0; id < tokens.size(); ++id) {
     const std::string_view text = text_of(static_cast<int32_t>(id), true);
     tokens[id] = !text.empty() && states_.next(states_.start(), text) != GrammarStates::nowhere;
   }
-  return tokens;
+  return allowed_first_.emplace(std::move(tokens));
 }
 
 GrammarTokens::Next GrammarTokens::next_of(std::span<const int32_t> answer, bool drops_blank) {
-  if (states_.size() > most_states || allowed_.size() * tokens_->size() > most_allowed_bits) {
+  if (states_.bytes() > most_state_bytes || allowed_.size() * tokens_->size() > most_allowed_bits) {
     states_.forget();
     allowed_.clear();
     allowed_first_.reset();

@@ -72,7 +72,7 @@ class SchemaWriter {
   }
 
  private:
-  static constexpr int deepest = 100;
+  static constexpr int deepest = 400;
 
   [[noreturn]] void refuse(const std::string& place, const std::string& why) const {
     fail("{}{}: {}", name_, place.empty() ? "" : ", " + printable(place), why);
@@ -201,7 +201,7 @@ class SchemaWriter {
 
   int64_t count_of(const Json& schema, const char* key, const std::string& place) const {
     const Json& value = schema[key];
-    constexpr int64_t most = 10'000;
+    constexpr int64_t most = 100'000;
     if (!value.is_number_integer() || value < 0 || value > most)
       refuse(place, fmt::format("\"{}\" must be a whole number from 0 to {}", key, most));
     return value;
@@ -272,33 +272,52 @@ class SchemaWriter {
                                                                                  : nullptr;
     if (tuple) {
       known.insert(tuple);
+      if (!schema[tuple].is_array()) refuse(place, fmt::format("\"{}\" is no list of schemas", tuple));
       for (const Json& item : schema[tuple])
         fixed += (count == 0 ? "" : " \",\" space ") + part(item, fmt::format("{}/{}/{}", place, tuple, count)),
             ++count;
     }
+    // Of what comes behind the tuple or, where there is none, behind the first.
+    const std::string times = times_of(schema, "minItems", "maxItems", place, known, std::max<int64_t>(count, 1));
+    const auto bound_of = [&](const char* key, int64_t otherwise) {
+      return schema.contains(key) ? schema[key].get<int64_t>() : otherwise;
+    };
+    const int64_t least = bound_of("minItems", 0), most = bound_of("maxItems", INT64_MAX);
     const bool has_items = schema.contains("items") && !schema["items"].is_array();
     known.insert("items");
-    const bool more = has_items ? schema["items"] != Json(false) : tuple == nullptr;
-    if (!more || count > 0) {
-      // All of a tuple comes: models write what they are asked for.
-      std::string rest;
-      if (more) {
-        const std::string item = part(schema["items"], place + "/items");
-        rest = fmt::format(" (\",\" space {}){}", item, times_of(schema, "minItems", "maxItems", place, known, count));
-      } else {
-        known.insert({"minItems", "maxItems"});
+    // Behind a tuple nothing comes that nobody asked for.
+    const bool more = has_items ? schema["items"] != Json(false) : tuple == nullptr || count < least;
+    if (count > most || (!more && count < least))
+      refuse(place, fmt::format("lists of {} items are not between \"minItems\" and \"maxItems\"", count));
+    const std::string item = !more ? "" : add_rule(has_items ? part(schema["items"], place + "/items") : "value");
+    // All of a tuple comes: models write what they are asked for.
+    if (count > 0)
+      return fmt::format(R"("[" space {}{} space "]")", fixed,
+                         more ? fmt::format(R"( ("," space {}){})", item, times) : "");
+    if (!more || most == 0) return R"("[" space "]")";
+    return fmt::format(R"("[" space ({0} ("," space {0}){1} space){2} "]")", item, times, least == 0 ? "?" : "");
+  }
+
+  /// A JSON text that is none of these names, which are as JSON writes them; those that begin like one of them are
+  /// written without escapes up to where they differ.
+  std::string other_name(const std::set<std::string>& names) {
+    std::map<std::string, std::set<std::string>> by_first;  // what follows the first character of each
+    bool whole = false;
+    for (const std::string& name : names) {
+      if (name.empty()) {
+        whole = true;
+        continue;
       }
-      return fmt::format("\"[\" space {}{} space \"]\"", fixed, rest);
+      const size_t length = read_utf8(name, 0).length;
+      by_first[name.substr(0, length)].insert(name.substr(length));
     }
-    const std::string item = has_items ? part(schema["items"], place + "/items") : "value";
-    const bool may_be_empty = !schema.contains("minItems") || schema["minItems"] == 0;
-    if (schema.contains("maxItems") && schema["maxItems"] == 0) {
-      known.insert({"minItems", "maxItems"});
-      return R"("[" space "]")";
+    std::string others = R"([^"\\\x7F\x00-\x1F)", choices;
+    for (const auto& [first, rest] : by_first) {
+      if (first != "\\" && first != "\"")
+        others += (first == "]" || first == "-" || first == "^" || first == "[" ? "\\" : "") + first;
+      choices += fmt::format(" | {} {}", gbnf_literal(first), other_name(rest));
     }
-    const std::string times = times_of(schema, "minItems", "maxItems", place, known, 1);
-    return fmt::format("\"[\" space ({0} (\",\" space {0}){1} space){2} \"]\"", add_rule(item), times,
-                       may_be_empty ? "?" : "");
+    return add_rule(others + "] char*" + choices + (whole ? "" : " | \"\""));
   }
 
   std::string object(const Json& schema, const std::string& place, std::set<std::string>& known) {
@@ -324,11 +343,12 @@ class SchemaWriter {
         const std::string key = gbnf_literal(Json(property).dump());
         const std::string text = part(value, place + "/properties/" + property);
         members.push_back({add_rule(fmt::format("{} \":\" space {}", key, text)), required.contains(property)});
-        listed.insert(property);
+        const std::string quoted = Json(property).dump();
+        listed.insert(quoted.substr(1, quoted.size() - 2));
       }
     }
     for (const std::string& property : required)
-      if (!listed.contains(property))
+      if (!has_properties || !schema["properties"].contains(property))
         refuse(place, fmt::format("{} is required, but no property", in_quotes(property)));
     // Others come last.
     std::string others;
@@ -336,7 +356,8 @@ class SchemaWriter {
       const std::string value = schema.contains("additionalProperties")
                                     ? part(schema["additionalProperties"], place + "/additionalProperties")
                                     : "value";
-      others = add_rule(fmt::format("string \":\" space {}", value));
+      const std::string name = listed.empty() ? "string" : fmt::format(R"("\"" {} "\"")", other_name(listed));
+      others = add_rule(fmt::format("{} \":\" space {}", name, value));
     }
     // From the last: what may come from each member on, where one has come and where none has.
     std::string behind = others.empty() ? "" : fmt::format("(\",\" space {})*", others);

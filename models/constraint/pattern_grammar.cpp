@@ -2,8 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <vector>
+#include <optional>
 
+#include "models/constraint/utf8_ranges.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -11,8 +12,8 @@ namespace vkformer {
 
 namespace {
 
-// Inside a JSON text's quotes these are written with a backslash; the rest as they are.
-constexpr std::string_view plain = R"([^"\\\x7F\x00-\x1F])";
+// What a JSON text writes with a backslash inside its quotes.
+const CodePoints escaped_in_json{{0, 0x1F}, {'"', '"'}, {'\\', '\\'}, {0x7F, 0x7F}};
 
 class PatternWriter {
  public:
@@ -47,10 +48,6 @@ class PatternWriter {
     return std::string(pattern_.substr(at_ - length, length));
   }
 
-  /// A character as part of a class of GBNF.
-  static std::string in_class(const std::string& character) {
-    return std::string_view("\\]^-\"[").find(character) == std::string_view::npos ? character : "\\" + character;
-  }
   /// Outside of classes, as JSON writes it.
   std::string literal(const std::string& character) const {
     if (character == "\"" || character == "\\") return fmt::format(R"("\\\{}")", character);
@@ -61,8 +58,19 @@ class PatternWriter {
     return refuse("a control character"), "";
   }
 
-  /// \d and the like, as what stands in a class; empty for an escaped character.
-  static std::string_view class_of(char c) { return c == 'd' ? "0-9" : c == 'w' ? "a-zA-Z0-9_" : c == 's' ? " " : ""; }
+  /// \d and the like; nothing for an escaped character.
+  std::optional<CodePoints> take_named_class() {
+    const CodePoints digits{{'0', '9'}}, letters{{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {'_', '_'}},
+        white{{' ', ' '}, {'\t', '\r'}};
+    const char c = peek();
+    const CodePoints* named = c == 'd' || c == 'D'   ? &digits
+                              : c == 'w' || c == 'W' ? &letters
+                              : c == 's' || c == 'S' ? &white
+                                                     : nullptr;
+    if (!named) return std::nullopt;
+    ++at_;
+    return c >= 'a' ? *named : complement(*named);
+  }
   std::string escaped() {
     if (at_ == pattern_.size()) refuse("a \\ at the end");
     const char c = peek();
@@ -86,64 +94,78 @@ class PatternWriter {
     return take_character();
   }
 
-  /// Of classes only what JSON writes as it is comes.
-  std::string parse_class() {
+  static char32_t code_point_of(const std::string& character) { return read_utf8(character, 0).code_point; }
+
+  CodePoints parse_class() {
     const bool others = take("^");
-    std::string inside;
-    bool first = true;
-    for (; !take("]"); first = false) {
+    CodePoints ranges;
+    while (!take("]")) {
       if (at_ == pattern_.size()) refuse("[ without ]");
-      if (take("\\")) {
-        if (const auto named = class_of(peek()); !named.empty()) {
-          ++at_;
-          inside += named;
+      const bool escape = take("\\");
+      if (escape) {
+        if (const auto named = take_named_class()) {
+          ranges.insert(ranges.end(), named->begin(), named->end());
           continue;
         }
-        inside += in_class_or_refuse(escaped(), others);
-      } else if (peek() == '-' && (first || pattern_.substr(at_).starts_with("-]"))) {
-        ++at_;
-        inside += "\\-";
-      } else {
-        inside += in_class_or_refuse(take_character(), others);
       }
+      const char32_t first = code_point_of(escape ? escaped() : take_character());
+      char32_t last = first;
       if (peek() == '-' && !pattern_.substr(at_).starts_with("-]")) {
         ++at_;
-        const bool escape = take("\\");
-        if (escape && !class_of(peek()).empty()) refuse("a range that ends with a class");
-        inside += "-" + in_class_or_refuse(escape ? escaped() : take_character(), others);
+        if (at_ == pattern_.size()) refuse("[ without ]");
+        const bool escaped_end = take("\\");
+        if (escaped_end && take_named_class()) refuse("a range that ends with a class");
+        last = code_point_of(escaped_end ? escaped() : take_character());
+        if (last < first) refuse("a range that ends before it begins");
       }
+      ranges.emplace_back(first, last);
     }
-    if (others) return fmt::format(R"([^"\\\x7F\x00-\x1F{}])", inside);
-    if (inside.empty()) refuse("a class without characters");
-    return fmt::format("[{}]", inside);
+    return others ? complement(std::move(ranges)) : ranges;
   }
-  std::string in_class_or_refuse(const std::string& character, bool others) const {
-    const bool written_otherwise =
-        character == "\"" || character == "\\" || static_cast<uint8_t>(character[0]) < 0x20 || character == "\x7F";
-    if (!written_otherwise) return in_class(character);
-    if (others) return "";  // is not among them anyway
-    refuse("a class with a character that JSON escapes");
+
+  /// Those of them that JSON writes as they are, as a class of GBNF.
+  std::string class_text(const CodePoints& ranges) const {
+    CodePoints left_out = complement(ranges);
+    left_out.insert(left_out.end(), escaped_in_json.begin(), escaped_in_json.end());
+    const CodePoints plain = complement(std::move(left_out));
+    if (plain.empty()) refuse("a class without a character that JSON writes as it is");
+    std::string text;
+    for (const auto& [first, last] : plain)
+      text += fmt::format("\\U{:08x}-\\U{:08x}", static_cast<uint32_t>(first), static_cast<uint32_t>(last));
+    return "[" + text + "]";
+  }
+
+  /// {n}, {n,} or {n,m}
+  std::string parse_times() {
+    constexpr int64_t most = 10'000;
+    const auto number = [&] {
+      int64_t count = -1;
+      for (; peek() >= '0' && peek() <= '9' && count <= most; ++at_)
+        count = 10 * std::max<int64_t>(count, 0) + (peek() - '0');
+      if (count < 0 || count > most) refuse(fmt::format("a number of times that is none from 0 to {}", most));
+      return count;
+    };
+    const int64_t least = number();
+    if (take("}")) return fmt::format("{{{}}}", least);
+    if (!take(",")) refuse("{ without }");
+    if (take("}")) return fmt::format("{{{},}}", least);
+    const int64_t last = number();
+    if (last < least) refuse("a largest number of times that is less than the least");
+    if (!take("}")) refuse("{ without }");
+    return fmt::format("{{{},{}}}", least, last);
   }
 
   std::string item(int depth) {
     if (take("(")) {
-      if (take("?") && !take(":")) refuse("(? that looks around");
+      if (take("?") && !take(":")) refuse("(?, which is not supported,");
       const std::string inside = alternatives(depth + 1);
       if (!take(")")) refuse("( without )");
       return fmt::format("({})", inside);
     }
-    if (take("[")) return parse_class();
-    if (take(".")) return std::string(plain);
+    if (take("[")) return class_text(parse_class());
+    if (take(".")) return class_text({{0, 0x10FFFF}});
     if (take("\\")) {
-      if (const auto named = class_of(peek()); !named.empty()) {
-        ++at_;
-        return fmt::format("[{}]", named);
-      }
-      if (peek() == 'D' || peek() == 'W' || peek() == 'S') {
-        const auto named = class_of(static_cast<char>(peek() - 'A' + 'a'));
-        ++at_;
-        return fmt::format(R"([^"\\\x7F\x00-\x1F{}])", named);
-      }
+      if (const auto named = take_named_class()) return class_text(*named);
       return literal(escaped());
     }
     if (std::string_view("*+?{^").find(peek()) != std::string_view::npos) refuse("something that can't stand here");
@@ -171,13 +193,8 @@ class PatternWriter {
         text += "+";
       else if (take("?"))
         text += "?";
-      else if (take("{")) {
-        const size_t end = pattern_.find('}', at_);
-        const std::string_view times = pattern_.substr(at_, end == pattern_.npos ? 0 : end - at_);
-        if (times.empty() || times.find_first_not_of("0123456789,") != times.npos) refuse("a wrong number of times");
-        text += fmt::format("{{{}}}", times);
-        at_ = end + 1;
-      }
+      else if (take("{"))
+        text += parse_times();
       take("?");  // how a match is looked for is nothing here
       text += " ";
     }

@@ -35,6 +35,30 @@ void add_same_length(char32_t first, char32_t last, std::vector<ByteRanges>& all
 
 }  // namespace
 
+CodePoints merged(CodePoints ranges) {
+  std::ranges::sort(ranges);
+  CodePoints result;
+  for (const auto& [first, last] : ranges) {
+    if (!result.empty() && first <= result.back().second + 1)
+      result.back().second = std::max(result.back().second, last);
+    else
+      result.emplace_back(first, last);
+  }
+  return result;
+}
+
+CodePoints complement(CodePoints ranges) {
+  constexpr char32_t last_of_all = 0x10FFFF;
+  CodePoints others;
+  char32_t next = 0;
+  for (const auto& [first, last] : merged(std::move(ranges))) {
+    if (first > next) others.emplace_back(next, first - 1);
+    next = last + 1;
+  }
+  if (next <= last_of_all) others.emplace_back(next, last_of_all);
+  return others;
+}
+
 std::vector<ByteRanges> utf8_ranges(char32_t first, char32_t last) {
   // Of one, two, three (before and behind the surrogates) and four bytes.
   constexpr std::pair<char32_t, char32_t> lengths[] = {

@@ -16,6 +16,12 @@ void check_row(bool finite, size_t row) {
   check(finite, "the logits of row {} are not finite numbers; the weights may be damaged", row);
 }
 
+void check_not_ended_early(bool whole) {
+  check(whole,
+        "no token goes on with the text as its grammar must: the model's vocabulary lacks characters, or other "
+        "settings forbid them");
+}
+
 int64_t longest_of(const std::vector<std::vector<int32_t>>& prompts) {
   size_t longest = 0;
   for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
@@ -110,11 +116,6 @@ std::vector<std::vector<Hypothesis>> Search::results() const {
 PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), 1, vocabulary) {}
 
-void Search::check_whole(size_t row) const {
-  const std::span<const int32_t> ids = ids_[row];
-  if (config_.constraint) config_.constraint->check_whole(ids.last(static_cast<size_t>(generated_ - 1)));
-}
-
 int64_t Search::choices_of(int64_t wanted) const {
   const auto banned = rules_.most_banned();
   return banned && wanted > 0 ? std::min(wanted + *banned, usable()) : 0;
@@ -144,7 +145,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
   }
   const auto best = std::max_element(logits.begin(), logits.end());
   finished_[source] = 1;
-  if (best == logits.end() || *best == impossible) return check_whole(source);
+  if (best == logits.end() || *best == impossible) return check_not_ended_early(is_whole(source));
   auto token = static_cast<int32_t>(best - logits.begin());
   if (config_.do_sample) {
     const SamplingSettings settings{.temperature = config_.temperature,
@@ -200,7 +201,8 @@ void BeamSearch::score(size_t row, std::span<const float> logits, std::span<cons
 
 /// The best continuations, best first.
 std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::span<const float> logits,
-                                                          std::span<const int32_t> ids) const {
+                                                          std::span<const int32_t> ids,
+                                                          std::vector<size_t>& ended) const {
   const size_t count = ranked(), width = logits.size() / beams_;
   std::vector<Candidate> best;
   ScoredTokens scored;
@@ -208,6 +210,7 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::sp
     const size_t row = source * beams_ + beam;
     if (sums_[row] == impossible) continue;
     score(row, logits.subspan(beam * width, width), ids.empty() ? ids : ids.subspan(beam * width, width), scored);
+    if (std::ranges::all_of(scored.scores, [](double value) { return value == impossible; })) ended.push_back(beam);
     for (size_t i = 0; i < scored.scores.size(); ++i) {
       const double sum = sums_[row] + scored.scores[i];
       if (sum == impossible || (best.size() == count && sum <= best.back().sum)) continue;
@@ -221,17 +224,18 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(size_t source, std::sp
 }
 
 void BeamSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {
-  const std::vector<Candidate> best = candidates(source, logits, ids);
+  std::vector<size_t> ended;
+  const std::vector<Candidate> best = candidates(source, logits, ids, ended);
   const size_t first = source * beams_;
   const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(first);
   const std::vector<std::vector<int32_t>> before(begin, begin + static_cast<std::ptrdiff_t>(beams_));
   const std::vector<double> sums_before(sums_.begin() + static_cast<std::ptrdiff_t>(first),
                                         sums_.begin() + static_cast<std::ptrdiff_t>(first + beams_));
-  if (best.empty() && kept_[source].empty()) check_whole(first);
-  if (best.empty())
-    for (size_t beam = 0; beam < beams_; ++beam)
-      if (sums_before[beam] != impossible)
-        keep(source, {before[beam], score_of(sums_before[beam], std::max<int64_t>(generated_ - 1, 1))});
+  // Where all end, what there is is kept; of a constraint's texts those that are whole, whatever others do.
+  for (const size_t beam : ended)
+    if (config_.constraint ? is_whole(first + beam) : best.empty())
+      keep(source, {before[beam], score_of(sums_before[beam], std::max<int64_t>(generated_ - 1, 1))});
+  if (best.empty()) check_not_ended_early(!config_.constraint || !kept_[source].empty());
 
   size_t running = 0;
   for (size_t rank = 0; rank < best.size(); ++rank) {

@@ -59,8 +59,8 @@ class Search {
  protected:
   Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams, int64_t vocabulary);
   /// `ids`: the tokens of these logits; empty: each is its own number. Threads may take a source each.
-  /// Throws Error where a row that nothing can follow should have had more.
-  void check_whole(size_t row) const;
+  /// Whether a row that nothing can follow may be all.
+  bool is_whole(size_t row) const { return rules_.is_whole(ids_[row], generated_ - 1); }
   /// `wanted` and as many as the rules may ban, if they change no scores; else 0.
   int64_t choices_of(int64_t wanted) const;
   virtual void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) = 0;
@@ -114,7 +114,9 @@ class BeamSearch final : public Search {
   size_t ranked() const { return std::max<size_t>(2, 1 + config_.eos_token_ids.size()) * beams_; }
   /// Log-probabilities of what may continue a row: of `ids`, or of all tokens in their order, which are not named then.
   void score(size_t row, std::span<const float> logits, std::span<const int32_t> ids, ScoredTokens& scored) const;
-  std::vector<Candidate> candidates(size_t source, std::span<const float> logits, std::span<const int32_t> ids) const;
+  /// `ended`: the beams that nothing can follow.
+  std::vector<Candidate> candidates(size_t source, std::span<const float> logits, std::span<const int32_t> ids,
+                                    std::vector<size_t>& ended) const;
   void keep(size_t source, Hypothesis hypothesis);
   double score_of(double sum, int64_t length) const;
   void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;

@@ -92,7 +92,8 @@ void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, std::sp
     for (const int32_t id : only) scores[static_cast<size_t>(id)] = 0;
   }
   for (const int32_t id : banned(ids, generated, most)) scores[static_cast<size_t>(id)] = never;
-  if (config_.constraint) config_.constraint->restrict_scores(ids.last(static_cast<size_t>(generated)), scores);
+  if (config_.constraint && forced(generated, most).empty())
+    config_.constraint->restrict_scores(constrained(ids, generated), scores);
   if (config_.renormalize_logits) renormalize(scores);
 }
 
@@ -112,6 +113,14 @@ void LogitsRules::apply(std::span<const int32_t> ids, int64_t generated, ScoredT
   }
   likeliest.tokens.resize(kept);
   likeliest.scores.resize(kept);
+}
+
+std::span<const int32_t> LogitsRules::constrained(std::span<const int32_t> ids, int64_t generated) const {
+  return ids.last(static_cast<size_t>(generated - (forces_first() && generated > 0 ? 1 : 0)));
+}
+
+bool LogitsRules::is_whole(std::span<const int32_t> ids, int64_t generated) const {
+  return !config_.constraint || config_.constraint->is_whole(constrained(ids, generated));
 }
 
 void LogitsRules::penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const {

@@ -37,7 +37,7 @@ class LogitsRules {
   /// - no suppressed id, forced or not; the ids suppressed at the beginning not as first token, which is the second
   /// where
   ///   the first one is forced;
-  /// - what the constraint does not allow;
+  /// - what the constraint does not allow, where nothing is forced;
   /// - with renormalize_logits: log-softmax.
   /// Banned ids get minus infinity. Greedy search gives logits, beam search log-probabilities. `most`: this source's
   /// limit of new tokens; 0: the config's.
@@ -47,12 +47,16 @@ class LogitsRules {
   void apply(std::span<const int32_t> ids, int64_t generated, ScoredTokens& likeliest, int64_t most = 0) const;
   /// Of how many ids below usable() a row's apply() may take the score at most; nothing where it may change scores.
   std::optional<int64_t> most_banned() const;
+  /// Whether the tokens behind a prompt may be all, by the constraint.
+  bool is_whole(std::span<const int32_t> ids, int64_t generated) const;
   /// Whether apply() never changes anything but that ids from usable() on never come.
   bool none() const;
   /// The ids from this one on are suppressed, all of them: a vocabulary is often padded beyond its tokenizer.
   int64_t usable() const { return usable_; }
 
  private:
+  /// What a constraint is of: the tokens behind the prompt, without a forced first one.
+  std::span<const int32_t> constrained(std::span<const int32_t> ids, int64_t generated) const;
   void penalize_recent(std::span<const int32_t> ids, std::span<double> scores) const;
   void penalize_repetition(std::span<const int32_t> ids, std::span<double> scores) const;
   /// The only tokens that may come; empty: any.

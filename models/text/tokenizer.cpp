@@ -159,7 +159,8 @@ std::optional<std::string_view> Tokenizer::decoded_token(int32_t id, bool skip_s
 
 std::optional<std::string> Tokenizer::bytes_of(int32_t id) const {
   check(token_text_ != nullptr,
-        "this tokenizer's tokens are no text by themselves, so nothing can be said of the next");
+        "what a token of this tokenizer adds to a text depends on the others, so no grammar can be kept to; tokenizers of "
+        "byte-level BPE and SentencePiece can");
   const auto token = decoded_token(id, true);
   return token ? std::optional(token_text_(std::string(*token))) : std::nullopt;
 }

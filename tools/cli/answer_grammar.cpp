@@ -20,11 +20,14 @@ std::shared_ptr<const TokenBytes> token_bytes(const PromptText& tokenizer) {
 std::shared_ptr<GrammarTokens> answer_grammar(const GenerateFlags& flags, const PromptText* tokenizer) {
   const auto text_of = [](const std::string& file) { return text_argument("", file); };
   std::optional<Grammar> grammar;
-  if (!flags.grammar.empty()) grammar = parse_gbnf(flags.grammar, "--grammar");
-  if (!flags.grammar_file.empty()) grammar = parse_gbnf(text_of(flags.grammar_file), flags.grammar_file);
-  if (!flags.schema.empty()) grammar = parse_gbnf(gbnf_of_schema_text(flags.schema, "--json-schema"), "--json-schema");
-  if (!flags.schema_file.empty())
-    grammar = parse_gbnf(gbnf_of_schema_text(text_of(flags.schema_file), flags.schema_file), flags.schema_file);
+  const auto given = [&](const char* flag) { return flags.given.contains(flag); };
+  if (given("--grammar")) grammar = parse_gbnf(flags.grammar, "--grammar");
+  if (given("--grammar-file")) grammar = parse_gbnf(text_of(flags.grammar_file), flags.grammar_file);
+  if (given("--json-schema"))
+    grammar = parse_gbnf(gbnf_of_schema_text(flags.schema, "--json-schema"), "the grammar of --json-schema");
+  if (given("--json-schema-file"))
+    grammar = parse_gbnf(gbnf_of_schema_text(text_of(flags.schema_file), flags.schema_file),
+                         "the grammar of " + flags.schema_file);
   if (!grammar) return nullptr;
   check(tokenizer != nullptr, "a grammar is one of text, but the model's folder has no tokenizer.json");
   return std::make_shared<GrammarTokens>(*std::move(grammar), token_bytes(*tokenizer));

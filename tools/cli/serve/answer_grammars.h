@@ -14,7 +14,7 @@ class AnswerGrammars {
   /// `tokenizer` must outlive this object.
   explicit AnswerGrammars(const PromptText& tokenizer) : tokenizer_(tokenizer) {}
 
-  /// Keeps the last few. Throws Error for what is no grammar.
+  /// Keeps those that were asked for last. Throws Error for what is no grammar.
   std::shared_ptr<GrammarTokens> find(const std::string& gbnf);
 
  private:
@@ -23,10 +23,13 @@ class AnswerGrammars {
     std::shared_ptr<GrammarTokens> grammar;
   };
 
+  std::shared_ptr<GrammarTokens> recent(const std::string& gbnf);
+
   const PromptText& tokenizer_;
+  std::once_flag tokens_made_;
+  std::shared_ptr<const TokenBytes> tokens_;
   std::mutex mutex_;
-  std::shared_ptr<const TokenBytes> tokens_;  ///< made when first asked for
-  std::deque<Known> recent_;
+  std::deque<Known> recent_;  ///< the last one first
 };
 
 }  // namespace vkformer
