@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "models/constraint/grammar.h"
+#include "models/constraint/grammar_builder.h"
+#include "models/constraint/grammar_loops.h"
 #include "models/constraint/utf8_ranges.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -13,7 +13,8 @@ namespace vkformer {
 
 namespace {
 
-using Sequence = std::vector<Grammar::Element>;
+using Sequence = GrammarBuilder::Sequence;
+using Repeats = GrammarBuilder::Repeats;
 
 constexpr char32_t last_code_point = 0x10FFFF;
 
@@ -33,16 +34,19 @@ class GbnfParser {
     const auto root = names_.find("root");
     check(root != names_.end() && defined_.contains(root->second),
           "{}: there is no rule \"root\", which makes the text", name_);
-    grammar_.root = root->second;
-    check_beginnings();
-    return std::move(grammar_);
+    Grammar grammar = builder_.take(root->second);
+    const std::vector<uint32_t> loop = growing_loop(grammar);
+    for (const auto& [rule, index] : names_)
+      check(std::ranges::find(loop, index) == loop.end(),
+            "{}: rule {} begins with itself; write what repeats behind what comes first, as in x ::= \"a\" x", name_,
+            in_quotes(rule));
+    return grammar;
   }
 
  private:
   static constexpr int deepest = 200;
   static constexpr int64_t most_repeats = 100'000;
   static constexpr size_t most_bytes = size_t{2} << 20;
-  static constexpr size_t most_elements = 1'000'000;
 
   [[noreturn]] void refuse(const std::string& why) const {
     const auto line = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n') + 1;
@@ -122,60 +126,7 @@ class GbnfParser {
     return static_cast<char32_t>(c);
   }
 
-  // --- elements ---
-
-  void add(Grammar::Element element) {
-    if (grammar_.elements.size() >= most_elements) refuse("the grammar is too large");
-    grammar_.elements.push_back(element);
-  }
-
-  Grammar::Element element_of(const ByteSet& set) {
-    const auto [found, added] = sets_.try_emplace(set.to_string(), static_cast<uint32_t>(grammar_.sets.size()));
-    if (added) grammar_.sets.push_back(set);
-    return {Grammar::Kind::bytes, found->second};
-  }
-
-  Grammar::Element element_of(uint8_t byte) {
-    auto& known = bytes_[byte];
-    if (!known) known = element_of(ByteSet().set(byte));
-    return *known;
-  }
-
-  uint32_t new_rule() {
-    grammar_.rules.emplace_back();
-    return static_cast<uint32_t>(grammar_.rules.size() - 1);
-  }
-  void add_alternative(uint32_t rule, const Sequence& sequence) {
-    grammar_.rules[rule].push_back(static_cast<uint32_t>(grammar_.elements.size()));
-    for (const Grammar::Element& element : sequence) add(element);
-    add({});
-  }
-  static Grammar::Element call(uint32_t rule) { return {Grammar::Kind::rule, rule}; }
-
-  Grammar::Element one_of(const CodePoints& ranges) {
-    ByteSet single;
-    std::vector<ByteRanges> longer;
-    for (const auto& [first, last] : ranges)
-      for (ByteRanges& bytes : utf8_ranges(first, last)) {
-        if (bytes.size() > 1)
-          longer.push_back(std::move(bytes));
-        else
-          for (unsigned byte = bytes[0].first; byte <= bytes[0].second; ++byte) single.set(byte);
-      }
-    if (longer.empty()) return element_of(single);
-    const uint32_t rule = new_rule();
-    if (single.any()) add_alternative(rule, {element_of(single)});
-    for (const ByteRanges& bytes : longer) {
-      Sequence sequence;
-      for (const auto& [from, to] : bytes) {
-        ByteSet set;
-        for (unsigned byte = from; byte <= to; ++byte) set.set(byte);
-        sequence.push_back(element_of(set));
-      }
-      add_alternative(rule, sequence);
-    }
-    return call(rule);
-  }
+  // --- items ---
 
   Grammar::Element parse_class() {
     const bool others = take("^");
@@ -192,7 +143,7 @@ class GbnfParser {
     }
     ranges = others ? complement(std::move(ranges)) : merged(std::move(ranges));
     if (ranges.empty()) refuse("a class has no characters");
-    return one_of(ranges);
+    return builder_.one_of(ranges);
   }
 
   int64_t parse_count() {
@@ -206,20 +157,15 @@ class GbnfParser {
     return count;
   }
 
-  /// What stands behind an item; `most`: nothing where there is no limit.
-  struct Times {
-    int64_t least = 1;
-    std::optional<int64_t> most = 1;
-  };
-  std::optional<Times> parse_times() {
-    if (take("*")) return Times{0, {}};
-    if (take("+")) return Times{1, {}};
-    if (take("?")) return Times{0, 1};
+  std::optional<Repeats> parse_times() {
+    if (take("*")) return Repeats{0, {}};
+    if (take("+")) return Repeats{1, {}};
+    if (take("?")) return Repeats{0, 1};
     if (!take("{")) return std::nullopt;
     skip_blanks(false);
-    Times times{0, {}};
+    Repeats times{0, {}};
     if (peek() != ',') times.least = parse_count();
-    if (take("}")) return Times{times.least, times.least};
+    if (take("}")) return Repeats{times.least, times.least};
     if (!take(",")) refuse("a comma or } is missing");
     skip_blanks(false);
     if (peek() != '}') times.most = parse_count();
@@ -228,51 +174,9 @@ class GbnfParser {
     return times;
   }
 
-  /// `item` so many times: copies, then rules that go on or end. Those of one item are shared.
-  Sequence repeated(const Sequence& item, const Times& times) {
-    if (item.empty()) return {};
-    Grammar::Element one = item[0];
-    if (item.size() > 1) {
-      one = call(new_rule());
-      add_alternative(one.index, item);
-    }
-    Sequence sequence = copies_of(one, times.least);
-    if (!times.most) {
-      const uint32_t more = new_rule();
-      add_alternative(more, {one, call(more)});
-      add_alternative(more, {});
-      sequence.push_back(call(more));
-    } else if (*times.most > times.least) {
-      sequence.push_back(call(at_most(one, static_cast<size_t>(*times.most - times.least))));
-    }
-    return sequence;
-  }
-
-  Sequence copies_of(Grammar::Element item, int64_t count) {
-    constexpr int64_t few = 8;
-    if (count <= few) return Sequence(static_cast<size_t>(count), item);
-    const auto [found, added] = copies_.try_emplace({static_cast<uint32_t>(item.kind), item.index, count}, 0);
-    if (added) {
-      found->second = new_rule();
-      add_alternative(found->second, Sequence(static_cast<size_t>(count), item));
-    }
-    return {call(found->second)};
-  }
-
-  uint32_t at_most(Grammar::Element item, size_t count) {
-    std::vector<uint32_t>& chain = chains_[{static_cast<uint32_t>(item.kind), item.index}];
-    while (chain.size() < count) {
-      const uint32_t rule = new_rule();
-      add_alternative(rule, chain.empty() ? Sequence{item} : Sequence{item, call(chain.back())});
-      add_alternative(rule, {});
-      chain.push_back(rule);
-    }
-    return chain[count - 1];
-  }
-
   uint32_t rule_of(const std::string& name) {
     const auto [found, added] = names_.try_emplace(name, 0);
-    if (added) found->second = new_rule();
+    if (added) found->second = builder_.new_rule();
     return found->second;
   }
 
@@ -283,17 +187,17 @@ class GbnfParser {
       while (!take("\"")) {
         std::string bytes;
         append_utf8(bytes, parse_character('"'));
-        for (const char byte : bytes) sequence.push_back(element_of(static_cast<uint8_t>(byte)));
+        for (const char byte : bytes) sequence.push_back(builder_.byte(static_cast<uint8_t>(byte)));
       }
       return sequence;
     }
     if (take("[")) return Sequence{parse_class()};
-    if (take(".")) return Sequence{one_of({{0, last_code_point}})};
+    if (take(".")) return Sequence{builder_.one_of({{0, last_code_point}})};
     if (take("(")) {
-      const uint32_t rule = new_rule();
+      const uint32_t rule = builder_.new_rule();
       parse_alternatives(rule, depth + 1);
       if (!take(")")) refuse(") is missing");
-      return Sequence{call(rule)};
+      return Sequence{GrammarBuilder::call(rule)};
     }
     if (!is_name(peek())) return std::nullopt;
     const size_t begin = at_;
@@ -307,7 +211,7 @@ class GbnfParser {
     at_ = behind;
     const uint32_t rule = rule_of(name);
     asked_.try_emplace(rule, begin);
-    return Sequence{call(rule)};
+    return Sequence{GrammarBuilder::call(rule)};
   }
 
   void parse_alternatives(uint32_t rule, int depth) {
@@ -323,14 +227,13 @@ class GbnfParser {
         any = true;
         skip_blanks(depth > 0);
         while (const auto times = parse_times()) {
-          item = repeated(*item, *times);
+          item = builder_.repeated(*item, *times);
           skip_blanks(depth > 0);
         }
-        if (sequence.size() + item->size() > most_elements) refuse("the grammar is too large");
         sequence.insert(sequence.end(), item->begin(), item->end());
       }
       if (!any && depth == 0 && peek() != '|') at_ = begin;
-      add_alternative(rule, sequence);
+      builder_.add_alternative(rule, sequence);
       if (!text_.substr(at_).starts_with("|")) {
         // An alternative may begin with the next line.
         const size_t here = at_;
@@ -352,113 +255,11 @@ class GbnfParser {
       refuse(fmt::format("{} can't stand here", in_quotes(text_.substr(at_, 1))));
   }
 
-  // --- what could be gone through for ever ---
-
-  /// By rule, whether it may make nothing: an alternative has nothing, or only such rules.
-  std::vector<char> find_empty() const {
-    struct Alternative {
-      uint32_t rule;
-      size_t left = 0;  ///< rules in it that are not known to be empty
-    };
-    std::vector<Alternative> alternatives;
-    std::vector<std::vector<size_t>> callers(grammar_.rules.size());  // alternatives, as often as they ask for a rule
-    std::vector<char> empty(grammar_.rules.size(), 0);
-    std::vector<uint32_t> found;
-    for (uint32_t rule = 0; rule < grammar_.rules.size(); ++rule)
-      for (uint32_t at : grammar_.rules[rule]) {
-        const size_t begin = at;
-        while (grammar_.elements[at].kind == Grammar::Kind::rule) ++at;
-        if (grammar_.elements[at].kind != Grammar::Kind::end) continue;
-        for (size_t i = begin; i < at; ++i) callers[grammar_.elements[i].index].push_back(alternatives.size());
-        alternatives.push_back({rule, at - begin});
-        if (at == begin) found.push_back(rule);
-      }
-    while (!found.empty()) {
-      const uint32_t rule = found.back();
-      found.pop_back();
-      if (std::exchange(empty[rule], 1) != 0) continue;
-      for (const size_t caller : callers[rule])
-        if (--alternatives[caller].left == 0) found.push_back(alternatives[caller].rule);
-    }
-    return empty;
-  }
-
-  /// Refuses rules that can come back to themselves before a byte has come, with something behind: each time more would
-  /// be left to come. With nothing behind nothing is left, which is how repetitions of what may be empty go.
-  void check_beginnings() {
-    const auto& rules = grammar_.rules;
-    const auto& elements = grammar_.elements;
-    const std::vector<char> empty = find_empty();
-    struct Edge {
-      uint32_t to;
-      bool grows;
-    };
-    std::vector<std::vector<Edge>> edges(rules.size());
-    for (size_t rule = 0; rule < rules.size(); ++rule)
-      for (uint32_t at : rules[rule])
-        for (; elements[at].kind == Grammar::Kind::rule; ++at) {
-          edges[rule].push_back({elements[at].index, elements[at + 1].kind != Grammar::Kind::end});
-          if (!empty[elements[at].index]) break;
-        }
-    // Whether a rule reaches itself over an edge that grows: groups of rules that reach each other, as Tarjan finds
-    // them.
-    std::vector<uint32_t> order(rules.size(), 0), low(rules.size(), 0), group(rules.size(), 0), stack;
-    uint32_t next = 0, groups = 0;
-    struct Visit {
-      uint32_t rule;
-      size_t edge;
-    };
-    for (uint32_t begin = 0; begin < rules.size(); ++begin) {
-      if (order[begin] != 0) continue;
-      std::vector<Visit> visits{{begin, 0}};
-      while (!visits.empty()) {
-        auto& [rule, edge] = visits.back();
-        if (edge == 0 && order[rule] == 0) {
-          order[rule] = low[rule] = ++next;
-          stack.push_back(rule);
-        }
-        if (edge < edges[rule].size()) {
-          const uint32_t to = edges[rule][edge++].to;
-          if (order[to] == 0)
-            visits.push_back({to, 0});
-          else if (group[to] == 0)
-            low[rule] = std::min(low[rule], order[to]);
-          continue;
-        }
-        const uint32_t done = rule;
-        if (low[done] == order[done]) {
-          ++groups;
-          uint32_t member;
-          do {
-            member = stack.back();
-            stack.pop_back();
-            group[member] = groups;
-          } while (member != done);
-        }
-        visits.pop_back();
-        if (!visits.empty()) low[visits.back().rule] = std::min(low[visits.back().rule], low[done]);
-      }
-    }
-    for (uint32_t rule = 0; rule < rules.size(); ++rule)
-      for (const Edge& edge : edges[rule]) {
-        if (!edge.grows || group[edge.to] != group[rule]) continue;
-        std::string name;  // of the rule that a group or repetition is in
-        for (const auto& [named, index] : names_)
-          if (group[index] == group[rule]) name = named;
-        fail("{}: rule {} begins with itself; write what repeats behind what comes first, as in x ::= \"a\" x", name_,
-             in_quotes(name));
-      }
-  }
-
   std::string_view text_;
   const std::string& name_;
   size_t at_ = 0;
-  Grammar grammar_;
+  GrammarBuilder builder_;
   std::map<std::string, uint32_t> names_;
-  std::map<std::string, uint32_t> sets_;
-  std::array<std::optional<Grammar::Element>, 256> bytes_;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> chains_;  ///< by item: at most so many of it
-  std::map<std::tuple<uint32_t, uint32_t, int64_t>, uint32_t> copies_;     ///< by item and number
   std::set<uint32_t> defined_;
   std::map<uint32_t, size_t> asked_;  ///< where rules are first asked for
 };

@@ -9,6 +9,7 @@
 
 #include "models/constraint/grammar.h"
 #include "models/constraint/integer_range.h"
+#include "models/constraint/json_rules.h"
 #include "models/constraint/pattern_grammar.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -19,30 +20,6 @@ namespace vkformer {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Of JSON itself; those that a grammar asks for are part of it.
-struct NamedRule {
-  const char* name;
-  const char* body;
-};
-constexpr NamedRule json_rules[] = {
-    {"space", R"(" "? | "\n" [ \t]{0,20})"},  // behind commas, colons and what opens, and before what closes
-    {"char", R"([^"\\\x7F\x00-\x1F] | "\\" (["\\bfnrt/] | "u" [0-9a-fA-F]{4}))"},
-    {"chars", R"(char*)"},
-    {"string", R"("\"" char* "\"")"},
-    {"integer", R"("-"? ("0" | [1-9] [0-9]{0,17}))"},
-    {"number", R"(integer ("." [0-9]{1,17})? ([eE] [-+]? [0-9]{1,3})?)"},
-    {"boolean", R"("true" | "false")"},
-    {"null", R"("null")"},
-    {"value", R"(object | array | string | number | boolean | null)"},
-    {"member", R"(string ":" space value)"},
-    {"object", R"("{" space (member ("," space member)* space)? "}")"},
-    {"array", R"("[" space (value ("," space value)* space)? "]")"},
-    {"date", R"([0-9]{4} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | [12] [0-9] | "3" [01]))"},
-    {"time",
-     R"(([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,9})? ("Z" | [+-] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9]))"},
-    {"uuid", R"([0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12})"},
-};
 
 /// Say what a text means, not what it may be.
 const std::set<std::string, std::less<>> notes{
@@ -58,17 +35,7 @@ class SchemaWriter {
     const std::string root = part(whole_, "");
     std::string text = "root ::= " + root + "\n";
     for (const auto& [rule, body] : rules_) text += fmt::format("{} ::= {}\n", rule, body);
-    // JSON's rules ask for each other.
-    for (bool more = true; more;) {
-      more = false;
-      for (const NamedRule& rule : json_rules) {
-        if (given_.contains(rule.name) || !mentions(text, rule.name)) continue;
-        text += fmt::format("{} ::= {}\n", rule.name, rule.body);
-        given_.insert(rule.name);
-        more = true;
-      }
-    }
-    return text;
+    return with_json_rules(text);
   }
 
  private:
@@ -76,16 +43,6 @@ class SchemaWriter {
 
   [[noreturn]] void refuse(const std::string& place, const std::string& why) const {
     fail("{}{}: {}", name_, place.empty() ? "" : ", " + printable(place), why);
-  }
-
-  /// As a whole word; names of this class's rules have a digit behind a dash.
-  static bool mentions(const std::string& text, std::string_view rule) {
-    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-'; };
-    for (size_t at = text.find(rule); at != text.npos; at = text.find(rule, at + 1)) {
-      const bool begins = at == 0 || !is_word(text[at - 1]), ends = !is_word(text[at + rule.size()]);
-      if (begins && ends) return true;
-    }
-    return false;
   }
 
   std::string add_rule(const std::string& body) {
@@ -377,7 +334,6 @@ class SchemaWriter {
   const std::string& name_;
   std::vector<std::pair<std::string, std::string>> rules_;
   std::map<std::string, std::string> references_;  ///< rules by place
-  std::set<std::string, std::less<>> given_;       ///< of JSON's
   int depth_ = 0;
 };
 
