@@ -64,6 +64,9 @@ TEST_CASE("calls are told from the rest of an answer, in whatever pieces it come
     CHECK(read(llama, "{\"some\": \"JSON\"} and more", piece) == "{\"some\": \"JSON\"} and more|");
     CHECK(read(llama, "See {\"name\": \"g\"}", piece) == "See {\"name\": \"g\"}|");
     CHECK(read(llama, "[1] is a source", piece) == "[1] is a source|");
+    const std::string deep =
+        "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": " + std::string(100, '[') + std::string(100, ']') + "}}";
+    CHECK(read(qwen, deep, 50 * piece) == deep + "|");
     CHECK(read(granite, "<tool_call>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\"}]", piece) ==
           "|f({});g({});");
   }

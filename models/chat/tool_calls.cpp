@@ -5,6 +5,7 @@
 #include "models/constraint/grammar.h"
 #include "models/constraint/json_schema.h"
 #include "runtime/check.h"
+#include "runtime/files/json_file.h"
 
 namespace vkformer {
 
@@ -98,19 +99,28 @@ std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const 
     const Json json = Json::parse(turn.substr(at, length), nullptr, false);
     const Json& call = json.is_array() && json.size() == 1 ? json[0] : json;
     if (!call.is_object() || call.value("name", Json()) != name) continue;
-    const auto key = std::ranges::find_if(call.items(), [&](const auto& item) { return item.value() == arguments; });
-    if (key == call.items().end()) return std::nullopt;
+    std::string key;
+    for (const auto& [member, value] : call.items())
+      if (value == arguments) key = member;
+    if (key.empty()) return std::nullopt;
     // Line ends around it belong to the form, but for those before the answer itself.
     std::string begin(turn.substr(0, at)), end(turn.substr(at + length));
     begin.erase(0, begin.find_first_not_of(blanks));
     end.erase(end.find_last_not_of(blanks) + 1);
-    return ToolCallForm{.begin = begin, .end = end, .list = json.is_array(), .arguments = key.key()};
+    return ToolCallForm{.begin = begin, .end = end, .list = json.is_array(), .arguments = key};
   }
   return std::nullopt;
 }
 
 std::optional<std::vector<ToolCall>> ToolCallReader::calls_in(std::string_view text) const {
-  const Json json = Json::parse(text, nullptr, false);
+  Json json;
+  try {
+    const std::string whole = fmt::format("{{\"calls\": {}}}", text);
+    JsonObject::parse(whole, "calls");  // which bounds how deep it is
+    json = Json::parse(whole)["calls"];
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   const Json list = json.is_array() ? json : Json::array({json});
   std::vector<ToolCall> calls;
   for (const Json& call : list) {

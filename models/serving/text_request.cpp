@@ -17,7 +17,7 @@ constexpr size_t most_stops = 32;
 const nlohmann::json& neutral_values() {
   static const nlohmann::json values = nlohmann::json::parse(R"({
     "n": 1, "best_of": 1, "logprobs": false, "top_logprobs": 0, "n_probs": 0, "suffix": "",
-    "functions": [], "modalities": ["text"], "audio": null, 
+    "functions": [], "modalities": ["text"], "audio": null,
     "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
     "stop_token_ids": [], "bad_words": [], "use_beam_search": false, "length_penalty": 1, "guided_json": null,
@@ -61,12 +61,15 @@ void read_arguments(nlohmann::ordered_json& calls) {
     if (!call.is_object() || !call.contains("function") || !call["function"].is_object()) continue;
     auto& arguments = call["function"]["arguments"];
     if (!arguments.is_string()) continue;
-    auto read = nlohmann::ordered_json::parse(arguments.get_ref<const std::string&>(), nullptr, false);
-    if (read.is_object()) arguments = std::move(read);
+    try {
+      const std::string text = arguments;
+      JsonObject::parse(text, "arguments");  // which bounds how deep it is
+      arguments = nlohmann::ordered_json::parse(text);
+    } catch (const Error&) {  // what is none stays text
+    }
   }
 }
 
-/// `ordered`: the same request, in which keys have their order, as templates may write them.
 nlohmann::ordered_json messages_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
   auto messages = nlohmann::ordered_json::array();
   for (const JsonObject& message : require_objects(json, "messages")) {
@@ -132,17 +135,15 @@ std::vector<std::pair<int32_t, double>> logit_bias_of(const JsonObject& json) {
   return biases;
 }
 
-/// OpenAI's "response_format", or llama.cpp's "grammar" and "json_schema". `body`: the request's, in which properties
-/// have their order.
-std::string grammar_of(const JsonObject& json, std::string_view body) {
-  const auto ordered = [&] { return nlohmann::ordered_json::parse(body); };
+/// OpenAI's "response_format", or llama.cpp's "grammar" and "json_schema".
+std::string grammar_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
   std::vector<std::string> grammars;
   if (const std::string grammar = string_or(json, "grammar", ""); !grammar.empty()) grammars.push_back(grammar);
-  if (json.has("json_schema")) grammars.push_back(gbnf_of_schema(ordered()["json_schema"], "json_schema"));
+  if (json.has("json_schema")) grammars.push_back(gbnf_of_schema(ordered["json_schema"], "json_schema"));
   if (json.has("response_format")) {
     const JsonObject format = require_object(json, "response_format");
     const std::string type = require_string(format, "type");
-    const auto asked = ordered()["response_format"];
+    const auto& asked = ordered["response_format"];
     if (type == "json_schema") {
       check(require_object(format, "json_schema").has("schema"), "{}: \"schema\" is missing", format.name());
       grammars.push_back(gbnf_of_schema(asked["json_schema"]["schema"], "the schema"));
@@ -159,7 +160,8 @@ std::string grammar_of(const JsonObject& json, std::string_view body) {
   return grammars.empty() ? "" : grammars.front();
 }
 
-TextRequest settings_of(const JsonObject& json, std::string_view body) {
+/// `ordered`: the same request, in which keys have their order: schemas and templates show it.
+TextRequest settings_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
   check_supported(json);
   TextRequest request;
   for (const char* key : {"max_completion_tokens", "max_tokens", "n_predict"})
@@ -178,7 +180,7 @@ TextRequest settings_of(const JsonObject& json, std::string_view body) {
   request.repeat_last = optional_integer(json, "repeat_last_n", -1, INT32_MAX);
   request.logit_bias = logit_bias_of(json);
   request.stops = stops_of(json);
-  request.grammar = grammar_of(json, body);
+  request.grammar = grammar_of(json, ordered);
   request.stream = boolean_or(json, "stream", false);
   request.cache_prompt = boolean_or(json, "cache_prompt", true);
   if (json.has("stream_options"))
@@ -196,14 +198,10 @@ void take_tools(const JsonObject& json, const nlohmann::ordered_json& ordered, T
             in_quotes(type));
       names.insert(require_string(require_object(tool, "function"), "name"));
     }
-  if (!json.has("tool_choice") || json.value()["tool_choice"] == "auto") {
-    // as the model likes
-  } else if (json.value()["tool_choice"] == "none") {
-    return;
-  } else if (json.value()["tool_choice"] == "required") {
-    request.must_call = true;
-  } else {
-    request.must_call = true;
+  const nlohmann::json choice = json.has("tool_choice") ? json.value()["tool_choice"] : nlohmann::json("auto");
+  if (choice == "none") return;
+  request.must_call = choice != "auto";
+  if (request.must_call && choice != "required") {
     request.tool = require_string(require_object(require_object(json, "tool_choice"), "function"), "name");
     check(names.contains(request.tool), "\"tool_choice\": {} is none of the tools", in_quotes(request.tool));
   }
@@ -246,8 +244,8 @@ GenerationConfig TextRequest::over(GenerationConfig config) const {
 
 TextRequest parse_chat_request(std::string_view body) {
   const JsonObject json = JsonObject::parse(body, "the request");
-  TextRequest request = settings_of(json, body);
   const auto ordered = nlohmann::ordered_json::parse(body);
+  TextRequest request = settings_of(json, ordered);
   request.messages = messages_of(json, ordered);
   take_tools(json, ordered, request);
   if (json.has("chat_template_kwargs")) {
@@ -261,7 +259,7 @@ TextRequest parse_chat_request(std::string_view body) {
 
 TextRequest parse_completion_request(std::string_view body) {
   const JsonObject json = JsonObject::parse(body, "the request");
-  TextRequest request = settings_of(json, body);
+  TextRequest request = settings_of(json, nlohmann::ordered_json::parse(body));
   check(json.has("prompt"), "\"prompt\" is missing");
   take_prompt(json.value()["prompt"], request);
   check(!request.prompt.empty() || !request.ids.empty(), "\"prompt\" is empty");
