@@ -17,6 +17,7 @@
 #include "runtime/files/utf8.h"
 #include "tests/file_helpers.h"
 #include "tests/fuzz_helpers.h"
+#include "tests/model_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
 using namespace vkformer;

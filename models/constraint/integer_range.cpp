@@ -1,6 +1,6 @@
 #include "models/constraint/integer_range.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
