@@ -301,7 +301,8 @@ TEST_CASE("what a schema says that would be ignored is refused by name and place
              ContainsSubstring("pattern: a number of times"));
   CHECK_THAT(schema_refusal(R"({"type": "string", "pattern": "[z-a]"})"), ContainsSubstring("before it begins"));
   CHECK_THAT(schema_refusal(R"({"type": "string", "pattern": "[\"]"})"), ContainsSubstring("writes as it is"));
-  const std::string loop = gbnf_of_schema_text(R"({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}})", "s");
+  const std::string loop = gbnf_of_schema_text(
+      R"({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}})", "s");
   CHECK_THAT(error_of([&] { GrammarStates states(parse_gbnf(loop, "g")); }), ContainsSubstring("makes no text"));
   // Many long texts share what counts their characters.
   std::string many = R"({"properties": {)";
