@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
 
@@ -87,17 +88,13 @@ class GbnfParser {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
-  char32_t parse_hexadecimal(size_t digits) {
-    char32_t value = 0;
-    for (size_t i = 0; i < digits; ++i, ++at_) {
-      const char c = peek();
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
-      if (digit < 0) refuse(fmt::format("an escape has {} hexadecimal digits", digits));
-      value = value << 4 | static_cast<char32_t>(digit);
-    }
+  char32_t parse_hexadecimal(size_t count) {
+    const std::string_view digits = text_.substr(at_, count);
+    uint32_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    if (error != std::errc() || end != digits.data() + count)
+      refuse(fmt::format("an escape has {} hexadecimal digits", count));
+    at_ += count;
     if (value > last_code_point || (value >= 0xD800 && value < 0xE000)) refuse("an escape names no character");
     return value;
   }

@@ -297,10 +297,10 @@ class SchemaWriter {
     if (has_properties) {
       if (!schema["properties"].is_object()) refuse(place, "\"properties\" is no object");
       for (const auto& [property, value] : schema["properties"].items()) {
-        const std::string key = gbnf_literal(Json(property).dump());
-        const std::string text = part(value, place + "/properties/" + property);
-        members.push_back({add_rule(fmt::format("{} \":\" space {}", key, text)), required.contains(property)});
         const std::string quoted = Json(property).dump();
+        const std::string text = part(value, place + "/properties/" + property);
+        members.push_back(
+            {add_rule(fmt::format("{} \":\" space {}", gbnf_literal(quoted), text)), required.contains(property)});
         listed.insert(quoted.substr(1, quoted.size() - 2));
       }
     }

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "models/constraint/grammar.h"
 #include "models/constraint/utf8_ranges.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -50,12 +51,12 @@ class PatternWriter {
 
   /// Outside of classes, as JSON writes it.
   std::string literal(const std::string& character) const {
-    if (character == "\"" || character == "\\") return fmt::format(R"("\\\{}")", character);
-    if (static_cast<uint8_t>(character[0]) >= 0x20 && character != "\x7F") return fmt::format("\"{}\"", character);
-    if (character == "\n") return R"("\\n")";
-    if (character == "\t") return R"("\\t")";
-    if (character == "\r") return R"("\\r")";
-    return refuse("a control character"), "";
+    if (character == "\"" || character == "\\") return gbnf_literal("\\" + character);
+    if (static_cast<uint8_t>(character[0]) >= 0x20 && character != "\x7F") return gbnf_literal(character);
+    if (character == "\n") return gbnf_literal("\\n");
+    if (character == "\t") return gbnf_literal("\\t");
+    if (character == "\r") return gbnf_literal("\\r");
+    refuse("a control character");
   }
 
   /// \d and the like; nothing for an escaped character.
