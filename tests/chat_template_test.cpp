@@ -160,7 +160,7 @@ TEST_CASE("damaged templates are rendered or refused", "[chat][fuzz]") {
   const Json expected = Json::parse(get(folder / "expected.json"));
   for (const char* name : {"llama3_tools", "qwen3", "qwen3_coder", "smollm3", "command_r_tools", "harmony", "zephyr"}) {
     const std::string good = get(folder / (std::string(name) + ".jinja"));
-    for (int i = 0; i < inputs(100); ++i) {
+    for (int i = 0; i < tries(100); ++i) {
       const std::string damaged = mutate.bytes(good);
       for (const char* title : {"system", "tool_turns"})
         attempt(tally, [&] { ChatTemplate(damaged, "t").render(conversation_of(expected["conversations"][title])); });

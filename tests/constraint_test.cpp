@@ -229,7 +229,7 @@ TEST_CASE("damaged grammars, schemas and patterns", "[fuzz][constraint]") {
     GrammarStates states(parse_gbnf(gbnf, "g"));
     for (int i = 0; i < 4; ++i) states.next(states.start(), mutator.bytes("a, (b), {\"a\": 1}"));
   };
-  for (int i = 0; i < inputs(1500); ++i) {
+  for (int i = 0; i < tries(1500); ++i) {
     attempt(tally, [&] { walk(mutator.bytes(grammars[i % 2])); });
     attempt(tally, [&] { walk(gbnf_of_schema_text(mutator.bytes(schemas[i % 2]), "s")); });
   }

@@ -122,11 +122,11 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
   Tally tally;
   attempt(tally, [&] { read_gguf_wholly(good, mutate); });
   REQUIRE(tally.read == 1);
-  for (int i = 0; i < inputs(6000); ++i) attempt(tally, [&] { read_gguf_wholly(mutate.bytes(good), mutate); });
+  for (int i = 0; i < tries(6000); ++i) attempt(tally, [&] { read_gguf_wholly(mutate.bytes(good), mutate); });
   // Numbers of eight bytes, of which a header consists: large ones, and some near others.
   constexpr uint64_t numbers[] = {
       0, 1, 2, 31, 33, uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{1} << 61, UINT64_MAX, INT64_MAX, UINT64_MAX - 31};
-  for (int i = 0; i < inputs(6000); ++i) {
+  for (int i = 0; i < tries(6000); ++i) {
     std::string file = good;
     const uint64_t number = numbers[mutate.below(std::size(numbers))];
     file.replace(mutate.below(std::min<size_t>(file.size(), 600) - 8), 8, reinterpret_cast<const char*>(&number), 8);
@@ -147,7 +147,7 @@ TEST_CASE("damaged GGUF models are made or refused", "[gguf][fuzz]") {
     const auto header =
         static_cast<size_t>(whole.tensors().front().bytes.data() - reinterpret_cast<const std::byte*>(good.data()));
     Mutator mutate(12);
-    for (int i = 0; i < inputs(1000); ++i) {
+    for (int i = 0; i < tries(1000); ++i) {
       std::string file = good;
       for (size_t n = 1 + mutate.below(3); n > 0; --n)
         file[mutate.below(header)] = static_cast<char>(mutate.below(256));
@@ -189,7 +189,7 @@ TEST_CASE("damaged tokenizers in GGUF files are made or refused", "[gguf][fuzz]"
     };
     encode_with(good);
     REQUIRE(tally.read == 1);
-    for (int i = 0; i < inputs(usual); ++i) {
+    for (int i = 0; i < tries(usual); ++i) {
       std::string file = i % 4 == 0 ? mutate.bytes(good) : good;
       for (size_t n = i % 2 + mutate.below(2); n > 0 && !file.empty(); --n)
         file[mutate.below(file.size())] = static_cast<char>(mutate.below(256));

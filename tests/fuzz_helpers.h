@@ -38,7 +38,7 @@ inline uint64_t fuzz_setting(const char* name, uint64_t usual) {
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 /// How many inputs to try, usually this many.
-inline int inputs(int usual) { return usual * static_cast<int>(fuzz_setting("VKFORMER_FUZZ", 1)); }
+inline int tries(int usual) { return usual * static_cast<int>(fuzz_setting("VKFORMER_FUZZ", 1)); }
 
 class Mutator {
  public:

@@ -87,13 +87,13 @@ TEST_CASE("damaged older tokenizers are made or refused", "[files][fuzz]") {
     put_all();
     attempt(tally, use);
     REQUIRE(tally.read == 1);
-    for (int i = 0; i < inputs(120); ++i) {
+    for (int i = 0; i < tries(120); ++i) {
       put(folder / "tokenizer_config.json", mutate.values(good.settings));
       attempt(tally, use);
     }
     put_all();
     for (const auto& [file, content] : good.files) {
-      for (int i = 0; i < inputs(300); ++i) {
+      for (int i = 0; i < tries(300); ++i) {
         put(folder / file, mutate.bytes(content));
         attempt(tally, use);
       }

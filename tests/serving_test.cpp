@@ -192,7 +192,7 @@ TEST_CASE("requests for embeddings say of what, and in which form", "[serving]")
 TEST_CASE("damaged requests are read or refused", "[serving][fuzz]") {
   Mutator mutate(17);
   Tally tally;
-  for (int i = 0; i < inputs(6000); ++i) {
+  for (int i = 0; i < tries(6000); ++i) {
     attempt(tally, [&] { parse_chat_request(mutate.bytes(asked)); });
     attempt(tally, [&] { parse_completion_request(mutate.bytes(prompted)); });
     attempt(tally, [&] { parse_embedding_request(mutate.bytes(R"({"input": ["a", "b"], "dimensions": 5})")); });

@@ -266,12 +266,12 @@ TEST_CASE("damaged files of PyTorch are read or refused", "[files][fuzz]") {
   };
   attempt(tally, [&] { read_all(torch_bytes(tensors, storages)); });
   REQUIRE(tally.read == 1);
-  for (int i = 0; i < inputs(2000); ++i)
+  for (int i = 0; i < tries(2000); ++i)
     attempt(tally, [&] { read_all(mutate.bytes(torch_bytes(tensors, storages, {.zip64 = i % 2 == 0}))); });
   const std::string older = older_torch_bytes({tensors[0], tensors[1]}, {storages[0]});
-  for (int i = 0; i < inputs(2000); ++i) attempt(tally, [&] { read_all(mutate.bytes(older)); });
+  for (int i = 0; i < tries(2000); ++i) attempt(tally, [&] { read_all(mutate.bytes(older)); });
   const std::string pickle = state_dict_pickle(tensors);
-  for (int i = 0; i < inputs(6000); ++i)
+  for (int i = 0; i < tries(6000); ++i)
     attempt(tally, [&] {
       read_all(zip_bytes(
           {{"a/data.pkl", mutate.bytes(pickle)}, {"a/data/0", storages[0].second}, {"a/data/1", storages[1].second}}));
