@@ -23,6 +23,9 @@ Schedule schedule_named(std::string_view name);
 
 struct TrainSettings {
   int64_t accumulate = 1;  ///< micro-batches of one iteration
+  /// An iteration's micro-batches are cut into so many parts, whose gradients are added as a binary tree adds them: so
+  /// as many processes, or a half, a quarter .., come to the same bits. A power of two, at most `accumulate`.
+  int64_t gradient_parts = 1;
   int64_t iterations = 2000;
   double learning_rate = 1e-3;
   double min_learning_rate = 1e-4;  ///< at the end of a cosine or line

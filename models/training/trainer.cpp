@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/training/trained_files.h"
+#include "models/training/tree_sum.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 
@@ -27,7 +28,11 @@ std::vector<ParameterSpec> state_specs(const TrainingPlan& plan) {
 
 }  // namespace
 
-Trainer::Trainer(Backend& backend, TrainingPlan plan) : backend_(backend), plan_(std::move(plan)) {
+Trainer::Trainer(Backend& backend, TrainingPlan plan, ProcessGroup* group)
+    : backend_(backend), plan_(std::move(plan)), group_(group) {
+  check(group == nullptr || group->size() <= settings().gradient_parts,
+        "{} processes share {} parts of a gradient; more parts than processes are needed, or as many",
+        group == nullptr ? 1 : group->size(), settings().gradient_parts);
   store_ = backend.make_store(plan_.layout);
   write_constants(*store_, *plan_.model);
   workspace_ = backend.make_workspace();
@@ -88,37 +93,91 @@ double Trainer::step(int64_t iteration, const BatchSource& batches) {
   }
 }
 
-double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
-  const int64_t count = settings().accumulate;
-  const bool accumulates = count > 1;
-  // Each batch is made twice rather than all of them kept: how many there are says nothing of the host's memory.
-  TrainingBatch batch = batches(0);
-  int64_t all_targets = targets_of(batch);
-  for (int64_t micro = 1; micro < count; ++micro) all_targets += targets_of(batches(micro));
+void Trainer::together(const std::function<void()>& part) {
+  if (group_ != nullptr)
+    group_->together(part);
+  else
+    part();
+}
+
+int64_t Trainer::count_all_targets(const BatchSource& batches) {
+  int64_t targets = 0;
+  for (int64_t micro = 0; micro < settings().accumulate; ++micro) targets += targets_of(batches(micro));
+  return targets;
+}
+
+/// Adds up the gradients of one part of an iteration's micro-batches; a single one updates at once.
+MeanLoss Trainer::run_part(int64_t iteration, int64_t part, const BatchSource& batches, int64_t all_targets) {
+  const int64_t count = settings().accumulate, parts = settings().gradient_parts;
+  const int64_t begin = count * part / parts, end = count * (part + 1) / parts;
   MeanLoss loss;
-  for (int64_t micro = 0; micro < count; ++micro) {
-    if (accumulates) batch = batches(micro);
+  for (int64_t micro = begin; micro < end; ++micro) {
+    const TrainingBatch batch = batches(micro);
     Program& program = gradients_of(batch.shape);
-    if (!accumulates) write_update(program, iteration);
     write_feed(program, batch.feed);
     const int64_t targets = targets_of(batch);
+    if (count == 1) all_targets = targets;
     // A batch's mean counts by its targets.
     const double weight =
         scale_ * static_cast<double>(targets) / static_cast<double>(std::max<int64_t>(all_targets, 1));
     program.write("loss_gradient", std::vector<float>{static_cast<float>(weight)});
     const int64_t draw = (iteration - 1) * count + micro;
     program.write("seed", std::vector<int32_t>{static_cast<int32_t>(settings().seed), static_cast<int32_t>(draw)});
-    if (accumulates) program.write("first", std::vector<int32_t>{micro == 0});
+    if (count > 1)
+      program.write("first", std::vector<int32_t>{micro == begin});
+    else
+      write_update(program, iteration);
     program.run();
+    if (count == 1) read_norm(program);
     loss.add(static_cast<double>(program.read("loss")[0]), targets);
   }
-  Program& updating = accumulates ? *programs_[TrainingPlan::update] : gradients_of(batch.shape);
-  if (accumulates) {
-    write_update(updating, iteration);
-    updating.run();
+  return loss;
+}
+
+double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
+  const bool accumulates = settings().accumulate > 1;
+  const int64_t parts = settings().gradient_parts, processes = group_ == nullptr ? 1 : group_->size();
+  const int64_t share = parts / processes, first = group_ == nullptr ? 0 : group_->rank() * share;
+  std::vector<double> losses(static_cast<size_t>(parts));  // over the targets of each part; of other processes 0
+  std::vector<TreeSum> gradients(parts > 1 ? plan_.trained_blocks() : 0);  // of one part the device has the whole sum
+  MeanLoss loss;
+  together([&] {
+    // Each batch is made twice rather than all of them kept: how many there are says nothing of the host's memory.
+    if (accumulates) loss.targets = count_all_targets(batches);
+    for (int64_t part = first; part < first + share; ++part) {
+      const MeanLoss of_part = run_part(iteration, part, batches, loss.targets);
+      losses[static_cast<size_t>(part)] = of_part.sum;
+      if (!accumulates) loss.targets = of_part.targets;
+      for (size_t i = 0; i < gradients.size(); ++i) gradients[i].add(store_->read(block_name("gradient", i)));
+    }
+  });
+  std::vector<std::vector<float>> sums;
+  for (TreeSum& gradient : gradients) {
+    sums.push_back(gradient.take());
+    if (group_ != nullptr) group_->add(sums.back());
   }
-  if (settings().clip > 0 || settings().scales_loss()) norm_ = static_cast<double>(updating.read("norm")[0]) / scale_;
+  together([&] {
+    for (size_t i = 0; i < sums.size(); ++i) store_->write(block_name("gradient", i), sums[i]);
+    if (accumulates) update(iteration);
+  });
+  if (group_ != nullptr) {
+    group_->add(losses);
+    if (!group_->leads()) norm_ = 0;
+    group_->add(std::span(&norm_, 1));  // one process's: different devices must not disagree about what overflowed
+  }
+  for (const double part : losses) loss.sum += part;
   return loss.value();
+}
+
+void Trainer::update(int64_t iteration) {
+  Program& program = *programs_[TrainingPlan::update];
+  write_update(program, iteration);
+  program.run();
+  read_norm(program);
+}
+
+void Trainer::read_norm(Program& updated) {
+  if (settings().clip > 0 || settings().scales_loss()) norm_ = static_cast<double>(updated.read("norm")[0]) / scale_;
 }
 
 void Trainer::write_update(Program& program, int64_t iteration) const {

@@ -1,20 +1,23 @@
 #pragma once
 // Training a model of any family: one recorded program does forward, backward, clipping and AdamW; with gradient
 // accumulation one program is replayed for each micro-batch and another updates. Programs for batches of several shapes
-// share one Store and one Workspace.
+// share one Store and one Workspace. Several processes share the micro-batches of an update: each adds up its own, then
+// they add up their sums, and each updates the parameters by itself.
 
 #include <filesystem>
 #include <functional>
 
+#include "models/training/process_group.h"
 #include "models/training/training_plan.h"
 
 namespace vkformer {
 
-/// `backend` and the plan's model must outlive it.
+/// `backend`, the plan's model and the group must outlive it.
 class Trainer {
  public:
-  /// Allocates and records what was planned. Parameters are zero until initialize() or load().
-  Trainer(Backend& backend, TrainingPlan plan);
+  /// Allocates and records what was planned. Parameters are zero until initialize() or load(). With a group each of its
+  /// processes has the same plan, and all take each step together. Throws Error for more processes than gradient_parts.
+  Trainer(Backend& backend, TrainingPlan plan, ProcessGroup* group = nullptr);
   Trainer(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape)
       : Trainer(backend, plan_training(model, settings, {shape}, backend)) {}
 
@@ -23,7 +26,9 @@ class Trainer {
 
   /// One iteration (1, 2, ...) on `accumulate` micro-batches: the gradient is that of the mean loss over all their
   /// targets, however those are spread. Gives that loss, before the update. A shape that was not planned is compiled
-  /// when it comes first. Throws Error for targets that can't be. When `batches` throws, nothing was trained.
+  /// when it comes first. Throws Error for targets that can't be. When `batches` throws, nothing was trained. Every
+  /// process of a group is asked for the same micro-batches, and hears when another one's `batches` threw: see
+  /// ProcessGroup::together().
   double step(int64_t iteration, const BatchSource& batches);
   double step(int64_t iteration, std::span<const TrainingBatch> batches);
   /// The same with micro-batches of the first planned shape: in `feed` lie each tensor's one after another.
@@ -51,6 +56,8 @@ class Trainer {
   /// For further programs on these parameters, which never run while one of the trainer's does.
   std::shared_ptr<Store> shared_store() const { return store_; }
   std::shared_ptr<Workspace> workspace() const { return workspace_; }
+  /// Of the processes that train with this one; nullptr: it is alone.
+  ProcessGroup* group() const { return group_; }
   const TrainSettings& settings() const { return plan_.settings; }
   const TrainingPlan& plan() const { return plan_; }
   /// What is trained and the optimiser's state to and from a folder: model.safetensors or an adapter's files, and
@@ -68,10 +75,16 @@ class Trainer {
   Program& gradients_of(const BatchShape& shape);
   int64_t targets_of(const TrainingBatch& batch) { return count_targets(batch, planned(batch.shape).classes); }
   double run_batches(int64_t iteration, const BatchSource& batches);
+  int64_t count_all_targets(const BatchSource& batches);
+  MeanLoss run_part(int64_t iteration, int64_t part, const BatchSource& batches, int64_t all_targets);
+  void together(const std::function<void()>& part);
   void write_update(Program& program, int64_t iteration) const;
+  void update(int64_t iteration);
+  void read_norm(Program& updated);
 
   Backend& backend_;
   TrainingPlan plan_;
+  ProcessGroup* group_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;
   std::vector<std::unique_ptr<Program>> programs_;  ///< those of the plan, in its order

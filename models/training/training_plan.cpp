@@ -1,6 +1,7 @@
 #include "models/training/training_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "runtime/check.h"
@@ -113,6 +114,10 @@ std::vector<TrainingPlan::Row> TrainingPlan::temporaries() const {
   return rows;
 }
 
+size_t TrainingPlan::trained_blocks() const {
+  return static_cast<size_t>(std::ranges::count_if(blocks, &ParameterBlock::trained));
+}
+
 int64_t TrainingPlan::total_bytes() const {
   int64_t bytes = 0;
   for (const Row& row : rows()) bytes += row.bytes;
@@ -123,6 +128,12 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
                            const Backend& backend, const std::vector<BatchShape>& evaluated) {
   check(settings.accumulate >= 1, "an accumulation of {} micro-batches was asked for; at least 1 is needed",
         settings.accumulate);
+  check(std::has_single_bit(static_cast<uint64_t>(settings.gradient_parts)),
+        "a gradient in {} parts was asked for; they are added in a tree of pairs: 1, 2, 4, 8, ..",
+        settings.gradient_parts);
+  check(settings.gradient_parts <= settings.accumulate,
+        "the gradient of {} micro-batches can't be added up in {} parts; accumulate as many at least",
+        settings.accumulate, settings.gradient_parts);
   check(!shapes.empty(), "training was asked for without the shape of a batch");
   TrainingPlan plan{.model = &model, .settings = settings};
   for (const BatchShape& shape : shapes) plan.add_batch(shape, backend);

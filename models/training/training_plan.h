@@ -41,6 +41,8 @@ struct TrainingPlan {
   /// Temporaries of each program for the first shape; all programs share one workspace.
   std::vector<Row> temporaries() const;
   int64_t total_bytes() const;
+  /// They come first among the blocks.
+  size_t trained_blocks() const;
   /// They come first.
   size_t programs_of_first_shape() const {
     return batches.size() > 1 ? batches[1].gradients.value_or(batches[1].evaluation) : programs.size();
