@@ -13,6 +13,9 @@ find_package(ICU 70 REQUIRED COMPONENTS i18n uc)
 find_package(SentencePiece REQUIRED)
 # For `vkformer serve` alone: without it, all else is built.
 find_package(Microhttpd)
+# For trainings in several processes alone.
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI COMPONENTS CXX)
 FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0 GIT_SHALLOW ON SYSTEM
                      FIND_PACKAGE_ARGS 9)
 FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3 GIT_SHALLOW ON

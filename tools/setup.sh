@@ -25,8 +25,8 @@ wanted_packages() {
     libicu-dev libsentencepiece-dev libmicrohttpd-dev "catch2 3"
   # Mesa 22 of Debian 12 runs the same shaders several times slower.
   if [[ $1 == debian:12 ]]; then echo "mesa-vulkan-drivers 25"; else echo mesa-vulkan-drivers; fi
-  # For sanitizers and coverage-guided fuzzing.
-  if [[ $2 == tests ]]; then printf '%s\n' clang-19 libclang-rt-19-dev; fi
+  # For sanitizers and coverage-guided fuzzing; for trainings in several processes.
+  if [[ $2 == tests ]]; then printf '%s\n' clang-19 libclang-rt-19-dev libopenmpi-dev openmpi-bin; fi
   # Debian's layer comes with SwiftShader in one archive, see setup_test_drivers.
   if [[ $1 == ubuntu:* && $2 == tests ]]; then echo vulkan-validationlayers; fi
 }

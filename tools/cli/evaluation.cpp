@@ -7,6 +7,7 @@
 #include "tools/cli/busy_watch.h"
 #include "tools/cli/end_signals.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/shared_training.h"
 
 namespace vkformer {
 
@@ -15,13 +16,11 @@ Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, boo
   Evaluation evaluation;
   const int64_t all = job.data->validation_batches(), used = whole_split ? all : std::min(all, batches);
   if (used > 0) {
-    MeanLoss loss;
     Progress bar(used, quiet, 1);
-    for (int64_t i = 0; i < used; ++i) {
+    const MeanLoss loss = validate_with_all(trainer, *job.data, used, [&](int64_t done) {
       interrupt_if_asked();
-      loss.add(trainer.evaluate(job.data->validation_batch(i, used).view()));
-      bar.show(i + 1, "batches of validation");
-    }
+      bar.show(done, "batches of validation");
+    });
     bar.clear();
     evaluation.loss = loss.value();
     if (!std::isfinite(evaluation.loss)) return evaluation;

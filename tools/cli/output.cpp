@@ -16,6 +16,7 @@ namespace vkformer {
 namespace {
 
 int output_error = 0;  ///< errno of the first failure
+bool is_muted = false;
 
 void note_failure() {
   if (output_error == 0) output_error = errno != 0 ? errno : EIO;
@@ -29,7 +30,11 @@ void prepare_streams() {
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
-void say_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void mute(bool muted) { is_muted = muted; }
+
+void say_text(std::string_view text) {
+  if (!is_muted) std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 std::string size_text(int64_t bytes) {
   const auto size = static_cast<double>(bytes);
@@ -47,7 +52,7 @@ void say_line(std::string_view text) {
 }
 
 void print_text(std::string_view text) {
-  if (output_error != 0) return;
+  if (output_error != 0 || is_muted) return;
   static const bool terminal = isatty(STDOUT_FILENO) != 0;
   std::string shown;
   if (terminal) text = shown = for_terminal(text);

@@ -16,6 +16,9 @@ namespace vkformer {
 /// file takes its place; and a reader that went away or a file that grew too large is an error, not a signal.
 void prepare_streams();
 
+/// From now on nothing is written, or everything again.
+void mute(bool muted);
+
 /// Writes to stderr as it is, and never throws.
 void say_text(std::string_view text);
 /// One line for people, of bounded length: what could disturb it is escaped.

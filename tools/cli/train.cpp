@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -17,6 +18,8 @@
 #include "tools/cli/lora_flag.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/prepared_training.h"
+#include "tools/cli/processes.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/suggestions.h"
 #include "tools/cli/train_plan.h"
@@ -138,9 +141,9 @@ void check_place_of_new_run(const std::string& out) {
 }
 
 /// The folder of the checkpoint to go on from; empty for a new run.
-std::filesystem::path checkpoint_to_resume(const TrainFlags& flags) {
-  // A run that goes on would remove what is read here.
-  if (flags.resume && !flags.plan && !flags.out.empty()) check_not_in_use(flags.out);
+std::filesystem::path checkpoint_to_resume(const TrainFlags& flags, bool leads) {
+  // A run that goes on would remove what is read here. (Of several processes one asks: for others this is a use.)
+  if (leads && flags.resume && !flags.plan && !flags.out.empty()) check_not_in_use(flags.out);
   const auto latest = flags.out.empty() ? std::nullopt : latest_checkpoint(flags.out);
   check(flags.resume || flags.plan || !latest,
         "{} already holds a run; continue it with --resume or choose another --out", flags.out);
@@ -297,23 +300,47 @@ void check_flags(const TrainFlags& flags) {
             fmt::format("{} is for a vocabulary that is made, {} brings one; leave one out", option, other));
 }
 
+/// Where several processes train, each takes a part of an iteration's micro-batches.
+void cut_gradients(TrainFlags& flags, int processes) {
+  TrainSettings& s = flags.settings;
+  if (!flags.resume && !flags.given.contains("--gradient-parts")) s.gradient_parts = processes;
+  if (!std::has_single_bit(static_cast<uint64_t>(s.gradient_parts)))
+    throw UsageError(
+        fmt::format("--gradient-parts {}: parts are added in a tree of pairs; take 1, 2, 4, 8, ..", s.gradient_parts));
+  if (processes > s.gradient_parts)
+    throw UsageError(fmt::format(
+        "{} processes for gradients in {} (--gradient-parts); start fewer, or give --gradient-parts {} with --resume, "
+        "which comes to other bits",
+        processes, counted(s.gradient_parts, "part"), processes));
+  if (s.gradient_parts > s.accumulate)
+    throw UsageError(fmt::format(
+        "{} share the micro-batches of an iteration, of which there {} (--accumulate); with --accumulate {} and a "
+        "smaller --batch an iteration learns from as much",
+        processes > 1 ? fmt::format("{} processes", processes) : counted(s.gradient_parts, "part"),
+        s.accumulate == 1 ? "is 1" : fmt::format("are {}", s.accumulate), s.gradient_parts));
+}
+
 }  // namespace
 
-void train(TrainFlags flags) {
+void prepare(PreparedTraining& training, ProcessGroup* group) {
+  TrainFlags& flags = training.flags;
+  RunState& state = training.state;
   flags.settings.products = float_type(flags.dtype);
   flags.settings.schedule = schedule_named(flags.schedule);
   if (flags.plan && (flags.common.tune || !flags.common.profile.empty()))
     throw UsageError(fmt::format("--plan computes nothing; leave out {}", flags.common.tune ? "--tune" : "--profile"));
+  if (group != nullptr && flags.common.tune)
+    throw UsageError("--tune measures while other processes use the device; run vkformer tune first, and leave it out");
   if (flags.plan && flags.files.empty() && !flags.config.empty()) return plan_config(flags);
   check_flags(flags);
-  const std::filesystem::path checkpoint = checkpoint_to_resume(flags);
-  RunState state;
+  const std::filesystem::path checkpoint = checkpoint_to_resume(flags, group == nullptr || group->leads());
   if (flags.resume) {
     state = load_state(checkpoint, flags);
     check_rates(flags);
     flags.settings.products = float_type(flags.dtype);
     flags.settings.schedule = schedule_named(flags.schedule);
   }
+  cut_gradients(flags, group == nullptr ? 1 : group->size());
   flags.checkpoint_exactly |= flags.given.contains("--checkpoint-every");
   state.files = read_run_files(flags, state.files);
   std::error_code none;
@@ -328,7 +355,7 @@ void train(TrainFlags flags) {
     throw UsageError("--average and --average-best do not go with --lora; --moving-average does");
   if ((flags.average > 1) + (flags.settings.moving_average > 0) + (flags.average_best > 0) > 1)
     throw UsageError("--average, --average-best and --moving-average exclude each other; this run has another one");
-  const TrainJob job = kind.make(flags, state.files, checkpoint);
+  TrainJob& job = training.job = kind.make(flags, state.files, checkpoint);
   const Model& model = *job.model;
   if (flags.epochs > 0)
     flags.settings.iterations =
@@ -344,7 +371,8 @@ void train(TrainFlags flags) {
     start.emplace(model.parameters, resolve_model_folder(flags.from));
   flags.settings.width = width_of(model);
 
-  auto backend = open_backend(flags.common);
+  training.backend = open_backend(flags.common);
+  Backend* backend = training.backend.get();
   const bool talk = !flags.common.quiet && !flags.common.json;
   if (talk) print("{}; {}\n", model_text(model), job.summary);
   if (talk && flags.settings.warmup >= flags.settings.iterations)
@@ -364,7 +392,7 @@ void train(TrainFlags flags) {
   }
   if (talk) print_plan(plan, *backend);
   check_fits(plan, *backend);
-  Trainer trainer(*backend, std::move(plan));
+  Trainer& trainer = training.trainer.emplace(*backend, std::move(plan), group);
   if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   if (flags.resume) {
     trainer.load(checkpoint);
@@ -372,9 +400,19 @@ void train(TrainFlags flags) {
   } else {
     initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
   }
+}
+
+void run(PreparedTraining& training) {
   flush_output();  // before messages of the training, where both go to one file
-  TrainRun(flags, job, *backend, trainer, state).train();
-  report_profile(*backend, flags.common, trainer.programs());
+  TrainRun(training.flags, training.job, *training.backend, *training.trainer, training.state).train();
+  report_profile(*training.backend, training.flags.common, training.trainer->programs());
+}
+
+void train(TrainFlags flags) {
+  if (const auto link = join_processes()) return train_with_others(*link, std::move(flags));
+  PreparedTraining training{.flags = std::move(flags)};
+  prepare(training, nullptr);
+  if (training.trainer) run(training);
 }
 
 }  // namespace vkformer

@@ -11,6 +11,7 @@
 #include "tools/cli/end_signals.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/output.h"
+#include "tools/cli/shared_training.h"
 
 namespace vkformer {
 
@@ -28,7 +29,7 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
   for (const auto& [name, value] : all.items()) {
     const bool left = (name == "dropout" || name == "label_smoothing") && value < 0;
     if (name == "checkpoint_exactly" || value == "" || (name == "stride" && value < 0) ||
-        !takes(kind, option_of_setting(name)))
+        (name == "gradient_parts" && value == 1) || !takes(kind, option_of_setting(name)))
       continue;
     settings[name == "dtype" ? "precision" : name] = left ? nlohmann::json("the model's") : value;
   }
@@ -71,6 +72,9 @@ TrainRun::TrainRun(TrainFlags& flags, const TrainJob& job, Backend& backend, Tra
 
 void TrainRun::train() try { train_to_end(); } catch (const DeviceLost& lost) {
   lose_device(lost);
+} catch (const OtherProcessStopped& other) {
+  progress_.clear();
+  fail("{}; after iteration {}; {}", other.what(), state_.iteration, way_on());
 }
 
 void TrainRun::train_to_end() {
@@ -136,7 +140,7 @@ void TrainRun::iterate() {
     }
     return batch.view();
   };
-  const double loss = trainer_.step(i, micro_batch);
+  const double loss = step_of_all(trainer_, i, micro_batch);
   const double seconds = now() - begin, speed = static_cast<double>(tokens) / seconds;
   tokens_ += tokens;
   spent_ += seconds;
@@ -216,16 +220,19 @@ void TrainRun::check_loss(const char* what, double loss) {
     diverge(fmt::format("the {} is {}", what, std::abs(loss)));
 }
 
+/// After a failure that is not the training's.
+std::string TrainRun::way_on() const {
+  if (!saved_) return "there is no checkpoint yet: begin again";
+  return fmt::format("the checkpoint of iteration {} is whole: go on with vkformer train --resume --out {}", *saved_,
+                     flags_.out);
+}
+
 void TrainRun::lose_device(const DeviceLost& lost) {
   progress_.clear();
-  const std::string way_on =
-      saved_ ? fmt::format("the checkpoint of iteration {} is whole: go on with vkformer train --resume --out {}",
-                           *saved_, flags_.out)
-             : std::string("there is no checkpoint yet: begin again");
   throw DeviceLost(
       fmt::format("{}; lost after iteration {}; {}; if it comes again, --segment-seconds {:g} makes shorter "
                   "submissions",
-                  lost.what(), state_.iteration, way_on, flags_.common.segment_seconds / 5),
+                  lost.what(), state_.iteration, way_on(), flags_.common.segment_seconds / 5),
       lost.where());
 }
 

@@ -45,6 +45,7 @@ class TrainRun {
   void keep_if_best(const nlohmann::json& row);
   /// RUN/average and its evaluation.
   void average();
+  std::string way_on() const;
   [[noreturn]] void lose_device(const DeviceLost& lost);
   [[noreturn]] void diverge(const std::string& what);
   /// Loss of the weights as they are now; f16's says nothing of weights: see forgives_overflow().
@@ -68,8 +69,8 @@ class TrainRun {
   int64_t overflows_in_row_ = 0;  ///< the last of them
   double started_ = 0;
   double next_save_ = 0;  ///< no checkpoint is due before this time
-  int64_t tokens_ = 0;  ///< trained on since then
-  double spent_ = 0;    ///< seconds of that, without evaluations and checkpoints
+  int64_t tokens_ = 0;    ///< trained on since then
+  double spent_ = 0;      ///< seconds of that, without evaluations and checkpoints
 };
 
 }  // namespace vkformer

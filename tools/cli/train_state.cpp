@@ -37,6 +37,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("context", f.context, counted);
   visit("stride", f.stride, {.least = -1});
   visit("accumulate", s.accumulate, counted);
+  visit("gradient_parts", s.gradient_parts, {1, 1 << 16});
   visit("iterations", s.iterations, counted);
   visit("learning_rate", s.learning_rate, any_size);
   visit("min_learning_rate", s.min_learning_rate, any_size);

@@ -111,6 +111,11 @@ void add_train_verb(CLI::App& app) {
       ->check(some)
       ->capture_default_str();
   command
+      ->add_option("--gradient-parts", s.gradient_parts,
+                   "add an iteration's gradients up as so many processes (mpirun) would, which then come to the same "
+                   "bits: 1, 2, 4, 8, .. (default: the processes of a new run)")
+      ->check(some);
+  command
       ->add_option("--learning-rate,--lr", s.learning_rate,
                    fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g})", s.learning_rate,
                                fine_tuning_rate, lora_rate))
@@ -210,7 +215,8 @@ void add_train_verb(CLI::App& app) {
   put_below(*command, "The run", {"--out", "--resume", "--plan", "--seed"});
   put_below(*command, "How long", {"--iterations", "--epochs", "--minutes", "--early-stopping"});
   put_below(*command, "Batches and memory",
-            {"--batch", "--batch-tokens", "--context", "--accumulate", "--checkpoint-activations", "--precision"});
+            {"--batch", "--batch-tokens", "--context", "--accumulate", "--gradient-parts", "--checkpoint-activations",
+             "--precision"});
   put_below(*command, "Learning",
             {"--learning-rate", "--schedule", "--min-learning-rate", "--warmup", "--weight-decay", "--clip",
              "--label-smoothing", "--beta1", "--beta2"});

@@ -1,0 +1,74 @@
+#include "tools/cli/shared_training.h"
+
+#include <nlohmann/json.hpp>
+
+namespace vkformer {
+
+namespace {
+
+constexpr const char *step = "step", *validate = "validate", *end = "end";
+
+void tell(ProcessGroup* group, const char* what, int64_t number = 0) {
+  if (group != nullptr) group->tell(nlohmann::json{what, number}.dump());
+}
+
+MeanLoss validation_loss(Trainer& trainer, const TrainingData& data, int64_t batches,
+                         const std::function<void(int64_t)>& show) {
+  ProcessGroup* group = trainer.group();
+  const int64_t processes = group == nullptr ? 1 : group->size(), rank = group == nullptr ? 0 : group->rank();
+  std::vector<double> sums(static_cast<size_t>(batches)), targets(sums);  // of other processes: 0
+  const auto part = [&] {
+    for (int64_t i = rank; i < batches; i += processes) {
+      show(i);
+      const MeanLoss loss = trainer.evaluate(data.validation_batch(i, batches).view());
+      sums[static_cast<size_t>(i)] = loss.sum;
+      targets[static_cast<size_t>(i)] = static_cast<double>(loss.targets);
+    }
+  };
+  if (group == nullptr) {
+    part();
+  } else {
+    group->together(part);
+    group->add(sums);
+    group->add(targets);
+  }
+  MeanLoss loss;
+  for (size_t i = 0; i < sums.size(); ++i) loss.add({sums[i], static_cast<int64_t>(targets[i])});
+  return loss;
+}
+
+}  // namespace
+
+double step_of_all(Trainer& trainer, int64_t iteration, const Trainer::BatchSource& batches) {
+  tell(trainer.group(), step, iteration);
+  return trainer.step(iteration, batches);
+}
+
+MeanLoss validate_with_all(Trainer& trainer, const TrainingData& data, int64_t batches,
+                           const std::function<void(int64_t)>& show) {
+  tell(trainer.group(), validate, batches);
+  return validation_loss(trainer, data, batches, show);
+}
+
+Lead::~Lead() { tell(group_, end); }
+
+void follow(Trainer& trainer, const TrainingData& data) {
+  for (;;) {
+    const nlohmann::json told = nlohmann::json::parse(trainer.group()->tell({}));
+    const auto number = told[1].get<int64_t>();
+    try {
+      if (told[0] == end) return;
+      if (told[0] == validate) validation_loss(trainer, data, number, [](int64_t) {});
+      if (told[0] != step) continue;
+      DataBatch batch;
+      trainer.step(number, [&](int64_t micro) {
+        batch = data.training_batch((number - 1) * trainer.settings().accumulate + micro);
+        return batch.view();
+      });
+    } catch (const std::exception&) {
+      // The leading process has heard of it, and lets the others go, or goes on where it was itself interrupted.
+    }
+  }
+}
+
+}  // namespace vkformer

@@ -1,0 +1,36 @@
+#pragma once
+// A training that several processes share. The leading one runs it: it alone decides, evaluates scores, prints and
+// writes. The others do their part of what takes long whenever it tells them to.
+
+#include <functional>
+
+#include "models/data/training_data.h"
+#include "models/training/trainer.h"
+
+namespace vkformer {
+
+/// Trainer::step(), of all processes of the trainer's group. For the leading process, or one that is alone.
+double step_of_all(Trainer& trainer, int64_t iteration, const Trainer::BatchSource& batches);
+
+/// The loss on the first `batches` batches of validation, of which each process takes its share; the same bits however
+/// many there are. `show` is called before each of this process's, with those that are done. For the leading process,
+/// or one that is alone.
+MeanLoss validate_with_all(Trainer& trainer, const TrainingData& data, int64_t batches,
+                           const std::function<void(int64_t)>& show);
+
+/// Held by the leading process: the others are let go at its end.
+class Lead {
+ public:
+  explicit Lead(ProcessGroup* group) : group_(group) {}
+  ~Lead();
+  Lead(const Lead&) = delete;
+  Lead& operator=(const Lead&) = delete;
+
+ private:
+  ProcessGroup* group_;
+};
+
+/// What the other processes do until they are let go.
+void follow(Trainer& trainer, const TrainingData& data);
+
+}  // namespace vkformer
