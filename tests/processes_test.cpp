@@ -1,5 +1,6 @@
 // Processes that train one model together come to the same bits, however many they are.
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
@@ -28,9 +29,13 @@ std::vector<float> values_of(int leaf, size_t count) {
 }
 
 std::vector<float> tree_sum(int first, int leaves, size_t count) {
-  TreeSum sum;
-  for (int leaf = first; leaf < first + leaves; ++leaf) sum.add(values_of(leaf, count));
-  return sum.take();
+  TreeSum sum(count);
+  for (int leaf = first; leaf < first + leaves; ++leaf) {
+    std::ranges::copy(values_of(leaf, count), sum.next().begin());
+    sum.add();
+  }
+  const std::span<float> whole = sum.sum();
+  return {whole.begin(), whole.end()};
 }
 
 struct Outcome {

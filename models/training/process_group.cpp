@@ -1,5 +1,6 @@
 #include "models/training/process_group.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <exception>
@@ -42,12 +43,12 @@ template <class T>
 void ProcessGroup::add_in_tree(std::span<T> values) {
   // Each level halves what a process is responsible for; then the finished parts come back the same way.
   std::vector<std::pair<std::span<T>, std::span<T>>> halves;  // kept, given
-  std::vector<T> received(values.size() / 2 + 1);
+  received_.resize(std::max(received_.size(), (values.size() / 2 + 1) * sizeof(T)));
   for (int distance = 1; distance < size(); distance *= 2) {
     std::span<T> kept = values.first(values.size() / 2), given = values.subspan(kept.size());
     if (rank() & distance) std::swap(kept, given);
-    const std::span<T> addends = std::span(received).first(kept.size());
-    link_.exchange(rank() ^ distance, std::as_bytes(given), std::as_writable_bytes(addends));
+    link_.exchange(rank() ^ distance, std::as_bytes(given), std::span(received_).first(kept.size_bytes()));
+    const T* addends = reinterpret_cast<const T*>(received_.data());
     for (size_t i = 0; i < kept.size(); ++i) kept[i] += addends[i];
     halves.emplace_back(kept, given);
     values = kept;

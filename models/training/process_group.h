@@ -57,6 +57,7 @@ class ProcessGroup {
   std::string exchange_text(int other, const std::string& text);
 
   ProcessLink& link_;
+  std::vector<std::byte> received_;  ///< of a sum's addends; kept, since fresh memory is slow
 };
 
 }  // namespace vkformer

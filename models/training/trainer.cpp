@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "models/training/trained_files.h"
-#include "models/training/tree_sum.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 
@@ -33,6 +32,8 @@ Trainer::Trainer(Backend& backend, TrainingPlan plan, ProcessGroup* group)
   check(group == nullptr || group->size() <= settings().gradient_parts,
         "{} processes share {} parts of a gradient; more parts than processes are needed, or as many",
         group == nullptr ? 1 : group->size(), settings().gradient_parts);
+  for (size_t i = 0; settings().gradient_parts > 1 && i < plan_.trained_blocks(); ++i)
+    gradients_.emplace_back(static_cast<size_t>(plan_.layout.find(block_name("gradient", i))->type.elements()));
   store_ = backend.make_store(plan_.layout);
   write_constants(*store_, *plan_.model);
   workspace_ = backend.make_workspace();
@@ -139,7 +140,7 @@ double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
   const int64_t parts = settings().gradient_parts, processes = group_ == nullptr ? 1 : group_->size();
   const int64_t share = parts / processes, first = group_ == nullptr ? 0 : group_->rank() * share;
   std::vector<double> losses(static_cast<size_t>(parts));  // over the targets of each part; of other processes 0
-  std::vector<TreeSum> gradients(parts > 1 ? plan_.trained_blocks() : 0);  // of one part the device has the whole sum
+  for (TreeSum& gradient : gradients_) gradient.begin();
   MeanLoss loss;
   together([&] {
     // Each batch is made twice rather than all of them kept: how many there are says nothing of the host's memory.
@@ -148,13 +149,17 @@ double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
       const MeanLoss of_part = run_part(iteration, part, batches, loss.targets);
       losses[static_cast<size_t>(part)] = of_part.sum;
       if (!accumulates) loss.targets = of_part.targets;
-      for (size_t i = 0; i < gradients.size(); ++i) gradients[i].add(store_->read(block_name("gradient", i)));
+      for (size_t i = 0; i < gradients_.size(); ++i) {
+        store_->read(block_name("gradient", i), gradients_[i].next());
+        gradients_[i].add();
+      }
     }
   });
-  std::vector<std::vector<float>> sums;
-  for (TreeSum& gradient : gradients) {
-    sums.push_back(gradient.take());
-    if (group_ != nullptr) group_->add(sums.back());
+  std::vector<std::span<const float>> sums;
+  for (TreeSum& gradient : gradients_) {
+    const std::span<float> sum = gradient.sum();
+    if (group_ != nullptr) group_->add(sum);
+    sums.push_back(sum);
   }
   together([&] {
     for (size_t i = 0; i < sums.size(); ++i) store_->write(block_name("gradient", i), sums[i]);

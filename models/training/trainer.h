@@ -9,6 +9,7 @@
 
 #include "models/training/process_group.h"
 #include "models/training/training_plan.h"
+#include "models/training/tree_sum.h"
 
 namespace vkformer {
 
@@ -88,6 +89,7 @@ class Trainer {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;
   std::vector<std::unique_ptr<Program>> programs_;  ///< those of the plan, in its order
+  std::vector<TreeSum> gradients_;                  ///< of each trained block, where there are several parts
   double norm_ = 0;
   double scale_ = 1;
   bool overflowed_ = false;

@@ -4,22 +4,25 @@
 
 namespace vkformer {
 
-void TreeSum::add(std::vector<float> values) {
-  nodes_.push_back({1, std::move(values)});
-  while (nodes_.size() > 1 && nodes_.end()[-2].leaves == nodes_.back().leaves) {
-    Node right = std::move(nodes_.back());
-    nodes_.pop_back();
-    Node& left = nodes_.back();
-    for (size_t i = 0; i < left.sum.size(); ++i) left.sum[i] += right.sum[i];
-    left.leaves += right.leaves;
+std::span<float> TreeSum::next() {
+  if (nodes_.size() == leaves_.size()) nodes_.emplace_back(elements_);
+  return nodes_[leaves_.size()];
+}
+
+void TreeSum::add() {
+  leaves_.push_back(1);
+  while (leaves_.size() > 1 && leaves_.end()[-2] == leaves_.back()) {
+    const std::vector<float>& right = nodes_[leaves_.size() - 1];
+    std::vector<float>& left = nodes_[leaves_.size() - 2];
+    for (size_t i = 0; i < elements_; ++i) left[i] += right[i];
+    leaves_.pop_back();
+    leaves_.back() *= 2;
   }
 }
 
-std::vector<float> TreeSum::take() {
-  check(nodes_.size() == 1, "a sum of no power of two of vectors was asked for");
-  std::vector<float> sum = std::move(nodes_.front().sum);
-  nodes_.clear();
-  return sum;
+std::span<float> TreeSum::sum() {
+  check(leaves_.size() == 1, "a sum of no power of two of vectors was asked for");
+  return nodes_.front();
 }
 
 }  // namespace vkformer
