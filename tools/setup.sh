@@ -100,6 +100,7 @@ This system is none of Debian 12, Debian 13 and Ubuntu 24.04. Install these, the
   ICU >= 70 with its headers (libicu-dev, libicu-devel or icu)
   SentencePiece >= 0.1.97 with its headers (libsentencepiece-dev, sentencepiece-devel or sentencepiece)
   libmicrohttpd with its headers (libmicrohttpd-dev, libmicrohttpd-devel or libmicrohttpd), for `vkformer serve` alone
+  Open MPI or MPICH with its headers (libopenmpi-dev, openmpi-devel or openmpi), for trainings in several processes alone
   fmt >= 9, CLI11, nlohmann-json >= 3.11, Catch2 >= 3 (CMake fetches those that are missing, with git)
 LIST
   exit 1

@@ -29,6 +29,7 @@ std::vector<std::pair<const char*, std::string>> in_common(PreparedTraining& tra
           {"other settings", settings_of(training.flags).dump()},
           {"another iteration to begin at", std::to_string(training.state.iteration)},
           {"other files", files},
+          {"another model for the adapter", training.state.base_print},
           {"other limits of what its device may allocate", blocks},
           {"other weights to begin with", weights}};
 }
