@@ -181,7 +181,7 @@ class SchemaWriter {
       known.insert("pattern");
       if (!schema["pattern"].is_string()) refuse(place, "\"pattern\" is no text");
       const std::string where = fmt::format("{}{}, pattern", name_, place.empty() ? "" : ", " + printable(place));
-      return fmt::format(R"("\"" {} "\"")", gbnf_of_pattern(schema["pattern"].get<std::string>(), "chars", where));
+      return fmt::format(R"("\"" ({}) "\"")", gbnf_of_pattern(schema["pattern"].get<std::string>(), "chars", where));
     }
     if (schema.contains("format")) {
       known.insert("format");

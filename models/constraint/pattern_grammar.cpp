@@ -22,11 +22,16 @@ class PatternWriter {
 
   std::string write(std::string_view any_characters) {
     check(is_utf8(pattern_), "{}: it is not UTF-8", name_);
-    const bool begins = take("^");
-    const std::string body = alternatives(0);
-    if (at_ < pattern_.size()) refuse(") without (");
-    return fmt::format("{}({}){}", begins ? "" : fmt::format("{} ", any_characters), body,
-                       ends_ ? "" : fmt::format(" {}", any_characters));
+    std::string text;
+    do {  // each alternative has anchors of its own
+      const bool begins = take("^");
+      const std::string body = sequence(0);
+      const bool ends = take("$");
+      text += fmt::format("{}{}({}){}", text.empty() ? "" : " | ", begins ? "" : fmt::format("{} ", any_characters),
+                          body, ends ? "" : fmt::format(" {}", any_characters));
+    } while (take("|"));
+    if (at_ < pattern_.size()) refuse(peek() == ')' ? ") without (" : "a $ before the end");
+    return text;
   }
 
  private:
@@ -175,18 +180,14 @@ class PatternWriter {
 
   std::string alternatives(int depth) {
     if (depth > deepest) refuse("groups that are too deep");
+    std::string text = sequence(depth);
+    while (take("|")) text += "| " + sequence(depth);
+    return text;
+  }
+
+  std::string sequence(int depth) {
     std::string text;
-    while (at_ < pattern_.size() && peek() != ')') {
-      if (take("|")) {
-        text += " | ";
-        continue;
-      }
-      if (peek() == '$') {
-        ++at_;
-        if (depth > 0 || at_ < pattern_.size()) refuse("a $ before the end");
-        ends_ = true;
-        break;
-      }
+    while (at_ < pattern_.size() && peek() != ')' && peek() != '|' && peek() != '$') {
       text += item(depth);
       if (take("*"))
         text += "*";
@@ -199,13 +200,13 @@ class PatternWriter {
       take("?");  // how a match is looked for is nothing here
       text += " ";
     }
+    if (depth > 0 && peek() == '$') refuse("a $ before the end");
     return text;
   }
 
   std::string_view pattern_;
   const std::string& name_;
   size_t at_ = 0;
-  bool ends_ = false;
 };
 
 }  // namespace
