@@ -18,8 +18,8 @@ Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, boo
   if (used > 0) {
     Progress bar(used, quiet, 1);
     const MeanLoss loss = validate_with_all(trainer, *job.data, used, [&](int64_t done) {
-      interrupt_if_asked();
       bar.show(done, "batches of validation");
+      interrupt_if_asked();
     });
     bar.clear();
     evaluation.loss = loss.value();

@@ -1,5 +1,6 @@
 #include "tools/cli/shared_training.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace vkformer {
@@ -19,10 +20,10 @@ MeanLoss validation_loss(Trainer& trainer, const TrainingData& data, int64_t bat
   std::vector<double> sums(static_cast<size_t>(batches)), targets(sums);  // of other processes: 0
   const auto part = [&] {
     for (int64_t i = rank; i < batches; i += processes) {
-      show(i);
       const MeanLoss loss = trainer.evaluate(data.validation_batch(i, batches).view());
       sums[static_cast<size_t>(i)] = loss.sum;
       targets[static_cast<size_t>(i)] = static_cast<double>(loss.targets);
+      show(std::min(i + processes, batches));
     }
   };
   if (group == nullptr) {

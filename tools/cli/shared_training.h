@@ -13,8 +13,8 @@ namespace vkformer {
 double step_of_all(Trainer& trainer, int64_t iteration, const Trainer::BatchSource& batches);
 
 /// The loss on the first `batches` batches of validation, of which each process takes its share; the same bits however
-/// many there are. `show` is called before each of this process's, with those that are done. For the leading process,
-/// or one that is alone.
+/// many there are. `show` is called after each of this process's, with how many are done. For the leading process, or
+/// one that is alone.
 MeanLoss validate_with_all(Trainer& trainer, const TrainingData& data, int64_t batches,
                            const std::function<void(int64_t)>& show);
 
