@@ -35,7 +35,9 @@ std::vector<std::pair<const char*, std::string>> in_common(PreparedTraining& tra
 }
 
 void check_in_common(PreparedTraining& training, ProcessGroup& group) {
-  for (const auto& [difference, own] : in_common(training)) {
+  std::vector<std::pair<const char*, std::string>> facts;
+  group.together([&] { facts = in_common(training); });
+  for (const auto& [difference, own] : facts) {
     const std::vector<std::string> all = group.gather(own);
     for (size_t i = 1; i < all.size(); ++i)
       check(all[i] == all[0], "process {} has {} than process 0; all need the same command, files and folders", i,
@@ -70,7 +72,6 @@ void train_with_others(ProcessLink& link, TrainFlags flags) {
   PreparedTraining training{.flags = std::move(flags)};
   CommonFlags& common = training.flags.common;
   if (!leads) common.quiet = true;
-  std::vector<std::string> devices;
   const std::vector<std::string> hosts = group.gather(host_name());
   group.together([&] {
     common.device = device_of_process(common.device, hosts, group.rank());
@@ -78,7 +79,7 @@ void train_with_others(ProcessLink& link, TrainFlags flags) {
   });
   if (!training.trainer) return;
   check_in_common(training, group);
-  devices = group.gather(training.backend->describe());
+  const std::vector<std::string> devices = group.gather(training.backend->describe());
   if (!leads) return help(training);
   const Lead lead(&group);
   if (!common.quiet && !common.json && group.size() > 1) print_processes(hosts, devices);
