@@ -89,8 +89,8 @@ std::string ProcessGroup::exchange_text(int other, const std::string& text) {
   return received;
 }
 
-std::vector<std::string> ProcessGroup::gather(const std::string& text) {
-  std::string all = packed({text});
+std::vector<std::string> ProcessGroup::gather(const std::vector<std::string>& texts) {
+  std::string all = packed(texts);
   for (int distance = 1; distance < size(); distance *= 2) {
     const std::string others = exchange_text(rank() ^ distance, all);
     all = rank() & distance ? others + all : all + others;

@@ -45,8 +45,9 @@ class ProcessGroup {
   void add(std::span<double> values);
   /// What process 0 says.
   std::string tell(const std::string& text);
-  /// What each process says, in their order.
-  std::vector<std::string> gather(const std::string& text);
+  /// What all processes say, one or several texts each, in their order.
+  std::vector<std::string> gather(const std::vector<std::string>& texts);
+  std::vector<std::string> gather(const std::string& text) { return gather(std::vector{text}); }
   /// Does this process's part of something, and returns when all have done theirs. What `part` throws is thrown on
   /// when all have heard of it; the others then throw OtherProcessStopped, with its message.
   void together(const std::function<void()>& part);

@@ -20,6 +20,18 @@ done
 grep -q '^4 processes, each on device' out || fail "not told what the processes are on: $(cat out)"
 [[ $(grep -c '^gpt2:' out) == 1 ]] || fail "not one process alone prints: $(cat out)"
 
+# Translations that are scored are shared, too; here each process has those of one of two lines.
+for i in 1 2; do echo "the number $i" >>a.txt; echo "$i is it" >>b.txt; done
+cat >translator.json <<'JSON'
+{"model_type": "marian", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+ "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 16}
+JSON
+pairs=("$vkformer" train translator.json --pairs a.txt b.txt --valid a.txt b.txt --vocabulary 30 --accumulate 2 --iterations 4 --warmup 1)
+accept "${pairs[@]}" --gradient-parts 2 --out pairs-alone
+accept "${launch[@]}" 2 "${pairs[@]}" --out pairs
+grep -q '"bleu":' pairs/metrics.jsonl || fail "nothing was scored: $(cat pairs/metrics.jsonl)"
+[[ $(bits pairs) == "$(bits pairs-alone)" ]] || fail "two processes score otherwise: $(bits pairs)"
+
 # A run goes on in fewer processes. One that is killed takes the others along.
 longer=("${shared[@]}" --iterations 200 --checkpoint-every 5 --no-last-evaluation)
 accept "${longer[@]}" --gradient-parts 4 --out long

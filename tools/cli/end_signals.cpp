@@ -8,12 +8,13 @@ namespace vkformer {
 
 namespace {
 
+constexpr int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t came = 0;
 
 }  // namespace
 
 void catch_end_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : end_signals) {
     const auto before = std::signal(signal, [](int number) {
       came = number;
       std::signal(number, SIG_DFL);
@@ -21,6 +22,10 @@ void catch_end_signals() {
     // nohup. (SIGINT is ignored in whatever a script starts in the background, and is caught there all the same.)
     if (signal == SIGHUP && before == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+}
+
+void ignore_end_signals() {
+  for (const int signal : end_signals) std::signal(signal, SIG_IGN);
 }
 
 bool end_was_asked() { return came != 0; }

@@ -6,6 +6,8 @@ namespace vkformer {
 /// From now on they are noted instead of ending the process; a second one ends it at once. SIGHUP stays ignored where
 /// it was (nohup).
 void catch_end_signals();
+/// From now on they are nothing to this process.
+void ignore_end_signals();
 /// Whether one has come.
 bool end_was_asked();
 /// Throws it when one has come, out of work that begins again when it is asked for again.

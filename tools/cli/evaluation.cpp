@@ -39,7 +39,7 @@ Evaluation evaluate(const TrainJob& job, Backend& backend, Trainer& trainer, boo
   }
   if (job.scorer) {
     const BusyWatch watch("scoring what the model makes of the validation files", quiet);
-    const JobScores scores = job.scorer->score(backend, trainer, whole_split);
+    const JobScores scores = score_with_all(*job.scorer, backend, trainer, whole_split);
     evaluation.row.update(scores.values);
     if (!scores.notes.is_null()) evaluation.row.update(scores.notes);
     evaluation.text = scores.text;

@@ -18,6 +18,8 @@ class JobScorer {
   virtual ~JobScorer() = default;
   /// Those of the values by which a best model can be told: more is better.
   virtual std::vector<std::string> metrics() const = 0;
+  /// Whether all processes of the trainer's group call score(), each with its share of the work; otherwise process 0.
+  virtual bool is_shared() const { return false; }
   /// Of the trainer's parameters as they are now, on a part of the validation split or the whole.
   virtual JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const = 0;
 };

@@ -20,26 +20,47 @@ PairScorer::PairScorer(const Model& model, Tokenizer source, Tokenizer target, T
       ids_(ids),
       most_(most) {}
 
-JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {
-  const size_t count = whole_split ? pairs_.size() : std::min(most_, pairs_.size());
-  std::vector<std::string> sources, references;
+std::vector<std::string> PairScorer::translate(Backend& backend, Trainer& trainer,
+                                               std::span<const std::string> sources) const {
+  ProcessGroup* group = trainer.group();
+  if (group != nullptr) {  // consecutive lines for each
+    const size_t size = static_cast<size_t>(group->size()), rank = static_cast<size_t>(group->rank());
+    const size_t begin = sources.size() * rank / size;
+    sources = sources.subspan(begin, sources.size() * (rank + 1) / size - begin);
+  }
   std::vector<std::vector<int32_t>> ids;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t line = i * pairs_.size() / count;
-    sources.push_back(pairs_.sources[line]);
-    references.push_back(pairs_.targets[line]);
-    ids.push_back(source_.encode(sources.back()).ids);
+  for (const std::string& source : sources) {
+    ids.push_back(source_.encode(source).ids);
     if (ids.back().empty()) ids.back().push_back(ids_.end);
   }
   SearchByLength search;
   search.config.eos_token_ids = {ids_.end};
   search.config.decoder_start_token_id = ids_.decoder_start;
   search.config.forced_bos_token_id = ids_.forced_first;
-  std::vector<std::string> hypotheses(count);
-  search.run(backend, model_, trainer.shared_store(), ids, [&](size_t source, std::vector<Hypothesis> best) {
-    interrupt_if_asked();
-    hypotheses[source] = target_.decode(best.front().ids);
-  });
+  std::vector<std::string> translations(ids.size());
+  const auto run = [&] {
+    search.run(backend, model_, trainer.shared_store(), ids, [&](size_t source, std::vector<Hypothesis> best) {
+      interrupt_if_asked();
+      translations[source] = target_.decode(best.front().ids);
+    });
+  };
+  if (group == nullptr) {
+    run();
+    return translations;
+  }
+  group->together(run);
+  return group->gather(translations);
+}
+
+JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {
+  const size_t count = whole_split ? pairs_.size() : std::min(most_, pairs_.size());
+  std::vector<std::string> sources, references;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t line = i * pairs_.size() / count;
+    sources.push_back(pairs_.sources[line]);
+    references.push_back(pairs_.targets[line]);
+  }
+  const std::vector<std::string> hypotheses = translate(backend, trainer, sources);
   const BleuScore bleu = score_bleu(references, hypotheses);
   const ChrfScore chrf = score_chrf(references, hypotheses);
   const double exact = static_cast<double>(count_equal_lines(references, hypotheses)) / static_cast<double>(count);

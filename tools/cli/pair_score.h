@@ -20,9 +20,13 @@ class PairScorer : public JobScorer {
   PairScorer(const Model& model, Tokenizer source, Tokenizer target, TextPairs pairs, const Ids& ids, size_t most);
 
   std::vector<std::string> metrics() const override { return {"bleu", "chrf", "exact_match"}; }
+  bool is_shared() const override { return true; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
 
  private:
+  /// Greedy translations, of all processes.
+  std::vector<std::string> translate(Backend& backend, Trainer& trainer, std::span<const std::string> sources) const;
+
   const Model& model_;
   Tokenizer source_, target_;
   TextPairs pairs_;

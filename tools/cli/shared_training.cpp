@@ -7,7 +7,8 @@ namespace vkformer {
 
 namespace {
 
-constexpr const char *step = "step", *validate = "validate", *end = "end";
+// What process 0 says.
+constexpr const char *to_step = "step", *to_validate = "validate", *to_score = "score", *to_end = "end";
 
 void tell(ProcessGroup* group, const char* what, int64_t number = 0) {
   if (group != nullptr) group->tell(nlohmann::json{what, number}.dump());
@@ -41,29 +42,35 @@ MeanLoss validation_loss(Trainer& trainer, const TrainingData& data, int64_t bat
 }  // namespace
 
 double step_of_all(Trainer& trainer, int64_t iteration, const Trainer::BatchSource& batches) {
-  tell(trainer.group(), step, iteration);
+  tell(trainer.group(), to_step, iteration);
   return trainer.step(iteration, batches);
 }
 
 MeanLoss validate_with_all(Trainer& trainer, const TrainingData& data, int64_t batches,
                            const std::function<void(int64_t)>& show) {
-  tell(trainer.group(), validate, batches);
+  tell(trainer.group(), to_validate, batches);
   return validation_loss(trainer, data, batches, show);
 }
 
-Lead::~Lead() { tell(group_, end); }
+JobScores score_with_all(const JobScorer& scorer, Backend& backend, Trainer& trainer, bool whole_split) {
+  if (scorer.is_shared()) tell(trainer.group(), to_score, whole_split);
+  return scorer.score(backend, trainer, whole_split);
+}
 
-void follow(Trainer& trainer, const TrainingData& data) {
+Lead::~Lead() { tell(group_, to_end); }
+
+void follow(const TrainJob& job, Backend& backend, Trainer& trainer) {
   for (;;) {
     const nlohmann::json told = nlohmann::json::parse(trainer.group()->tell({}));
     const auto number = told[1].get<int64_t>();
     try {
-      if (told[0] == end) return;
-      if (told[0] == validate) validation_loss(trainer, data, number, [](int64_t) {});
-      if (told[0] != step) continue;
+      if (told[0] == to_end) return;
+      if (told[0] == to_validate) validation_loss(trainer, *job.data, number, [](int64_t) {});
+      if (told[0] == to_score) job.scorer->score(backend, trainer, number != 0);
+      if (told[0] != to_step) continue;
       DataBatch batch;
       trainer.step(number, [&](int64_t micro) {
-        batch = data.training_batch((number - 1) * trainer.settings().accumulate + micro);
+        batch = job.data->training_batch((number - 1) * trainer.settings().accumulate + micro);
         return batch.view();
       });
     } catch (const std::exception&) {

@@ -1,11 +1,10 @@
 #pragma once
-// A training that several processes share. The leading one runs it: it alone decides, evaluates scores, prints and
-// writes. The others do their part of what takes long whenever it tells them to.
+// A training that several processes share. The leading one runs it: it alone decides, prints and writes. The others do
+// their part of what takes long whenever it tells them to.
 
 #include <functional>
 
-#include "models/data/training_data.h"
-#include "models/training/trainer.h"
+#include "tools/cli/train_job.h"
 
 namespace vkformer {
 
@@ -17,6 +16,9 @@ double step_of_all(Trainer& trainer, int64_t iteration, const Trainer::BatchSour
 /// one that is alone.
 MeanLoss validate_with_all(Trainer& trainer, const TrainingData& data, int64_t batches,
                            const std::function<void(int64_t)>& show);
+
+/// JobScorer::score(), of all processes where the scorer is shared. For the leading process, or one that is alone.
+JobScores score_with_all(const JobScorer& scorer, Backend& backend, Trainer& trainer, bool whole_split);
 
 /// Held by the leading process: the others are let go at its end.
 class Lead {
@@ -31,6 +33,6 @@ class Lead {
 };
 
 /// What the other processes do until they are let go.
-void follow(Trainer& trainer, const TrainingData& data);
+void follow(const TrainJob& job, Backend& backend, Trainer& trainer);
 
 }  // namespace vkformer
