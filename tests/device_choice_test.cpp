@@ -11,6 +11,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/check.h"
+#include "runtime/device_turns.h"
 #include "runtime/vulkan/hidden_gpus.h"
 #include "tests/file_helpers.h"
 
@@ -219,4 +220,20 @@ TEST_CASE("GPUs that no driver lists are found by what the kernel shows of them"
   REQUIRE(hidden_gpus(devices).size() == 1);
   CHECK(hidden_gpus(devices)[0].find("NVIDIA_DRIVER_CAPABILITIES") != std::string::npos);
   CHECK(hidden_gpus(devices, closed).size() == 2);
+}
+
+TEST_CASE("processes take the best GPU, those of its name, then others of its kind") {
+  const auto listing = [](const InspectedDevice& entry, bool best = false) {
+    return DeviceListing{.facts = entry.facts, .unusable = entry.unusable, .best = best};
+  };
+  const DeviceListing card = listing(device_of("Card", DeviceKind::discrete)),
+                      old = listing(device_of("Card", DeviceKind::discrete, "too old")),
+                      other = listing(device_of("Other", DeviceKind::discrete)),
+                      chip = listing(device_of("Chip", DeviceKind::integrated)),
+                      cpu = listing(device_of("llvmpipe", DeviceKind::cpu)),
+                      best_card = listing(device_of("Card", DeviceKind::discrete), true),
+                      best_cpu = listing(device_of("llvmpipe", DeviceKind::cpu), true);
+  CHECK(devices_in_turn({chip, other, card, best_card, old, cpu, card}) == std::vector<size_t>{3, 2, 6, 1});
+  CHECK(devices_in_turn({cpu, best_cpu, cpu}) == std::vector<size_t>{1});
+  CHECK(devices_in_turn({old}).empty());
 }

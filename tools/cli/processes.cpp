@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+
+#include "runtime/device_turns.h"
 #ifdef VKFORMER_MPI
 #include "tools/cli/mpi/mpi_link.h"
 #endif
@@ -16,22 +18,6 @@ namespace {
 bool was_launched() {
   constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
   return std::ranges::any_of(sizes, [](const char* name) { return std::getenv(name) != nullptr; });
-}
-
-/// Those that processes of one machine take in turn: the best GPU, others of its name, then other GPUs of its kind.
-/// CPUs are no more by being shared.
-std::vector<size_t> devices_in_turn() {
-  const std::vector<DeviceListing> all = list_devices();
-  const auto best = std::ranges::find(all, true, &DeviceListing::best);
-  if (best == all.end()) return {};
-  std::vector<size_t> devices{static_cast<size_t>(best - all.begin())};
-  if (best->facts.is_cpu()) return devices;
-  for (const bool same_name : {true, false})
-    for (size_t i = 0; i < all.size(); ++i)
-      if (!all[i].best && all[i].unusable.empty() && all[i].facts.kind == best->facts.kind &&
-          same_name == (all[i].facts.name == best->facts.name))
-        devices.push_back(i);
-  return devices;
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -64,7 +50,7 @@ std::string device_of_process(const std::string& asked, const std::vector<std::s
     return list[number % list.size()];
   }
   if (!asked.empty() || std::ranges::count(hosts, *mine) == 1) return asked;
-  const std::vector<size_t> devices = devices_in_turn();
+  const std::vector<size_t> devices = devices_in_turn(list_devices());
   return devices.empty() || number == 0 ? asked : std::to_string(devices[number % devices.size()]);
 }
 
