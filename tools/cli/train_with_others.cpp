@@ -63,15 +63,11 @@ void help(PreparedTraining& training) {
   }
 }
 
-}  // namespace
-
-void train_with_others(ProcessLink& link, TrainFlags flags) {
-  const bool leads = link.rank() == 0;
-  mute(!leads);
+void train_in_group(ProcessLink& link, TrainFlags flags) {
   ProcessGroup group(link);
   PreparedTraining training{.flags = std::move(flags)};
   CommonFlags& common = training.flags.common;
-  if (!leads) common.quiet = true;
+  if (!group.leads()) common.quiet = true;
   const std::vector<std::string> hosts = group.gather(host_name());
   group.together([&] {
     common.device = device_of_process(common.device, hosts, group.rank());
@@ -80,10 +76,23 @@ void train_with_others(ProcessLink& link, TrainFlags flags) {
   if (!training.trainer) return;
   check_in_common(training, group);
   const std::vector<std::string> devices = group.gather(training.backend->describe());
-  if (!leads) return help(training);
+  if (!group.leads()) return help(training);
   const Lead lead(&group);
   if (!common.quiet && !common.json && group.size() > 1) print_processes(hosts, devices);
   run(training);
+}
+
+}  // namespace
+
+void train_with_others(ProcessLink& link, TrainFlags flags) {
+  mute(link.rank() != 0);
+  try {
+    train_in_group(link, std::move(flags));
+  } catch (const std::exception&) {
+    // Process 0 has heard of it, too, and says so. Others fail in silence: launchers end all for one that fails, and
+    // process 0 may not have come to its words.
+    if (link.rank() == 0) throw;
+  }
 }
 
 }  // namespace vkformer
