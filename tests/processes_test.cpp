@@ -48,7 +48,7 @@ const nlohmann::json config = {{"model_type", "gpt2"}, {"vocab_size", 23}, {"n_p
                                {"n_embd", 12},         {"n_layer", 1},     {"n_head", 3}};
 
 /// Three iterations of six micro-batches of unlike numbers of targets, with dropout.
-Outcome train(Backend& backend, const TrainSettings& settings, ProcessGroup* group) {
+Outcome train(Backend& backend, const TrainSettings& settings, ProcessGroup& group) {
   const Model model = model_of(config);
   const BatchShape shape{.rows = 2, .positions = 8};
   Trainer trainer(backend, plan_training(model, settings, {shape}, backend), group);
@@ -73,16 +73,16 @@ template <class MakeBackend>
 void check_trainings(const MakeBackend& make, DType products) {
   TrainSettings settings{.accumulate = 6, .warmup = 0, .products = products};
   settings.loss_scale = 0x1p60;  // with f16 the first iteration overflows
-  const Outcome plain = train(*make(), settings, nullptr);
+  const Outcome plain = train(*make(), settings, ProcessGroup::alone());
   settings.gradient_parts = 4;
-  const Outcome alone = train(*make(), settings, nullptr);
+  const Outcome alone = train(*make(), settings, ProcessGroup::alone());
   for (size_t i = 0; i < plain.numbers.size(); ++i)
     CHECK(std::abs(alone.numbers[i] - plain.numbers[i]) < 1e-3 * plain.numbers[i]);
   CHECK(alone.parameters != plain.parameters);
   for (const int processes : {2, 4}) {
     std::vector<Outcome> outcomes(static_cast<size_t>(processes));
     as_processes(processes, [&](ProcessGroup& group) {
-      outcomes[static_cast<size_t>(group.rank())] = train(*make(), settings, &group);
+      outcomes[static_cast<size_t>(group.rank())] = train(*make(), settings, group);
     });
     for (const Outcome& outcome : outcomes) CHECK(outcome == alone);
   }
@@ -159,7 +159,7 @@ TEST_CASE("a training goes on after a process was interrupted", "[processes]") {
   std::vector<std::vector<float>> trained(2);
   const auto work = [&](ProcessGroup& group, bool interrupt) {
     const auto backend = make_reference_backend();
-    Trainer trainer(*backend, plan_training(model, settings, {shape}, *backend), &group);
+    Trainer trainer(*backend, plan_training(model, settings, {shape}, *backend), group);
     initialize(trainer.store(), model.parameters, 5);
     bool stopped = false;
     try {
@@ -196,5 +196,5 @@ TEST_CASE("parts of a gradient that can't be are refused", "[processes]") {
   Mailboxes mail(2);
   ThreadLink link(mail, 0);
   ProcessGroup group(link);
-  CHECK_THAT(error_of([&] { Trainer(*backend, plan(2, 1), &group); }), ContainsSubstring("2 processes share 1 parts"));
+  CHECK_THAT(error_of([&] { Trainer(*backend, plan(2, 1), group); }), ContainsSubstring("2 processes share 1 parts"));
 }

@@ -34,20 +34,26 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 }  // namespace
 
-ProcessGroup::ProcessGroup(ProcessLink& link) : link_(link) {
+ProcessGroup& ProcessGroup::alone() {
+  static ProcessGroup group;
+  return group;
+}
+
+ProcessGroup::ProcessGroup(ProcessLink& link) : link_(&link) {
   check(std::has_single_bit(static_cast<unsigned>(size())),
         "{} processes can't share a training: gradients are added in a tree of pairs; take 1, 2, 4, 8, ..", size());
 }
 
 template <class T>
 void ProcessGroup::add_in_tree(std::span<T> values) {
+  if (size() == 1) return;
   // Each level halves what a process is responsible for; then the finished parts come back the same way.
   std::vector<std::pair<std::span<T>, std::span<T>>> halves;  // kept, given
   received_.resize(std::max(received_.size(), (values.size() / 2 + 1) * sizeof(T)));
   for (int distance = 1; distance < size(); distance *= 2) {
     std::span<T> kept = values.first(values.size() / 2), given = values.subspan(kept.size());
     if (rank() & distance) std::swap(kept, given);
-    link_.exchange(rank() ^ distance, std::as_bytes(given), std::span(received_).first(kept.size_bytes()));
+    link_->exchange(rank() ^ distance, std::as_bytes(given), std::span(received_).first(kept.size_bytes()));
     const T* addends = reinterpret_cast<const T*>(received_.data());
     for (size_t i = 0; i < kept.size(); ++i) kept[i] += addends[i];
     halves.emplace_back(kept, given);
@@ -55,7 +61,7 @@ void ProcessGroup::add_in_tree(std::span<T> values) {
   }
   for (int distance = size() / 2; distance > 0; distance /= 2) {
     const auto [kept, given] = halves.back();
-    link_.exchange(rank() ^ distance, std::as_bytes(kept), std::as_writable_bytes(given));
+    link_->exchange(rank() ^ distance, std::as_bytes(kept), std::as_writable_bytes(given));
     halves.pop_back();
   }
 }
@@ -66,16 +72,10 @@ void ProcessGroup::add(std::span<double> values) { add_in_tree(values); }
 std::string ProcessGroup::tell(const std::string& text) {
   std::string told = leads() ? text : std::string();
   for (int distance = 1; distance < size(); distance *= 2) {
-    uint64_t length = told.size();
-    const auto raw = std::as_writable_bytes(std::span(&length, 1));
-    if (rank() < distance) {
-      link_.exchange(rank() + distance, raw, {});
-      link_.exchange(rank() + distance, bytes_of(told), {});
-    } else if (rank() < 2 * distance) {
-      link_.exchange(rank() - distance, {}, raw);
-      told.resize(length);
-      link_.exchange(rank() - distance, {}, std::as_writable_bytes(std::span(told)));
-    }
+    if (rank() < distance)
+      exchange_text(rank() + distance, told);
+    else if (rank() < 2 * distance)
+      told = exchange_text(rank() - distance, {});
   }
   return told;
 }
@@ -83,9 +83,9 @@ std::string ProcessGroup::tell(const std::string& text) {
 std::string ProcessGroup::exchange_text(int other, const std::string& text) {
   const uint64_t length = text.size();
   uint64_t others = 0;
-  link_.exchange(other, std::as_bytes(std::span(&length, 1)), std::as_writable_bytes(std::span(&others, 1)));
+  link_->exchange(other, std::as_bytes(std::span(&length, 1)), std::as_writable_bytes(std::span(&others, 1)));
   std::string received(others, '\0');
-  link_.exchange(other, bytes_of(text), std::as_writable_bytes(std::span(received)));
+  link_->exchange(other, bytes_of(text), std::as_writable_bytes(std::span(received)));
   return received;
 }
 
@@ -99,21 +99,21 @@ std::vector<std::string> ProcessGroup::gather(const std::vector<std::string>& te
 }
 
 void ProcessGroup::together(const std::function<void()>& part) {
+  if (size() == 1) return part();
   std::exception_ptr thrown;
-  std::string message;
+  std::vector<std::string> messages;
   try {
     part();
   } catch (const std::exception& error) {
     thrown = std::current_exception();
-    message = fmt::format("!{}", error.what());
+    messages = {fmt::format("process {}: {}", rank(), error.what())};
   } catch (...) {
     thrown = std::current_exception();
-    message = "!it was stopped";
+    messages = {fmt::format("process {}: it was stopped", rank())};
   }
-  const std::vector<std::string> messages = gather(message);
+  messages = gather(messages);
   if (thrown) std::rethrow_exception(thrown);
-  for (size_t i = 0; i < messages.size(); ++i)
-    if (!messages[i].empty()) throw OtherProcessStopped(fmt::format("process {}: {}", i, messages[i].substr(1)));
+  if (!messages.empty()) throw OtherProcessStopped(messages.front());
 }
 
 }  // namespace vkformer

@@ -32,11 +32,13 @@ class OtherProcessStopped : public Error {
 /// All members are called by all processes, in the same order.
 class ProcessGroup {
  public:
+  /// Of one process, in any thread.
+  static ProcessGroup& alone();
   /// `link` must outlive it. Throws Error unless the processes are a power of two.
   explicit ProcessGroup(ProcessLink& link);
 
-  int rank() const { return link_.rank(); }
-  int size() const { return link_.size(); }
+  int rank() const { return link_ == nullptr ? 0 : link_->rank(); }
+  int size() const { return link_ == nullptr ? 1 : link_->size(); }
   bool leads() const { return rank() == 0; }
 
   /// Each value becomes the sum of all processes', ((0 + 1) + (2 + 3)) + ..: the same bits for all. Each process sends
@@ -53,11 +55,12 @@ class ProcessGroup {
   void together(const std::function<void()>& part);
 
  private:
+  ProcessGroup() = default;
   template <class T>
   void add_in_tree(std::span<T> values);
   std::string exchange_text(int other, const std::string& text);
 
-  ProcessLink& link_;
+  ProcessLink* link_ = nullptr;      ///< none of one process
   std::vector<std::byte> received_;  ///< of a sum's addends; kept, since fresh memory is slow
 };
 

@@ -27,11 +27,11 @@ std::vector<ParameterSpec> state_specs(const TrainingPlan& plan) {
 
 }  // namespace
 
-Trainer::Trainer(Backend& backend, TrainingPlan plan, ProcessGroup* group)
+Trainer::Trainer(Backend& backend, TrainingPlan plan, ProcessGroup& group)
     : backend_(backend), plan_(std::move(plan)), group_(group) {
-  check(group == nullptr || group->size() <= settings().gradient_parts,
-        "{} processes share {} parts of a gradient; more parts than processes are needed, or as many",
-        group == nullptr ? 1 : group->size(), settings().gradient_parts);
+  check(group.size() <= settings().gradient_parts,
+        "{} processes share {} parts of a gradient; more parts than processes are needed, or as many", group.size(),
+        settings().gradient_parts);
   for (size_t i = 0; settings().gradient_parts > 1 && i < plan_.trained_blocks(); ++i)
     gradients_.emplace_back(static_cast<size_t>(plan_.layout.find(block_name("gradient", i))->type.elements()));
   store_ = backend.make_store(plan_.layout);
@@ -94,13 +94,6 @@ double Trainer::step(int64_t iteration, const BatchSource& batches) {
   }
 }
 
-void Trainer::together(const std::function<void()>& part) {
-  if (group_ != nullptr)
-    group_->together(part);
-  else
-    part();
-}
-
 int64_t Trainer::count_all_targets(const BatchSource& batches) {
   int64_t targets = 0;
   for (int64_t micro = 0; micro < settings().accumulate; ++micro) targets += targets_of(batches(micro));
@@ -137,12 +130,11 @@ MeanLoss Trainer::run_part(int64_t iteration, int64_t part, const BatchSource& b
 
 double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
   const bool accumulates = settings().accumulate > 1;
-  const int64_t parts = settings().gradient_parts, processes = group_ == nullptr ? 1 : group_->size();
-  const int64_t share = parts / processes, first = group_ == nullptr ? 0 : group_->rank() * share;
+  const int64_t parts = settings().gradient_parts, share = parts / group_.size(), first = group_.rank() * share;
   std::vector<double> losses(static_cast<size_t>(parts));  // over the targets of each part; of other processes 0
   for (TreeSum& gradient : gradients_) gradient.begin();
   MeanLoss loss;
-  together([&] {
+  group_.together([&] {
     // Each batch is made twice rather than all of them kept: how many there are says nothing of the host's memory.
     if (accumulates) loss.targets = count_all_targets(batches);
     for (int64_t part = first; part < first + share; ++part) {
@@ -158,18 +150,16 @@ double Trainer::run_batches(int64_t iteration, const BatchSource& batches) {
   std::vector<std::span<const float>> sums;
   for (TreeSum& gradient : gradients_) {
     const std::span<float> sum = gradient.sum();
-    if (group_ != nullptr) group_->add(sum);
+    group_.add(sum);
     sums.push_back(sum);
   }
-  together([&] {
+  group_.together([&] {
     for (size_t i = 0; i < sums.size(); ++i) store_->write(block_name("gradient", i), sums[i]);
     if (accumulates) update(iteration);
   });
-  if (group_ != nullptr) {
-    group_->add(losses);
-    if (!group_->leads()) norm_ = 0;
-    group_->add(std::span(&norm_, 1));  // one process's: different devices must not disagree about what overflowed
-  }
+  group_.add(losses);
+  if (!group_.leads()) norm_ = 0;
+  group_.add(std::span(&norm_, 1));  // one process's: different devices must not disagree about what overflowed
   for (const double part : losses) loss.sum += part;
   return loss.value();
 }

@@ -16,9 +16,9 @@ namespace vkformer {
 /// `backend`, the plan's model and the group must outlive it.
 class Trainer {
  public:
-  /// Allocates and records what was planned. Parameters are zero until initialize() or load(). With a group each of its
-  /// processes has the same plan, and all take each step together. Throws Error for more processes than gradient_parts.
-  Trainer(Backend& backend, TrainingPlan plan, ProcessGroup* group = nullptr);
+  /// Allocates and records what was planned. Parameters are zero until initialize() or load(). Each process of the
+  /// group has the same plan, and all take each step together. Throws Error for more processes than gradient_parts.
+  Trainer(Backend& backend, TrainingPlan plan, ProcessGroup& group = ProcessGroup::alone());
   Trainer(Backend& backend, const Model& model, const TrainSettings& settings, const BatchShape& shape)
       : Trainer(backend, plan_training(model, settings, {shape}, backend)) {}
 
@@ -57,8 +57,8 @@ class Trainer {
   /// For further programs on these parameters, which never run while one of the trainer's does.
   std::shared_ptr<Store> shared_store() const { return store_; }
   std::shared_ptr<Workspace> workspace() const { return workspace_; }
-  /// Of the processes that train with this one; nullptr: it is alone.
-  ProcessGroup* group() const { return group_; }
+  /// Of the processes that train with this one.
+  ProcessGroup& group() const { return group_; }
   const TrainSettings& settings() const { return plan_.settings; }
   const TrainingPlan& plan() const { return plan_; }
   /// What is trained and the optimiser's state to and from a folder: model.safetensors or an adapter's files, and
@@ -78,14 +78,13 @@ class Trainer {
   double run_batches(int64_t iteration, const BatchSource& batches);
   int64_t count_all_targets(const BatchSource& batches);
   MeanLoss run_part(int64_t iteration, int64_t part, const BatchSource& batches, int64_t all_targets);
-  void together(const std::function<void()>& part);
   void write_update(Program& program, int64_t iteration) const;
   void update(int64_t iteration);
   void read_norm(Program& updated);
 
   Backend& backend_;
   TrainingPlan plan_;
-  ProcessGroup* group_;
+  ProcessGroup& group_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;
   std::vector<std::unique_ptr<Program>> programs_;  ///< those of the plan, in its order

@@ -22,12 +22,10 @@ PairScorer::PairScorer(const Model& model, Tokenizer source, Tokenizer target, T
 
 std::vector<std::string> PairScorer::translate(Backend& backend, Trainer& trainer,
                                                std::span<const std::string> sources) const {
-  ProcessGroup* group = trainer.group();
-  if (group != nullptr) {  // consecutive lines for each
-    const size_t size = static_cast<size_t>(group->size()), rank = static_cast<size_t>(group->rank());
-    const size_t begin = sources.size() * rank / size;
-    sources = sources.subspan(begin, sources.size() * (rank + 1) / size - begin);
-  }
+  ProcessGroup& group = trainer.group();  // consecutive lines for each of it
+  const size_t size = static_cast<size_t>(group.size()), rank = static_cast<size_t>(group.rank());
+  const size_t begin = sources.size() * rank / size;
+  sources = sources.subspan(begin, sources.size() * (rank + 1) / size - begin);
   std::vector<std::vector<int32_t>> ids;
   for (const std::string& source : sources) {
     ids.push_back(source_.encode(source).ids);
@@ -38,18 +36,13 @@ std::vector<std::string> PairScorer::translate(Backend& backend, Trainer& traine
   search.config.decoder_start_token_id = ids_.decoder_start;
   search.config.forced_bos_token_id = ids_.forced_first;
   std::vector<std::string> translations(ids.size());
-  const auto run = [&] {
+  group.together([&] {
     search.run(backend, model_, trainer.shared_store(), ids, [&](size_t source, std::vector<Hypothesis> best) {
       interrupt_if_asked();
       translations[source] = target_.decode(best.front().ids);
     });
-  };
-  if (group == nullptr) {
-    run();
-    return translations;
-  }
-  group->together(run);
-  return group->gather(translations);
+  });
+  return group.gather(translations);
 }
 
 JobScores PairScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {

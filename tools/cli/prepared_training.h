@@ -13,9 +13,9 @@ struct PreparedTraining {
   std::optional<Trainer> trainer = {};  ///< with the weights of state.iteration; none with --plan
 };
 
-/// All that a training needs, from its flags. Writes nothing. `group`: of the processes that share it; nullptr: none
-/// do. Throws Error for what can't be.
-void prepare(PreparedTraining& training, ProcessGroup* group);
+/// All that a training needs, from its flags. Writes nothing. `group`: of the processes that share it. Throws Error
+/// for what can't be.
+void prepare(PreparedTraining& training, ProcessGroup& group);
 
 /// Trains, prints and writes.
 void run(PreparedTraining& training);

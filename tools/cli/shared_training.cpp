@@ -10,30 +10,24 @@ namespace {
 // What process 0 says.
 constexpr const char *to_step = "step", *to_validate = "validate", *to_score = "score", *to_end = "end";
 
-void tell(ProcessGroup* group, const char* what, int64_t number = 0) {
-  if (group != nullptr) group->tell(nlohmann::json{what, number}.dump());
+void tell(ProcessGroup& group, const char* what, int64_t number = 0) {
+  group.tell(nlohmann::json{what, number}.dump());
 }
 
 MeanLoss validation_loss(Trainer& trainer, const TrainingData& data, int64_t batches,
                          const std::function<void(int64_t)>& show) {
-  ProcessGroup* group = trainer.group();
-  const int64_t processes = group == nullptr ? 1 : group->size(), rank = group == nullptr ? 0 : group->rank();
+  ProcessGroup& group = trainer.group();
   std::vector<double> sums(static_cast<size_t>(batches)), targets(sums);  // of other processes: 0
-  const auto part = [&] {
-    for (int64_t i = rank; i < batches; i += processes) {
+  group.together([&] {
+    for (int64_t i = group.rank(); i < batches; i += group.size()) {
       const MeanLoss loss = trainer.evaluate(data.validation_batch(i, batches).view());
       sums[static_cast<size_t>(i)] = loss.sum;
       targets[static_cast<size_t>(i)] = static_cast<double>(loss.targets);
-      show(std::min(i + processes, batches));
+      show(std::min(i + group.size(), batches));
     }
-  };
-  if (group == nullptr) {
-    part();
-  } else {
-    group->together(part);
-    group->add(sums);
-    group->add(targets);
-  }
+  });
+  group.add(sums);
+  group.add(targets);
   MeanLoss loss;
   for (size_t i = 0; i < sums.size(); ++i) loss.add({sums[i], static_cast<int64_t>(targets[i])});
   return loss;
@@ -61,7 +55,7 @@ Lead::~Lead() { tell(group_, to_end); }
 
 void follow(const TrainJob& job, Backend& backend, Trainer& trainer) {
   for (;;) {
-    const nlohmann::json told = nlohmann::json::parse(trainer.group()->tell({}));
+    const nlohmann::json told = nlohmann::json::parse(trainer.group().tell({}));
     const auto number = told[1].get<int64_t>();
     try {
       if (told[0] == to_end) return;

@@ -23,13 +23,13 @@ JobScores score_with_all(const JobScorer& scorer, Backend& backend, Trainer& tra
 /// Held by the leading process: the others are let go at its end.
 class Lead {
  public:
-  explicit Lead(ProcessGroup* group) : group_(group) {}
+  explicit Lead(ProcessGroup& group) : group_(group) {}
   ~Lead();
   Lead(const Lead&) = delete;
   Lead& operator=(const Lead&) = delete;
 
  private:
-  ProcessGroup* group_;
+  ProcessGroup& group_;
 };
 
 /// What the other processes do until they are let go.

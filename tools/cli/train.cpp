@@ -322,25 +322,25 @@ void cut_gradients(TrainFlags& flags, int processes) {
 
 }  // namespace
 
-void prepare(PreparedTraining& training, ProcessGroup* group) {
+void prepare(PreparedTraining& training, ProcessGroup& group) {
   TrainFlags& flags = training.flags;
   RunState& state = training.state;
   flags.settings.products = float_type(flags.dtype);
   flags.settings.schedule = schedule_named(flags.schedule);
   if (flags.plan && (flags.common.tune || !flags.common.profile.empty()))
     throw UsageError(fmt::format("--plan computes nothing; leave out {}", flags.common.tune ? "--tune" : "--profile"));
-  if (group != nullptr && flags.common.tune)
+  if (group.size() > 1 && flags.common.tune)
     throw UsageError("--tune measures while other processes use the device; run vkformer tune first, and leave it out");
   if (flags.plan && flags.files.empty() && !flags.config.empty()) return plan_config(flags);
   check_flags(flags);
-  const std::filesystem::path checkpoint = checkpoint_to_resume(flags, group == nullptr || group->leads());
+  const std::filesystem::path checkpoint = checkpoint_to_resume(flags, group.leads());
   if (flags.resume) {
     state = load_state(checkpoint, flags);
     check_rates(flags);
     flags.settings.products = float_type(flags.dtype);
     flags.settings.schedule = schedule_named(flags.schedule);
   }
-  cut_gradients(flags, group == nullptr ? 1 : group->size());
+  cut_gradients(flags, group.size());
   flags.checkpoint_exactly |= flags.given.contains("--checkpoint-every");
   state.files = read_run_files(flags, state.files);
   std::error_code none;
@@ -411,7 +411,7 @@ void run(PreparedTraining& training) {
 void train(TrainFlags flags) {
   if (const auto link = join_processes()) return train_with_others(*link, std::move(flags));
   PreparedTraining training{.flags = std::move(flags)};
-  prepare(training, nullptr);
+  prepare(training, ProcessGroup::alone());
   if (training.trainer) run(training);
 }
 

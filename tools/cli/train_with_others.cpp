@@ -58,7 +58,7 @@ void help(PreparedTraining& training) {
   } catch (const std::exception& error) {
     // Where the others wait for this one there is no way on, and launchers end all when one goes without a word to MPI.
     mute(false);
-    say("vkformer: process {}: {}", training.trainer->group()->rank(), error.what());
+    say("vkformer: process {}: {}", training.trainer->group().rank(), error.what());
     std::_Exit(1);
   }
 }
@@ -71,13 +71,13 @@ void train_in_group(ProcessLink& link, TrainFlags flags) {
   const std::vector<std::string> hosts = group.gather(host_name());
   group.together([&] {
     common.device = device_of_process(common.device, hosts, group.rank());
-    prepare(training, &group);
+    prepare(training, group);
   });
   if (!training.trainer) return;
   check_in_common(training, group);
   const std::vector<std::string> devices = group.gather(training.backend->describe());
   if (!group.leads()) return help(training);
-  const Lead lead(&group);
+  const Lead lead(group);
   if (!common.quiet && !common.json && group.size() > 1) print_processes(hosts, devices);
   run(training);
 }
