@@ -9,6 +9,12 @@
 
 namespace vkformer {
 
+int64_t width_of(const Model& model) {
+  for (const char* key : {"d_model", "n_embd", "hidden_size", "dim"})
+    if (model.config->contains(key)) return model.config->at(key).get<int64_t>();
+  return 0;
+}
+
 int64_t Model::parameter_count() const {
   return std::accumulate(parameters.begin(), parameters.end(), int64_t{0},
                          [](int64_t sum, const ParameterSpec& p) { return sum + p.shape.elements(); });

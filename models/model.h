@@ -137,6 +137,9 @@ struct Model {
   int64_t parameter_count() const;
 };
 
+/// Of the states between its layers, C, by what the configs of families call it; 0 where that does not say.
+int64_t width_of(const Model& model);
+
 // Batches -----------------------------------------------------------------------------------------------------------
 
 /// Positions of a sequence where neither the model nor the user sets a limit.

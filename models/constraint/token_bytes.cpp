@@ -1,5 +1,7 @@
 #include "models/constraint/token_bytes.h"
 
+#include "models/text/prompt_text.h"
+
 namespace vkformer {
 
 TokenBytes::TokenBytes(std::vector<std::optional<std::string>> texts, bool drops_first_blank)
@@ -23,6 +25,17 @@ std::optional<std::string_view> TokenBytes::find(int32_t id) const {
   const auto index = static_cast<size_t>(id);
   if (index >= bytes_.size() || !bytes_[index]) return std::nullopt;
   return *bytes_[index];
+}
+
+std::shared_ptr<const TokenBytes> token_bytes(const PromptText& tokenizer) {
+  std::vector<std::optional<std::string>> all;
+  std::optional<bool> drops_first_blank;
+  for (int32_t id = 0; id < tokenizer.size(); ++id) {
+    const auto& bytes = all.emplace_back(tokenizer.bytes_of(id));
+    if (!drops_first_blank && bytes && bytes->starts_with(' ') && bytes->size() > 1)
+      drops_first_blank = !tokenizer.decode({&id, 1}).starts_with(' ');
+  }
+  return std::make_shared<TokenBytes>(std::move(all), drops_first_blank.value_or(false));
 }
 
 }  // namespace vkformer

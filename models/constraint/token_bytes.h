@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace vkformer {
+
+class PromptText;
 
 class TokenBytes {
  public:
@@ -51,5 +54,8 @@ class TokenBytes {
   size_t longest_ = 0;
   bool drops_first_blank_;
 };
+
+/// Of a tokenizer's tokens. Throws Error where a token's text depends on the others.
+std::shared_ptr<const TokenBytes> token_bytes(const PromptText& tokenizer);
 
 }  // namespace vkformer

@@ -34,6 +34,8 @@ struct GeneratorShape {
   // Encoder-decoder.
   int64_t sources = 1;           ///< `rows` is a multiple of it; rows of one source lie side by side
   int64_t source_positions = 0;  ///< most positions of a source; 0: the model's context
+
+  bool operator==(const GeneratorShape&) const = default;
 };
 
 /// What a Generator will allocate and record, known before anything is.

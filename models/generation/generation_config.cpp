@@ -113,9 +113,10 @@ void take_usual_draws(GenerationConfig& config) {
   config.min_p = 0.05;
 }
 
-GenerationSource find_generation_source(const std::filesystem::path& folder) {
+GenerationSource find_generation_source(const std::filesystem::path& folder, bool own_ends) {
   constexpr const char* file = generation_file;
   if (has_model_json(folder, file)) return {load_model_json(folder, file), {}};
+  if (own_ends) return {JsonObject::parse("{}", "config.json"), {}};
   JsonObject config = load_model_json(folder, "config.json");
   GenerationConfig silent = class_defaults(string_or(config, "model_type", ""));
   return {std::move(config), std::move(silent)};

@@ -86,7 +86,9 @@ struct GenerationSource {
   GenerationConfig
       silent;  ///< what holds where it is silent: of config.json the ids of Hugging Face's configuration class
 };
-GenerationSource find_generation_source(const std::filesystem::path& folder);
+/// `own_ends`: nothing but a generation_config.json counts, for the config of a model of characters may have been
+/// another's, end ids and all.
+GenerationSource find_generation_source(const std::filesystem::path& folder, bool own_ends = false);
 
 /// Reads Hugging Face's keys; what `json` does not say is as in `silent`. Unknown keys are ignored, and negative ids
 /// are none. Throws Error for wrong types, for values outside of what can be meant, and for keys that would change the

@@ -65,7 +65,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
 }
 
 void run_search(Generator& generator, PreparedSearch& prepared,
-                const std::function<void(std::span<const float>)>& on_logits) {
+                const std::function<void(std::span<const float>)>& on_logits, const std::function<bool()>& goes_on) {
   Search& search = *prepared.search;
   if (!prepared.sources.empty()) generator.encode(prepared.sources, prepared.mask);
   const auto longest = static_cast<size_t>(prepared.prompt);
@@ -81,7 +81,7 @@ void run_search(Generator& generator, PreparedSearch& prepared,
   while (true) {
     if (on_logits) on_logits(logits);
     const SearchStep& step = search.advance(logits, generator.choices());
-    if (search.done()) return;
+    if ((goes_on && !goes_on()) || search.done()) return;
     std::vector<int32_t> identity(step.parents.size());
     std::iota(identity.begin(), identity.end(), 0);
     if (step.parents != identity) generator.reorder(step.parents);

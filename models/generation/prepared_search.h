@@ -23,8 +23,9 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
 
 /// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
 /// `generator` has the prepared shape. `on_logits` (optional) sees the logits of every step: [rows, V] unless the shape
-/// has choices.
+/// has choices. `goes_on` (optional) is asked behind each step: false leaves the search there, undone.
 void run_search(Generator& generator, PreparedSearch& prepared,
-                const std::function<void(std::span<const float>)>& on_logits = {});
+                const std::function<void(std::span<const float>)>& on_logits = {},
+                const std::function<bool()>& goes_on = {});
 
 }  // namespace vkformer

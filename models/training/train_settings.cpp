@@ -10,16 +10,25 @@
 
 namespace vkformer {
 
+namespace {
+
+constexpr std::pair<std::string_view, Schedule> schedules[] = {{"cosine", Schedule::cosine},
+                                                               {"linear", Schedule::linear},
+                                                               {"inverse-sqrt", Schedule::inverse_sqrt},
+                                                               {"noam", Schedule::noam},
+                                                               {"constant", Schedule::constant}};
+
+}  // namespace
+
 Schedule schedule_named(std::string_view name) {
-  constexpr std::pair<std::string_view, Schedule> names[] = {{"cosine", Schedule::cosine},
-                                                             {"linear", Schedule::linear},
-                                                             {"inverse-sqrt", Schedule::inverse_sqrt},
-                                                             {"noam", Schedule::noam},
-                                                             {"constant", Schedule::constant}};
-  for (const auto& [known, schedule] : names)
+  for (const auto& [known, schedule] : schedules)
     if (known == name) return schedule;
   throw UsageError(
       fmt::format("there is no schedule '{}'; cosine, linear, inverse-sqrt, noam, constant", printable(name, 60)));
+}
+
+std::string_view name_of(Schedule schedule) {
+  return std::ranges::find(schedules, schedule, &std::pair<std::string_view, Schedule>::second)->first;
 }
 
 MixedPrecision TrainSettings::precision(const DeviceFacts& facts) const {

@@ -20,6 +20,7 @@ enum class Schedule : uint8_t {
 };
 /// By its name on the command line: "inverse-sqrt". Throws UsageError for others.
 Schedule schedule_named(std::string_view name);
+std::string_view name_of(Schedule schedule);
 
 struct TrainSettings {
   int64_t accumulate = 1;  ///< micro-batches of one iteration

@@ -197,7 +197,7 @@ ids half.safetensors input_ids "5 17" attention_mask "1 2"
 refuse 1 "attention_mask holds other numbers" "$vkformer" logits "$fixtures/gpt2" --ids half.safetensors --out no_out.safetensors
 refuse 1 "positions itself" "$vkformer" logits "$fixtures/bert_mlm" --ids padded.safetensors --out no_out.safetensors
 ids odd.safetensors input_ids "5 17" labels "1 1"
-refuse 1 'tensor "labels" is no input of a model' "$vkformer" logits "$fixtures/gpt2" --ids odd.safetensors --out no_out.safetensors
+refuse 1 'odd.safetensors: "labels" is no input of a model' "$vkformer" logits "$fixtures/gpt2" --ids odd.safetensors --out no_out.safetensors
 ids large.safetensors input_ids "5 97"
 refuse 1 "large.safetensors: ids holds 97; the model has 97 ids, from 0 to 96" "$vkformer" logits "$fixtures/gpt2" --ids large.safetensors --out no_out.safetensors
 refuse 2 "does not end with .safetensors" "$vkformer" logits "$fixtures/gpt2" --ids 5,17 --out x.npz

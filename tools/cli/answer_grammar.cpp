@@ -6,17 +6,6 @@
 
 namespace vkformer {
 
-std::shared_ptr<const TokenBytes> token_bytes(const PromptText& tokenizer) {
-  std::vector<std::optional<std::string>> all;
-  std::optional<bool> drops_first_blank;
-  for (int32_t id = 0; id < tokenizer.size(); ++id) {
-    const auto& bytes = all.emplace_back(tokenizer.bytes_of(id));
-    if (!drops_first_blank && bytes && bytes->starts_with(' ') && bytes->size() > 1)
-      drops_first_blank = !tokenizer.decode({&id, 1}).starts_with(' ');
-  }
-  return std::make_shared<TokenBytes>(std::move(all), drops_first_blank.value_or(false));
-}
-
 std::shared_ptr<GrammarTokens> answer_grammar(const GenerateFlags& flags, const PromptText* tokenizer) {
   const auto text_of = [](const std::string& file) { return text_argument("", file); };
   std::optional<Grammar> grammar;

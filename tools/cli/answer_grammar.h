@@ -3,13 +3,10 @@
 
 #include "models/constraint/grammar_constraint.h"
 #include "models/generation/generation_config.h"
+#include "models/text/prompt_text.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/prompt_text.h"
 
 namespace vkformer {
-
-/// Throws Error where a token's text depends on the others.
-std::shared_ptr<const TokenBytes> token_bytes(const PromptText& tokenizer);
 
 /// Nothing where the flags name none. `tokenizer`: of what the model writes; nullptr: there is none. Throws Error for
 /// what is no grammar or schema.

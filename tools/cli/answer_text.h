@@ -6,7 +6,7 @@
 
 #include "models/chat/channels.h"
 #include "models/chat/thinking.h"
-#include "tools/cli/prompt_text.h"
+#include "models/text/prompt_text.h"
 
 namespace vkformer {
 

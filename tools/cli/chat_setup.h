@@ -16,8 +16,8 @@ struct ChatSetup {
   ChatSetup(const ChatFlags& flags, const std::filesystem::path& folder);
 
   ChatTemplate chat_template;
-  nlohmann::ordered_json variables;        ///< that it reads beside the conversation
-  std::string behind_answers;              ///< what it writes there, "" where that can't be told
+  nlohmann::ordered_json variables;  ///< that it reads beside the conversation
+  std::string behind_answers;        ///< what it writes there, "" where that can't be told
 };
 
 /// How answers are chosen: as the flags say, else as the folder does, else as llama.cpp draws; of one beam. The special

@@ -6,11 +6,11 @@
 
 #include "models/data/lines.h"
 #include "models/data/token_sequence.h"
+#include "models/text/prompt_text.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/output.h"
-#include "tools/cli/prompt_text.h"
 #include "tools/cli/token_ids.h"
 #include "tools/cli/tokenizer_files.h"
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/generation/prepared_search.h"
+#include "models/text/prompt_text.h"
 #include "runtime/check.h"
 #include "tools/cli/answer_grammar.h"
 #include "tools/cli/commands.h"
@@ -13,7 +14,6 @@
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/prompt_text.h"
 #include "tools/cli/text_argument.h"
 #include "tools/cli/tune.h"
 

@@ -7,6 +7,7 @@
 
 #include "models/generation/prepared_search.h"
 #include "models/model_files.h"
+#include "models/text/prompt_text.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/answer_grammar.h"
 #include "tools/cli/commands.h"
@@ -16,7 +17,6 @@
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/prompt_text.h"
 #include "tools/cli/token_ids.h"
 #include "tools/cli/tune.h"
 

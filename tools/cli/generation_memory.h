@@ -16,7 +16,8 @@ struct FittingType {
   std::string dtype;  ///< as --dtype takes it
   int64_t bytes = 0;  ///< generator_bytes() with it
 };
-/// Of the types that weights are usually stored in, the largest with which a model of f32 fits; nothing where none does.
+/// Of the types that weights are usually stored in, the largest with which a model of f32 fits; nothing where none
+/// does.
 std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts);
 
 /// Throws Error where the device has less memory free than `model` asks for, saying which --dtype would do. `files`:

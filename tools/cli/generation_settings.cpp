@@ -88,11 +88,8 @@ std::string taken_from(const GenerationSource& source, const GenerateFlags& flag
 /// Where a folder has no generation_config.json: what the tokenizer's own kind of model says of itself.
 GenerationSource source_of(const std::filesystem::path& folder, const GenerateFlags& flags, bool drawn,
                            const PromptText* tokenizer) {
-  const bool own_file = has_model_json(folder, "generation_config.json");
-  // The config of a model of characters or bytes may have been another's, end ids and all.
-  const bool characters = tokenizer && !tokenizer->has_end();
-  GenerationSource source = own_file || !characters ? find_generation_source(folder)
-                                                    : GenerationSource{JsonObject::parse("{}", "config.json"), {}};
+  GenerationSource source = find_generation_source(folder, tokenizer && !tokenizer->has_end());
+  const bool own_file = has_model_json(folder, generation_file);
   if (own_file || !drawn || flags.beams > 1) return source;
   if (is_gguf(folder)) {
     take_usual_draws(source.silent);

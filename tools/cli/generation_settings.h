@@ -3,8 +3,8 @@
 
 #include "models/generation/generation_config.h"
 #include "models/model.h"
+#include "models/text/prompt_text.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/prompt_text.h"
 
 namespace vkformer {
 

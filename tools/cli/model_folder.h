@@ -1,15 +1,13 @@
 #pragma once
-// A model on the command line: a Hugging Face folder, a run folder (then its latest checkpoint), or a GGUF file.
+// A model on the command line, with what is said of it there.
 
 #include <filesystem>
 
 #include "models/adapters/adapter_files.h"
+#include "models/model_folder.h"
 #include "models/weights.h"
 
 namespace vkformer {
-
-/// The folder that holds config.json, or the GGUF file (see models/model_files.h). Throws Error when there is none.
-std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 
 /// The adapter in a folder, or in a run folder's latest checkpoint; nullptr for an empty name. Throws Error when there
 /// is none. Says so on stderr when it was trained for another model than this.
@@ -25,9 +23,6 @@ std::optional<AdapterLanguages> languages_of(const AdapterFiles& adapter);
 /// Tells the weights and config of one model folder, or GGUF file, from those of another.
 std::string base_print(const std::filesystem::path& folder);
 
-/// Stores the weights of a model that lies there as `dtype` ("f32", "f16", "q8_0", ..; "": f32, of a
-/// .gguf what it has).
-void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype);
 /// What tables call that.
 std::string weights_text(const std::filesystem::path& files, const std::string& dtype);
 /// Of --cache-dtype, as GeneratorShape has it; "": nothing.

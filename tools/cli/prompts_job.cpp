@@ -7,9 +7,9 @@
 #include "models/data/packed_texts.h"
 #include "models/data/prompt_rows.h"
 #include "models/generation/generation_config.h"
+#include "models/text/prompt_text.h"
 #include "runtime/check.h"
 #include "tools/cli/output.h"
-#include "tools/cli/prompt_text.h"
 #include "tools/cli/tokenizer_files.h"
 #include "tools/cli/train_job.h"
 

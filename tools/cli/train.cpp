@@ -125,13 +125,6 @@ void plan_config(const TrainFlags& flags) {
                 *backend, flags.common.json);
 }
 
-/// What the families' configs call it.
-int64_t width_of(const Model& model) {
-  for (const char* key : {"d_model", "n_embd", "hidden_size", "dim"})
-    if (model.config->contains(key)) return model.config->at(key).get<int64_t>();
-  return 0;
-}
-
 /// "--data FILE, --pairs SOURCE TARGET or ..."
 std::string options_of_kinds() {
   std::string text;

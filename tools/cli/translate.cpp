@@ -5,6 +5,8 @@
 
 #include "models/classification/classifier.h"
 #include "models/generation/search_by_length.h"
+#include "models/generation/target_language.h"
+#include "models/text/prompt_text.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
@@ -13,7 +15,6 @@
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/prompt_text.h"
 #include "tools/cli/text_argument.h"
 
 namespace vkformer {
@@ -46,28 +47,6 @@ void print_line(const GenerateFlags& flags, const GenerationConfig& config, cons
   for (int64_t row = std::ssize(best); row < config.num_return_sequences && !flags.common.json; ++row)
     add({.score = -std::numeric_limits<double>::infinity()});
   if (flags.common.json) print("{}\n", json.dump());
-}
-
-/// Has the model write that language, or whatever its files say. Throws UsageError where these leave it open.
-void begin_with(GenerationConfig& config, const std::optional<TemplateToken>& language, const Languages& languages,
-                const Model& model) {
-  const bool decoder_starts = languages.start_decoders_of(model.family);
-  if (!language) {
-    const bool started =
-        decoder_starts && config.decoder_start_token_id && languages.contains(*config.decoder_start_token_id);
-    if (languages.of_texts() && !started && !config.forced_bos_token_id)
-      throw UsageError(
-          fmt::format("the model writes many languages; name one by --target-lang, and that of the lines "
-                      "by --source-lang, which is {} now",
-                      languages.own().text));
-    return;
-  }
-  if (languages.place() == Languages::Place::written) return;
-  check(languages.of_texts(), "--target-lang: the tokenizer has {}, but its texts have no token of their language",
-        in_quotes(language->text));
-  const auto id = static_cast<int32_t>(language->id);
-  if (decoder_starts) config.decoder_start_token_id = id;
-  if (!decoder_starts || config.forced_bos_token_id) config.forced_bos_token_id = id;
 }
 
 }  // namespace
@@ -112,7 +91,12 @@ void translate(GenerateFlags flags) {
     }
   if (cut > 0) say("{} cut at {} tokens", counted(cut, "line"), model.context);
   auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
-  begin_with(config, language, languages, model);
+  if (language) write_language(config, *language, languages, model.family);
+  if (!language && lacks_target_language(config, languages, model.family))
+    throw UsageError(
+        fmt::format("the model writes many languages; name one by --target-lang, and that of the lines "
+                    "by --source-lang, which is {} now",
+                    languages.own().text));
   const Weights files(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);

@@ -1,4 +1,4 @@
-#include "tools/cli/prompt_text.h"
+#include "models/text/prompt_text.h"
 
 #include <algorithm>
 
@@ -6,7 +6,6 @@
 #include "models/text/sentinels.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
-#include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
 
@@ -25,7 +24,7 @@ PromptText::PromptText(const JsonObject& file, const std::string& language) : la
 
 std::vector<int32_t> PromptText::encode(std::string_view prompt) const {
   std::vector<int32_t> ids = vocabulary_ ? vocabulary_->encode(prompt) : tokenizer_->encode(prompt).ids;
-  check(!ids.empty(), "the prompt is empty; give at least one character with -p");
+  check(!ids.empty(), "the prompt is empty; give at least one character");
   return ids;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The tokenizer.json of a model folder, for text on the command line.
+// What turns a model folder's texts into ids and back, whatever kind of tokenizer it has.
 
 #include <filesystem>
 #include <functional>

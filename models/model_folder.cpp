@@ -1,0 +1,80 @@
+#include "models/model_folder.h"
+
+#include <algorithm>
+
+#include "models/adapters/adapter_files.h"
+#include "models/families/registry.h"
+#include "models/model_files.h"
+#include "models/stored_weights.h"
+#include "models/weights.h"
+#include "runtime/check.h"
+#include "runtime/files/checkpoint.h"
+#include "runtime/files/mapped_file.h"
+
+namespace vkformer {
+
+namespace {
+
+/// What a folder of Hugging Face's cache (models--OWNER--NAME) holds: the snapshot that its main branch is at.
+std::optional<std::filesystem::path> cached_snapshot(const std::filesystem::path& folder) {
+  const auto branch = folder / "refs" / "main";
+  if (!std::filesystem::is_regular_file(branch)) return std::nullopt;
+  std::string commit(MappedFile(branch).text());
+  while (!commit.empty() && std::isspace(static_cast<unsigned char>(commit.back()))) commit.pop_back();
+  const auto snapshot = folder / "snapshots" / commit;
+  check(!commit.empty() && commit.find('/') == commit.npos && std::filesystem::is_directory(snapshot),
+        "'{}' names a snapshot that is not there; download the model again", branch.string());
+  return snapshot;
+}
+
+/// The GGUF file of a folder that has only one, shards counting as one.
+std::optional<std::filesystem::path> only_gguf(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool later_shard = name.find("-of-") != name.npos && name.find("-00001-of-") == name.npos;
+    if (is_gguf(entry.path()) && !later_shard) files.push_back(entry.path());
+  }
+  if (files.empty()) return std::nullopt;
+  std::ranges::sort(files);
+  check(files.size() <= 1, "'{}' holds {} GGUF files; name one, like {}", folder.string(), files.size(),
+        files.front().string());
+  return files.front();
+}
+
+}  // namespace
+
+std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given) {
+  if (std::filesystem::is_regular_file(as_given) && is_gguf(as_given)) return as_given;
+  const auto given = as_given.has_filename() ? as_given : as_given.parent_path();  // FOLDER/ is FOLDER, by its name too
+  check(std::filesystem::exists(given), "there is no '{}'; give a model folder, a run folder or a .gguf file",
+        given.string());
+  check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
+        given.string());
+  if (std::filesystem::exists(given / "config.json")) return given;
+  if (const auto snapshot = cached_snapshot(given)) return resolve_model_folder(*snapshot);
+  if (const auto file = only_gguf(given)) return *file;
+  const auto latest = latest_checkpoint(given);
+  const std::filesystem::path& folder = latest.value_or(given);
+  check(
+      !is_adapter_folder(folder),
+      "'{}' holds an adapter and no model; give its model, and this folder by --adapter, or merge them first (vkformer "
+      "convert MODEL NEW --merge)",
+      given.string());
+  check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
+  return *latest;
+}
+
+std::filesystem::path resolve_adapter_folder(const std::filesystem::path& given) {
+  return is_adapter_folder(given) ? given : latest_checkpoint(given).value_or(given);
+}
+
+void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {
+  if (dtype.empty() && stays_as_filed(files)) {
+    store_weights_as(model, Weights(model.parameters, files));
+  } else if (const DType type = dtype.empty() ? DType::f32 : weight_type(dtype); type != DType::f32) {
+    store_weights_as(model, type);
+  }
+}
+
+}  // namespace vkformer
