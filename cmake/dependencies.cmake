@@ -16,6 +16,14 @@ find_package(Microhttpd)
 # For trainings in several processes alone.
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI COMPONENTS CXX)
+# For the Python module alone.
+option(VKFORMER_PYTHON "Build the Python module, where Python's headers and pybind11 are" ON)
+if(VKFORMER_PYTHON)
+  find_package(Python 3.9 COMPONENTS Interpreter Development.Module)
+  if(Python_Development.Module_FOUND)
+    find_package(pybind11 2.10 CONFIG)
+  endif()
+endif()
 FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0 GIT_SHALLOW ON SYSTEM
                      FIND_PACKAGE_ARGS 9)
 FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3 GIT_SHALLOW ON

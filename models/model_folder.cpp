@@ -69,6 +69,13 @@ std::filesystem::path resolve_adapter_folder(const std::filesystem::path& given)
   return is_adapter_folder(given) ? given : latest_checkpoint(given).value_or(given);
 }
 
+std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
+  check(std::filesystem::exists(given),
+        "there is no '{}'; give a folder with a tokenizer: a model, a run, or what tokens wrote", given.string());
+  const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / tokenizer_file);
+  return is_run ? resolve_model_folder(given) : given;
+}
+
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {
   if (dtype.empty() && stays_as_filed(files)) {
     store_weights_as(model, Weights(model.parameters, files));

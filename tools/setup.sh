@@ -25,8 +25,10 @@ wanted_packages() {
     libicu-dev libsentencepiece-dev libmicrohttpd-dev "catch2 3"
   # Mesa 22 of Debian 12 runs the same shaders several times slower.
   if [[ $1 == debian:12 ]]; then echo "mesa-vulkan-drivers 25"; else echo mesa-vulkan-drivers; fi
-  # For sanitizers and coverage-guided fuzzing; for trainings in several processes.
-  if [[ $2 == tests ]]; then printf '%s\n' clang-19 libclang-rt-19-dev libopenmpi-dev openmpi-bin; fi
+  # For sanitizers and coverage-guided fuzzing; for trainings in several processes; for the Python module.
+  if [[ $2 == tests ]]; then
+    printf '%s\n' clang-19 libclang-rt-19-dev libopenmpi-dev openmpi-bin pybind11-dev python3-dev python3-numpy
+  fi
   # Debian's layer comes with SwiftShader in one archive, see setup_test_drivers.
   if [[ $1 == ubuntu:* && $2 == tests ]]; then echo vulkan-validationlayers; fi
 }
@@ -101,6 +103,7 @@ This system is none of Debian 12, Debian 13 and Ubuntu 24.04. Install these, the
   SentencePiece >= 0.1.97 with its headers (libsentencepiece-dev, sentencepiece-devel or sentencepiece)
   libmicrohttpd with its headers (libmicrohttpd-dev, libmicrohttpd-devel or libmicrohttpd), for `vkformer serve` alone
   Open MPI or MPICH with its headers (libopenmpi-dev, openmpi-devel or openmpi), for trainings in several processes alone
+  Python >= 3.9 with its headers, numpy and pybind11 >= 2.10, for the Python module alone
   fmt >= 9, CLI11, nlohmann-json >= 3.11, Catch2 >= 3 (CMake fetches those that are missing, with git)
 LIST
   exit 1
@@ -218,6 +221,8 @@ build() {
   if [[ $preset == asan ]] && command -v clang++-19 >/dev/null; then
     options+=(-DCMAKE_CXX_COMPILER=clang++-19)
   fi
+  # The one that the packages are for, whatever else comes first.
+  if [[ -x /usr/bin/python3-config ]]; then options+=(-DPython_EXECUTABLE=/usr/bin/python3); fi
   mkdir -p "$project/build"
   local time=""
   [[ -e $project/build/$preset/.ninja_log ]] || time="; from nothing, 3 to 10 minutes on two cores"

@@ -19,8 +19,8 @@ bool is_id(const json& value) {
 
 /// One id or a list of them; without the negative ones, which mean none. `otherwise` only where the key is absent.
 std::vector<int32_t> ids_or(const JsonObject& object, std::string_view key, std::vector<int32_t> otherwise = {}) {
+  if (!object.contains(key)) return otherwise;
   const auto found = object.value().find(key);
-  if (found == object.value().end()) return otherwise;
   std::vector<int32_t> ids;
   if (found->is_array()) {
     for (const json& id : *found) {
@@ -36,7 +36,7 @@ std::vector<int32_t> ids_or(const JsonObject& object, std::string_view key, std:
 }
 
 std::optional<int32_t> id_or(const JsonObject& object, std::string_view key, std::optional<int32_t> otherwise = {}) {
-  if (!object.value().contains(key)) return otherwise;
+  if (!object.contains(key)) return otherwise;
   const auto id = integer_or(object, key, -1, -1, INT32_MAX);
   return id < 0 ? std::nullopt : std::optional(static_cast<int32_t>(id));
 }

@@ -97,10 +97,11 @@ JsonObject JsonObject::make(json value, std::string name) {
   return {file, file.get(), std::move(name)};
 }
 
-bool JsonObject::has(std::string_view key) const {
+bool JsonObject::has(std::string_view key) const { return contains(key) && !here_->find(key)->is_null(); }
+
+bool JsonObject::contains(std::string_view key) const {
   if (asked_) asked_->emplace(key);
-  const auto field = here_->find(key);
-  return field != here_->end() && !field->is_null();
+  return here_->contains(key);
 }
 
 int64_t require_integer(const JsonObject& object, std::string_view key, int64_t min, int64_t max) {

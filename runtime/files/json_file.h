@@ -37,6 +37,8 @@ class JsonObject {
 
   /// Whether the key is there and not null.
   bool has(std::string_view key) const;
+  /// Whether it is there, be it null.
+  bool contains(std::string_view key) const;
   /// From now on keeps each key that this object, or a copy of it, is asked for.
   void keep_asked(std::shared_ptr<std::set<std::string, std::less<>>> asked) { asked_ = std::move(asked); }
   /// What errors call this object: "gpt2/config.json", or "gpt2/config.json, rope_scaling" for an object in it.

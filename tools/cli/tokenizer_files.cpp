@@ -147,13 +147,6 @@ SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise) {
   return ids;
 }
 
-std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
-  check(std::filesystem::exists(given),
-        "there is no '{}'; give a folder with a tokenizer: a model, a run, or what tokens wrote", given.string());
-  const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / tokenizer_file);
-  return is_run ? resolve_model_folder(given) : given;
-}
-
 namespace {
 
 /// Trained embeddings are of the model's own tokens. Where those can't be read nothing is said: another tokenizer may

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "models/model_folder.h"
 #include "models/text/languages.h"
 #include "models/text/tokenizer.h"
 #include "models/text/tokenizer_training.h"
@@ -63,9 +64,6 @@ SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name);
 nlohmann::json keys_of(const SpecialIds& ids);
 /// Those of a config, or `otherwise`.
 SpecialIds ids_in(const nlohmann::json& config, const SpecialIds& otherwise);
-
-/// The folder of a tokenizer, which may lie alone, in a model's folder, or in a run. Throws Error.
-std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given);
 
 /// Where a job's tokenizer lies: in the checkpoint that is resumed, --tokenizer, or --from; empty: nowhere yet.
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint);

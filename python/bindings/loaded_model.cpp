@@ -1,0 +1,246 @@
+#include "python/bindings/loaded_model.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/adapters/adapter_files.h"
+#include "models/embedding/recipe.h"
+#include "models/families/config_keys.h"
+#include "models/families/registry.h"
+#include "models/generation/search_by_length.h"
+#include "models/model_files.h"
+#include "models/model_folder.h"
+#include "models/parameters.h"
+#include "models/stored_weights.h"
+#include "models/text/unicode.h"
+#include "models/weights.h"
+#include "runtime/check.h"
+
+namespace vkformer::python {
+
+namespace {
+
+constexpr size_t most_programs = 4;
+/// Caches of like lengths are one generator's.
+constexpr int64_t capacity_step = 256;
+
+int64_t most_positions(const Model& model) { return model.context > 0 ? model.context : usual_positions; }
+
+Tokenizer tokenizer_of(const std::filesystem::path& folder) {
+  check(!folder.empty(), "this model has no folder, and so no tokenizer; give ids");
+  return Tokenizer(load_model_json(folder, tokenizer_file));
+}
+
+}  // namespace
+
+std::shared_ptr<LoadedModel> LoadedModel::load(const std::filesystem::path& path, const std::string& device,
+                                               const std::string& dtype, const std::filesystem::path& adapter,
+                                               bool profile) {
+  const auto folder = resolve_model_folder(path);
+  auto model = std::make_shared<Model>(load_model(folder));
+  store_weights_as(*model, folder, dtype);
+  std::optional<AdapterFiles> files;
+  if (!adapter.empty()) files.emplace(resolve_adapter_folder(adapter)).adapt(*model);
+  const Weights weights(model->parameters, folder);
+  auto session = Session::open(device, profile);
+  auto store = make_model_store(*session->backend, *model);
+  weights.load(*store);
+  if (files) files->load(*store, *model);
+  auto workspace = session->backend->make_workspace();
+  return std::make_shared<LoadedModel>(
+      LoadedWeights{std::move(session), std::move(model), std::move(store), std::move(workspace)}, folder);
+}
+
+LoadedModel::~LoadedModel() {
+  const auto session = weights_.session;
+  free_on(*session, [this] {
+    programs_.clear();
+    generator_.reset();
+    embedder_.reset();
+    classifier_.reset();
+    weights_ = {};
+  });
+}
+
+std::shared_ptr<const PromptText> LoadedModel::text(const std::string& language) {
+  check(!folder_.empty(), "this model has no folder, and so no tokenizer; give ids");
+  if (!language.empty()) return std::make_shared<PromptText>(folder_, language);
+  if (!text_) text_ = std::make_shared<PromptText>(folder_);
+  return text_;
+}
+
+std::vector<std::string> LoadedModel::labels() const {
+  check(classifies(model()), "this {} model gives no class of a text", model().family);
+  return classes_of(JsonObject::make(*model().config, "config.json"), 1);
+}
+
+const ParameterSpec& LoadedModel::parameter(const std::string& name) const {
+  const auto found = std::ranges::find(model().parameters, name, &ParameterSpec::name);
+  check(found != model().parameters.end(), "the model has no parameter '{}'", name);
+  return *found;
+}
+
+Program& LoadedModel::program(const BatchShape& shape, Result result) {
+  const auto found = std::ranges::find_if(
+      programs_, [&](const Recorded& recorded) { return recorded.shape == shape && recorded.result == result; });
+  if (found != programs_.end()) {
+    programs_.splice(programs_.begin(), programs_, found);
+    return *programs_.front().program;
+  }
+  Graph graph;
+  Pass pass = add_inputs(graph, model(), shape);
+  if (result == Result::logits) {
+    graph.mark_output(add_logits(graph, model(), pass), "result");
+  } else {
+    if (model().has_encoder()) pass.memory = model().encode(graph, pass);
+    graph.mark_output(model().hidden(graph, pass), "result");
+  }
+  graph = as_stored(adapted(std::move(graph), model()), model(), session().backend->facts());
+  if (programs_.size() == most_programs) programs_.pop_back();
+  programs_.push_front(
+      {shape, result, session().backend->compile(std::move(graph), weights_.store, {}, weights_.workspace)});
+  return *programs_.front().program;
+}
+
+Floats LoadedModel::run(const IdBatch& batch, Result result) {
+  const Running running(session());
+  Program& running_program = program(batch.shape, result);
+  write_feed(running_program, batch.feed());
+  running_program.run();
+  const Graph& graph = running_program.graph();
+  const auto shape = graph.shape(graph.find("result")).dimensions();
+  Floats floats{{shape.begin(), shape.end()}, running_program.read("result")};
+  check_results(floats.values, static_cast<size_t>(floats.shape.back()));
+  timings_ = {{result == Result::logits ? "logits" : "hidden_states", running_program.timings()}};
+  return floats;
+}
+
+std::vector<AttentionMap> LoadedModel::attention(const InspectedText& text) {
+  const Running running(session());
+  return attention_maps(*session().backend, model(), weights_.store, text);
+}
+
+Floats LoadedModel::embed(const std::vector<std::string>& texts, bool query, int64_t batch_positions) {
+  const Running running(session());
+  const EmbeddingRecipe recipe = embedding_recipe(folder_);
+  const Tokenizer tokenizer = tokenizer_of(folder_);
+  int64_t most = most_positions(model());
+  if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
+  TokenTexts token_texts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string whole = (query ? recipe.query_prefix : recipe.text_prefix) + texts[i];
+    token_texts.add(tokenizer, recipe.lower_case ? lower_case(whole) : whole, {}, most, fmt::format("text {}", i));
+  }
+  if (!embedder_) {
+    headless_ = std::make_shared<Model>(without_head(model()));
+    std::vector<DenseLayer> dense;
+    for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder_ / path));
+    embedder_ = std::make_unique<Embedder>(*session().backend, *headless_, weights_.store, weights_.workspace,
+                                           recipe.pooling, std::move(dense));
+  }
+  std::vector<std::vector<float>> rows(texts.size());
+  Interrupts interrupts;
+  embed_by_length(*embedder_, token_texts, text_inputs(*headless_, token_texts.largest_segment()), batch_positions,
+                  [&](size_t i, std::vector<float> row) {
+                    rows[i] = std::move(row);
+                    interrupts.check();
+                  });
+  Floats floats{{std::ssize(texts), rows.empty() ? 0 : std::ssize(rows.front())}, {}};
+  for (const auto& row : rows) floats.values.insert(floats.values.end(), row.begin(), row.end());
+  return floats;
+}
+
+Floats LoadedModel::classify(const std::vector<std::pair<std::string, std::optional<std::string>>>& texts,
+                             int64_t batch_positions) {
+  const Running running(session());
+  const auto classes = std::ssize(labels());
+  const Tokenizer tokenizer = tokenizer_of(folder_);
+  TokenTexts token_texts;
+  for (size_t i = 0; i < texts.size(); ++i)
+    token_texts.add(tokenizer, texts[i].first, texts[i].second, most_positions(model()), fmt::format("text {}", i));
+  if (!classifier_)
+    classifier_ = std::make_unique<Classifier>(*session().backend, model(), weights_.store, weights_.workspace);
+  Floats floats{{std::ssize(texts), classes}, std::vector<float>(texts.size() * static_cast<size_t>(classes))};
+  Interrupts interrupts;
+  classify_by_length(*classifier_, token_texts, text_inputs(model(), token_texts.largest_segment()), batch_positions,
+                     [&](size_t i, std::span<const float> logits) {
+                       const auto shares = classifier_->probabilities_of(logits);
+                       std::ranges::transform(shares, floats.values.begin() + static_cast<int64_t>(i) * classes,
+                                              [](double share) { return static_cast<float>(share); });
+                       interrupts.check();
+                     });
+  return floats;
+}
+
+void LoadedModel::keep_timings(const Generator& generator) {
+  timings_.clear();
+  for (const auto& [name, program] : {std::pair{"encode", generator.encoder_program()},
+                                      {"prefill", generator.prefill_program()},
+                                      {"decode", generator.decode_program()}})
+    if (program) timings_.push_back({name, program->timings()});
+}
+
+Generator& LoadedModel::generator(GeneratorShape shape, int64_t prompt) {
+  shape.capacity = (shape.capacity + capacity_step - 1) / capacity_step * capacity_step;
+  if (model().context > 0) shape.capacity = std::min(shape.capacity, model().context);
+  if (!generator_ || !(generator_shape_ == shape)) {
+    generator_.reset();
+    generator_ = std::make_unique<Generator>(*session().backend, model(), weights_.store, shape, weights_.workspace);
+    generator_shape_ = shape;
+  }
+  generator_->prepare(prompt);
+  return *generator_;
+}
+
+std::vector<std::vector<Hypothesis>> LoadedModel::write_behind(std::span<const std::vector<int32_t>> prompts,
+                                                               const Writing& asked) {
+  PreparedSearch prepared = prepare_search(model(), asked.config, {prompts.begin(), prompts.end()});
+  Generator& writer = generator(prepared.shape, prepared.prompt);
+  const size_t first = prompts.front().size();
+  Interrupts interrupts;
+  run_search(writer, prepared, {}, [&] {
+    interrupts.check();
+    return !asked.goes_on || asked.goes_on(prepared.search->ids(0).subspan(first));
+  });
+  keep_timings(writer);
+  if (!prepared.search->done()) {
+    const auto ids = prepared.search->ids(0);
+    return {{Hypothesis{.ids = {ids.begin(), ids.end()}}}};
+  }
+  return prepared.search->results();
+}
+
+std::vector<std::vector<Hypothesis>> LoadedModel::write(const std::vector<std::vector<int32_t>>& prompts,
+                                                        const Writing& asked) {
+  check(model().generates(), "this {} model does not write text", model().family);
+  check(asked.batch > 0, "batch_size must be at least 1");
+  const Running running(session());
+  std::vector<std::vector<Hypothesis>> results(prompts.size());
+  if (model().has_encoder()) {
+    const SearchByLength search{
+        .config = asked.config,
+        .positions = asked.positions,
+        .ran = [this](const Generator& generator, int64_t, int64_t) { keep_timings(generator); }};
+    Interrupts interrupts;
+    search.run(*session().backend, model(), weights_.store, prompts, [&](size_t source, std::vector<Hypothesis> best) {
+      results[source] = std::move(best);
+      interrupts.check();
+    });
+  } else {
+    for (size_t done = 0; done < prompts.size();) {
+      const auto some =
+          std::span(prompts).subspan(done, std::min(prompts.size() - done, static_cast<size_t>(asked.batch)));
+      for (auto& best : write_behind(some, asked)) results[done++] = std::move(best);
+    }
+  }
+  for (size_t i = 0; i < prompts.size(); ++i)
+    for (Hypothesis& hypothesis : results[i]) {
+      auto& ids = hypothesis.ids;
+      const size_t given = model().has_encoder() ? 1 : prompts[i].size();
+      ids.erase(ids.begin(), ids.begin() + static_cast<int64_t>(std::min(given, ids.size())));
+      if (!ids.empty() && asked.config.ends(ids.back())) ids.pop_back();
+    }
+  return results;
+}
+
+}  // namespace vkformer::python

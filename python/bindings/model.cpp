@@ -1,0 +1,324 @@
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "models/generation/target_language.h"
+#include "models/model_files.h"
+#include "python/bindings/arrays.h"
+#include "python/bindings/chat_text.h"
+#include "python/bindings/module.h"
+#include "python/bindings/timing_rows.h"
+#include "python/bindings/written.h"
+#include "runtime/check.h"
+
+namespace vkformer::python {
+
+namespace {
+
+using ModelClass = py::class_<LoadedModel, std::shared_ptr<LoadedModel>>;
+
+py::array_t<float> array_of(Floats floats) { return python::array_of(std::move(floats.values), floats.shape); }
+
+// What models compute -----------------------------------------------------------------------------------------------
+
+Floats run(LoadedModel& model, const py::object& input_ids, const py::dict& others, LoadedModel::Result result) {
+  std::map<std::string, IdMatrix> tensors;
+  tensors["input_ids"] = IntArray(input_ids, "input_ids").matrix();
+  for (const auto& [name, values] : others) {
+    if (values.is_none()) continue;
+    const auto text = name.cast<std::string>();
+    tensors[text] = IntArray(values, text).matrix();
+  }
+  return model.run(IdBatch(model.model(), tensors), result);
+}
+
+std::vector<int32_t> ids_of(LoadedModel& model, const py::object& given, const char* what, bool target) {
+  if (py::isinstance<py::str>(given)) {
+    const PromptText& text = *model.text();
+    return (target ? text.target() : text).encode(given.cast<std::string>());
+  }
+  const IntArray ids(given, what);
+  return {ids.values().begin(), ids.values().end()};
+}
+
+py::list attention(LoadedModel& model, const py::object& text, const py::object& target) {
+  InspectedText inspected;
+  check(model.model().has_encoder() != target.is_none(), "{}",
+        model.model().has_encoder() ? "an encoder-decoder looks at a text and its target; give both"
+                                    : "this model has no decoder behind an encoder; give one text");
+  (target.is_none() ? inspected.ids : inspected.source) = ids_of(model, text, "text", false);
+  if (!target.is_none()) {
+    inspected.ids = ids_of(model, target, "target", true);
+    if (py::isinstance<py::str>(target)) {  // each position writes the token that the next one reads
+      inspected.ids.insert(inspected.ids.begin(), generation_settings(model, {}).decoder_start());
+      inspected.ids.pop_back();
+    }
+  }
+  py::list maps;
+  for (AttentionMap& map : model.attention(inspected)) {
+    const std::vector<int64_t> shape = {map.heads, map.queries, map.keys};
+    py::dict row;
+    row["kind"] = py::str(std::string(name_of(map.kind)));
+    row["layer"] = map.layer;
+    row["weights"] = python::array_of(std::move(map.weights), shape);
+    maps.append(row);
+  }
+  return maps;
+}
+
+// What they write ---------------------------------------------------------------------------------------------------
+
+/// Gives a callback the text as it comes; true from it ends the text.
+class Streaming {
+ public:
+  Streaming(LoadedModel& model, const std::vector<int32_t>& prompt, const py::object& callback)
+      : text_(model.text()), stream_(text_->stream(prompt)), callback_(callback.cast<py::function>()) {}
+
+  /// Without the GIL.
+  bool take(std::span<const int32_t> written, const GenerationConfig& config) {
+    if (seen_ == written.size() || config.ends(written.back())) return true;
+    seen_ = written.size();
+    return emit(stream_(written.back()));
+  }
+  /// What was kept back of a character.
+  void end() { emit(stream_({})); }
+
+ private:
+  bool emit(const std::string& piece) {
+    if (piece.empty()) return true;
+    const py::gil_scoped_acquire gil;
+    return !py::bool_(callback_(piece));
+  }
+
+  std::shared_ptr<const PromptText> text_;
+  std::function<std::string(std::optional<int32_t>)> stream_;
+  py::function callback_;
+  size_t seen_ = 0;
+};
+
+py::object write(LoadedModel& model, const Prompts& prompts, const std::vector<std::vector<int32_t>>& ids,
+                 LoadedModel::Writing search, const py::object& callback) {
+  if (callback.is_none()) return written(model, prompts, model.write(ids, search), search.config);
+  if (!prompts.single || prompts.of_ids || model.model().has_encoder() || search.config.num_beams > 1)
+    throw py::type_error("callback wants one text of a decoder, without beams");
+  Streaming streaming(model, ids.front(), callback);
+  search.goes_on = [&](std::span<const int32_t> so_far) { return streaming.take(so_far, search.config); };
+  auto results = model.write(ids, search);
+  streaming.end();
+  return written(model, prompts, std::move(results), search.config);
+}
+
+py::object generate(LoadedModel& model, const py::object& given, bool special_tokens, int64_t batch_size,
+                    const py::object& callback, const py::kwargs& settings) {
+  const Prompts prompts(given);
+  LoadedModel::Writing search{.config = generation_settings(model, settings), .batch = batch_size};
+  std::vector<std::vector<int32_t>> ids = prompts.ids;
+  for (const std::string& text : prompts.texts)
+    ids.push_back(special_tokens ? model.text()->encode(text) : model.text()->encode_as_it_is(text));
+  if (model.model().has_encoder() && prompts.single && !prompts.of_ids)
+    for (const int32_t id : model.text()->ends_beside(ids.front())) search.config.eos_token_ids.push_back(id);
+  return write(model, prompts, ids, std::move(search), callback);
+}
+
+py::object chat(LoadedModel& model, const py::object& messages, const py::object& tools, const py::object& callback,
+                const py::kwargs& settings) {
+  const Prompts prompts{py::str(chat_text(model.folder(), messages, tools, true, {}))};
+  LoadedModel::Writing search{.config = generation_settings(model, settings)};
+  const std::vector<std::vector<int32_t>> ids = {model.text()->encode_as_it_is(prompts.texts.front())};
+  return write(model, prompts, ids, std::move(search), callback);
+}
+
+py::object translate(LoadedModel& model, const py::object& given, const std::string& source_language,
+                     const std::string& target_language, const std::string& prefix, int64_t batch_tokens,
+                     const py::kwargs& settings) {
+  check(model.model().has_encoder() && model.model().generates(),
+        "translate() needs an encoder-decoder that writes, this is a {} model; use generate()", model.model().family);
+  const Prompts prompts(given);
+  if (prompts.of_ids) throw py::type_error("translate() takes texts; generate() takes ids");
+  LoadedModel::Writing search{.config = generation_settings(model, settings), .positions = batch_tokens};
+  const auto text = model.text(source_language);
+  const Languages& languages = text->languages();
+  std::string in_front = prefix;
+  if (!target_language.empty()) {
+    const TemplateToken& language = languages.find(target_language);
+    write_language(search.config, language, languages, model.model().family);
+    if (languages.place() == Languages::Place::written) in_front = language.text + ' ' + prefix;
+  } else {
+    check(!lacks_target_language(search.config, languages, model.model().family),
+          "the model writes many languages; give a target_language");
+  }
+  // An empty text has an empty translation.
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < prompts.texts.size(); ++i) {
+    if (prompts.texts[i].find_first_not_of(" \t\r\n") == std::string::npos) continue;
+    sources.push_back(text->encode(in_front + prompts.texts[i]));
+    places.push_back(i);
+  }
+  std::vector<std::vector<Hypothesis>> results(prompts.size());
+  if (!sources.empty()) {
+    auto best = model.write(sources, search);
+    for (size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(best[i]);
+  }
+  return written(model, prompts, std::move(results), search.config);
+}
+
+// What they tell of texts -------------------------------------------------------------------------------------------
+
+py::array_t<float> embed(LoadedModel& model, const std::vector<std::string>& texts, bool query, int64_t batch_tokens) {
+  return array_of(model.embed(texts, query, batch_tokens));
+}
+
+/// Texts and pairs of texts.
+py::array_t<float> classify(LoadedModel& model, const py::sequence& given, int64_t batch_tokens) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> texts;
+  for (const py::handle text : given) {
+    if (py::isinstance<py::str>(text))
+      texts.emplace_back(text.cast<std::string>(), std::nullopt);
+    else
+      texts.push_back(text.cast<std::pair<std::string, std::string>>());
+  }
+  return array_of(model.classify(texts, batch_tokens));
+}
+
+// Parameters --------------------------------------------------------------------------------------------------------
+
+py::dict parameters(const LoadedModel& model) {
+  py::dict shapes;
+  for (const ParameterSpec& parameter : model.model().parameters)
+    shapes[py::str(parameter.name)] = py::tuple(py::cast(dimensions_of(parameter.shape)));
+  return shapes;
+}
+
+std::string stored_name(const ParameterSpec& parameter) {
+  check(!parameter.turned, "parameter '{}' is stored transposed, in blocks; open the model with another dtype",
+        parameter.name);
+  return parameter.name;
+}
+
+py::array_t<float> parameter(LoadedModel& model, const std::string& name) {
+  const ParameterSpec& spec = model.parameter(name);
+  std::vector<float> values;
+  {
+    const Running running(model.session());
+    values = model.store().read(stored_name(spec));
+  }
+  return python::array_of(std::move(values), dimensions_of(spec.shape));
+}
+
+void set_parameter(LoadedModel& model, const std::string& name, const py::object& given) {
+  const ParameterSpec& spec = model.parameter(name);
+  const FloatArray values(given, name);
+  check(values.shape() == dimensions_of(spec.shape), "'{}' has the shape {}, the array another one", name,
+        spec.shape.to_string());
+  const Running running(model.session());
+  model.store().write(stored_name(spec), values.values());
+}
+
+void add_computing(ModelClass& model) {
+  const auto computing = [&](const char* name, LoadedModel::Result result, const char* help) {
+    model.def(
+        name,
+        [result](LoadedModel& self, const py::object& input_ids, const py::object& attention_mask,
+                 const py::object& token_type_ids, const py::object& position_ids,
+                 const py::object& decoder_input_ids) {
+          py::dict others;
+          others["attention_mask"] = attention_mask;
+          others["token_type_ids"] = token_type_ids;
+          others["position_ids"] = position_ids;
+          others["decoder_input_ids"] = decoder_input_ids;
+          return array_of(run(self, input_ids, others, result));
+        },
+        py::arg("input_ids"), py::kw_only(), py::arg("attention_mask") = py::none(),
+        py::arg("token_type_ids") = py::none(), py::arg("position_ids") = py::none(),
+        py::arg("decoder_input_ids") = py::none(), help);
+  };
+  computing("logits", LoadedModel::Result::logits,
+            R"(What the model computes for ids [B, T] (or [T], one row): logits [B, T, V], of a classifier [B, classes].
+
+A program is recorded for each shape; the last four are kept.)");
+  computing("hidden_states", LoadedModel::Result::hidden,
+            R"(The states [B, T, C] after the last norm, before the head.)");
+  model.def(
+      "attention", attention, py::arg("text"), py::arg("target") = py::none(),
+      R"(Which positions look at which: a list of {"kind": "encoder" | "decoder" | "cross", "layer": .., "weights": [H, T, S]}.
+
+Texts, or their ids; an encoder-decoder looks at a text and at its `target` (as ids: those that its decoder reads).)");
+}
+
+void add_writing(ModelClass& model) {
+  model
+      .def(
+          "generate", generate, py::arg("prompts"), py::kw_only(), py::arg("special_tokens") = true,
+          py::arg("batch_size") = 8, py::arg("callback") = py::none(),
+          R"(What the model writes behind a prompt, or for a source: a str for a str, an array of ids for ids, a list for a list.
+
+Settings are keywords with the names of generation_config.json, which the model's own file may have set:
+max_new_tokens (200), num_beams, num_return_sequences, do_sample, temperature, top_k, top_p, min_p, repetition_penalty,
+eos_token_id, ..; and seed, grammar (GBNF), json_schema (a dict or its text). Giving temperature, top_k, top_p or min_p
+means that tokens are drawn. `special_tokens`: with those that belong around a text. `batch_size`: prompts of a decoder
+side by side. `callback`: gets the text of a single prompt piece by piece; True from it ends the text.)")
+      .def(
+          "chat", chat, py::arg("messages"), py::kw_only(), py::arg("tools") = py::none(),
+          py::arg("callback") = py::none(),
+          R"(The answer to a conversation, a list of {"role": .., "content": ..}, by the model's chat template. Settings as of generate().)")
+      .def("translate", translate, py::arg("texts"), py::kw_only(), py::arg("source_language") = "",
+           py::arg("target_language") = "", py::arg("prefix") = "", py::arg("batch_tokens") = 2048,
+           R"(The translation of a text, or of each of a list, by an encoder-decoder; those of like length go together.
+
+`source_language`, `target_language`: of a model of many. `prefix`: in front of each, such as T5's "translate English
+to German: ". Settings as of generate().)");
+}
+
+void add_telling(ModelClass& model) {
+  model
+      .def(
+          "embed", embed, py::arg("texts"), py::kw_only(), py::arg("query") = false, py::arg("batch_tokens") = 4096,
+          R"(A vector of length 1 for each text, [texts, width], as sentence-transformers makes it by the model's files.
+
+`query`: texts are questions, in front of which some models want words.)")
+      .def("classify", classify, py::arg("texts"), py::kw_only(), py::arg("batch_tokens") = 4096,
+           R"(The probability of each of the `labels` for each text, or pair of texts: [texts, labels].)")
+      .def_property_readonly("labels", &LoadedModel::labels, R"(Names of a classifier's classes.)");
+}
+
+}  // namespace
+
+void add_model(py::module_& module) {
+  ModelClass model(module, "Model", R"(A model with its weights on a device.
+
+Calls release the GIL while they compute. One at a time has a device: models of threads that shall overlap are opened
+once for each.)");
+  model
+      .def(py::init([](const std::filesystem::path& path, const std::string& device, const std::string& dtype,
+                       const std::filesystem::path& adapter, bool profile) {
+             const py::gil_scoped_release released;
+             return LoadedModel::load(path, device, dtype, adapter, profile);
+           }),
+           py::arg("path"), py::kw_only(), py::arg("device") = "", py::arg("dtype") = "", py::arg("adapter") = "",
+           py::arg("profile") = false,
+           R"(Opens a Hugging Face folder, a run folder (its latest checkpoint), or a .gguf file.
+
+`device`: a number, a part of a name, "reference" for double precision on the CPU; "" for the best. `dtype` of weights on
+the device: "f32", "f16", "bf16", "q8_0", "q4_k", ..; "" for f32, of a .gguf what it has. `adapter`: PEFT's folder. `profile`: with timestamps, for timings().)")
+      .def_property_readonly("family", [](const LoadedModel& self) { return self.model().family; })
+      .def_property_readonly(
+          "context", [](const LoadedModel& self) { return self.model().context; }, R"(Most positions; 0: no limit.)")
+      .def_property_readonly("vocabulary_size", [](const LoadedModel& self) { return self.model().vocabulary; })
+      .def_property_readonly("device", [](const LoadedModel& self) { return self.session().backend->describe(); })
+      .def_property_readonly("path", [](const LoadedModel& self) { return self.folder(); })
+      .def_property_readonly("config", [](const LoadedModel& self) { return object_of(*self.model().config); })
+      .def_property_readonly("parameters", parameters, R"(The shape of each parameter, by its name in files.)")
+      .def("parameter", parameter, py::arg("name"), R"(The values of a parameter, float32.)")
+      .def("set_parameter", set_parameter, py::arg("name"), py::arg("values"),
+           R"(Gives a parameter other values, rounded to the type it is stored in.)");
+  model.def(
+      "timings", [](const LoadedModel& self) { return timing_rows(self.timings()); },
+      R"(What each node took of the last run of the last logits(), hidden_states(), generate(), chat() or translate(), of a model that was opened with profile=True.
+
+A list of {"program", "scope", "op", "kernel", "seconds", "flops", "bytes"}: what it must compute and move at least.)");
+  add_computing(model);
+  add_writing(model);
+  add_telling(model);
+}
+
+}  // namespace vkformer::python

@@ -1,0 +1,120 @@
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "models/model_folder.h"
+#include "python/bindings/arrays.h"
+#include "python/bindings/module.h"
+#include "python/bindings/python_trainer.h"
+#include "python/bindings/timing_rows.h"
+#include "runtime/check.h"
+
+namespace vkformer::python {
+
+namespace {
+
+OwnedBatch batch_of(const Model& model, const py::dict& arrays) {
+  std::map<std::string, IdMatrix> tensors;
+  std::vector<int32_t> targets;
+  check(arrays.contains("targets"), "a batch of training needs targets");
+  for (const auto& [name, values] : arrays) {
+    const auto text = name.cast<std::string>();
+    if (values.is_none()) continue;
+    const IntArray array(values, text);
+    if (text == "targets")
+      targets.assign(array.values().begin(), array.values().end());
+    else
+      tensors[text] = array.matrix();
+  }
+  return {IdBatch(model, tensors), std::move(targets)};
+}
+
+std::unique_ptr<PythonTrainer> make(const py::object& model, const std::string& device,
+                                    const std::filesystem::path& tokenizer, const py::kwargs& settings) {
+  TrainerOptions options;
+  options.take(json_of(settings));
+  if (py::isinstance<py::dict>(model)) {
+    const nlohmann::json config = json_of(model);
+    const py::gil_scoped_release released;
+    return std::make_unique<PythonTrainer>(config, tokenizer, device, options);
+  }
+  const auto path = model.cast<std::filesystem::path>();
+  const py::gil_scoped_release released;
+  if (std::filesystem::is_regular_file(path) && path.extension() == ".json")
+    return std::make_unique<PythonTrainer>(JsonObject::load(path).value(), tokenizer, device, options);
+  check(tokenizer.empty(), "the tokenizer of '{}' is its own; leave out tokenizer", path.string());
+  const auto folder = std::filesystem::absolute(resolve_model_folder(path)).lexically_normal();
+  return std::make_unique<PythonTrainer>(folder, device, options);
+}
+
+/// Keywords are a batch; else it is a dict, or a list of them, one for each micro-batch.
+double step(PythonTrainer& trainer, const py::object& batches, const py::kwargs& arrays) {
+  if (batches.is_none() == (py::len(arrays) == 0))
+    throw py::type_error("step() takes one batch as keywords, or a list of dicts");
+  std::vector<OwnedBatch> owned;
+  const Model& model = trainer.model()->model();
+  if (batches.is_none())
+    owned.push_back(batch_of(model, arrays));
+  else if (py::isinstance<py::dict>(batches))
+    owned.push_back(batch_of(model, batches));
+  else
+    for (const py::handle batch : batches) owned.push_back(batch_of(model, batch.cast<py::dict>()));
+  return trainer.step(owned);
+}
+
+}  // namespace
+
+void add_trainer(py::module_& module) {
+  py::class_<PythonTrainer>(
+      module, "Trainer",
+      R"(Trains a model of any family on batches of a Python program: forward, backward, clipping and AdamW are one recorded
+program, and more are recorded for batches of other shapes as they come.)")
+      .def(
+          py::init(&make), py::arg("model"), py::kw_only(), py::arg("device") = "", py::arg("tokenizer") = "",
+          R"(Of a config (a dict, or the file config.json), with parameters at their start values, or of a model folder, from its weights.
+
+Settings are keywords: batch_size (12) and context (the model's), which memory is planned for; accumulate (1);
+iterations (2000), learning_rate (1e-3), min_learning_rate (1e-4), schedule ("cosine", "linear", "inverse-sqrt",
+"noam", "constant"), warmup (100); beta1 (0.9), beta2 (0.99), epsilon (1e-8), weight_decay (0.1), clip (1.0);
+label_smoothing (the config's); moving_average (0); precision ("f32", "bf16", "f16"), loss_scale (65536); checkpoint_activations (False); seed (1337); profile (False).
+
+lora={"r": 8, "alpha": 8, "dropout": 0, "rslora": False, "targets": ["q_proj", ..]} trains an adapter beside a folder's
+weights, which are frozen and kept as `weights` ("f32", or what `precision` says).)")
+      .def_static(
+          "resume",
+          [](const std::filesystem::path& run, const std::string& device, const py::kwargs& changes) {
+            const nlohmann::json settings = json_of(changes);
+            const py::gil_scoped_release released;
+            return PythonTrainer::resume(run, device, settings);
+          },
+          py::arg("run"), py::kw_only(), py::arg("device") = "",
+          R"(Goes on from what save() wrote, bit for bit, unless keywords change its settings.)")
+      .def("step", step, py::arg("batches") = py::none(),
+           R"(One iteration: the mean loss over the targets of its batch, before the update.
+
+A batch is input_ids [B, T], targets (of a decoder [B, T]: the ids one position further; of a classifier [B]; -100: none),
+and what Model.logits() takes beside input_ids; as keywords, or as a list of dicts, one for each micro-batch.)")
+      .def(
+          "evaluate",
+          [](PythonTrainer& trainer, const py::kwargs& arrays) {
+            return trainer.evaluate(batch_of(trainer.model()->model(), arrays));
+          },
+          R"(The mean loss over the targets of a batch, without dropout, label smoothing and update.)")
+      .def(
+          "save", &PythonTrainer::save, py::arg("run"),
+          R"(Writes RUN/checkpoint-NNNNNN, which resume(), Model(RUN) and the command read, and removes the one before it.)")
+      .def(
+          "timings", [](const PythonTrainer& self) { return timing_rows(self.timings()); },
+          R"(What each node of an iteration's programs took in its last run, of a trainer made with profile=True; as Model.timings().)")
+      .def_property_readonly("model", &PythonTrainer::model,
+                             R"(The model as it is trained: what it computes and writes now.)")
+      .def_property_readonly("iteration", &PythonTrainer::iteration, R"(How many iterations it has had.)")
+      .def_property_readonly(
+          "gradient_norm", [](const PythonTrainer& self) { return self.trainer().gradient_norm(); },
+          R"(Of the last step's gradient, before clipping.)")
+      .def_property_readonly(
+          "learning_rate",
+          [](const PythonTrainer& self) { return learning_rate_at(self.trainer().settings(), self.iteration() + 1); },
+          R"(Of the next step.)");
+}
+
+}  // namespace vkformer::python

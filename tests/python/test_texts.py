@@ -1,0 +1,139 @@
+import json
+import shutil
+
+import numpy as np
+
+import vkformer
+from common import FIXTURES, SCRATCH, SMALL_GPT, Case, small_trainer
+
+TOKENIZERS = FIXTURES / "tokenizers"
+
+
+def text_model():
+    """A small GPT with GPT-2's tokenizer, hardly trained, as a run."""
+    run = SCRATCH / "text-run"
+    if not run.exists():
+        tokenizer = vkformer.Tokenizer(TOKENIZERS / "gpt2")
+        config = {**SMALL_GPT, "vocab_size": tokenizer.vocabulary_size}
+        trainer = vkformer.Trainer(config, tokenizer=TOKENIZERS / "gpt2", batch_size=1, context=8, iterations=3)
+        ids = tokenizer.encode("the cat sat on the mat and the cat sat")[:9]
+        for _ in range(3):
+            trainer.step(input_ids=ids[None, :-1][:, :8], targets=ids[None, 1:][:, :8])
+        trainer.save(run)
+    return run
+
+
+class Tokenizers(Case):
+    def test_ids_and_back(self):
+        for name in ("gpt2", "llama", "t5", "bert"):
+            tokenizer = vkformer.Tokenizer(TOKENIZERS / name)
+            ids = tokenizer.encode("the cat sat")
+            self.assertEqual(ids.dtype, np.int32)
+            self.assertEqual(tokenizer.decode(ids), "the cat sat")
+            self.assertEqual(tokenizer.decode(list(ids)), "the cat sat")
+            self.assertEqual(len(tokenizer.tokens(ids)), len(ids))
+            self.assertLessEqual(len(tokenizer.encode("the cat sat", special_tokens=False)), len(ids))
+        self.assertIsNone(tokenizer.id_of("no such token"))
+        self.assertEqual(tokenizer.tokens([tokenizer.id_of("[CLS]")]), ["[CLS]"])
+        self.assertIn("[CLS]", tokenizer.decode(ids, special_tokens=True))
+
+    def test_chat_templates(self):
+        folder = SCRATCH / "chat"
+        folder.mkdir()
+        shutil.copy(TOKENIZERS / "gpt2" / "tokenizer.json", folder)
+        messages = [{"role": "user", "content": "Why?"}]
+        tokenizer = vkformer.Tokenizer(folder)
+        self.refuse(vkformer.Error, "no chat template", tokenizer.apply_chat_template, messages)
+        shutil.copy(FIXTURES.parent / "chat_templates" / "recorded" / "chatml.jinja", folder / "chat_template.jinja")
+        self.assertEqual(tokenizer.apply_chat_template(messages),
+                         "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n")
+        self.assertEqual(tokenizer.apply_chat_template(messages, add_generation_prompt=False),
+                         "<|im_start|>user\nWhy?<|im_end|>\n")
+
+
+class Texts(Case):
+    def test_texts(self):
+        model = vkformer.Model(text_model())
+        text = model.generate("the cat", max_new_tokens=6, seed=1, temperature=1.0)
+        self.assertIsInstance(text, str)
+        self.assertEqual(text, model.generate("the cat", max_new_tokens=6, seed=1, temperature=1.0))
+        ids = vkformer.Tokenizer(text_model()).encode("the cat")
+        same = model.generate(ids, max_new_tokens=6, seed=1, temperature=1.0)
+        self.assertEqual(vkformer.Tokenizer(text_model()).decode(same), text)
+        both = model.generate(["the cat", "on the mat"], max_new_tokens=4, do_sample=False)
+        self.assertEqual(both[0], model.generate("the cat", max_new_tokens=4, do_sample=False))
+
+    def test_a_callback_gets_the_text_as_it_comes(self):
+        model = vkformer.Model(text_model())
+        pieces = []
+        text = model.generate("the cat", max_new_tokens=8, seed=2, temperature=1.0, callback=pieces.append)
+        self.assertEqual("".join(pieces), text)
+        self.assertGreater(len(pieces), 1)
+        first = []
+
+        def stop(piece):
+            first.append(piece)
+            return True
+
+        self.assertEqual(model.generate("the cat", max_new_tokens=8, seed=2, temperature=1.0, callback=stop), first[0])
+
+    def test_errors_of_a_callback_are_its_callers(self):
+        model = vkformer.Model(text_model())
+
+        def fail(piece):
+            raise KeyError(piece)
+
+        with self.assertRaises(KeyError):
+            model.generate("the cat", max_new_tokens=4, callback=fail)
+        self.refuse(vkformer.Error, "at work for the call", model.generate, "the cat", max_new_tokens=4,
+                    callback=lambda piece: model.logits([5]))
+        self.assertIsInstance(model.generate("the cat", max_new_tokens=1), str)  # it still works
+
+    def test_grammars(self):
+        model = vkformer.Model(text_model())
+        text = model.generate("the", max_new_tokens=4, grammar='root ::= " cat" | " mat"', seed=1)
+        self.assertIn(text, (" cat", " mat"))
+        schema = {"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"],
+                  "additionalProperties": False}
+        value = json.loads(model.generate("the", max_new_tokens=24, json_schema=schema, seed=1))
+        self.assertIsInstance(value["a"], bool)
+
+    def test_chat(self):
+        run = SCRATCH / "chat-run"
+        shutil.copytree(text_model(), run)
+        model = vkformer.Model(run)
+        self.refuse(vkformer.Error, "no chat template", model.chat, [{"role": "user", "content": "the cat"}])
+        (checkpoint,) = run.glob("checkpoint-*")
+        (checkpoint / "chat_template.jinja").write_text("{{ messages[-1]['content'] }}")
+        self.assertEqual(model.chat([{"role": "user", "content": "the cat"}], max_new_tokens=3, do_sample=False),
+                         model.generate("the cat", max_new_tokens=3, do_sample=False))
+
+    def test_embeddings(self):
+        model = vkformer.Model(text_model())
+        vectors = model.embed(["the cat", "on the mat", "the cat"])
+        self.assertEqual(vectors.shape, (3, SMALL_GPT["n_embd"]))
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+        np.testing.assert_array_equal(vectors[0], vectors[2])
+        self.assertEqual(model.embed([]).shape[0], 0)
+        # Those that `logits` has: the mean of the hidden states.
+        hidden = model.hidden_states(vkformer.Tokenizer(text_model()).encode("the cat")[None])[0].mean(0)
+        np.testing.assert_allclose(vectors[0], hidden / np.linalg.norm(hidden), atol=1e-4)
+
+    def test_classes(self):
+        folder = SCRATCH / "classifier"
+        shutil.copytree(FIXTURES / "bert_cls", folder)
+        model = vkformer.Model(folder)
+        self.refuse(vkformer.Error, "tokenizer", model.classify, ["the cat"])
+        # The recorded model knows 97 ids; a tokenizer of words among them.
+        words = {word: i for i, word in enumerate("[PAD] [UNK] [CLS] [SEP] [MASK] the cat sat on mat".split())}
+        (folder / "tokenizer.json").write_text(json.dumps({
+            "version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "Whitespace"},
+            "post_processor": None, "decoder": None,
+            "model": {"type": "WordPiece", "vocab": words, "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                      "max_input_chars_per_word": 100}}))
+        model = vkformer.Model(folder)
+        shares = model.classify(["the cat", ("the cat", "on the mat"), "sat"])
+        self.assertEqual(shares.shape, (3, len(model.labels)))
+        np.testing.assert_allclose(shares.sum(1), 1, atol=1e-5)
+        logits = model.logits([[words["the"], words["cat"]]])[0].astype(np.float64)
+        np.testing.assert_allclose(shares[0], np.exp(logits) / np.exp(logits).sum(), atol=1e-5)

@@ -1,0 +1,58 @@
+import json
+
+import numpy as np
+
+import vkformer
+from common import FIXTURES, Case, fixture, safetensors
+
+
+def greedy(model, ids, count):
+    """The likeliest ids, one forward pass each."""
+    ids = list(ids)
+    for _ in range(count):
+        ids.append(int(model.logits(ids)[0, -1].argmax()))
+    return ids[-count:]
+
+
+class Writing(Case):
+    def test_the_likeliest_ids(self):
+        model = fixture("llama")
+        prompt = [5, 17, 3]
+        written = model.generate(prompt, max_new_tokens=6, do_sample=False, eos_token_id=None)
+        self.assertEqual(written.dtype, np.int32)
+        self.assertEqual(written.tolist(), greedy(model, prompt, 6))
+        # Several prompts side by side write what each writes alone.
+        rows = model.generate([prompt, np.array([4]), [9, 8]], max_new_tokens=6, do_sample=False, eos_token_id=None,
+                              batch_size=2)
+        for row, given in zip(rows, ([5, 17, 3], [4], [9, 8])):
+            self.assertEqual(row.tolist(), greedy(model, given, 6))
+
+    def test_draws_follow_the_seed(self):
+        model = fixture("llama")
+        draw = lambda seed: model.generate([5, 17], max_new_tokens=12, temperature=1.5, seed=seed).tolist()
+        self.assertEqual(draw(3), draw(3))
+        self.assertNotEqual(draw(3), draw(4))
+
+    def test_beams_of_an_encoder_decoder(self):
+        model = fixture("marian")
+        recorded = safetensors(FIXTURES / "marian" / "expected.safetensors")
+        self.assertIn("logits", recorded)
+        several = model.generate([5, 17, 3, 2], num_beams=4, num_return_sequences=3, max_new_tokens=8)
+        self.assertEqual(len(several), 3)
+        self.assertEqual(model.generate([[5, 17, 3, 2]], num_beams=4, max_new_tokens=8)[0].tolist(),
+                         several[0].tolist())
+
+    def test_settings(self):
+        model = fixture("llama")
+        self.refuse(TypeError, "there is no setting 'max_new_token'", model.generate, [5], max_new_token=3)
+        self.refuse(TypeError, "seed must be", model.generate, [5], seed=-1)
+        self.refuse(vkformer.Error, '"top_p" must be a number', model.generate, [5], top_p=3)
+        self.refuse(vkformer.Error, "is not supported", model.generate, [5], typical_p=0.5)
+        self.refuse(TypeError, "not both", model.generate, [5], grammar="root ::= \"a\"", json_schema={})
+        self.refuse(TypeError, "callback wants one text", model.generate, [5], callback=print)
+        self.refuse(ValueError, "one dimension", model.generate, np.zeros((1, 1, 1), int))
+        self.assertEqual(model.generate([]), [])
+
+    def test_numpy_numbers_are_settings(self):
+        model = fixture("llama")
+        self.assertLessEqual(len(model.generate([5], max_new_tokens=np.int64(2), temperature=np.float32(0.5), seed=1)), 2)
