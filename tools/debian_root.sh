@@ -90,7 +90,7 @@ make_root() {
 make_debian13() {
   local packages
   use_root debian13
-  mapfile -t packages < <(echo ccache && wanted_packages debian:13 build | cut -d ' ' -f 1 | grep -v mesa)
+  mapfile -t packages < <(printf '%s\n' ccache pybind11-dev python3-dev python3-numpy && wanted_packages debian:13 build | cut -d ' ' -f 1 | grep -v mesa)
   make_root trixie "trixie-backports mesa-vulkan-drivers mesa-drm-shim; testing glslang-tools spirv-tools" "${packages[@]}"
 }
 
