@@ -23,6 +23,11 @@ if(VKFORMER_PYTHON)
   if(Python_Development.Module_FOUND)
     find_package(pybind11 2.10 CONFIG)
   endif()
+  if(pybind11_FOUND)
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the module is a shared library that holds all of this one
+  elseif(SKBUILD)
+    message(FATAL_ERROR "the Python module needs Python's headers (python3-dev) and pybind11 >= 2.10 (pybind11-dev)")
+  endif()
 endif()
 FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0 GIT_SHALLOW ON SYSTEM
                      FIND_PACKAGE_ARGS 9)

@@ -12,6 +12,7 @@ foreach(file IN LISTS python_files)
   configure_file("${CMAKE_SOURCE_DIR}/python/vkformer/${file}" "${python_package}/${file}" COPYONLY)
 endforeach()
 
+include(GNUInstallDirs)
 set(VKFORMER_PYTHON_DIR "${CMAKE_INSTALL_LIBDIR}/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages"
     CACHE STRING "where the Python module is installed, below the prefix")
 install(TARGETS vkformer_python LIBRARY DESTINATION "${VKFORMER_PYTHON_DIR}/vkformer" COMPONENT python)

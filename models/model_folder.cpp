@@ -72,8 +72,9 @@ std::filesystem::path resolve_adapter_folder(const std::filesystem::path& given)
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
   check(std::filesystem::exists(given),
         "there is no '{}'; give a folder with a tokenizer: a model, a run, or what tokens wrote", given.string());
-  const bool is_run = std::filesystem::exists(given / "latest") && !std::filesystem::exists(given / tokenizer_file);
-  return is_run ? resolve_model_folder(given) : given;
+  if (is_gguf(given) || has_model_json(given, tokenizer_file)) return given;
+  const auto holds = [&](const char* file) { return std::filesystem::exists(given / file); };
+  return holds("latest") || holds("refs") ? resolve_model_folder(given) : given;
 }
 
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype) {

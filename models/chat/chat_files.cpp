@@ -89,4 +89,9 @@ std::string text_behind_answers(const ChatTemplate& chat, const nlohmann::ordere
   }
 }
 
+std::optional<int32_t> end_of_turn(const std::string& behind_answers, const PromptText& tokenizer) {
+  const std::vector<int32_t> ids = tokenizer.encode_as_it_is(behind_answers);
+  return !ids.empty() && tokenizer.is_special(ids.front()) ? std::optional(ids.front()) : std::nullopt;
+}
+
 }  // namespace vkformer

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "models/chat/chat_template.h"
+#include "models/text/prompt_text.h"
 
 namespace vkformer {
 
@@ -25,5 +26,7 @@ nlohmann::ordered_json special_token_variables(const std::filesystem::path& fold
 
 /// What the template writes behind an assistant's answer, such as "<|im_end|>\n"; empty where that can't be told.
 std::string text_behind_answers(const ChatTemplate& chat, const nlohmann::ordered_json& variables);
+/// The special token that this text begins with, which ends an answer; nothing where it begins with none.
+std::optional<int32_t> end_of_turn(const std::string& behind_answers, const PromptText& tokenizer);
 
 }  // namespace vkformer

@@ -57,6 +57,7 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
       rules_(config, longest_of(prompts), vocabulary),
       finished_(prompts.size(), 0) {
   check_prompts(prompts, vocabulary);
+  for (size_t source = 0; source < prompts.size(); ++source) numbers_.push_back(source);
   check(limits_.front() > 0, "max_new_tokens is {}; it must be at least 1", limits_.front());
   check(config_.num_return_sequences >= 1 && config_.num_return_sequences <= beams,
         "num_return_sequences is {}, but {} beams give at most {}; raise num_beams (--beams), or ask for "
@@ -154,7 +155,7 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
                                     .min_p = config_.min_p,
                                     .temperature_last = config_.temperature_last,
                                     .seed = config_.seed};
-    const uint64_t draw = static_cast<uint64_t>(source) << 32 | static_cast<uint64_t>(generated_ - 1);
+    const uint64_t draw = numbers_[source] << 32 | static_cast<uint64_t>(generated_ - 1);
     token = sample(logits, settings, draw);
   }
   if (!ids.empty()) token = ids[static_cast<size_t>(token)];

@@ -46,6 +46,9 @@ class Search {
   int64_t usable() const { return rules_.usable(); }
   /// `source` ends after so many tokens, from 1 to what the config allows, however long the others may become.
   void limit(int64_t source, int64_t tokens);
+  /// Draws follow the seed and the number of their source: at first its place, where these are some of many the one
+  /// among all.
+  void set_number(int64_t source, uint64_t number) { numbers_.at(static_cast<size_t>(source)) = number; }
   /// Takes the logits [rows, V] that follow each row's last token, or, with their `ids` beside, those of the choices()
   /// likeliest ones or more, of equal ones the lower id first: [rows, choices()]; of several beams their
   /// log-probabilities instead. Throws Error when they have another size or are not numbers, or when the search is
@@ -71,7 +74,8 @@ class Search {
   size_t beams_;
   size_t vocabulary_;
   std::vector<int64_t> limits_;  ///< most tokens to generate, by source
-  int64_t generated_ = 0;        ///< steps taken, the present one included
+  std::vector<uint64_t> numbers_;
+  int64_t generated_ = 0;  ///< steps taken, the present one included
   LogitsRules rules_;
   std::vector<std::vector<int32_t>> ids_;  ///< by row
   std::vector<char> finished_;             ///< by source; bytes, which threads may write side by side

@@ -83,9 +83,9 @@ void refuse_unsupported(const JsonObject& object) {
       {"dola_layers", nullptr},
   };
   for (const auto& [key, value] : neutral) {
+    if (!object.contains(key)) continue;
     const auto found = object.value().find(key);
-    check(found == object.value().end() || found->empty() || *found == value,
-          "{}: \"{}\" is not supported; remove it{}", object.name(), key,
+    check(found->empty() || *found == value, "{}: \"{}\" is not supported; remove it{}", object.name(), key,
           value.is_null() ? "" : " or set it to " + value.dump());
   }
 }

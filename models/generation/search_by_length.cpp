@@ -35,6 +35,8 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::shared
     }
     PreparedSearch prepared = prepare_search(model, limited, std::move(given), bucket.length);
     for (int64_t i = 0; i < std::ssize(limits); ++i) prepared.search->limit(i, limits[static_cast<size_t>(i)]);
+    for (size_t i = 0; i < batch.examples.size(); ++i)
+      prepared.search->set_number(static_cast<int64_t>(i), batch.examples[i]);
     prepared.shape.cache_type = cache_type;
     if (recorded != &bucket) {
       if (generator && ran) ran(*generator, recorded->rows, recorded->length);
@@ -43,7 +45,7 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::shared
       generator->prepare(prepared.prompt);
       recorded = &bucket;
     }
-    run_search(*generator, prepared);
+    run_search(*generator, prepared, {}, goes_on);
     std::vector<std::vector<Hypothesis>> results = prepared.search->results();
     for (size_t i = 0; i < batch.examples.size(); ++i) take(batch.examples[i], std::move(results[i]));
   }

@@ -51,6 +51,8 @@ class PromptText {
   std::string piece(int32_t id) const;
   /// One more than the largest id that a text can have.
   int64_t size() const;
+  /// nullptr for characters or bytes.
+  const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
   /// Whether a text has a token for its end.
   bool has_end() const { return tokenizer_.has_value(); }
 

@@ -22,6 +22,12 @@ enum class Schedule : uint8_t {
 Schedule schedule_named(std::string_view name);
 std::string_view name_of(Schedule schedule);
 
+/// The numbers that a setting may be, both included.
+struct SettingBounds {
+  double least = 0;
+  double most = 0x1p31;  ///< what the command line takes
+};
+
 struct TrainSettings {
   int64_t accumulate = 1;  ///< micro-batches of one iteration
   /// An iteration's micro-batches are cut into so many parts, whose gradients are added as a binary tree adds them: so
@@ -57,6 +63,29 @@ struct TrainSettings {
   MixedPrecision precision(const DeviceFacts& facts) const;
   bool operator==(const TrainSettings&) const = default;
 };
+
+/// Calls visit(name, value, bounds) for each setting that is a number or a flag, by the names that files have: one
+/// table for whoever writes, reads or takes them.
+template <class Settings, class Visit>
+void visit_train_settings(Settings& s, Visit&& visit) {
+  using Bounds = SettingBounds;
+  constexpr Bounds counted{.least = 1}, any_size{.most = 1e300}, decay{.most = 0.9999999};
+  visit("accumulate", s.accumulate, counted);
+  visit("gradient_parts", s.gradient_parts, Bounds{1, 1 << 16});
+  visit("iterations", s.iterations, counted);
+  visit("learning_rate", s.learning_rate, any_size);
+  visit("min_learning_rate", s.min_learning_rate, any_size);
+  visit("warmup", s.warmup, Bounds());
+  visit("beta1", s.beta1, decay);
+  visit("beta2", s.beta2, decay);
+  visit("epsilon", s.epsilon, any_size);
+  visit("weight_decay", s.weight_decay, any_size);
+  visit("moving_average", s.moving_average, decay);
+  visit("clip", s.clip, any_size);
+  visit("seed", s.seed, Bounds{.most = 0xffffffff});
+  visit("checkpoint_activations", s.checkpoint_activations, Bounds());
+  visit("loss_scale", s.loss_scale, Bounds{0x1p-20, 0x1p100});
+}
 
 /// Of iteration 1, 2, ...
 double learning_rate_at(const TrainSettings& settings, int64_t iteration);

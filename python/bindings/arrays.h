@@ -15,26 +15,27 @@ namespace vkformer::python {
 
 namespace py = pybind11;
 
-/// Integers of 32 bits: those of an int32 array in C order where they lie, others as a copy. Throws ValueError, which
-/// names `what`, for other numbers than integers and for those that have no room in 32 bits.
+/// Integers of an array, as 32 bits.
 class IntArray {
  public:
-  IntArray(const py::handle& object, const std::string& what);
-  std::span<const int32_t> values() const { return values_; }
-  /// Its dimensions.
+  /// Throws ValueError, which names `what`, for other numbers than integers and for those without room in 32 bits.
+  IntArray(const py::handle& object, std::string what);
   const std::vector<int64_t>& shape() const { return shape_; }
+  /// Of one dimension. Throws ValueError for another number of them.
+  std::vector<int32_t> row() &&;
   /// As [batch, positions]; one dimension is one row. Throws ValueError for more.
-  IdMatrix matrix() const;
+  IdMatrix matrix() &&;
+  /// Whatever the shape.
+  std::vector<int32_t> all() && { return std::move(values_); }
 
  private:
   std::string what_;
-  py::array array_;  ///< keeps the memory
-  std::vector<int32_t> copy_;
-  std::span<const int32_t> values_;
   std::vector<int64_t> shape_;
+  std::vector<int32_t> values_;
 };
 
-/// The same of float32; integers and float64 are converted.
+/// Floats of an array: those of a float32 array in C order where they lie, other numbers as a copy. Throws ValueError
+/// for what are none.
 class FloatArray {
  public:
   FloatArray(const py::handle& object, const std::string& what);
@@ -50,7 +51,10 @@ py::array_t<float> array_of(std::vector<float> values, std::span<const int64_t> 
 py::array_t<int32_t> array_of(std::vector<int32_t> values);
 std::vector<int64_t> dimensions_of(const Shape& shape);
 
-/// What json.dumps() and json.loads() make of it; numpy's numbers and arrays count as Python's.
+/// What json.dumps() and json.loads() make of it; numpy's numbers and arrays count as Python's. Throws ValueError and
+/// TypeError for what is no JSON.
+/// A str. Throws TypeError, which names `what`, for anything else.
+std::string text_of(const py::handle& object, const char* what);
 nlohmann::json json_of(const py::handle& object);
 /// With keys in their order.
 nlohmann::ordered_json ordered_json_of(const py::handle& object);

@@ -1,15 +1,13 @@
 #pragma once
 // A conversation as a model's own template writes it.
 
-#include <pybind11/pybind11.h>
-
-#include <filesystem>
+#include "python/bindings/folder_texts.h"
+#include "python/bindings/session.h"
 
 namespace vkformer::python {
 
-/// `messages` and `tools` as transformers' apply_chat_template() takes them. Throws Error for a folder without a
-/// template and like ChatTemplate::render().
-std::string chat_text(const std::filesystem::path& folder, const pybind11::object& messages,
-                      const pybind11::object& tools, bool add_generation_prompt, const pybind11::dict& variables);
+/// `messages` and `tools` as transformers' apply_chat_template() takes them. Throws Error like ChatTemplate::render().
+std::string chat_text(const FolderTexts::Chat& chat, const py::object& messages, const py::object& tools,
+                      bool add_generation_prompt, const py::dict& variables);
 
 }  // namespace vkformer::python

@@ -2,6 +2,7 @@
 
 #include "python/bindings/arrays.h"
 #include "python/bindings/module.h"
+#include "python/bindings/session.h"
 #include "runtime/backend.h"
 #include "runtime/files/facts_file.h"
 
@@ -12,7 +13,7 @@ namespace {
 py::object devices() {
   auto rows = nlohmann::json::array();
   {
-    const py::gil_scoped_release released;
+    const WithoutGil without;
     for (const DeviceListing& listing : list_devices()) {
       rows.push_back(facts_json(listing.facts));
       rows.back().update({{"index", rows.size() - 1}, {"unusable", listing.unusable}, {"default", listing.best}});

@@ -26,9 +26,21 @@ constexpr int64_t capacity_step = 256;
 
 int64_t most_positions(const Model& model) { return model.context > 0 ? model.context : usual_positions; }
 
-Tokenizer tokenizer_of(const std::filesystem::path& folder) {
-  check(!folder.empty(), "this model has no folder, and so no tokenizer; give ids");
-  return Tokenizer(load_model_json(folder, tokenizer_file));
+/// Sources are padded to multiples of it, so that few generators do.
+constexpr int64_t source_step = 32;
+
+int64_t stepped(int64_t length, int64_t step, const Model& model) {
+  const int64_t whole = (length + step - 1) / step * step;
+  return model.context > 0 ? std::min(whole, model.context) : whole;
+}
+
+/// Without what is in front of what was written, and without its end.
+void leave_written(std::vector<Hypothesis>& hypotheses, size_t given, const GenerationConfig& config) {
+  for (Hypothesis& hypothesis : hypotheses) {
+    auto& ids = hypothesis.ids;
+    ids.erase(ids.begin(), ids.begin() + static_cast<int64_t>(std::min(given, ids.size())));
+    if (!ids.empty() && config.ends(ids.back())) ids.pop_back();
+  }
 }
 
 }  // namespace
@@ -47,8 +59,9 @@ std::shared_ptr<LoadedModel> LoadedModel::load(const std::filesystem::path& path
   weights.load(*store);
   if (files) files->load(*store, *model);
   auto workspace = session->backend->make_workspace();
+  auto texts = std::make_shared<FolderTexts>(folder, *model->config);
   return std::make_shared<LoadedModel>(
-      LoadedWeights{std::move(session), std::move(model), std::move(store), std::move(workspace)}, folder);
+      LoadedWeights{std::move(session), std::move(model), std::move(store), std::move(workspace)}, std::move(texts));
 }
 
 LoadedModel::~LoadedModel() {
@@ -62,15 +75,8 @@ LoadedModel::~LoadedModel() {
   });
 }
 
-std::shared_ptr<const PromptText> LoadedModel::text(const std::string& language) {
-  check(!folder_.empty(), "this model has no folder, and so no tokenizer; give ids");
-  if (!language.empty()) return std::make_shared<PromptText>(folder_, language);
-  if (!text_) text_ = std::make_shared<PromptText>(folder_);
-  return text_;
-}
-
 std::vector<std::string> LoadedModel::labels() const {
-  check(classifies(model()), "this {} model gives no class of a text", model().family);
+  if (!classifies(model())) return {};
   return classes_of(JsonObject::make(*model().config, "config.json"), 1);
 }
 
@@ -115,6 +121,11 @@ Floats LoadedModel::run(const IdBatch& batch, Result result) {
   return floats;
 }
 
+std::vector<ProgramTimings> LoadedModel::timings() {
+  const Running running(session());
+  return timings_;
+}
+
 std::vector<AttentionMap> LoadedModel::attention(const InspectedText& text) {
   const Running running(session());
   return attention_maps(*session().backend, model(), weights_.store, text);
@@ -122,8 +133,9 @@ std::vector<AttentionMap> LoadedModel::attention(const InspectedText& text) {
 
 Floats LoadedModel::embed(const std::vector<std::string>& texts, bool query, int64_t batch_positions) {
   const Running running(session());
-  const EmbeddingRecipe recipe = embedding_recipe(folder_);
-  const Tokenizer tokenizer = tokenizer_of(folder_);
+  check(batch_positions > 0, "batch_tokens must be at least 1");
+  const EmbeddingRecipe& recipe = texts_->recipe();
+  const Tokenizer& tokenizer = texts_->tokenizer();
   int64_t most = most_positions(model());
   if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
   TokenTexts token_texts;
@@ -134,7 +146,7 @@ Floats LoadedModel::embed(const std::vector<std::string>& texts, bool query, int
   if (!embedder_) {
     headless_ = std::make_shared<Model>(without_head(model()));
     std::vector<DenseLayer> dense;
-    for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder_ / path));
+    for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(texts_->folder() / path));
     embedder_ = std::make_unique<Embedder>(*session().backend, *headless_, weights_.store, weights_.workspace,
                                            recipe.pooling, std::move(dense));
   }
@@ -153,8 +165,10 @@ Floats LoadedModel::embed(const std::vector<std::string>& texts, bool query, int
 Floats LoadedModel::classify(const std::vector<std::pair<std::string, std::optional<std::string>>>& texts,
                              int64_t batch_positions) {
   const Running running(session());
+  check(classifies(model()), "this {} model gives no class of a text", model().family);
+  check(batch_positions > 0, "batch_tokens must be at least 1");
   const auto classes = std::ssize(labels());
-  const Tokenizer tokenizer = tokenizer_of(folder_);
+  const Tokenizer& tokenizer = texts_->tokenizer();
   TokenTexts token_texts;
   for (size_t i = 0; i < texts.size(); ++i)
     token_texts.add(tokenizer, texts[i].first, texts[i].second, most_positions(model()), fmt::format("text {}", i));
@@ -181,8 +195,7 @@ void LoadedModel::keep_timings(const Generator& generator) {
 }
 
 Generator& LoadedModel::generator(GeneratorShape shape, int64_t prompt) {
-  shape.capacity = (shape.capacity + capacity_step - 1) / capacity_step * capacity_step;
-  if (model().context > 0) shape.capacity = std::min(shape.capacity, model().context);
+  shape.capacity = stepped(shape.capacity, capacity_step, model());
   if (!generator_ || !(generator_shape_ == shape)) {
     generator_.reset();
     generator_ = std::make_unique<Generator>(*session().backend, model(), weights_.store, shape, weights_.workspace);
@@ -192,22 +205,24 @@ Generator& LoadedModel::generator(GeneratorShape shape, int64_t prompt) {
   return *generator_;
 }
 
-std::vector<std::vector<Hypothesis>> LoadedModel::write_behind(std::span<const std::vector<int32_t>> prompts,
-                                                               const Writing& asked) {
-  PreparedSearch prepared = prepare_search(model(), asked.config, {prompts.begin(), prompts.end()});
+std::vector<std::vector<Hypothesis>> LoadedModel::write_batch(std::span<const std::vector<int32_t>> prompts,
+                                                              size_t first, const Writing& asked) {
+  int64_t longest = 0;
+  for (const auto& ids : prompts) longest = std::max(longest, std::ssize(ids));
+  PreparedSearch prepared =
+      prepare_search(model(), asked.config, {prompts.begin(), prompts.end()}, stepped(longest, source_step, model()));
+  for (size_t i = 0; i < prompts.size(); ++i) prepared.search->set_number(static_cast<int64_t>(i), first + i);
   Generator& writer = generator(prepared.shape, prepared.prompt);
-  const size_t first = prompts.front().size();
+  const size_t given = model().has_encoder() ? 1 : prompts.front().size();
   Interrupts interrupts;
   run_search(writer, prepared, {}, [&] {
     interrupts.check();
-    return !asked.goes_on || asked.goes_on(prepared.search->ids(0).subspan(first));
+    return !asked.goes_on || asked.goes_on(prepared.search->ids(0).subspan(given));
   });
   keep_timings(writer);
-  if (!prepared.search->done()) {
-    const auto ids = prepared.search->ids(0);
-    return {{Hypothesis{.ids = {ids.begin(), ids.end()}}}};
-  }
-  return prepared.search->results();
+  if (prepared.search->done()) return prepared.search->results();
+  const auto ids = prepared.search->ids(0);
+  return {{Hypothesis{.ids = {ids.begin(), ids.end()}}}};
 }
 
 std::vector<std::vector<Hypothesis>> LoadedModel::write(const std::vector<std::vector<int32_t>>& prompts,
@@ -215,31 +230,35 @@ std::vector<std::vector<Hypothesis>> LoadedModel::write(const std::vector<std::v
   check(model().generates(), "this {} model does not write text", model().family);
   check(asked.batch > 0, "batch_size must be at least 1");
   const Running running(session());
-  std::vector<std::vector<Hypothesis>> results(prompts.size());
-  if (model().has_encoder()) {
-    const SearchByLength search{
-        .config = asked.config,
-        .positions = asked.positions,
-        .ran = [this](const Generator& generator, int64_t, int64_t) { keep_timings(generator); }};
-    Interrupts interrupts;
-    search.run(*session().backend, model(), weights_.store, prompts, [&](size_t source, std::vector<Hypothesis> best) {
-      results[source] = std::move(best);
-      interrupts.check();
-    });
-  } else {
-    for (size_t done = 0; done < prompts.size();) {
-      const auto some =
-          std::span(prompts).subspan(done, std::min(prompts.size() - done, static_cast<size_t>(asked.batch)));
-      for (auto& best : write_behind(some, asked)) results[done++] = std::move(best);
+  std::vector<std::vector<Hypothesis>> results;
+  while (results.size() < prompts.size()) {
+    const size_t first = results.size(), count = std::min(prompts.size() - first, static_cast<size_t>(asked.batch));
+    for (auto& best : write_batch(std::span(prompts).subspan(first, count), first, asked)) {
+      leave_written(best, model().has_encoder() ? 1 : prompts[results.size()].size(), asked.config);
+      results.push_back(std::move(best));
     }
   }
-  for (size_t i = 0; i < prompts.size(); ++i)
-    for (Hypothesis& hypothesis : results[i]) {
-      auto& ids = hypothesis.ids;
-      const size_t given = model().has_encoder() ? 1 : prompts[i].size();
-      ids.erase(ids.begin(), ids.begin() + static_cast<int64_t>(std::min(given, ids.size())));
-      if (!ids.empty() && asked.config.ends(ids.back())) ids.pop_back();
-    }
+  return results;
+}
+
+std::vector<std::vector<Hypothesis>> LoadedModel::write_by_length(const std::vector<std::vector<int32_t>>& sources,
+                                                                  const GenerationConfig& config, int64_t positions) {
+  check(positions > 0, "batch_tokens must be at least 1");
+  const Running running(session());
+  std::vector<std::vector<Hypothesis>> results(sources.size());
+  Interrupts interrupts;
+  const auto goes_on = [&] {
+    interrupts.check();
+    return true;
+  };
+  const SearchByLength search{.config = config,
+                              .positions = positions,
+                              .goes_on = goes_on,
+                              .ran = [this](const Generator& generator, int64_t, int64_t) { keep_timings(generator); }};
+  search.run(*session().backend, model(), weights_.store, sources, [&](size_t source, std::vector<Hypothesis> best) {
+    leave_written(best, 1, config);
+    results[source] = std::move(best);
+  });
   return results;
 }
 

@@ -12,7 +12,7 @@
 #include "models/generation/generation_config.h"
 #include "models/id_batch.h"
 #include "models/inspection/attention_maps.h"
-#include "models/text/prompt_text.h"
+#include "python/bindings/folder_texts.h"
 #include "python/bindings/session.h"
 
 namespace vkformer::python {
@@ -38,29 +38,23 @@ class LoadedModel {
   static std::shared_ptr<LoadedModel> load(const std::filesystem::path& path, const std::string& device,
                                            const std::string& dtype, const std::filesystem::path& adapter,
                                            bool profile);
-  /// `folder`: of its tokenizer and how it generates; empty: there is none.
-  LoadedModel(LoadedWeights weights, std::filesystem::path folder)
-      : weights_(std::move(weights)), folder_(std::move(folder)) {}
+  LoadedModel(LoadedWeights weights, std::shared_ptr<const FolderTexts> texts)
+      : weights_(std::move(weights)), texts_(std::move(texts)) {}
   ~LoadedModel();
 
   const Model& model() const { return *weights_.model; }
   Session& session() const { return *weights_.session; }
   Store& store() const { return *weights_.store; }
-  const std::filesystem::path& folder() const { return folder_; }
-  /// It has been written there, with the same tokenizer.
-  void set_folder(std::filesystem::path folder) { folder_ = std::move(folder); }
-  /// Of the folder, read when first asked for. Throws Error where there is none. `language`: see PromptText.
-  std::shared_ptr<const PromptText> text(const std::string& language = {});
-  /// Names of a classifier's classes.
+  const FolderTexts& texts() const { return *texts_; }
+  /// Names of a classifier's classes; none of another model.
   std::vector<std::string> labels() const;
   /// The parameter of that name. Throws Error where there is none.
   const ParameterSpec& parameter(const std::string& name) const;
 
-  /// Of the programs that the last run() or write() ran last; none unless the session profiles.
-  const std::vector<ProgramTimings>& timings() const { return timings_; }
-
   // Each of these has the session to itself meanwhile, as Running does.
 
+  /// Of the programs that the last run() or write() ran last; none unless the session profiles.
+  std::vector<ProgramTimings> timings();
   /// What the model gives for a batch: logits, or the hidden states before its head.
   enum class Result : uint8_t { logits, hidden };
   Floats run(const IdBatch& batch, Result result);
@@ -73,13 +67,16 @@ class LoadedModel {
 
   struct Writing {
     GenerationConfig config;
-    int64_t batch = 8;         ///< prompts of a decoder side by side
-    int64_t positions = 2048;  ///< of a batch of sources
+    int64_t batch = 8;  ///< prompts side by side
     /// Of a single prompt without beams: sees the ids behind it, and says whether to go on.
     std::function<bool(std::span<const int32_t> written)> goes_on = {};
   };
   /// What the model writes behind each prompt, or for each source: best first, without prompt, start and end.
   std::vector<std::vector<Hypothesis>> write(const std::vector<std::vector<int32_t>>& prompts, const Writing& asked);
+  /// The same of many sources, those of like length together, in batches of at most `positions`; where nothing says
+  /// how long, as long as SearchByLength does.
+  std::vector<std::vector<Hypothesis>> write_by_length(const std::vector<std::vector<int32_t>>& sources,
+                                                       const GenerationConfig& config, int64_t positions);
 
  private:
   struct Recorded {
@@ -90,12 +87,12 @@ class LoadedModel {
   Program& program(const BatchShape& shape, Result result);
   void keep_timings(const Generator& generator);
   Generator& generator(GeneratorShape shape, int64_t prompt);
-  std::vector<std::vector<Hypothesis>> write_behind(std::span<const std::vector<int32_t>> prompts,
-                                                    const Writing& asked);
+  /// Some of the prompts, from the `first` on.
+  std::vector<std::vector<Hypothesis>> write_batch(std::span<const std::vector<int32_t>> prompts, size_t first,
+                                                   const Writing& asked);
 
   LoadedWeights weights_;
-  std::filesystem::path folder_;
-  std::shared_ptr<const PromptText> text_;
+  std::shared_ptr<const FolderTexts> texts_;
   std::list<Recorded> programs_;           ///< the last few, the latest first
   std::unique_ptr<Generator> generator_;   ///< the last one,
   GeneratorShape generator_shape_;         ///< and what it was made for

@@ -20,35 +20,25 @@ py::array_t<float> array_of(Floats floats) { return python::array_of(std::move(f
 
 // What models compute -----------------------------------------------------------------------------------------------
 
-Floats run(LoadedModel& model, const py::object& input_ids, const py::dict& others, LoadedModel::Result result) {
-  std::map<std::string, IdMatrix> tensors;
-  tensors["input_ids"] = IntArray(input_ids, "input_ids").matrix();
-  for (const auto& [name, values] : others) {
-    if (values.is_none()) continue;
-    const auto text = name.cast<std::string>();
-    tensors[text] = IntArray(values, text).matrix();
-  }
-  return model.run(IdBatch(model.model(), tensors), result);
-}
-
-std::vector<int32_t> ids_of(LoadedModel& model, const py::object& given, const char* what, bool target) {
-  if (py::isinstance<py::str>(given)) {
-    const PromptText& text = *model.text();
-    return (target ? text.target() : text).encode(given.cast<std::string>());
-  }
-  const IntArray ids(given, what);
-  return {ids.values().begin(), ids.values().end()};
+/// Text as ids, or ids as they are.
+std::vector<int32_t> ids_of(const PromptText* text, const py::object& given, const char* what) {
+  return text ? text->encode(text_of(given, what)) : IntArray(given, what).row();
 }
 
 py::list attention(LoadedModel& model, const py::object& text, const py::object& target) {
+  const bool encoder = model.model().has_encoder();
+  check(encoder != target.is_none(), "{}",
+        encoder ? "an encoder-decoder looks at a text and its target; give both"
+                : "this model has no decoder behind an encoder; give one text");
+  const auto tokenizer_for = [&](const py::object& given) {
+    return py::isinstance<py::str>(given) ? &model.texts().text() : nullptr;
+  };
   InspectedText inspected;
-  check(model.model().has_encoder() != target.is_none(), "{}",
-        model.model().has_encoder() ? "an encoder-decoder looks at a text and its target; give both"
-                                    : "this model has no decoder behind an encoder; give one text");
-  (target.is_none() ? inspected.ids : inspected.source) = ids_of(model, text, "text", false);
-  if (!target.is_none()) {
-    inspected.ids = ids_of(model, target, "target", true);
-    if (py::isinstance<py::str>(target)) {  // each position writes the token that the next one reads
+  (encoder ? inspected.source : inspected.ids) = ids_of(tokenizer_for(text), text, "text");
+  if (encoder) {
+    const PromptText* tokenizer = tokenizer_for(target);
+    inspected.ids = ids_of(tokenizer ? &tokenizer->target() : nullptr, target, "target");
+    if (tokenizer) {  // each position writes the token that the next one reads
       inspected.ids.insert(inspected.ids.begin(), generation_settings(model, {}).decoder_start());
       inspected.ids.pop_back();
     }
@@ -71,60 +61,77 @@ py::list attention(LoadedModel& model, const py::object& text, const py::object&
 class Streaming {
  public:
   Streaming(LoadedModel& model, const std::vector<int32_t>& prompt, const py::object& callback)
-      : text_(model.text()), stream_(text_->stream(prompt)), callback_(callback.cast<py::function>()) {}
+      : stream_(model.texts().text().stream(prompt)), callback_(callback.cast<py::function>()) {}
 
   /// Without the GIL.
   bool take(std::span<const int32_t> written, const GenerationConfig& config) {
     if (seen_ == written.size() || config.ends(written.back())) return true;
     seen_ = written.size();
-    return emit(stream_(written.back()));
+    goes_on_ = emit(stream_(written.back()));
+    return goes_on_;
   }
   /// What was kept back of a character.
-  void end() { emit(stream_({})); }
+  void end() {
+    if (goes_on_) emit(stream_({}));
+  }
 
  private:
   bool emit(const std::string& piece) {
     if (piece.empty()) return true;
-    const py::gil_scoped_acquire gil;
+    const WithGil gil;
     return !py::bool_(callback_(piece));
   }
 
-  std::shared_ptr<const PromptText> text_;
   std::function<std::string(std::optional<int32_t>)> stream_;
   py::function callback_;
   size_t seen_ = 0;
+  bool goes_on_ = true;
 };
 
-py::object write(LoadedModel& model, const Prompts& prompts, const std::vector<std::vector<int32_t>>& ids,
-                 LoadedModel::Writing search, const py::object& callback) {
-  if (callback.is_none()) return written(model, prompts, model.write(ids, search), search.config);
-  if (!prompts.single || prompts.of_ids || model.model().has_encoder() || search.config.num_beams > 1)
+py::object write(LoadedModel& model, const Prompts& prompts, LoadedModel::Writing writing, const py::object& callback) {
+  if (callback.is_none()) return written(model, prompts, model.write(prompts.ids, writing), writing.config);
+  if (!prompts.single || prompts.of_ids || model.model().has_encoder() || writing.config.num_beams > 1)
     throw py::type_error("callback wants one text of a decoder, without beams");
-  Streaming streaming(model, ids.front(), callback);
-  search.goes_on = [&](std::span<const int32_t> so_far) { return streaming.take(so_far, search.config); };
-  auto results = model.write(ids, search);
+  Streaming streaming(model, prompts.ids.front(), callback);
+  writing.goes_on = [&](std::span<const int32_t> so_far) { return streaming.take(so_far, writing.config); };
+  auto results = model.write(prompts.ids, writing);
   streaming.end();
-  return written(model, prompts, std::move(results), search.config);
+  return written(model, prompts, std::move(results), writing.config);
+}
+
+/// Where a source's own ids say what ends its answer (T5's gaps), it is written for alone.
+py::object write_for_each(LoadedModel& model, const Prompts& prompts, const LoadedModel::Writing& writing) {
+  std::vector<std::vector<Hypothesis>> results;
+  for (const auto& ids : prompts.ids) {
+    LoadedModel::Writing own = writing;
+    for (const int32_t id : model.texts().text().ends_beside(ids)) own.config.eos_token_ids.push_back(id);
+    results.push_back(std::move(model.write({ids}, own).front()));
+  }
+  return written(model, prompts, std::move(results), writing.config);
 }
 
 py::object generate(LoadedModel& model, const py::object& given, bool special_tokens, int64_t batch_size,
                     const py::object& callback, const py::kwargs& settings) {
-  const Prompts prompts(given);
-  LoadedModel::Writing search{.config = generation_settings(model, settings), .batch = batch_size};
-  std::vector<std::vector<int32_t>> ids = prompts.ids;
-  for (const std::string& text : prompts.texts)
-    ids.push_back(special_tokens ? model.text()->encode(text) : model.text()->encode_as_it_is(text));
-  if (model.model().has_encoder() && prompts.single && !prompts.of_ids)
-    for (const int32_t id : model.text()->ends_beside(ids.front())) search.config.eos_token_ids.push_back(id);
-  return write(model, prompts, ids, std::move(search), callback);
+  Prompts prompts(given);
+  LoadedModel::Writing writing{.config = generation_settings(model, settings), .batch = batch_size};
+  bool own_ends = false;
+  for (const std::string& text : prompts.texts) {
+    const PromptText& tokenizer = model.texts().text();
+    prompts.ids.push_back(special_tokens ? tokenizer.encode(text) : tokenizer.encode_as_it_is(text));
+    own_ends = own_ends || (model.model().has_encoder() && !tokenizer.ends_beside(prompts.ids.back()).empty());
+  }
+  if (own_ends && callback.is_none()) return write_for_each(model, prompts, writing);
+  return write(model, prompts, std::move(writing), callback);
 }
 
 py::object chat(LoadedModel& model, const py::object& messages, const py::object& tools, const py::object& callback,
                 const py::kwargs& settings) {
-  const Prompts prompts{py::str(chat_text(model.folder(), messages, tools, true, {}))};
-  LoadedModel::Writing search{.config = generation_settings(model, settings)};
-  const std::vector<std::vector<int32_t>> ids = {model.text()->encode_as_it_is(prompts.texts.front())};
-  return write(model, prompts, ids, std::move(search), callback);
+  const FolderTexts::Chat& chat = model.texts().chat(!tools.is_none());
+  Prompts prompts{py::str(chat_text(chat, messages, tools, true, {}))};
+  LoadedModel::Writing writing{.config = generation_settings(model, settings)};
+  if (chat.end && !writing.config.ends(*chat.end)) writing.config.eos_token_ids.push_back(*chat.end);
+  prompts.ids = {model.texts().text().encode_as_it_is(prompts.texts.front())};
+  return write(model, prompts, std::move(writing), callback);
 }
 
 py::object translate(LoadedModel& model, const py::object& given, const std::string& source_language,
@@ -134,16 +141,16 @@ py::object translate(LoadedModel& model, const py::object& given, const std::str
         "translate() needs an encoder-decoder that writes, this is a {} model; use generate()", model.model().family);
   const Prompts prompts(given);
   if (prompts.of_ids) throw py::type_error("translate() takes texts; generate() takes ids");
-  LoadedModel::Writing search{.config = generation_settings(model, settings), .positions = batch_tokens};
-  const auto text = model.text(source_language);
+  GenerationConfig config = generation_settings(model, settings);
+  const auto text = model.texts().text_of(source_language);
   const Languages& languages = text->languages();
   std::string in_front = prefix;
   if (!target_language.empty()) {
     const TemplateToken& language = languages.find(target_language);
-    write_language(search.config, language, languages, model.model().family);
+    write_language(config, language, languages, model.model().family);
     if (languages.place() == Languages::Place::written) in_front = language.text + ' ' + prefix;
   } else {
-    check(!lacks_target_language(search.config, languages, model.model().family),
+    check(!lacks_target_language(config, languages, model.model().family),
           "the model writes many languages; give a target_language");
   }
   // An empty text has an empty translation.
@@ -154,28 +161,31 @@ py::object translate(LoadedModel& model, const py::object& given, const std::str
     sources.push_back(text->encode(in_front + prompts.texts[i]));
     places.push_back(i);
   }
-  std::vector<std::vector<Hypothesis>> results(prompts.size());
-  if (!sources.empty()) {
-    auto best = model.write(sources, search);
-    for (size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(best[i]);
-  }
-  return written(model, prompts, std::move(results), search.config);
+  std::vector<std::vector<Hypothesis>> results(prompts.texts.size());
+  auto best = model.write_by_length(sources, config, batch_tokens);
+  for (size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(best[i]);
+  return written(model, prompts, std::move(results), config);
 }
 
 // What they tell of texts -------------------------------------------------------------------------------------------
 
-py::array_t<float> embed(LoadedModel& model, const std::vector<std::string>& texts, bool query, int64_t batch_tokens) {
+py::array_t<float> embed(LoadedModel& model, const py::object& given, bool query, int64_t batch_tokens) {
+  if (py::isinstance<py::str>(given)) throw py::type_error("texts must be a list of str");
+  std::vector<std::string> texts;
+  for (const py::handle text : given) texts.push_back(text_of(text, "each of the texts"));
   return array_of(model.embed(texts, query, batch_tokens));
 }
 
 /// Texts and pairs of texts.
-py::array_t<float> classify(LoadedModel& model, const py::sequence& given, int64_t batch_tokens) {
+py::array_t<float> classify(LoadedModel& model, const py::object& given, int64_t batch_tokens) {
+  constexpr const char* wanted = "each of the texts, or both of a pair,";
+  if (py::isinstance<py::str>(given)) throw py::type_error("texts must be a list of str, or of pairs of them");
   std::vector<std::pair<std::string, std::optional<std::string>>> texts;
   for (const py::handle text : given) {
-    if (py::isinstance<py::str>(text))
-      texts.emplace_back(text.cast<std::string>(), std::nullopt);
+    if (py::isinstance<py::tuple>(text) && py::len(text) == 2)
+      texts.emplace_back(text_of(text[py::int_(0)], wanted), text_of(text[py::int_(1)], wanted));
     else
-      texts.push_back(text.cast<std::pair<std::string, std::string>>());
+      texts.emplace_back(text_of(text, wanted), std::nullopt);
   }
   return array_of(model.classify(texts, batch_tokens));
 }
@@ -221,12 +231,14 @@ void add_computing(ModelClass& model) {
         [result](LoadedModel& self, const py::object& input_ids, const py::object& attention_mask,
                  const py::object& token_type_ids, const py::object& position_ids,
                  const py::object& decoder_input_ids) {
-          py::dict others;
-          others["attention_mask"] = attention_mask;
-          others["token_type_ids"] = token_type_ids;
-          others["position_ids"] = position_ids;
-          others["decoder_input_ids"] = decoder_input_ids;
-          return array_of(run(self, input_ids, others, result));
+          std::map<std::string, IdMatrix> tensors;
+          for (const auto& [input, given] : {std::pair{"input_ids", &input_ids},
+                                             {"attention_mask", &attention_mask},
+                                             {"token_type_ids", &token_type_ids},
+                                             {"position_ids", &position_ids},
+                                             {"decoder_input_ids", &decoder_input_ids}})
+            if (!given->is_none()) tensors[input] = IntArray(*given, input).matrix();
+          return array_of(self.run(IdBatch(self.model(), tensors), result));
         },
         py::arg("input_ids"), py::kw_only(), py::arg("attention_mask") = py::none(),
         py::arg("token_type_ids") = py::none(), py::arg("position_ids") = py::none(),
@@ -255,7 +267,7 @@ void add_writing(ModelClass& model) {
 Settings are keywords with the names of generation_config.json, which the model's own file may have set:
 max_new_tokens (200), num_beams, num_return_sequences, do_sample, temperature, top_k, top_p, min_p, repetition_penalty,
 eos_token_id, ..; and seed, grammar (GBNF), json_schema (a dict or its text). Giving temperature, top_k, top_p or min_p
-means that tokens are drawn. `special_tokens`: with those that belong around a text. `batch_size`: prompts of a decoder
+means that tokens are drawn. `special_tokens`: with those that belong around a text. `batch_size`: prompts
 side by side. `callback`: gets the text of a single prompt piece by piece; True from it ends the text.)")
       .def(
           "chat", chat, py::arg("messages"), py::kw_only(), py::arg("tools") = py::none(),
@@ -278,7 +290,8 @@ void add_telling(ModelClass& model) {
 `query`: texts are questions, in front of which some models want words.)")
       .def("classify", classify, py::arg("texts"), py::kw_only(), py::arg("batch_tokens") = 4096,
            R"(The probability of each of the `labels` for each text, or pair of texts: [texts, labels].)")
-      .def_property_readonly("labels", &LoadedModel::labels, R"(Names of a classifier's classes.)");
+      .def_property_readonly("labels", &LoadedModel::labels,
+                             R"(Names of a classifier's classes; none of another model.)");
 }
 
 }  // namespace
@@ -291,7 +304,7 @@ once for each.)");
   model
       .def(py::init([](const std::filesystem::path& path, const std::string& device, const std::string& dtype,
                        const std::filesystem::path& adapter, bool profile) {
-             const py::gil_scoped_release released;
+             const WithoutGil without;
              return LoadedModel::load(path, device, dtype, adapter, profile);
            }),
            py::arg("path"), py::kw_only(), py::arg("device") = "", py::arg("dtype") = "", py::arg("adapter") = "",
@@ -305,14 +318,20 @@ the device: "f32", "f16", "bf16", "q8_0", "q4_k", ..; "" for f32, of a .gguf wha
           "context", [](const LoadedModel& self) { return self.model().context; }, R"(Most positions; 0: no limit.)")
       .def_property_readonly("vocabulary_size", [](const LoadedModel& self) { return self.model().vocabulary; })
       .def_property_readonly("device", [](const LoadedModel& self) { return self.session().backend->describe(); })
-      .def_property_readonly("path", [](const LoadedModel& self) { return self.folder(); })
+      .def_property_readonly(
+          "path",
+          [](const LoadedModel& self) {
+            const auto& folder = self.texts().folder();
+            return folder.empty() ? std::nullopt : std::optional(folder);
+          },
+          R"(Its folder or file; None of a trainer's that has none.)")
       .def_property_readonly("config", [](const LoadedModel& self) { return object_of(*self.model().config); })
       .def_property_readonly("parameters", parameters, R"(The shape of each parameter, by its name in files.)")
       .def("parameter", parameter, py::arg("name"), R"(The values of a parameter, float32.)")
       .def("set_parameter", set_parameter, py::arg("name"), py::arg("values"),
            R"(Gives a parameter other values, rounded to the type it is stored in.)");
   model.def(
-      "timings", [](const LoadedModel& self) { return timing_rows(self.timings()); },
+      "timings", [](LoadedModel& self) { return timing_rows(self.timings()); },
       R"(What each node took of the last run of the last logits(), hidden_states(), generate(), chat() or translate(), of a model that was opened with profile=True.
 
 A list of {"program", "scope", "op", "kernel", "seconds", "flops", "bytes"}: what it must compute and move at least.)");

@@ -6,6 +6,8 @@
 #include "models/stored_weights.h"
 #include "models/weights.h"
 #include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer::python {
@@ -13,46 +15,34 @@ namespace vkformer::python {
 namespace {
 
 constexpr const char* state_file = "python_trainer.json";
-/// What texts need beside a config, as it is.
+/// What texts need beside a tokenizer.json, as it is.
 constexpr const char* text_files[] = {target_tokenizer_file, generation_file, "tokenizer_config.json",
                                       "special_tokens_map.json", "chat_template.jinja"};
 
-/// Calls visit(name, value) for each setting.
+constexpr SettingBounds counted{.least = 1}, plain;
+
+/// Calls visit(name, value, bounds) for each setting.
 template <class Lora, class Visit>
 void visit_lora(Lora& lora, const Visit& visit) {
-  visit("r", lora.config.rank);
-  visit("alpha", lora.config.alpha);
-  visit("dropout", lora.config.dropout);
-  visit("rslora", lora.config.rslora);
-  visit("targets", lora.targets);
+  visit("r", lora.config.rank, counted);
+  visit("alpha", lora.config.alpha, plain);
+  visit("dropout", lora.config.dropout, SettingBounds{.most = 0.99});
+  visit("rslora", lora.config.rslora, plain);
+  visit("targets", lora.targets, plain);
 }
 
 template <class Options, class Visit>
 void visit_options(Options& options, const Visit& visit) {
-  auto& s = options.settings;
-  visit("batch_size", options.batch_size);
-  visit("context", options.context);
-  visit("profile", options.profile);
-  visit("label_smoothing", options.label_smoothing);
-  visit("accumulate", s.accumulate);
-  visit("iterations", s.iterations);
-  visit("learning_rate", s.learning_rate);
-  visit("min_learning_rate", s.min_learning_rate);
-  visit("schedule", s.schedule);
-  visit("warmup", s.warmup);
-  visit("beta1", s.beta1);
-  visit("beta2", s.beta2);
-  visit("epsilon", s.epsilon);
-  visit("weight_decay", s.weight_decay);
-  visit("moving_average", s.moving_average);
-  visit("clip", s.clip);
-  visit("seed", s.seed);
-  visit("checkpoint_activations", s.checkpoint_activations);
-  visit("precision", s.products);
-  visit("loss_scale", s.loss_scale);
+  visit("batch_size", options.batch_size, counted);
+  visit("context", options.context, plain);
+  visit("profile", options.profile, plain);
+  visit("label_smoothing", options.label_smoothing, SettingBounds{-1, 0.99});
+  visit("schedule", options.settings.schedule, plain);
+  visit("precision", options.settings.products, plain);
+  visit_train_settings(options.settings, visit);
 }
 
-void take_value(const std::string& name, const nlohmann::json& given, auto& value) {
+void take_value(const std::string& name, const nlohmann::json& given, auto& value, const SettingBounds& bounds) {
   using T = std::decay_t<decltype(value)>;
   if constexpr (std::is_same_v<T, bool>) {
     check(given.is_boolean(), "{} must be True or False", name);
@@ -66,23 +56,30 @@ void take_value(const std::string& name, const nlohmann::json& given, auto& valu
   } else if constexpr (std::is_same_v<T, DType>) {
     check(given.is_string(), "{} must be \"f32\", \"f16\" or \"bf16\"", name);
     value = float_type(given.get<std::string>());
-  } else if constexpr (std::is_floating_point_v<T>) {
-    check(given.is_number(), "{} must be a number", name);
-    value = given.get<double>();
   } else {
-    check(given.is_number_integer() && given >= 0 && given <= std::numeric_limits<uint32_t>::max(),
-          "{} must be a whole number from 0 to 4294967295", name);
+    constexpr bool whole = std::is_integral_v<T>;
+    check((whole ? given.is_number_integer() : given.is_number()) && given >= bounds.least && given <= bounds.most,
+          "{} must be a {} from {} to {}", name, whole ? "whole number" : "number", bounds.least, bounds.most);
     value = given.get<T>();
   }
 }
 
 /// Takes the settings that visit_each(visit) names. `of`: whose they are.
 void take_settings(nlohmann::json given, const char* of, const auto& visit_each) {
-  visit_each([&](const char* name, auto& value) {
-    if (given.contains(name)) take_value(name, given[name], value);
+  visit_each([&](const char* name, auto& value, const SettingBounds& bounds) {
+    if (given.contains(name)) take_value(name, given[name], value, bounds);
     given.erase(name);
   });
   if (!given.empty()) fail("{} has no setting {}", of, in_quotes(given.begin().key()));
+}
+
+std::map<std::string, std::string> read_text_files(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  if (folder.empty() || !has_model_json(folder, tokenizer_file)) return files;
+  files[tokenizer_file] = load_model_json(folder, tokenizer_file).value().dump();
+  for (const char* file : text_files)
+    if (std::filesystem::exists(folder / file)) files[file] = std::string(MappedFile(folder / file).text());
+  return files;
 }
 
 Model new_model(const nlohmann::json& config, const TrainerOptions& options) {
@@ -112,13 +109,11 @@ Model with_adapter(Model model, const TrainerOptions& options, const std::filesy
 void LoraOptions::take(const nlohmann::json& given) {
   check(given.is_object(), "lora must be a dict, like {{\"r\": 8, \"alpha\": 16}}");
   take_settings(given, "lora", [&](const auto& visit) { visit_lora(*this, visit); });
-  check(config.rank > 0, "lora's r must be at least 1");
-  check(config.dropout >= 0 && config.dropout < 1, "lora's dropout must lie from 0 to below 1");
 }
 
 nlohmann::json LoraOptions::json() const {
   nlohmann::json json;
-  visit_lora(*this, [&](const char* name, const auto& value) { json[name] = value; });
+  visit_lora(*this, [&](const char* name, const auto& value, const SettingBounds&) { json[name] = value; });
   return json;
 }
 
@@ -133,12 +128,11 @@ void TrainerOptions::take(const nlohmann::json& given) {
   settings.erase("lora");
   settings.erase("weights");
   take_settings(std::move(settings), "a trainer", [&](const auto& visit) { visit_options(*this, visit); });
-  check(batch_size > 0, "batch_size must be at least 1");
 }
 
 nlohmann::json TrainerOptions::json() const {
   nlohmann::json json;
-  visit_options(*this, [&](const char* name, const auto& value) {
+  visit_options(*this, [&](const char* name, const auto& value, const SettingBounds&) {
     using T = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<T, Schedule> || std::is_same_v<T, DType>)
       json[name] = name_of(value);
@@ -155,18 +149,19 @@ TrainingBatch OwnedBatch::view() const {
   return {ids.shape, std::move(feed)};
 }
 
-PythonTrainer::PythonTrainer(Model model, std::filesystem::path folder, const std::string& device,
+PythonTrainer::PythonTrainer(Model model, const std::filesystem::path& folder, const std::string& device,
                              const TrainerOptions& options)
     : options_(options),
       model_(std::make_shared<const Model>(with_options(std::move(model), options))),
-      folder_(std::move(folder)),
+      text_files_(read_text_files(folder)),
       session_(Session::open(device, options.profile)) {
   options_.settings.width = width_of(*model_);
   Backend& backend = *session_->backend;
   const BatchShape shape = usual_batch(*model_, options_.batch_size, options_.context);
   trainer_ = std::make_unique<Trainer>(backend, *model_, options_.settings, shape);
-  view_ = std::make_shared<LoadedModel>(
-      LoadedWeights{session_, model_, trainer_->shared_store(), trainer_->workspace()}, folder_);
+  view_ =
+      std::make_shared<LoadedModel>(LoadedWeights{session_, model_, trainer_->shared_store(), trainer_->workspace()},
+                                    std::make_shared<FolderTexts>(folder, *model_->config));
 }
 
 PythonTrainer::PythonTrainer(const nlohmann::json& config, const std::filesystem::path& tokenizer,
@@ -179,6 +174,7 @@ PythonTrainer::PythonTrainer(const nlohmann::json& config, const std::filesystem
 PythonTrainer::PythonTrainer(const std::filesystem::path& folder, const std::string& device,
                              const TrainerOptions& options)
     : PythonTrainer(with_adapter(load_model(folder), options, folder), folder, device, options) {
+  if (options.lora) base_ = folder.string();
   Weights(model_->parameters, folder).load(trainer_->store());
   for (const ParameterSpec& parameter : model_->parameters)
     if (parameter.adapter) trainer_->store().write(parameter.name, start_values(parameter, options.settings.seed));
@@ -198,6 +194,7 @@ std::unique_ptr<PythonTrainer> PythonTrainer::resume(const std::filesystem::path
   const std::filesystem::path folder = options.lora ? require_string(state, "base") : checkpoint->string();
   auto trainer = std::make_unique<PythonTrainer>(folder, device, options);
   trainer->trainer_->load(*checkpoint);
+  trainer->run_ = std::filesystem::canonical(run);
   trainer->iteration_ = require_integer(state, "iteration", 0, int64_t{1} << 53);
   return trainer;
 }
@@ -221,31 +218,35 @@ double PythonTrainer::evaluate(const OwnedBatch& batch) {
   return trainer_->evaluate(batch.view()).value();
 }
 
-std::vector<ProgramTimings> PythonTrainer::timings() const {
+std::vector<ProgramTimings> PythonTrainer::timings() {
   const Running running(*session_);
   std::vector<ProgramTimings> timings;
   for (const auto& [name, program] : trainer_->programs()) timings.push_back({name, program->timings()});
   return timings;
 }
 
+double PythonTrainer::gradient_norm() {
+  const Running running(*session_);
+  return trainer_->gradient_norm();
+}
+
 void PythonTrainer::save(const std::filesystem::path& run) {
   const Running running(*session_);
+  const auto place = std::filesystem::weakly_canonical(run);
+  check(place == run_ || !latest_checkpoint(place),
+        "'{}' already holds a run; go on with it (Trainer.resume), or name another folder", run.string());
   if (options_.settings.scales_loss()) options_.settings.loss_scale = trainer_->loss_scale();
-  const auto saved = CheckpointWriter(run).commit(iteration_, [&](const std::filesystem::path& folder) {
-    if (!model_->adapter) write_json(folder / "config.json", *model_->config);
-    if (!folder_.empty() && has_model_json(folder_, tokenizer_file)) {
-      write_json(folder / tokenizer_file, load_model_json(folder_, tokenizer_file).value());
-      for (const char* file : text_files)
-        if (std::filesystem::exists(folder_ / file)) std::filesystem::copy_file(folder_ / file, folder / file);
-    }
+  CheckpointWriter(place).commit(iteration_, [&](const std::filesystem::path& folder) {
+    nlohmann::json state = {{"iteration", iteration()}, {"settings", options_.json()}};
+    if (base_.empty())
+      write_json(folder / "config.json", *model_->config);
+    else
+      state["base"] = base_;
+    for (const auto& [name, content] : text_files_) write_file_atomically(folder / name, content);
     trainer_->save(folder);
-    nlohmann::json state = {{"iteration", iteration_}, {"settings", options_.json()}};
-    if (model_->adapter) state["base"] = folder_.string();
     write_json(folder / state_file, state);
   });
-  if (model_->adapter) return;
-  folder_ = saved;  // the one before it, which may have been its folder, is gone
-  view_->set_folder(saved);
+  run_ = place;
 }
 
 }  // namespace vkformer::python

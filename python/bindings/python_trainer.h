@@ -63,26 +63,33 @@ class PythonTrainer {
   /// See Trainer::step() and evaluate(). Throws Error.
   double step(const std::vector<OwnedBatch>& batches);
   double evaluate(const OwnedBatch& batch);
-  /// Writes a checkpoint that resume() and the command `vkformer` read, and removes the run's older ones.
+  /// Writes a checkpoint that resume() and the command `vkformer` read, and removes the run's older ones. Throws Error
+  /// for a folder that holds another run.
   void save(const std::filesystem::path& run);
+  /// Of the last step's gradient.
+  double gradient_norm();
 
   /// Of the programs of an iteration; none unless it profiles.
-  std::vector<ProgramTimings> timings() const;
-  const Trainer& trainer() const { return *trainer_; }
+  std::vector<ProgramTimings> timings();
+  /// Of the next step.
+  double learning_rate() const { return learning_rate_at(options_.settings, iteration_ + 1); }
   int64_t iteration() const { return iteration_; }
   /// The parameters as they are trained.
   const std::shared_ptr<LoadedModel>& model() const { return view_; }
 
  private:
-  PythonTrainer(Model model, std::filesystem::path folder, const std::string& device, const TrainerOptions& options);
+  PythonTrainer(Model model, const std::filesystem::path& folder, const std::string& device,
+                const TrainerOptions& options);
 
   TrainerOptions options_;
   std::shared_ptr<const Model> model_;
-  std::filesystem::path folder_;  ///< of the tokenizer; with an adapter of the weights
+  std::string base_;                               ///< folder of an adapter's model
+  std::map<std::string, std::string> text_files_;  ///< of its tokenizer, by their names in a checkpoint
+  std::filesystem::path run_;                      ///< the one that it writes; empty: none yet
   std::shared_ptr<Session> session_;
   std::unique_ptr<Trainer> trainer_;
   std::shared_ptr<LoadedModel> view_;
-  int64_t iteration_ = 0;
+  std::atomic<int64_t> iteration_ = 0;
 };
 
 }  // namespace vkformer::python

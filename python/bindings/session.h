@@ -14,10 +14,44 @@ namespace vkformer::python {
 
 namespace py = pybind11;
 
+/// The interpreter is ending: only the thread that ends it may have the GIL once more.
+bool is_finalizing();
+
+/// While it lives, this thread has not the GIL, whether it had or not. A thread that is still at work when the
+/// interpreter ends never comes back from it.
+class WithoutGil {
+ public:
+  WithoutGil() : thread_(PyGILState_Check() && !is_finalizing() ? PyEval_SaveThread() : nullptr) {}
+  ~WithoutGil() noexcept(false);  ///< a thread may be ended in it
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+/// While it lives, this thread has the GIL. Throws Error when the interpreter is ending.
+class WithGil {
+  struct Alive {
+    Alive();
+  };
+  Alive alive_;
+  py::gil_scoped_acquire acquired_;
+};
+
+/// Ctrl-C and the like, while the GIL is not held: throws what Python's handler raises. Looks ten times a second.
+class Interrupts {
+ public:
+  void check();
+
+ private:
+  double looked_ = 0;
+};
+
 /// A backend, which belongs to one thread at a time, with all that it made.
 struct Session {
   std::unique_ptr<Backend> backend;
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::atomic<std::thread::id> owner;
 
   /// Opens a device (see make_backend()); what users should hear goes to Python's logger "vkformer". `profile`: with
@@ -31,8 +65,8 @@ struct ProgramTimings {
   std::vector<Timing> nodes;
 };
 
-/// While it lives, this thread has the session and not the GIL. Throws Error for a thread that has it already: a
-/// callback of what runs there.
+/// While it lives, this thread has the session and not the GIL. Throws Error for a thread that has it already, a
+/// callback of what runs there, and what Ctrl-C raises while others are waited for.
 class Running {
  public:
   explicit Running(Session& session);
@@ -41,7 +75,7 @@ class Running {
   Running& operator=(const Running&) = delete;
 
  private:
-  py::gil_scoped_release released_;  ///< before others are waited for, until they may go on
+  WithoutGil without_;  ///< before others are waited for, until they may go on
   Session& session_;
 };
 
@@ -49,17 +83,9 @@ class Running {
 template <class Free>
 void free_on(Session& session, const Free& free) {
   if (session.owner == std::this_thread::get_id()) return free();  // in a callback
-  const Running running(session);
+  const WithoutGil without;
+  const std::lock_guard lock(session.mutex);
   free();
 }
-
-/// Ctrl-C and the like, while the GIL is not held: throws what Python's handler raises. Looks ten times a second.
-class Interrupts {
- public:
-  void check();
-
- private:
-  double looked_ = 0;
-};
 
 }  // namespace vkformer::python

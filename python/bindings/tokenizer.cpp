@@ -3,9 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/chat/chat_files.h"
 #include "models/model_folder.h"
-#include "models/text/prompt_text.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/chat_text.h"
 #include "python/bindings/module.h"
@@ -16,12 +14,19 @@ namespace {
 
 /// A folder's tokenizer, and its chat template.
 struct FolderTokenizer {
-  std::filesystem::path folder;
-  PromptText text;
+  FolderTexts texts;
+  std::shared_ptr<const PromptText> of_language;
+  const PromptText& text;
 
-  FolderTokenizer(const std::filesystem::path& path, const std::string& language)
-      : folder(resolve_tokenizer_folder(path)), text(folder, language) {}
+  FolderTokenizer(const std::filesystem::path& folder, const std::string& language)
+      : texts(folder, nlohmann::json::object()), of_language(texts.text_of(language)), text(*of_language) {}
 };
+
+/// Throws Error where there is no tokenizer.
+std::shared_ptr<FolderTokenizer> load(const std::filesystem::path& path, const std::string& language) {
+  const WithoutGil without;
+  return std::make_shared<FolderTokenizer>(resolve_tokenizer_folder(path), language);
+}
 
 }  // namespace
 
@@ -29,8 +34,7 @@ void add_tokenizer(py::module_& module) {
   py::class_<FolderTokenizer, std::shared_ptr<FolderTokenizer>>(
       module, "Tokenizer", R"(Text to token ids and back, as a model's folder says it.)")
       .def(
-          py::init<const std::filesystem::path&, const std::string&>(), py::arg("path"), py::kw_only(),
-          py::arg("language") = "",
+          py::init(&load), py::arg("path"), py::kw_only(), py::arg("language") = "",
           R"(Of a folder with a tokenizer, a model folder, a run folder or a .gguf file. `language`: of the texts, for a tokenizer of many.)")
       .def(
           "encode",
@@ -42,8 +46,8 @@ void add_tokenizer(py::module_& module) {
       .def(
           "decode",
           [](const FolderTokenizer& tokenizer, const py::object& ids, bool special_tokens) {
-            const IntArray array(ids, "ids");
-            return special_tokens ? tokenizer.text.decode_all(array.values()) : tokenizer.text.decode(array.values());
+            const std::vector<int32_t> row = IntArray(ids, "ids").row();
+            return special_tokens ? tokenizer.text.decode_all(row) : tokenizer.text.decode(row);
           },
           py::arg("ids"), py::kw_only(), py::arg("special_tokens") = false,
           R"(The text of ids, without special tokens unless `special_tokens` is True.)")
@@ -51,8 +55,7 @@ void add_tokenizer(py::module_& module) {
           "tokens",
           [](const FolderTokenizer& tokenizer, const py::object& ids) {
             std::vector<std::string> pieces;
-            const IntArray array(ids, "ids");
-            for (const int32_t id : array.values()) pieces.push_back(tokenizer.text.piece(id));
+            for (const int32_t id : IntArray(ids, "ids").row()) pieces.push_back(tokenizer.text.piece(id));
             return pieces;
           },
           py::arg("ids"), R"(Each id's token for people to see.)")
@@ -64,7 +67,7 @@ void add_tokenizer(py::module_& module) {
           "apply_chat_template",
           [](const FolderTokenizer& tokenizer, const py::object& messages, const py::object& tools,
              bool add_generation_prompt, const py::kwargs& variables) {
-            return chat_text(tokenizer.folder, messages, tools, add_generation_prompt, variables);
+            return chat_text(tokenizer.texts.chat(!tools.is_none()), messages, tools, add_generation_prompt, variables);
           },
           py::arg("messages"), py::kw_only(), py::arg("tools") = py::none(), py::arg("add_generation_prompt") = true,
           R"(A conversation, a list of {"role": .., "content": ..}, as the model's chat template writes it. Other keywords are

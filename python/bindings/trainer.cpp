@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -12,20 +13,34 @@ namespace vkformer::python {
 
 namespace {
 
+/// The shape that targets have for a batch of ids.
+std::vector<int64_t> target_shape(const Model& model, const BatchShape& batch) {
+  switch (model.task) {
+    case Task::classify: return {batch.rows};
+    case Task::answer: return {batch.rows, 2};
+    default: return {batch.rows, batch.positions};
+  }
+}
+
 OwnedBatch batch_of(const Model& model, const py::dict& arrays) {
   std::map<std::string, IdMatrix> tensors;
-  std::vector<int32_t> targets;
-  check(arrays.contains("targets"), "a batch of training needs targets");
-  for (const auto& [name, values] : arrays) {
-    const auto text = name.cast<std::string>();
+  std::optional<IntArray> targets;
+  for (const auto& [key, values] : arrays) {
     if (values.is_none()) continue;
-    const IntArray array(values, text);
-    if (text == "targets")
-      targets.assign(array.values().begin(), array.values().end());
+    const std::string name = text_of(key, "a name of an array");
+    IntArray array(values, name);
+    if (name == "targets")
+      targets = std::move(array);
     else
-      tensors[text] = array.matrix();
+      tensors[name] = std::move(array).matrix();
   }
-  return {IdBatch(model, tensors), std::move(targets)};
+  check(targets.has_value(), "a batch of training needs targets");
+  IdBatch ids(model, tensors);
+  const auto wanted = target_shape(model, ids.shape);
+  const bool row = targets->shape().size() == 1 && wanted.size() == 2 && wanted[0] == 1;
+  check(targets->shape() == wanted || (row && targets->shape()[0] == wanted[1]), "targets are [{}], not [{}]",
+        fmt::join(targets->shape(), ", "), fmt::join(wanted, ", "));
+  return {std::move(ids), std::move(*targets).all()};
 }
 
 std::unique_ptr<PythonTrainer> make(const py::object& model, const std::string& device,
@@ -34,11 +49,11 @@ std::unique_ptr<PythonTrainer> make(const py::object& model, const std::string& 
   options.take(json_of(settings));
   if (py::isinstance<py::dict>(model)) {
     const nlohmann::json config = json_of(model);
-    const py::gil_scoped_release released;
+    const WithoutGil without;
     return std::make_unique<PythonTrainer>(config, tokenizer, device, options);
   }
   const auto path = model.cast<std::filesystem::path>();
-  const py::gil_scoped_release released;
+  const WithoutGil without;
   if (std::filesystem::is_regular_file(path) && path.extension() == ".json")
     return std::make_unique<PythonTrainer>(JsonObject::load(path).value(), tokenizer, device, options);
   check(tokenizer.empty(), "the tokenizer of '{}' is its own; leave out tokenizer", path.string());
@@ -57,7 +72,10 @@ double step(PythonTrainer& trainer, const py::object& batches, const py::kwargs&
   else if (py::isinstance<py::dict>(batches))
     owned.push_back(batch_of(model, batches));
   else
-    for (const py::handle batch : batches) owned.push_back(batch_of(model, batch.cast<py::dict>()));
+    for (const py::handle batch : batches) {
+      if (!py::isinstance<py::dict>(batch)) throw py::type_error("each micro-batch must be a dict of arrays");
+      owned.push_back(batch_of(model, py::reinterpret_borrow<py::dict>(batch)));
+    }
   return trainer.step(owned);
 }
 
@@ -83,7 +101,7 @@ weights, which are frozen and kept as `weights` ("f32", or what `precision` says
           "resume",
           [](const std::filesystem::path& run, const std::string& device, const py::kwargs& changes) {
             const nlohmann::json settings = json_of(changes);
-            const py::gil_scoped_release released;
+            const WithoutGil without;
             return PythonTrainer::resume(run, device, settings);
           },
           py::arg("run"), py::kw_only(), py::arg("device") = "",
@@ -101,20 +119,18 @@ and what Model.logits() takes beside input_ids; as keywords, or as a list of dic
           R"(The mean loss over the targets of a batch, without dropout, label smoothing and update.)")
       .def(
           "save", &PythonTrainer::save, py::arg("run"),
-          R"(Writes RUN/checkpoint-NNNNNN, which resume(), Model(RUN) and the command read, and removes the one before it.)")
+          R"(Writes RUN/checkpoint-NNNNNN, which resume(), Model(RUN) and the command read, and removes the one before it.
+
+A folder that holds another run is refused.)")
       .def(
-          "timings", [](const PythonTrainer& self) { return timing_rows(self.timings()); },
+          "timings", [](PythonTrainer& self) { return timing_rows(self.timings()); },
           R"(What each node of an iteration's programs took in its last run, of a trainer made with profile=True; as Model.timings().)")
       .def_property_readonly("model", &PythonTrainer::model,
                              R"(The model as it is trained: what it computes and writes now.)")
       .def_property_readonly("iteration", &PythonTrainer::iteration, R"(How many iterations it has had.)")
-      .def_property_readonly(
-          "gradient_norm", [](const PythonTrainer& self) { return self.trainer().gradient_norm(); },
-          R"(Of the last step's gradient, before clipping.)")
-      .def_property_readonly(
-          "learning_rate",
-          [](const PythonTrainer& self) { return learning_rate_at(self.trainer().settings(), self.iteration() + 1); },
-          R"(Of the next step.)");
+      .def_property_readonly("gradient_norm", &PythonTrainer::gradient_norm,
+                             R"(Of the last step's gradient, before clipping.)")
+      .def_property_readonly("learning_rate", &PythonTrainer::learning_rate, R"(Of the next step.)");
 }
 
 }  // namespace vkformer::python

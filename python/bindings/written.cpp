@@ -1,14 +1,11 @@
 #include "python/bindings/written.h"
 
-#include <pybind11/stl.h>
-
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "models/constraint/grammar_constraint.h"
 #include "models/constraint/json_schema.h"
-#include "models/model_files.h"
 #include "python/bindings/arrays.h"
 #include "runtime/check.h"
 
@@ -18,15 +15,20 @@ namespace {
 
 constexpr int64_t usual_new_tokens = 200;
 
-bool has_tokenizer(const LoadedModel& model) {
-  return !model.folder().empty() && has_model_json(model.folder(), tokenizer_file);
-}
+/// Keys of generation_config.json that change nothing here.
+constexpr const char* without_effect[] = {"pad_token_id", "use_cache"};
 
-/// What the files say: of a model without a folder, or with a tokenizer's alone, its config.
-GenerationSource source_of(LoadedModel& model) {
-  if (model.folder().empty() || !has_model_json(model.folder(), "config.json"))
-    return {JsonObject::make(*model.model().config, "config.json"), {}};
-  return find_generation_source(model.folder(), has_tokenizer(model) && !model.text()->has_end());
+/// Throws TypeError for a setting that nobody asks for.
+void check_names(const GenerationSource& source, const py::dict& given) {
+  const auto known = std::make_shared<std::set<std::string, std::less<>>>();
+  JsonObject json = JsonObject::make(nlohmann::json::object(), "settings");
+  json.keep_asked(known);
+  parse_generation_config(json, source.silent);
+  known->insert({"seed", "grammar", "json_schema"});
+  known->insert(std::begin(without_effect), std::end(without_effect));
+  for (const auto& [key, value] : given)
+    if (const auto name = text_of(key, "a setting's name"); !known->contains(name))
+      throw py::type_error("there is no setting '" + name + "'");
 }
 
 /// Removes the grammar that settings ask for, if they do.
@@ -46,41 +48,42 @@ std::optional<Grammar> take_grammar(nlohmann::json& settings) {
   return parse_gbnf(gbnf_of_schema_text(text, "json_schema"), "the grammar of json_schema");
 }
 
-std::vector<int32_t> row_of_ids(const py::handle& given) {
-  const IntArray ids(given, "ids");
-  if (ids.shape().size() != 1) throw py::value_error("a prompt of ids has one dimension");
-  return {ids.values().begin(), ids.values().end()};
+/// The seed that a setting asks for, or some.
+uint32_t take_seed(nlohmann::json& settings) {
+  const nlohmann::json seed = settings.contains("seed") ? settings["seed"] : nlohmann::json();
+  settings.erase("seed");
+  if (seed.is_null()) return std::random_device{}();
+  if (!seed.is_number_unsigned() || seed > std::numeric_limits<uint32_t>::max())
+    throw py::type_error("seed must be a whole number from 0 to 4294967295");
+  return seed.get<uint32_t>();
 }
 
 }  // namespace
 
 GenerationConfig generation_settings(LoadedModel& model, const py::dict& given) {
-  GenerationSource source = source_of(model);
+  const FolderTexts& texts = model.texts();
+  GenerationSource source = texts.generation();
+  check_names(source, given);
   nlohmann::json settings = py::len(given) > 0 ? json_of(given) : nlohmann::json::object();
-  const nlohmann::json seed = settings.contains("seed") ? settings["seed"] : nlohmann::json();
-  settings.erase("seed");
+  const uint32_t seed = take_seed(settings);
   auto grammar = take_grammar(settings);
+  const auto has = [&](const char* name) { return settings.contains(name) && !settings[name].is_null(); };
   nlohmann::json merged = source.json.value();
   merged.update(settings);
-  if (settings.contains("max_new_tokens")) merged.erase("max_length");
+  if (has("max_new_tokens")) merged.erase("max_length");
   for (const char* draws : {"temperature", "top_k", "top_p", "min_p"})
-    if (settings.contains(draws) && !settings.contains("do_sample")) merged["do_sample"] = true;
-  const auto asked = std::make_shared<std::set<std::string, std::less<>>>();
-  JsonObject json = JsonObject::make(std::move(merged), "settings");
-  json.keep_asked(asked);
+    if (has(draws) && !has("do_sample")) merged["do_sample"] = true;
   source.silent.usual_new_tokens = usual_new_tokens;
-  GenerationConfig config = parse_generation_config(json, std::move(source.silent));
-  for (const auto& [name, value] : settings.items())
-    if (!asked->contains(name)) throw py::type_error("there is no setting '" + name + "'");
+  GenerationConfig config =
+      parse_generation_config(JsonObject::make(std::move(merged), "settings"), std::move(source.silent));
   if (config.temperature == 0) config.do_sample = false;
-  if (!seed.is_null() && !seed.is_number_unsigned()) throw py::type_error("seed must be a whole number from 0 on");
-  config.seed = seed.is_null() ? std::random_device{}() : seed.get<uint32_t>();
-  if (has_tokenizer(model) && !model.model().has_encoder())
-    for (int64_t id = model.text()->size(); id < model.model().vocabulary; ++id)
+  config.seed = seed;
+  if (texts.has_text() && !model.model().has_encoder())
+    for (int64_t id = texts.text().size(); id < model.model().vocabulary; ++id)
       config.suppress_tokens.push_back(static_cast<int32_t>(id));
   if (grammar)
     config.constraint = std::make_shared<GrammarConstraint>(
-        std::make_shared<GrammarTokens>(*std::move(grammar), token_bytes(model.text()->target())), config.eos_token_ids,
+        std::make_shared<GrammarTokens>(*std::move(grammar), token_bytes(texts.text().target())), config.eos_token_ids,
         model.model().has_encoder());
   return config;
 }
@@ -88,42 +91,46 @@ GenerationConfig generation_settings(LoadedModel& model, const py::dict& given) 
 Prompts::Prompts(const py::object& given) {
   if (py::isinstance<py::str>(given)) {
     single = true;
-    texts.push_back(given.cast<std::string>());
+    texts.push_back(text_of(given, "a prompt"));
     return;
   }
   const bool sequence = py::isinstance<py::list>(given) || py::isinstance<py::tuple>(given);
-  const size_t length = sequence ? py::len(given) : 0;
-  if (sequence && length == 0) return;
+  if (sequence && py::len(given) == 0) return;
   const py::object first = sequence ? py::object(given[py::int_(0)]) : py::none();
   if (py::isinstance<py::str>(first)) {
-    texts = given.cast<std::vector<std::string>>();
+    for (const py::handle text : given) texts.push_back(text_of(text, "each prompt"));
     return;
   }
   of_ids = true;
-  single = sequence ? py::isinstance<py::int_>(first) || !py::hasattr(first, "__len__")
-                    : IntArray(given, "ids").shape().size() == 1;
+  single = sequence ? !py::hasattr(first, "__len__") : IntArray(given, "a prompt").shape().size() == 1;
   if (single) {
-    ids.push_back(row_of_ids(given));
+    ids.push_back(IntArray(given, "a prompt").row());
   } else {
-    for (const py::handle row : given) ids.push_back(row_of_ids(row));
+    for (const py::handle row : given) ids.push_back(IntArray(row, "a prompt").row());
   }
 }
 
 py::object written(LoadedModel& model, const Prompts& prompts, std::vector<std::vector<Hypothesis>> results,
                    const GenerationConfig& config) {
-  const auto one = [&](Hypothesis& hypothesis) -> py::object {
+  const bool goes_on = !model.model().has_encoder();
+  const auto one = [&](Hypothesis& hypothesis, size_t prompt) -> py::object {
     if (prompts.of_ids) return array_of(std::move(hypothesis.ids));
-    return py::str(model.text()->target().decode(hypothesis.ids));
+    const PromptText& text = model.texts().text().target();
+    if (!goes_on) return py::str(text.decode(hypothesis.ids));
+    const auto stream = text.stream(prompts.ids[prompt]);
+    std::string all;
+    for (const int32_t id : hypothesis.ids) all += stream(id);
+    return py::str(all + stream({}));
   };
   py::list all;
-  for (auto& best : results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    Hypothesis nothing;
     if (config.num_return_sequences == 1) {
-      Hypothesis nothing;
-      all.append(one(best.empty() ? nothing : best.front()));
+      all.append(one(results[i].empty() ? nothing : results[i].front(), i));
       continue;
     }
     py::list several;
-    for (Hypothesis& hypothesis : best) several.append(one(hypothesis));
+    for (Hypothesis& hypothesis : results[i]) several.append(one(hypothesis, i));
     all.append(several);
   }
   if (prompts.single) return all[0];

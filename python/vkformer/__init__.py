@@ -7,6 +7,8 @@
 docs/python.md of the project says more.
 """
 
+import numpy as _numpy  # noqa: F401: without it nothing works
+
 from ._vkformer import DeviceLost, Error, Model, Tokenizer, Trainer, __version__, devices
 
 __all__ = ["DeviceLost", "Error", "Model", "Tokenizer", "Trainer", "__version__", "devices"]

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Union, overload
+from pathlib import Path as _Path
+from typing import Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ Path = Union[str, PathLike[str]]
 Ids = Union[Sequence[int], npt.NDArray[np.integer[Any]]]
 IdRows = Union[Ids, Sequence[Ids]]
 Messages = Sequence[Mapping[str, Any]]
-Batch = Mapping[str, IdRows]
+Batch = dict[str, IdRows]
 
 class Error(RuntimeError): ...
 class DeviceLost(Error): ...
@@ -46,7 +47,7 @@ class Model:
     @property
     def device(self) -> str: ...
     @property
-    def path(self) -> PathLike[str]: ...
+    def path(self) -> _Path | None: ...
     @property
     def config(self) -> dict[str, Any]: ...
     @property
@@ -75,24 +76,13 @@ class Model:
         decoder_input_ids: IdRows | None = None,
     ) -> npt.NDArray[np.float32]: ...
     def attention(self, text: str | Ids, target: str | Ids | None = None) -> list[dict[str, Any]]: ...
-    @overload
     def generate(
         self,
-        prompts: str,
+        prompts: str | Sequence[str] | IdRows,
         *,
         special_tokens: bool = True,
         batch_size: int = 8,
         callback: Callable[[str], Any] | None = None,
-        **settings: Any,
-    ) -> str: ...
-    @overload
-    def generate(
-        self,
-        prompts: Sequence[str] | IdRows,
-        *,
-        special_tokens: bool = True,
-        batch_size: int = 8,
-        callback: None = None,
         **settings: Any,
     ) -> Any: ...
     def chat(
@@ -102,7 +92,7 @@ class Model:
         tools: Sequence[Mapping[str, Any]] | None = None,
         callback: Callable[[str], Any] | None = None,
         **settings: Any,
-    ) -> str: ...
+    ) -> Any: ...
     def translate(
         self,
         texts: str | Sequence[str],
@@ -120,7 +110,7 @@ class Model:
 
 class Trainer:
     def __init__(
-        self, model: Mapping[str, Any] | Path, *, device: str = "", tokenizer: Path = "", **settings: Any
+        self, model: dict[str, Any] | Path, *, device: str = "", tokenizer: Path = "", **settings: Any
     ) -> None: ...
     @staticmethod
     def resume(run: Path, *, device: str = "", **changes: Any) -> Trainer: ...

@@ -14,6 +14,7 @@ import vkformer
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 FIXTURES = TESTS / "fixtures"
+TOKENIZERS = FIXTURES / "tokenizers"
 _scratch = tempfile.TemporaryDirectory()
 SCRATCH = pathlib.Path(_scratch.name)
 
@@ -51,6 +52,20 @@ def small_batch(seed, rows=4, positions=16):
     start = np.random.default_rng(seed).integers(0, 97, size=(rows, 1))
     ids = (start + np.arange(positions + 1)) % 97
     return {"input_ids": ids[:, :-1], "targets": ids[:, 1:]}
+
+
+def text_model(name="gpt2"):
+    """A small GPT with a recorded tokenizer, hardly trained, as a run."""
+    run = SCRATCH / f"{name}-run"
+    if not run.exists():
+        tokenizer = vkformer.Tokenizer(TOKENIZERS / name)
+        config = {**SMALL_GPT, "vocab_size": tokenizer.vocabulary_size}
+        trainer = vkformer.Trainer(config, tokenizer=TOKENIZERS / name, batch_size=1, context=8, iterations=3)
+        ids = tokenizer.encode("the cat sat on the mat and the cat sat")[:9]
+        for _ in range(3):
+            trainer.step(input_ids=ids[None, :-1][:, :8], targets=ids[None, 1:][:, :8])
+        trainer.save(run)
+    return run
 
 
 class Case(unittest.TestCase):

@@ -1,11 +1,15 @@
+import os
+import signal
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 
 import numpy as np
 
 import vkformer
-from common import FIXTURES, SCRATCH, Case, fixture, safetensors
+from common import FIXTURES, Case, fixture, safetensors, text_model
 
 
 class Computing(Case):
@@ -26,10 +30,12 @@ class Computing(Case):
     def test_any_integers_are_ids(self):
         model = fixture("gpt2")
         expected = model.logits(np.array([[5, 17, 3]], np.int32))
-        wide = np.array([[5, 17, 3], [0, 0, 0]], np.int64)
-        for ids in ([5, 17, 3], (5, 17, 3), wide[:1], np.array([[5, 17, 3]], np.uint8),
-                    np.asfortranarray(wide.T).T[:1], wide[:1, ::-1][:, ::-1]):
+        for ids in ([5, 17, 3], (5, 17, 3), np.array([5, 17, 3], np.int64), np.array([[5, 17, 3]], np.uint8),
+                    np.array([3, 17, 5])[::-1], np.array([5, 0, 17, 0, 3], np.int32)[::2], np.array([5, 17, 3], ">i4")):
             np.testing.assert_array_equal(model.logits(ids), expected)
+        rows = np.array([[5, 17, 3], [9, 8, 7]], np.int32)
+        self.assertFalse(np.asfortranarray(rows).flags.c_contiguous)
+        np.testing.assert_array_equal(model.logits(np.asfortranarray(rows)), model.logits(rows))
 
     def test_results_are_not_copied(self):
         logits = fixture("gpt2").logits([5, 17, 3])
@@ -75,6 +81,8 @@ class Computing(Case):
         model = fixture("gpt2")
         self.refuse(ValueError, "input_ids has float64", model.logits, [0.5])
         self.refuse(ValueError, "does not fit 32 bits", model.logits, [2**40])
+        self.refuse(ValueError, "does not fit 32 bits", model.logits, np.array([2**64 - 100], np.uint64))
+        self.refuse(ValueError, "text has 2 dimensions", model.attention, [[5, 17], [3, 4]])
         self.refuse(ValueError, "3 dimensions", model.logits, np.zeros((1, 1, 1), int))
         self.refuse(vkformer.Error, "the model has 97 ids", model.logits, [97])
         self.refuse(vkformer.Error, "attention_mask is [1, 3], but input_ids [1, 2]", model.logits, [5, 6],
@@ -82,7 +90,11 @@ class Computing(Case):
         self.refuse(vkformer.Error, "there are no decoder_input_ids", fixture("t5").logits, [5, 1])
         self.refuse(vkformer.Error, "there is no 'nowhere'", vkformer.Model, "nowhere")
         self.refuse(vkformer.Error, "no tokenizer.json", model.generate, "text")
-        self.refuse(vkformer.Error, "gives no class", lambda: model.labels)
+        self.refuse(vkformer.Error, "gives no class", model.classify, ["text"])
+        self.assertEqual(model.labels, [])
+        self.refuse(TypeError, "texts must be a list", model.classify, "text")
+        self.refuse(TypeError, "must be a str", model.embed, [5])
+        self.refuse(vkformer.Error, "batch_tokens must be at least 1", model.embed, ["text"], batch_tokens=0)
 
     def test_timings(self):
         self.assertEqual(fixture("gpt2").timings(), [])
@@ -104,7 +116,59 @@ class Computing(Case):
         self.refuse(vkformer.Error, "no device", vkformer.Model, FIXTURES / "gpt2", device="nothing like it")
 
 
+def python(script, **keywords):
+    """Runs a script in a Python of its own."""
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(FIXTURES)], capture_output=True, text=True,
+                          timeout=120, **keywords)
+
+
 class Threads(Case):
+    def test_threads_that_use_arrays_first(self):
+        result = python("""
+            import sys, threading, vkformer
+            tokenizer = vkformer.Tokenizer(sys.argv[1] + "/tokenizers/gpt2")
+            barrier = threading.Barrier(4)
+            def run():
+                barrier.wait()
+                tokenizer.encode("the cat")
+            threads = [threading.Thread(target=run) for _ in range(4)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            """)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_python_ends_while_a_thread_is_at_work(self):
+        for work in ("generate([5], max_new_tokens=31, eos_token_id=None, seed=1)", "logits(list(range(30)))"):
+            result = python(f"""
+                import sys, threading, vkformer
+                model, started = vkformer.Model(sys.argv[1] + "/gpt2"), threading.Event()
+                def run():
+                    while True:
+                        model.{work}
+                        started.set()
+                threading.Thread(target=run, daemon=True).start()
+                started.wait()
+                """)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_ctrl_c_ends_waiting_for_a_device(self):
+        at_work, ended = threading.Event(), threading.Event()
+
+        def hold():
+            holder.generate("the", max_new_tokens=2, callback=lambda piece: (at_work.set(), ended.wait(60)))
+
+        holder = vkformer.Model(text_model())
+        thread = threading.Thread(target=hold)
+        thread.start()
+        self.assertTrue(at_work.wait(60))
+        signals = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        signals.start()
+        with self.assertRaises(KeyboardInterrupt):
+            holder.logits([5])
+        ended.set()
+        thread.join()
+        self.assertEqual(holder.logits([5]).shape[1], 1)
+
     def test_others_go_on_while_the_device_computes(self):
         model, counted, ended = fixture("gpt2"), [0], threading.Event()
 

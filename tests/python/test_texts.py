@@ -4,23 +4,7 @@ import shutil
 import numpy as np
 
 import vkformer
-from common import FIXTURES, SCRATCH, SMALL_GPT, Case, small_trainer
-
-TOKENIZERS = FIXTURES / "tokenizers"
-
-
-def text_model():
-    """A small GPT with GPT-2's tokenizer, hardly trained, as a run."""
-    run = SCRATCH / "text-run"
-    if not run.exists():
-        tokenizer = vkformer.Tokenizer(TOKENIZERS / "gpt2")
-        config = {**SMALL_GPT, "vocab_size": tokenizer.vocabulary_size}
-        trainer = vkformer.Trainer(config, tokenizer=TOKENIZERS / "gpt2", batch_size=1, context=8, iterations=3)
-        ids = tokenizer.encode("the cat sat on the mat and the cat sat")[:9]
-        for _ in range(3):
-            trainer.step(input_ids=ids[None, :-1][:, :8], targets=ids[None, 1:][:, :8])
-        trainer.save(run)
-    return run
+from common import FIXTURES, SCRATCH, SMALL_GPT, TOKENIZERS, Case, text_model
 
 
 class Tokenizers(Case):
@@ -33,9 +17,20 @@ class Tokenizers(Case):
             self.assertEqual(tokenizer.decode(list(ids)), "the cat sat")
             self.assertEqual(len(tokenizer.tokens(ids)), len(ids))
             self.assertLessEqual(len(tokenizer.encode("the cat sat", special_tokens=False)), len(ids))
+        self.assertEqual(tokenizer.decode([]), "")
+        self.refuse(ValueError, "ids has 2 dimensions", tokenizer.decode, [[1, 2], [3, 4]])
         self.assertIsNone(tokenizer.id_of("no such token"))
         self.assertEqual(tokenizer.tokens([tokenizer.id_of("[CLS]")]), ["[CLS]"])
         self.assertIn("[CLS]", tokenizer.decode(ids, special_tokens=True))
+
+    def test_a_folder_of_the_cache(self):
+        snapshot = SCRATCH / "models--a--b" / "snapshots" / "123"
+        shutil.copytree(TOKENIZERS / "gpt2", snapshot)
+        (snapshot / "config.json").write_text("{}")
+        (snapshot.parent.parent / "refs").mkdir()
+        (snapshot.parent.parent / "refs" / "main").write_text("123")
+        self.assertEqual(vkformer.Tokenizer(SCRATCH / "models--a--b").vocabulary_size,
+                         vkformer.Tokenizer(TOKENIZERS / "gpt2").vocabulary_size)
 
     def test_chat_templates(self):
         folder = SCRATCH / "chat"
@@ -45,6 +40,7 @@ class Tokenizers(Case):
         tokenizer = vkformer.Tokenizer(folder)
         self.refuse(vkformer.Error, "no chat template", tokenizer.apply_chat_template, messages)
         shutil.copy(FIXTURES.parent / "chat_templates" / "recorded" / "chatml.jinja", folder / "chat_template.jinja")
+        tokenizer = vkformer.Tokenizer(folder)
         self.assertEqual(tokenizer.apply_chat_template(messages),
                          "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n")
         self.assertEqual(tokenizer.apply_chat_template(messages, add_generation_prompt=False),
@@ -104,9 +100,28 @@ class Texts(Case):
         model = vkformer.Model(run)
         self.refuse(vkformer.Error, "no chat template", model.chat, [{"role": "user", "content": "the cat"}])
         (checkpoint,) = run.glob("checkpoint-*")
-        (checkpoint / "chat_template.jinja").write_text("{{ messages[-1]['content'] }}")
+        (checkpoint / "chat_template.jinja").write_text(
+            "{% for m in messages %}{{ m['content'] }}{% if m['role'] == 'assistant' %}<|endoftext|>{% endif %}{% endfor %}")
+        model = vkformer.Model(run)
         self.assertEqual(model.chat([{"role": "user", "content": "the cat"}], max_new_tokens=3, do_sample=False),
                          model.generate("the cat", max_new_tokens=3, do_sample=False))
+
+        # What the template writes behind an answer ends one, whatever the config says.
+        end, other = vkformer.Tokenizer(run).id_of("<|endoftext|>"), 262
+        settings = {"suppress_tokens": [i for i in range(model.vocabulary_size) if i not in (end, other)], "top_k": 0,
+                    "max_new_tokens": 12, "temperature": 1e2, "seed": 1}
+        chat = model.chat([{"role": "user", "content": "the cat"}], **settings)
+        self.assertEqual(chat, model.generate("the cat", eos_token_id=end, **settings))
+        self.assertLess(len(chat), len(model.generate("the cat", eos_token_id=None, **settings)))
+
+    def test_texts_go_on_from_their_prompts(self):
+        run = text_model("llama")
+        model, pieces = vkformer.Model(run), []
+        text = model.generate("the cat", max_new_tokens=6, seed=8, temperature=2.0, callback=pieces.append)
+        self.assertEqual("".join(pieces), text)
+        ids = vkformer.Tokenizer(run).encode("the cat")
+        whole = np.concatenate([ids, model.generate(ids, max_new_tokens=6, seed=8, temperature=2.0)])
+        self.assertEqual("the cat" + text, vkformer.Tokenizer(run).decode(whole))
 
     def test_embeddings(self):
         model = vkformer.Model(text_model())

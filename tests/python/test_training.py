@@ -44,6 +44,21 @@ class Training(Case):
         self.assertEqual(changed.learning_rate, 1.0)
         self.refuse(vkformer.Error, "no checkpoint", vkformer.Trainer.resume, SCRATCH)
 
+    def test_a_run_is_not_written_over(self):
+        run = SCRATCH / "first"
+        first = small_trainer()
+        first.step(**small_batch(0))
+        first.save(run)
+        self.refuse(vkformer.Error, "already holds a run", small_trainer().save, run)
+        self.assertEqual(vkformer.Trainer.resume(run).iteration, 1)
+
+    def test_a_trainer_that_cannot_begin_is_an_error(self):
+        run = SCRATCH / "no-average"
+        trainer = small_trainer()
+        trainer.save(run)
+        self.refuse(vkformer.Error, "lacks 16 tensors", vkformer.Trainer.resume, run, moving_average=0.99)
+        self.assertEqual(vkformer.Trainer.resume(run).step(**small_batch(0)), trainer.step(**small_batch(0)))
+
     def test_it_learns_and_shows_what_it_learnt(self):
         trainer = small_trainer(iterations=120, learning_rate=2e-2)
         before = trainer.evaluate(**small_batch(1000))
@@ -66,8 +81,15 @@ class Training(Case):
         self.refuse(vkformer.Error, 'a trainer has no setting "learnig_rate"', small_trainer, learnig_rate=1)
         self.refuse(vkformer.Error, "no schedule 'steep'", small_trainer, schedule="steep")
         self.refuse(vkformer.Error, "warmup must be a whole number", small_trainer, warmup=0.5)
+        for wrong in ({"learning_rate": -1}, {"beta1": 2}, {"iterations": 0}, {"loss_scale": 0}, {"clip": -1}):
+            self.refuse(vkformer.Error, f"{next(iter(wrong))} must be a", small_trainer, **wrong)
+        self.refuse(ValueError, "JSON", small_trainer, clip=float("inf"))
         self.refuse(vkformer.Error, "there is no 'nowhere'", vkformer.Trainer, "nowhere")
         trainer = small_trainer()
+        batch = small_batch(0)
+        self.refuse(vkformer.Error, "targets are [16, 4], not [4, 16]", trainer.step, input_ids=batch["input_ids"],
+                    targets=batch["targets"].T)
+        self.refuse(TypeError, "must be a dict", trainer.step, [5])
         self.refuse(vkformer.Error, "needs targets", trainer.step, input_ids=[[5, 6]])
         self.refuse(vkformer.Error, "target", trainer.step, input_ids=[[5, 6]], targets=[[6, 97]])
         self.refuse(TypeError, "one batch as keywords", trainer.step)
@@ -86,7 +108,23 @@ class Training(Case):
             trainer.save(run)
         self.assertEqual(vkformer.Tokenizer(run).encode("the cat").tolist(),
                          vkformer.Tokenizer(tokenizer).encode("the cat").tolist())
-        self.assertEqual(trainer.model.path.parent, run)
+
+    def test_a_model_stays_what_it_was_when_its_run_goes_on(self):
+        tokenizer, before = os.path.relpath(FIXTURES / "tokenizers" / "bert"), os.getcwd()
+        run = SCRATCH / "goes-on"
+        config = {**SMALL_GPT, "vocab_size": vkformer.Tokenizer(tokenizer).vocabulary_size}
+        trainer = vkformer.Trainer(config, tokenizer=tokenizer, batch_size=1, context=4)
+        try:
+            os.chdir(SCRATCH)
+            trainer.save(run)
+        finally:
+            os.chdir(before)
+        model = vkformer.Model(run)
+        text = model.generate("the", special_tokens=False, max_new_tokens=2, do_sample=False)
+        trainer.step(input_ids=[[1, 2, 3, 4]], targets=[[2, 3, 4, 5]])
+        trainer.save(run)
+        self.assertFalse(model.path.exists())
+        self.assertEqual(model.generate("the", special_tokens=False, max_new_tokens=2, do_sample=False), text)
 
     def test_adapters(self):
         lora = {"r": 4, "alpha": 8, "targets": ["c_attn"]}

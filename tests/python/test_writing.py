@@ -1,9 +1,7 @@
-import json
-
 import numpy as np
 
 import vkformer
-from common import FIXTURES, Case, fixture, safetensors
+from common import Case, fixture
 
 
 def greedy(model, ids, count):
@@ -33,14 +31,22 @@ class Writing(Case):
         self.assertEqual(draw(3), draw(3))
         self.assertNotEqual(draw(3), draw(4))
 
+    def test_each_prompt_draws_for_itself(self):
+        for name in ("llama", "t5"):
+            draw = lambda size: [ids.tolist() for ids in fixture(name).generate(
+                [[5, 17, 1]] * 6, max_new_tokens=10, temperature=1.5, seed=1, eos_token_id=None, batch_size=size)]
+            self.assertEqual(len({tuple(ids) for ids in draw(2)}), 6)
+            self.assertEqual(draw(2), draw(5))
+
     def test_beams_of_an_encoder_decoder(self):
         model = fixture("marian")
-        recorded = safetensors(FIXTURES / "marian" / "expected.safetensors")
-        self.assertIn("logits", recorded)
         several = model.generate([5, 17, 3, 2], num_beams=4, num_return_sequences=3, max_new_tokens=8)
         self.assertEqual(len(several), 3)
         self.assertEqual(model.generate([[5, 17, 3, 2]], num_beams=4, max_new_tokens=8)[0].tolist(),
                          several[0].tolist())
+
+    def test_an_encoder_decoder_writes_200_tokens_where_nothing_ends_them(self):
+        self.assertEqual(len(fixture("t5").generate([5, 17, 1], eos_token_id=None, do_sample=False)), 200)
 
     def test_settings(self):
         model = fixture("llama")
@@ -50,9 +56,17 @@ class Writing(Case):
         self.refuse(vkformer.Error, "is not supported", model.generate, [5], typical_p=0.5)
         self.refuse(TypeError, "not both", model.generate, [5], grammar="root ::= \"a\"", json_schema={})
         self.refuse(TypeError, "callback wants one text", model.generate, [5], callback=print)
-        self.refuse(ValueError, "one dimension", model.generate, np.zeros((1, 1, 1), int))
+        self.refuse(TypeError, "seed must be", model.generate, [5], seed=2**40)
+        self.refuse(TypeError, "there is no setting 'callbak'", model.generate, [5], callbak=print)
+        self.refuse(TypeError, "each prompt must be a str", model.generate, ["a", 5])
+        self.refuse(ValueError, "JSON", model.generate, [5], temperature=float("nan"))
+        plain = model.generate([5], max_new_tokens=4, do_sample=False).tolist()
+        neutral = {"typical_p": 1.0, "pad_token_id": 0, "use_cache": True, "temperature": None, "do_sample": None}
+        self.assertEqual(model.generate([5], max_new_tokens=4, **neutral).tolist(), plain)
+        self.refuse(ValueError, "one is wanted", model.generate, np.zeros((1, 1, 1), int))
         self.assertEqual(model.generate([]), [])
 
     def test_numpy_numbers_are_settings(self):
         model = fixture("llama")
-        self.assertLessEqual(len(model.generate([5], max_new_tokens=np.int64(2), temperature=np.float32(0.5), seed=1)), 2)
+        few = model.generate([5], max_new_tokens=np.int64(2), temperature=np.float32(0.5), seed=1, eos_token_id=None)
+        self.assertEqual(len(few), 2)

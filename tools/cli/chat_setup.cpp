@@ -61,13 +61,6 @@ void leave_beams(GenerationConfig& config, bool quiet) {
   config.num_beams = config.num_return_sequences = 1;
 }
 
-/// The special token that ends an answer in the template, unless the model's own settings have it.
-void add_end_of_turn(GenerationConfig& config, const std::string& behind, const PromptText& tokenizer) {
-  const std::vector<int32_t> ids = tokenizer.encode_as_it_is(behind);
-  if (!ids.empty() && tokenizer.is_special(ids.front()) && !config.ends(ids.front()))
-    config.eos_token_ids.push_back(ids.front());
-}
-
 }  // namespace
 
 ChatSetup::ChatSetup(const ChatFlags& flags, const std::filesystem::path& folder)
@@ -80,7 +73,8 @@ GenerationSettings answer_settings(const ChatFlags& flags, const std::filesystem
   GenerationSettings settings = generation_settings(flags, folder, model, &tokenizer);
   leave_beams(settings.config, flags.common.quiet);
   take_usual_sampling(settings.config, flags, folder);
-  add_end_of_turn(settings.config, behind_answers, tokenizer);
+  if (const auto end = end_of_turn(behind_answers, tokenizer); end && !settings.config.ends(*end))
+    settings.config.eos_token_ids.push_back(*end);
   return settings;
 }
 

@@ -16,18 +16,14 @@ namespace {
 
 constexpr int64_t most_counted = int64_t{1} << 31;  // of what the command line takes
 
-/// The numbers that a setting may be, both included.
-struct Bounds {
-  double least = 0;
-  double most = static_cast<double>(most_counted);
-};
+using Bounds = SettingBounds;
 
 /// Settings as state.json has them, and what those that are numbers may be: one table for writing and reading. They are
 /// bounded as on the command line, for anyone may have edited a file.
 template <class Visitor>
 void visit_settings(TrainFlags& f, Visitor&& visit) {
-  constexpr Bounds counted{.least = 1}, any_size{.most = 1e300}, decay{.most = 0.9999999}, text{};
-  TrainSettings& s = f.settings;
+  constexpr Bounds counted{.least = 1}, text{};
+  visit_train_settings(f.settings, visit);
   visit("batch", f.batch, counted);
   visit("batch_tokens", f.batch_tokens, counted);
   visit("mask_share", f.mask_share, {0.001, 1});
@@ -36,24 +32,10 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("label_smoothing", f.label_smoothing, {-1, 0.99});
   visit("context", f.context, counted);
   visit("stride", f.stride, {.least = -1});
-  visit("accumulate", s.accumulate, counted);
-  visit("gradient_parts", s.gradient_parts, {1, 1 << 16});
-  visit("iterations", s.iterations, counted);
-  visit("learning_rate", s.learning_rate, any_size);
-  visit("min_learning_rate", s.min_learning_rate, any_size);
-  visit("warmup", s.warmup, {});
-  visit("beta1", s.beta1, decay);
-  visit("beta2", s.beta2, decay);
-  visit("epsilon", s.epsilon, any_size);
-  visit("weight_decay", s.weight_decay, any_size);
-  visit("clip", s.clip, any_size);
-  visit("seed", s.seed, {.most = UINT32_MAX});
-  visit("checkpoint_activations", s.checkpoint_activations, {});
   visit("dtype", f.dtype, text);
   visit("lora", f.lora, text);
   visit("weights", f.weights, text);
   visit("dropout", f.dropout, {-1, 0.99});
-  visit("loss_scale", s.loss_scale, {0x1p-20, 0x1p100});
   visit("validation_fraction", f.validation_fraction, {.most = 0.9});
   visit("evaluate_every", f.evaluate_every, counted);
   visit("evaluation_batches", f.evaluation_batches, counted);
@@ -65,7 +47,6 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("early_stopping", f.early_stopping, {});
   visit("average", f.average, {1, 1000});
   visit("average_best", f.average_best, {.most = 1000});
-  visit("moving_average", s.moving_average, decay);
 }
 
 }  // namespace
