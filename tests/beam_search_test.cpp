@@ -286,12 +286,14 @@ TEST_CASE("draws follow the rules, and a batch does not change them", "[beam_sea
   const NextLogits model = markov(std::vector<std::vector<double>>(4, {.1, .3, .4, .2}));
   GenerationConfig config{.max_new_tokens = 400, .bad_words_ids = {{1}}, .do_sample = true, .top_k = 2, .seed = 5};
   const std::vector<Ids> prompts{{3}, {3}};
-  const auto draw = [&](std::vector<Ids> some) {
+  const auto draw = [&](std::vector<Ids> some, uint64_t number_of_first = 0) {
     const auto search = make_search(config, some, 4);
+    search->set_number(0, number_of_first);
     return run(*search, some, model);
   };
   const Results both = draw(prompts);
   CHECK(both[0][0].ids == draw({{3}})[0][0].ids);
+  CHECK(both[1][0].ids == draw({{3}}, 1)[0][0].ids);  // the second of all, in a batch of its own
   CHECK(both[0][0].ids != both[1][0].ids);
   // 2 and 3 are left, two to one.
   const auto& ids = both[0][0].ids;
