@@ -118,16 +118,16 @@ nlohmann::json LoraOptions::json() const {
 }
 
 void TrainerOptions::take(const nlohmann::json& given) {
-  nlohmann::json settings = given;
-  if (settings.contains("lora")) lora.emplace().take(settings["lora"]);
-  if (settings.contains("weights")) {
+  nlohmann::json others = given;
+  if (others.contains("lora")) lora.emplace().take(others["lora"]);
+  if (others.contains("weights")) {
     check(lora.has_value(), "weights is for frozen ones, with lora");
-    check(settings["weights"].is_string(), "weights must be the name of a type, like \"bf16\"");
-    lora->weights = settings["weights"].get<std::string>();
+    check(others["weights"].is_string(), "weights must be the name of a type, like \"bf16\"");
+    lora->weights = others["weights"].get<std::string>();
   }
-  settings.erase("lora");
-  settings.erase("weights");
-  take_settings(std::move(settings), "a trainer", [&](const auto& visit) { visit_options(*this, visit); });
+  others.erase("lora");
+  others.erase("weights");
+  take_settings(std::move(others), "a trainer", [&](const auto& visit) { visit_options(*this, visit); });
 }
 
 nlohmann::json TrainerOptions::json() const {

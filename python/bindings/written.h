@@ -9,7 +9,7 @@ namespace vkformer::python {
 
 /// As the model's folder says, and then as `settings` do, by the names of generation_config.json, or "seed", "grammar"
 /// (GBNF), "json_schema" (a dict, or its text). Without any length 200 tokens are written. Settings of draws mean that
-/// tokens are drawn; None is as if a setting were not there. Throws TypeError for names that mean nothing.
+/// tokens are drawn; None takes away what the model's file says. Throws TypeError for names that mean nothing.
 GenerationConfig generation_settings(LoadedModel& model, const py::dict& settings);
 
 /// Texts or rows of ids, one or several.

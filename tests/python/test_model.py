@@ -161,6 +161,8 @@ class Threads(Case):
         thread = threading.Thread(target=hold)
         thread.start()
         self.assertTrue(at_work.wait(60))
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job's Python has not
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         signals = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
         signals.start()
         with self.assertRaises(KeyboardInterrupt):
