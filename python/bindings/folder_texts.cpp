@@ -30,6 +30,10 @@ FolderTexts::FolderTexts(const std::filesystem::path& folder, const nlohmann::js
         check_folder(folder_);
         return embedding_recipe(folder_);
       }),
+      of_vocabulary_([&] {
+        check(has_text() && !text().tokenizer(), "it has a tokenizer");
+        return Tokenizer(load_model_json(folder_, tokenizer_file));
+      }),
       chat_([&] { return read_chat("default"); }),
       chat_of_tools_([&] { return read_chat("tool_use"); }) {}
 
@@ -47,9 +51,7 @@ std::shared_ptr<const PromptText> FolderTexts::text_of(const std::string& langua
 }
 
 const Tokenizer& FolderTexts::tokenizer() const {
-  check(text().tokenizer() != nullptr, "'{}' has a vocabulary of characters or bytes, and no tokenizer for this",
-        folder_.string());
-  return *text().tokenizer();
+  return text().tokenizer() ? *text().tokenizer() : of_vocabulary_.get();
 }
 
 }  // namespace vkformer::python

@@ -49,7 +49,7 @@ class FolderTexts {
   bool has_text() const { return text_.is_there(); }
   /// The same for texts of that language, see PromptText; "": as the files say.
   std::shared_ptr<const PromptText> text_of(const std::string& language) const;
-  /// That of batches of texts: not of characters or bytes.
+  /// That of batches of texts, which may be one of characters or bytes.
   const Tokenizer& tokenizer() const;
   const GenerationSource& generation() const { return generation_.get(); }
   const EmbeddingRecipe& recipe() const { return recipe_.get(); }
@@ -69,6 +69,7 @@ class FolderTexts {
   Read<std::shared_ptr<const PromptText>> text_;
   Read<GenerationSource> generation_;
   Read<EmbeddingRecipe> recipe_;
+  Read<Tokenizer> of_vocabulary_;  ///< of characters or bytes
   Read<Chat> chat_, chat_of_tools_;
 };
 

@@ -34,6 +34,12 @@ int64_t stepped(int64_t length, int64_t step, const Model& model) {
   return model.context > 0 ? std::min(whole, model.context) : whole;
 }
 
+/// Whether a text's positions depend on how long it may become (Phi-3's longrope).
+bool depends_on_length(const Model& model) {
+  const auto scaling = model.config->find("rope_scaling");
+  return scaling != model.config->end() && scaling->is_object() && scaling->contains("long_factor");
+}
+
 /// Without what is in front of what was written, and without its end.
 void leave_written(std::vector<Hypothesis>& hypotheses, size_t given, const GenerationConfig& config) {
   for (Hypothesis& hypothesis : hypotheses) {
@@ -195,7 +201,7 @@ void LoadedModel::keep_timings(const Generator& generator) {
 }
 
 Generator& LoadedModel::generator(GeneratorShape shape, int64_t prompt) {
-  shape.capacity = stepped(shape.capacity, capacity_step, model());
+  if (!depends_on_length(model())) shape.capacity = stepped(shape.capacity, capacity_step, model());
   if (!generator_ || !(generator_shape_ == shape)) {
     generator_.reset();
     generator_ = std::make_unique<Generator>(*session().backend, model(), weights_.store, shape, weights_.workspace);
@@ -232,7 +238,8 @@ std::vector<std::vector<Hypothesis>> LoadedModel::write(const std::vector<std::v
   const Running running(session());
   std::vector<std::vector<Hypothesis>> results;
   while (results.size() < prompts.size()) {
-    const size_t first = results.size(), count = std::min(prompts.size() - first, static_cast<size_t>(asked.batch));
+    const auto most = static_cast<size_t>(depends_on_length(model()) ? 1 : asked.batch);
+    const size_t first = results.size(), count = std::min(prompts.size() - first, most);
     for (auto& best : write_batch(std::span(prompts).subspan(first, count), first, asked)) {
       leave_written(best, model().has_encoder() ? 1 : prompts[results.size()].size(), asked.config);
       results.push_back(std::move(best));

@@ -79,7 +79,7 @@ class Streaming {
   bool emit(const std::string& piece) {
     if (piece.empty()) return true;
     const WithGil gil;
-    return !py::bool_(callback_(piece));
+    return !callback_(piece).is(py::bool_(true));
   }
 
   std::function<std::string(std::optional<int32_t>)> stream_;
@@ -124,10 +124,10 @@ py::object generate(LoadedModel& model, const py::object& given, bool special_to
   return write(model, prompts, std::move(writing), callback);
 }
 
-py::object chat(LoadedModel& model, const py::object& messages, const py::object& tools, const py::object& callback,
-                const py::kwargs& settings) {
+py::object chat(LoadedModel& model, const py::object& messages, const py::object& tools,
+                const py::dict& template_variables, const py::object& callback, const py::kwargs& settings) {
   const FolderTexts::Chat& chat = model.texts().chat(!tools.is_none());
-  Prompts prompts{py::str(chat_text(chat, messages, tools, true, {}))};
+  Prompts prompts{py::str(chat_text(chat, messages, tools, true, template_variables))};
   LoadedModel::Writing writing{.config = generation_settings(model, settings)};
   if (chat.end && !writing.config.ends(*chat.end)) writing.config.eos_token_ids.push_back(*chat.end);
   prompts.ids = {model.texts().text().encode_as_it_is(prompts.texts.front())};
@@ -271,7 +271,7 @@ means that tokens are drawn. `special_tokens`: with those that belong around a t
 side by side. `callback`: gets the text of a single prompt piece by piece; True from it ends the text.)")
       .def(
           "chat", chat, py::arg("messages"), py::kw_only(), py::arg("tools") = py::none(),
-          py::arg("callback") = py::none(),
+          py::arg("template_variables") = py::dict(), py::arg("callback") = py::none(),
           R"(The answer to a conversation, a list of {"role": .., "content": ..}, by the model's chat template. Settings as of generate().)")
       .def("translate", translate, py::arg("texts"), py::kw_only(), py::arg("source_language") = "",
            py::arg("target_language") = "", py::arg("prefix") = "", py::arg("batch_tokens") = 2048,
@@ -302,10 +302,10 @@ void add_model(py::module_& module) {
 Calls release the GIL while they compute. One at a time has a device: models of threads that shall overlap are opened
 once for each.)");
   model
-      .def(py::init([](const std::filesystem::path& path, const std::string& device, const std::string& dtype,
+      .def(py::init([](const std::filesystem::path& path, const DeviceName& device, const std::string& dtype,
                        const std::filesystem::path& adapter, bool profile) {
              const WithoutGil without;
-             return LoadedModel::load(path, device, dtype, adapter, profile);
+             return LoadedModel::load(path, text_of(device), dtype, adapter, profile);
            }),
            py::arg("path"), py::kw_only(), py::arg("device") = "", py::arg("dtype") = "", py::arg("adapter") = "",
            py::arg("profile") = false,
@@ -331,7 +331,11 @@ the device: "f32", "f16", "bf16", "q8_0", "q4_k", ..; "" for f32, of a .gguf wha
       .def("set_parameter", set_parameter, py::arg("name"), py::arg("values"),
            R"(Gives a parameter other values, rounded to the type it is stored in.)");
   model.def(
-      "timings", [](LoadedModel& self) { return timing_rows(self.timings()); },
+      "timings",
+      [](LoadedModel& self) {
+        check(self.session().profile, "this model is not profiled; open it with profile=True");
+        return timing_rows(self.timings());
+      },
       R"(What each node took of the last run of the last logits(), hidden_states(), generate(), chat() or translate(), of a model that was opened with profile=True.
 
 A list of {"program", "scope", "op", "kernel", "seconds", "flops", "bytes"}: what it must compute and move at least.)");

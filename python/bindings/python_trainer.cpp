@@ -36,6 +36,7 @@ void visit_options(Options& options, const Visit& visit) {
   visit("batch_size", options.batch_size, counted);
   visit("context", options.context, plain);
   visit("profile", options.profile, plain);
+  visit("token_type_ids", options.token_types, plain);
   visit("label_smoothing", options.label_smoothing, SettingBounds{-1, 0.99});
   visit("schedule", options.settings.schedule, plain);
   visit("precision", options.settings.products, plain);
@@ -82,9 +83,15 @@ std::map<std::string, std::string> read_text_files(const std::filesystem::path& 
   return files;
 }
 
-Model new_model(const nlohmann::json& config, const TrainerOptions& options) {
+/// `tokenizer`: a folder whose ids it will read; empty: nobody knows.
+Model new_model(nlohmann::json config, const std::filesystem::path& tokenizer, const TrainerOptions& options) {
   check(!options.lora, "an adapter is trained beside a folder's weights, and a config has none");
-  return make_model(JsonObject::make(config, "config"));
+  const int64_t tokens = tokenizer.empty() ? 0 : PromptText(tokenizer).size();
+  if (tokens > 0 && !config.contains("vocab_size")) config["vocab_size"] = tokens;
+  Model model = make_model(JsonObject::make(std::move(config), "config"));
+  check(model.input_vocabulary() >= tokens, "the tokenizer has {} tokens, the config only {}", tokens,
+        model.input_vocabulary());
+  return model;
 }
 
 Model with_options(Model model, const TrainerOptions& options) {
@@ -127,7 +134,9 @@ void TrainerOptions::take(const nlohmann::json& given) {
   }
   others.erase("lora");
   others.erase("weights");
+  const bool ends_at_a_tenth = settings.min_learning_rate == settings.learning_rate / 10;
   take_settings(std::move(others), "a trainer", [&](const auto& visit) { visit_options(*this, visit); });
+  if (ends_at_a_tenth && !given.contains("min_learning_rate")) settings.min_learning_rate = settings.learning_rate / 10;
 }
 
 nlohmann::json TrainerOptions::json() const {
@@ -157,7 +166,8 @@ PythonTrainer::PythonTrainer(Model model, const std::filesystem::path& folder, c
       session_(Session::open(device, options.profile)) {
   options_.settings.width = width_of(*model_);
   Backend& backend = *session_->backend;
-  const BatchShape shape = usual_batch(*model_, options_.batch_size, options_.context);
+  BatchShape shape = usual_batch(*model_, options_.batch_size, options_.context);
+  shape.segments = options_.token_types;
   trainer_ = std::make_unique<Trainer>(backend, *model_, options_.settings, shape);
   view_ =
       std::make_shared<LoadedModel>(LoadedWeights{session_, model_, trainer_->shared_store(), trainer_->workspace()},
@@ -166,8 +176,7 @@ PythonTrainer::PythonTrainer(Model model, const std::filesystem::path& folder, c
 
 PythonTrainer::PythonTrainer(const nlohmann::json& config, const std::filesystem::path& tokenizer,
                              const std::string& device, const TrainerOptions& options)
-    : PythonTrainer(new_model(config, options), tokenizer.empty() ? tokenizer : resolve_tokenizer_folder(tokenizer),
-                    device, options) {
+    : PythonTrainer(new_model(config, tokenizer, options), tokenizer, device, options) {
   initialize(trainer_->store(), model_->parameters, options.settings.seed);
 }
 
@@ -232,8 +241,9 @@ double PythonTrainer::gradient_norm() {
 
 void PythonTrainer::save(const std::filesystem::path& run) {
   const Running running(*session_);
-  const auto place = std::filesystem::weakly_canonical(run);
-  check(place == run_ || !latest_checkpoint(place),
+  const auto place = std::filesystem::absolute(run);
+  const bool ours = !run_.empty() && std::filesystem::exists(place) && std::filesystem::equivalent(place, run_);
+  check(ours || !latest_checkpoint(place),
         "'{}' already holds a run; go on with it (Trainer.resume), or name another folder", run.string());
   if (options_.settings.scales_loss()) options_.settings.loss_scale = trainer_->loss_scale();
   CheckpointWriter(place).commit(iteration_, [&](const std::filesystem::path& folder) {
@@ -246,7 +256,7 @@ void PythonTrainer::save(const std::filesystem::path& run) {
     trainer_->save(folder);
     write_json(folder / state_file, state);
   });
-  run_ = place;
+  run_ = std::filesystem::canonical(place);
 }
 
 }  // namespace vkformer::python

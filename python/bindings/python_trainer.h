@@ -25,9 +25,10 @@ struct LoraOptions {
 /// What a trainer is made for. Each part is kept with its checkpoints, and may be changed when they are gone on from.
 struct TrainerOptions {
   TrainSettings settings;
-  int64_t batch_size = 12;  ///< rows of the batches that memory is planned for
-  int64_t context = 0;      ///< and their positions; 0: the model's
-  bool profile = false;     ///< with timestamps
+  int64_t batch_size = 12;   ///< rows of the batches that memory is planned for
+  int64_t context = 0;       ///< and their positions; 0: the model's
+  bool profile = false;      ///< with timestamps
+  bool token_types = false;  ///< batches have token types, for which XLNet has parameters of its own
   /// Of the loss; below 0: what the config says.
   double label_smoothing = -1;
   std::optional<LoraOptions> lora = {};

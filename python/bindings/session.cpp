@@ -44,10 +44,13 @@ void Interrupts::check() {
 std::shared_ptr<Session> Session::open(const std::string& device, bool profile) {
   auto session = std::make_shared<Session>();
   session->backend = make_backend(device, {.profile = profile, .note = log_note});
+  session->profile = profile;
   return session;
 }
 
 Running::Running(Session& session) : session_(session) {
+  vkformer::check(getpid() == session.process,
+                  "a forked process has no device; open the model in it, or start processes by spawn");
   vkformer::check(session.owner != std::this_thread::get_id(),
                   "this device is at work for the call that called back; call it once that is done");
   Interrupts interrupts;

@@ -2,11 +2,14 @@
 // A device in Python's threads: others go on while it computes, and one at a time has it.
 
 #include <pybind11/pybind11.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <variant>
 
 #include "runtime/backend.h"
 
@@ -53,11 +56,19 @@ struct Session {
   std::unique_ptr<Backend> backend;
   std::timed_mutex mutex;
   std::atomic<std::thread::id> owner;
+  bool profile = false;
+  const pid_t process = getpid();  ///< a forked one has no device
 
   /// Opens a device (see make_backend()); what users should hear goes to Python's logger "vkformer". `profile`: with
   /// timestamps around each node.
   static std::shared_ptr<Session> open(const std::string& device, bool profile);
 };
+
+/// A number, or what make_backend() takes.
+using DeviceName = std::variant<std::string, int64_t>;
+inline std::string text_of(const DeviceName& name) {
+  return std::holds_alternative<int64_t>(name) ? std::to_string(std::get<int64_t>(name)) : std::get<std::string>(name);
+}
 
 /// What a profiled program's nodes took in its last run.
 struct ProgramTimings {
@@ -82,6 +93,7 @@ class Running {
 /// Frees what lies on the session's device, when no other thread is at work there.
 template <class Free>
 void free_on(Session& session, const Free& free) {
+  if (getpid() != session.process) return;
   if (session.owner == std::this_thread::get_id()) return free();  // in a callback
   const WithoutGil without;
   const std::lock_guard lock(session.mutex);

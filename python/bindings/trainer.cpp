@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include "models/model_files.h"
 #include "models/model_folder.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/module.h"
@@ -34,8 +35,8 @@ OwnedBatch batch_of(const Model& model, const py::dict& arrays) {
     else
       tensors[name] = std::move(array).matrix();
   }
-  check(targets.has_value(), "a batch of training needs targets");
   IdBatch ids(model, tensors);
+  check(targets.has_value(), "a batch of training needs targets");
   const auto wanted = target_shape(model, ids.shape);
   const bool row = targets->shape().size() == 1 && wanted.size() == 2 && wanted[0] == 1;
   check(targets->shape() == wanted || (row && targets->shape()[0] == wanted[1]), "targets are [{}], not [{}]",
@@ -43,22 +44,33 @@ OwnedBatch batch_of(const Model& model, const py::dict& arrays) {
   return {std::move(ids), std::move(*targets).all()};
 }
 
-std::unique_ptr<PythonTrainer> make(const py::object& model, const std::string& device,
+std::unique_ptr<PythonTrainer> make(const py::object& model, const DeviceName& device,
                                     const std::filesystem::path& tokenizer, const py::kwargs& settings) {
+  const bool is_config = py::isinstance<py::dict>(model);
+  const auto path = is_config ? std::filesystem::path() : model.cast<std::filesystem::path>();
+  const bool is_file = std::filesystem::is_regular_file(path) && path.extension() == ".json";
   TrainerOptions options;
+  if (!is_config && !is_file) options.settings.learning_rate = settings.contains("lora") ? 1e-4 : 5e-5;
+  options.settings.min_learning_rate = options.settings.learning_rate / 10;
   options.take(json_of(settings));
-  if (py::isinstance<py::dict>(model)) {
-    const nlohmann::json config = json_of(model);
-    const WithoutGil without;
-    return std::make_unique<PythonTrainer>(config, tokenizer, device, options);
-  }
-  const auto path = model.cast<std::filesystem::path>();
+  const nlohmann::json config = is_config ? json_of(model) : nlohmann::json();
   const WithoutGil without;
-  if (std::filesystem::is_regular_file(path) && path.extension() == ".json")
-    return std::make_unique<PythonTrainer>(JsonObject::load(path).value(), tokenizer, device, options);
-  check(tokenizer.empty(), "the tokenizer of '{}' is its own; leave out tokenizer", path.string());
-  const auto folder = std::filesystem::absolute(resolve_model_folder(path)).lexically_normal();
-  return std::make_unique<PythonTrainer>(folder, device, options);
+  if (!is_config && !is_file) {
+    check(tokenizer.empty(), "the tokenizer of '{}' is its own; leave out tokenizer", path.string());
+    const auto folder = std::filesystem::absolute(resolve_model_folder(path)).lexically_normal();
+    return std::make_unique<PythonTrainer>(folder, text_of(device), options);
+  }
+  check(tokenizer.empty() || std::filesystem::is_directory(tokenizer) || is_gguf(tokenizer),
+        "tokenizer '{}' is no folder", tokenizer.string());
+  return std::make_unique<PythonTrainer>(is_file ? JsonObject::load(path).value() : config,
+                                         tokenizer.empty() ? tokenizer : resolve_tokenizer_folder(tokenizer),
+                                         text_of(device), options);
+}
+
+OwnedBatch one_batch(const Model& model, const py::object& batch, const py::kwargs& arrays, const char* call) {
+  if (batch.is_none() == (py::len(arrays) == 0) || !(batch.is_none() || py::isinstance<py::dict>(batch)))
+    throw py::type_error(std::string(call) + "() takes one batch, as keywords or as a dict");
+  return batch_of(model, batch.is_none() ? py::dict(arrays) : py::reinterpret_borrow<py::dict>(batch));
 }
 
 /// Keywords are a batch; else it is a dict, or a list of them, one for each micro-batch.
@@ -91,18 +103,19 @@ program, and more are recorded for batches of other shapes as they come.)")
           R"(Of a config (a dict, or the file config.json), with parameters at their start values, or of a model folder, from its weights.
 
 Settings are keywords: batch_size (12) and context (the model's), which memory is planned for; accumulate (1);
-iterations (2000), learning_rate (1e-3), min_learning_rate (1e-4), schedule ("cosine", "linear", "inverse-sqrt",
+iterations (2000), learning_rate (1e-3; of a folder 5e-5, with lora 1e-4), min_learning_rate (a tenth), schedule ("cosine", "linear", "inverse-sqrt",
 "noam", "constant"), warmup (100); beta1 (0.9), beta2 (0.99), epsilon (1e-8), weight_decay (0.1), clip (1.0);
-label_smoothing (the config's); moving_average (0); precision ("f32", "bf16", "f16"), loss_scale (65536); checkpoint_activations (False); seed (1337); profile (False).
+label_smoothing (the config's); moving_average (0); precision ("f32", "bf16", "f16"), loss_scale (65536); checkpoint_activations (False); seed (1337); profile (False); token_type_ids (False): batches have them,
+for which an XLNet has parameters of its own.
 
 lora={"r": 8, "alpha": 8, "dropout": 0, "rslora": False, "targets": ["q_proj", ..]} trains an adapter beside a folder's
 weights, which are frozen and kept as `weights` ("f32", or what `precision` says).)")
       .def_static(
           "resume",
-          [](const std::filesystem::path& run, const std::string& device, const py::kwargs& changes) {
+          [](const std::filesystem::path& run, const DeviceName& device, const py::kwargs& changes) {
             const nlohmann::json settings = json_of(changes);
             const WithoutGil without;
-            return PythonTrainer::resume(run, device, settings);
+            return PythonTrainer::resume(run, text_of(device), settings);
           },
           py::arg("run"), py::kw_only(), py::arg("device") = "",
           R"(Goes on from what save() wrote, bit for bit, unless keywords change its settings.)")
@@ -113,9 +126,10 @@ A batch is input_ids [B, T], targets (of a decoder [B, T]: the ids one position 
 and what Model.logits() takes beside input_ids; as keywords, or as a list of dicts, one for each micro-batch.)")
       .def(
           "evaluate",
-          [](PythonTrainer& trainer, const py::kwargs& arrays) {
-            return trainer.evaluate(batch_of(trainer.model()->model(), arrays));
+          [](PythonTrainer& trainer, const py::object& batch, const py::kwargs& arrays) {
+            return trainer.evaluate(one_batch(trainer.model()->model(), batch, arrays, "evaluate"));
           },
+          py::arg("batch") = py::none(),
           R"(The mean loss over the targets of a batch, without dropout, label smoothing and update.)")
       .def(
           "save", &PythonTrainer::save, py::arg("run"),

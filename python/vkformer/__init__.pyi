@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path as _Path
+from pathlib import Path as _PurePath
 from typing import Any, Union
 
 import numpy as np
@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 __version__: str
 
-Path = Union[str, PathLike[str]]
-Ids = Union[Sequence[int], npt.NDArray[np.integer[Any]]]
-IdRows = Union[Ids, Sequence[Ids]]
-Messages = Sequence[Mapping[str, Any]]
-Batch = dict[str, IdRows]
+_Path = Union[str, PathLike[str]]
+_Ids = Union[Sequence[int], npt.NDArray[np.integer[Any]]]
+_IdRows = Union[_Ids, Sequence[_Ids]]
+_Messages = Sequence[Mapping[str, Any]]
+_Batch = dict[str, _IdRows]
 
 class Error(RuntimeError): ...
 class DeviceLost(Error): ...
@@ -20,16 +20,16 @@ class DeviceLost(Error): ...
 def devices() -> list[dict[str, Any]]: ...
 
 class Tokenizer:
-    def __init__(self, path: Path, *, language: str = "") -> None: ...
+    def __init__(self, path: _Path, *, language: str = "") -> None: ...
     @property
     def vocabulary_size(self) -> int: ...
     def encode(self, text: str, *, special_tokens: bool = True) -> npt.NDArray[np.int32]: ...
-    def decode(self, ids: Ids, *, special_tokens: bool = False) -> str: ...
-    def tokens(self, ids: Ids) -> list[str]: ...
+    def decode(self, ids: _Ids, *, special_tokens: bool = False) -> str: ...
+    def tokens(self, ids: _Ids) -> list[str]: ...
     def id_of(self, token: str) -> int | None: ...
     def apply_chat_template(
         self,
-        messages: Messages,
+        messages: _Messages,
         *,
         tools: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = True,
@@ -37,7 +37,7 @@ class Tokenizer:
     ) -> str: ...
 
 class Model:
-    def __init__(self, path: Path, *, device: str = "", dtype: str = "", adapter: Path = "", profile: bool = False) -> None: ...
+    def __init__(self, path: _Path, *, device: str | int = "", dtype: str = "", adapter: _Path = "", profile: bool = False) -> None: ...
     @property
     def family(self) -> str: ...
     @property
@@ -47,7 +47,7 @@ class Model:
     @property
     def device(self) -> str: ...
     @property
-    def path(self) -> _Path | None: ...
+    def path(self) -> _PurePath | None: ...
     @property
     def config(self) -> dict[str, Any]: ...
     @property
@@ -59,26 +59,26 @@ class Model:
     def timings(self) -> list[dict[str, Any]]: ...
     def logits(
         self,
-        input_ids: IdRows,
+        input_ids: _IdRows,
         *,
-        attention_mask: IdRows | None = None,
-        token_type_ids: IdRows | None = None,
-        position_ids: IdRows | None = None,
-        decoder_input_ids: IdRows | None = None,
+        attention_mask: _IdRows | None = None,
+        token_type_ids: _IdRows | None = None,
+        position_ids: _IdRows | None = None,
+        decoder_input_ids: _IdRows | None = None,
     ) -> npt.NDArray[np.float32]: ...
     def hidden_states(
         self,
-        input_ids: IdRows,
+        input_ids: _IdRows,
         *,
-        attention_mask: IdRows | None = None,
-        token_type_ids: IdRows | None = None,
-        position_ids: IdRows | None = None,
-        decoder_input_ids: IdRows | None = None,
+        attention_mask: _IdRows | None = None,
+        token_type_ids: _IdRows | None = None,
+        position_ids: _IdRows | None = None,
+        decoder_input_ids: _IdRows | None = None,
     ) -> npt.NDArray[np.float32]: ...
-    def attention(self, text: str | Ids, target: str | Ids | None = None) -> list[dict[str, Any]]: ...
+    def attention(self, text: str | _Ids, target: str | _Ids | None = None) -> list[dict[str, Any]]: ...
     def generate(
         self,
-        prompts: str | Sequence[str] | IdRows,
+        prompts: str | Sequence[str] | _IdRows,
         *,
         special_tokens: bool = True,
         batch_size: int = 8,
@@ -87,9 +87,10 @@ class Model:
     ) -> Any: ...
     def chat(
         self,
-        messages: Messages,
+        messages: _Messages,
         *,
         tools: Sequence[Mapping[str, Any]] | None = None,
+        template_variables: dict[str, Any] = ...,
         callback: Callable[[str], Any] | None = None,
         **settings: Any,
     ) -> Any: ...
@@ -110,10 +111,10 @@ class Model:
 
 class Trainer:
     def __init__(
-        self, model: dict[str, Any] | Path, *, device: str = "", tokenizer: Path = "", **settings: Any
+        self, model: dict[str, Any] | _Path, *, device: str | int = "", tokenizer: _Path = "", **settings: Any
     ) -> None: ...
     @staticmethod
-    def resume(run: Path, *, device: str = "", **changes: Any) -> Trainer: ...
+    def resume(run: _Path, *, device: str | int = "", **changes: Any) -> Trainer: ...
     @property
     def model(self) -> Model: ...
     @property
@@ -122,7 +123,7 @@ class Trainer:
     def gradient_norm(self) -> float: ...
     @property
     def learning_rate(self) -> float: ...
-    def step(self, batches: Batch | Sequence[Batch] | None = None, **arrays: IdRows) -> float: ...
-    def evaluate(self, **arrays: IdRows) -> float: ...
-    def save(self, run: Path) -> None: ...
+    def step(self, batches: _Batch | Sequence[_Batch] | None = None, **arrays: _IdRows) -> float: ...
+    def evaluate(self, batch: _Batch | None = None, **arrays: _IdRows) -> float: ...
+    def save(self, run: _Path) -> None: ...
     def timings(self) -> list[dict[str, Any]]: ...

@@ -97,7 +97,7 @@ class Computing(Case):
         self.refuse(vkformer.Error, "batch_tokens must be at least 1", model.embed, ["text"], batch_tokens=0)
 
     def test_timings(self):
-        self.assertEqual(fixture("gpt2").timings(), [])
+        self.refuse(vkformer.Error, "profile=True", fixture("gpt2").timings)
         model = vkformer.Model(FIXTURES / "gpt2", profile=True)
         model.logits([5, 17, 3])
         rows = model.timings()
@@ -111,6 +111,7 @@ class Computing(Case):
         listed = vkformer.devices()
         self.assertEqual([row["default"] for row in listed].count(True), 1)
         self.assertIn(listed[0]["name"], fixture("gpt2").device)
+        self.assertEqual(vkformer.Model(FIXTURES / "gpt2", device=listed[0]["index"]).device, fixture("gpt2").device)
         reference = vkformer.Model(FIXTURES / "gpt2", device="reference")
         np.testing.assert_allclose(reference.logits([5, 17]), fixture("gpt2").logits([5, 17]), atol=1e-4)
         self.refuse(vkformer.Error, "no device", vkformer.Model, FIXTURES / "gpt2", device="nothing like it")
@@ -150,6 +151,19 @@ class Threads(Case):
                 started.wait()
                 """)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_forked_processes_have_no_device(self):
+        result = python("""
+            import os, sys, vkformer
+            model = vkformer.Model(sys.argv[1] + "/gpt2")
+            child = os.fork()
+            if child == 0:
+                try: model.logits([5])
+                except vkformer.Error as error: os._exit(7 if "forked" in str(error) else 8)
+                os._exit(9)
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            """)
+        self.assertEqual((result.returncode, result.stderr), (7, ""))
 
     def test_ctrl_c_ends_waiting_for_a_device(self):
         at_work, ended = threading.Event(), threading.Event()

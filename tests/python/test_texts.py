@@ -72,6 +72,8 @@ class Texts(Case):
             return True
 
         self.assertEqual(model.generate("the cat", max_new_tokens=8, seed=2, temperature=1.0, callback=stop), first[0])
+        counted = lambda piece: len(piece)  # as sys.stdout.write does
+        self.assertEqual(model.generate("the cat", max_new_tokens=8, seed=2, temperature=1.0, callback=counted), text)
 
     def test_errors_of_a_callback_are_its_callers(self):
         model = vkformer.Model(text_model())
@@ -106,6 +108,8 @@ class Texts(Case):
         self.assertEqual(model.chat([{"role": "user", "content": "the cat"}], max_new_tokens=3, do_sample=False),
                          model.generate("the cat", max_new_tokens=3, do_sample=False))
 
+        self.refuse(TypeError, "messages must be a list", model.chat, "the cat")
+        self.refuse(TypeError, "messages must be a list", model.chat, [])
         # What the template writes behind an answer ends one, whatever the config says.
         end, other = vkformer.Tokenizer(run).id_of("<|endoftext|>"), 262
         settings = {"suppress_tokens": [i for i in range(model.vocabulary_size) if i not in (end, other)], "top_k": 0,

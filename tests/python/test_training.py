@@ -50,6 +50,13 @@ class Training(Case):
         first.step(**small_batch(0))
         first.save(run)
         self.refuse(vkformer.Error, "already holds a run", small_trainer().save, run)
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(SCRATCH)
+        for name in ("relative", "below/another", "with-slash/", SCRATCH / "absolute"):
+            trainer = small_trainer()
+            for _ in range(2):
+                trainer.save(name)
         self.assertEqual(vkformer.Trainer.resume(run).iteration, 1)
 
     def test_a_trainer_that_cannot_begin_is_an_error(self):
@@ -68,6 +75,22 @@ class Training(Case):
         written = trainer.model.generate([40, 41, 42], max_new_tokens=4, do_sample=False)
         self.assertEqual(written.tolist(), [43, 44, 45, 46])
 
+    def test_rates_are_the_commands(self):
+        self.assertAlmostEqual(small_trainer(learning_rate=1e-5, warmup=0, schedule="constant").learning_rate, 1e-5)
+        self.assertAlmostEqual(vkformer.Trainer(FIXTURES / "gpt2", warmup=0, schedule="constant").learning_rate, 5e-5)
+        adapter = vkformer.Trainer(FIXTURES / "gpt2", warmup=0, schedule="constant", lora={"r": 2})
+        self.assertAlmostEqual(adapter.learning_rate, 1e-4)
+        trainer = small_trainer(learning_rate=1e-5, iterations=2, warmup=0)
+        for _ in range(2):
+            trainer.step(**small_batch(0))
+        self.assertAlmostEqual(trainer.learning_rate, 1e-6)
+
+    def test_token_types_of_xlnet(self):
+        trainer = vkformer.Trainer(FIXTURES / "xlnet_cls", batch_size=2, context=5, token_type_ids=True)
+        batch = {"input_ids": np.ones((2, 5), int), "token_type_ids": np.zeros((2, 5), int), "targets": [0, 1]}
+        self.assertGreater(trainer.step(**batch), 0)
+        self.assertGreater(trainer.evaluate(batch), 0)
+
     def test_micro_batches(self):
         one, two = small_trainer(clip=0), small_trainer(clip=0, accumulate=2)
         batch = small_batch(1)
@@ -84,6 +107,11 @@ class Training(Case):
         for wrong in ({"learning_rate": -1}, {"beta1": 2}, {"iterations": 0}, {"loss_scale": 0}, {"clip": -1}):
             self.refuse(vkformer.Error, f"{next(iter(wrong))} must be a", small_trainer, **wrong)
         self.refuse(ValueError, "JSON", small_trainer, clip=float("inf"))
+        tokenizer = FIXTURES / "tokenizers" / "bert"
+        size = vkformer.Tokenizer(tokenizer).vocabulary_size
+        self.refuse(vkformer.Error, f"the tokenizer has {size} tokens, the config only 97", small_trainer,
+                    tokenizer=tokenizer)
+        self.refuse(vkformer.Error, "is no folder", small_trainer, tokenizer=tokenizer / "tokenizer.json")
         self.refuse(vkformer.Error, "there is no 'nowhere'", vkformer.Trainer, "nowhere")
         trainer = small_trainer()
         batch = small_batch(0)
@@ -98,7 +126,9 @@ class Training(Case):
     def test_checkpoints_keep_the_tokenizer(self):
         tokenizer = FIXTURES / "tokenizers" / "bert"
         run = SCRATCH / "with-tokenizer"
-        trainer = small_trainer(tokenizer=tokenizer)
+        config = {name: value for name, value in SMALL_GPT.items() if name != "vocab_size"}
+        trainer = vkformer.Trainer(config, tokenizer=tokenizer, batch_size=4, context=16)
+        self.assertEqual(trainer.model.vocabulary_size, vkformer.Tokenizer(tokenizer).vocabulary_size)
         for _ in range(3):
             trainer.save(run)
             trainer.step(**small_batch(0))

@@ -25,6 +25,14 @@ class Writing(Case):
         for row, given in zip(rows, ([5, 17, 3], [4], [9, 8])):
             self.assertEqual(row.tolist(), greedy(model, given, 6))
 
+    def test_positions_that_depend_on_the_length(self):
+        model = fixture("phi3_short")
+        ids = [41, 7, 34, 7, 7, 40]
+        alone = model.generate(ids, max_new_tokens=6, do_sample=False, eos_token_id=None).tolist()
+        self.assertEqual(alone, greedy(model, ids, 6))
+        both = model.generate([ids, ids * 6], max_new_tokens=6, do_sample=False, eos_token_id=None)
+        self.assertEqual(both[0].tolist(), alone)
+
     def test_draws_follow_the_seed(self):
         model = fixture("llama")
         draw = lambda seed: model.generate([5, 17], max_new_tokens=12, temperature=1.5, seed=seed).tolist()
