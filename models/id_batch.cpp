@@ -28,9 +28,8 @@ IdBatch::IdBatch(const Model& model, const std::map<std::string, IdMatrix>& tens
           "attention_mask holds other numbers than 0 and 1");
     inputs[names.at(name)] = tensor.values;
   }
-  for (const char* needed : {"input_ids", "decoder_input_ids"})
-    check(tensors.contains(needed) || (!encoder && std::string_view(needed) == "decoder_input_ids"), "there are no {}",
-          needed);
+  check(tensors.contains("input_ids"), "there are no input_ids");
+  check(!encoder || tensors.contains("decoder_input_ids"), "there are no decoder_input_ids");
   const IdMatrix& sources = tensors.at("input_ids");
   const IdMatrix& ids = encoder ? tensors.at("decoder_input_ids") : sources;
   shape = {.rows = ids.rows,

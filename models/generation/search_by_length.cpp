@@ -45,7 +45,9 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::shared
       generator->prepare(prepared.prompt);
       recorded = &bucket;
     }
-    run_search(*generator, prepared, {}, goes_on);
+    run_search(*generator, prepared, [this](std::span<const float>) {
+      if (on_step) on_step();
+    });
     std::vector<std::vector<Hypothesis>> results = prepared.search->results();
     for (size_t i = 0; i < batch.examples.size(); ++i) take(batch.examples[i], std::move(results[i]));
   }

@@ -16,8 +16,8 @@ struct SearchByLength {
   int64_t positions = 2048;              ///< of a batch: sources times beams times the longest source
   int64_t most_lengths = 4;              ///< recorded shapes
   std::optional<DType> cache_type = {};  ///< see GeneratorShape
-  /// Asked behind each step; may be empty. It throws to end all.
-  std::function<bool()> goes_on = {};
+  /// Called at each step; may be empty.
+  std::function<void()> on_step = {};
   /// Called with each shape's generator when it has run, before it goes; may be empty.
   std::function<void(const Generator&, int64_t rows, int64_t length)> ran = {};
 

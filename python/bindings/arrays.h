@@ -51,10 +51,10 @@ py::array_t<float> array_of(std::vector<float> values, std::span<const int64_t> 
 py::array_t<int32_t> array_of(std::vector<int32_t> values);
 std::vector<int64_t> dimensions_of(const Shape& shape);
 
-/// What json.dumps() and json.loads() make of it; numpy's numbers and arrays count as Python's. Throws ValueError and
-/// TypeError for what is no JSON.
 /// A str. Throws TypeError, which names `what`, for anything else.
 std::string text_of(const py::handle& object, const char* what);
+/// What json.dumps() and json.loads() make of it; numpy's numbers and arrays count as Python's. Throws ValueError and
+/// TypeError for what is no JSON.
 nlohmann::json json_of(const py::handle& object);
 /// With keys in their order.
 nlohmann::ordered_json ordered_json_of(const py::handle& object);

@@ -30,7 +30,7 @@ FolderTexts::FolderTexts(const std::filesystem::path& folder, const nlohmann::js
         check_folder(folder_);
         return embedding_recipe(folder_);
       }),
-      of_vocabulary_([&] {
+      of_vocabulary_([&] {  // which PromptText reads by itself, and batches of texts want as a Tokenizer
         check(has_text() && !text().tokenizer(), "it has a tokenizer");
         return Tokenizer(load_model_json(folder_, tokenizer_file));
       }),

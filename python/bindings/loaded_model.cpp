@@ -254,13 +254,9 @@ std::vector<std::vector<Hypothesis>> LoadedModel::write_by_length(const std::vec
   const Running running(session());
   std::vector<std::vector<Hypothesis>> results(sources.size());
   Interrupts interrupts;
-  const auto goes_on = [&] {
-    interrupts.check();
-    return true;
-  };
   const SearchByLength search{.config = config,
                               .positions = positions,
-                              .goes_on = goes_on,
+                              .on_step = [&] { interrupts.check(); },
                               .ran = [this](const Generator& generator, int64_t, int64_t) { keep_timings(generator); }};
   search.run(*session().backend, model(), weights_.store, sources, [&](size_t source, std::vector<Hypothesis> best) {
     leave_written(best, 1, config);
