@@ -28,6 +28,10 @@ struct SettingBounds {
   double most = 0x1p31;  ///< what the command line takes
 };
 
+/// Peak learning rates where nobody says one, for a trained model and for an adapter: those of transformers' Trainer
+/// and of PEFT's examples.
+inline constexpr double fine_tuning_rate = 5e-5, lora_rate = 1e-4;
+
 struct TrainSettings {
   int64_t accumulate = 1;  ///< micro-batches of one iteration
   /// An iteration's micro-batches are cut into so many parts, whose gradients are added as a binary tree adds them: so

@@ -50,7 +50,7 @@ std::unique_ptr<PythonTrainer> make(const py::object& model, const DeviceName& d
   const auto path = is_config ? std::filesystem::path() : model.cast<std::filesystem::path>();
   const bool is_file = std::filesystem::is_regular_file(path) && path.extension() == ".json";
   TrainerOptions options;
-  if (!is_config && !is_file) options.settings.learning_rate = settings.contains("lora") ? 1e-4 : 5e-5;
+  if (!is_config && !is_file) options.settings.learning_rate = settings.contains("lora") ? lora_rate : fine_tuning_rate;
   options.settings.min_learning_rate = options.settings.learning_rate / 10;
   options.take(json_of(settings));
   const nlohmann::json config = is_config ? json_of(model) : nlohmann::json();

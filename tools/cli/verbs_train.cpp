@@ -6,13 +6,6 @@
 
 namespace vkformer {
 
-namespace {
-
-// Peak learning rates where nothing is said: those of transformers' Trainer and of PEFT's examples.
-constexpr double fine_tuning_rate = 5e-5, lora_rate = 1e-4;
-
-}  // namespace
-
 void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
