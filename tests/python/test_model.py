@@ -154,7 +154,8 @@ class Threads(Case):
 
     def test_forked_processes_have_no_device(self):
         result = python("""
-            import os, sys, vkformer
+            import os, sys, vkformer, warnings
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks with threads about
             model = vkformer.Model(sys.argv[1] + "/gpt2")
             child = os.fork()
             if child == 0:
