@@ -296,14 +296,28 @@ const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
 
 }  // namespace
 
+namespace {
+
+Values add_cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing, int64_t ignore_index,
+                         int64_t classes) {
+  if (classes == 0) classes = graph.shape(logits).columns();
+  return graph.add(cross_entropy_op, {logits, targets},
+                   {{"label_smoothing", label_smoothing},
+                    {"ignore_index", static_cast<double>(ignore_index)},
+                    {"classes", static_cast<double>(classes)},
+                    {first_row, all_rows}});
+}
+
+}  // namespace
+
 Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing, int64_t ignore_index,
                     int64_t classes) {
-  if (classes == 0) classes = graph.shape(logits).columns();
-  return graph.apply(cross_entropy_op, {logits, targets},
-                     {{"label_smoothing", label_smoothing},
-                      {"ignore_index", static_cast<double>(ignore_index)},
-                      {"classes", static_cast<double>(classes)},
-                      {first_row, all_rows}});
+  return add_cross_entropy(graph, logits, targets, label_smoothing, ignore_index, classes)[0];
+}
+
+// A number beyond the classes is no target; the sum is of every row.
+Value log_sum_exp(Graph& graph, Value logits, Value numbers) {
+  return add_cross_entropy(graph, logits, numbers, 0, -100, 0)[1];
 }
 
 bool is_cross_entropy(const Node& node) { return node.op == &cross_entropy_op; }

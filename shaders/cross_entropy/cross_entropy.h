@@ -27,6 +27,10 @@ namespace vkformer {
 /// the loss only.
 Value cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing = 0, int64_t ignore_index = -100,
                     int64_t classes = 0);
+/// log(sum of exp(logits)) of each row, f32 [N]: what logits[v] lacks to be log p[v]. logits [N, V] as above; `numbers`
+/// i32 [N] are not looked at, but for their place beside the rows.
+Value log_sum_exp(Graph& graph, Value logits, Value numbers);
+
 inline constexpr std::string_view first_row = "first";
 inline constexpr double all_rows = -1;
 

@@ -223,7 +223,7 @@ void put_verbs_below_jobs(CLI::App& app) {
       {"Train", {"train"}},
       {"Use a model",
        {"generate", "chat", "serve", "translate", "classify", "fill", "tag", "answer", "embed", "attention"}},
-      {"Model files", {"info", "convert", "logits"}},
+      {"Model files", {"info", "perplexity", "convert", "logits"}},
       {"Texts and vocabularies", {"tokens", "encode", "decode", "data", "score"}},
       {"Prove a device", {"devices", "ops", "conform", "verify"}},
       {"Measure", {"bench", "tune", "pipelines", "profile"}}};

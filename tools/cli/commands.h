@@ -174,6 +174,20 @@ struct LogitsFlags {
   std::optional<std::string> text;  ///< instead of ids
 };
 
+struct PerplexityFlags {
+  CommonFlags common;
+  std::string model, adapter, file;
+  std::string dtype;  ///< of weights; empty: f32, of a .gguf what it has
+  std::string cache_dtype;
+  std::optional<std::string> text;  ///< instead of a file; neither: standard input
+  std::string against;              ///< another model that its predictions are compared with
+  std::string against_dtype;        ///< of that one's weights, or of the same model's
+  int64_t context = 0;              ///< positions of a window; 0: the model's, at most 2048
+  std::optional<int64_t> shared;    ///< tokens of one that the one before has scored; nothing: half of it
+  int64_t tokens = 0;               ///< only the first so many of the text; 0: all
+  int64_t batch_tokens = 2048;      ///< positions of a run
+};
+
 struct AttentionFlags {
   CommonFlags common;
   std::string model, text;
@@ -310,6 +324,7 @@ void translate(GenerateFlags flags);
 void classify(ClassifyFlags flags);
 void fill(const FillFlags& flags);
 void embed(const EmbedFlags& flags);
+void perplexity(const PerplexityFlags& flags);
 void tag(const TextsFlags& flags);
 void answer(const AnswerFlags& flags);
 void logits(const LogitsFlags& flags);

@@ -151,6 +151,45 @@ void add_logits_verb(CLI::App& app) {
   });
 }
 
+void add_perplexity(CLI::App& app) {
+  auto flags = std::make_shared<PerplexityFlags>();
+  CLI::App* command = app.add_subcommand(
+      "perplexity",
+      "say how well a decoder predicts a text, and what a smaller type of weights costs\n: every token but the first "
+      "is "
+      "scored once, in windows that share tokens; with --against or --against-dtype beside another's predictions: "
+      "Kullback-Leibler divergence, how often both find the same token likeliest");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
+  CLI::Option* text = command->add_option("-p,--prompt", flags->text, "one text, instead of stdin; -: stdin");
+  command->add_option("-f,--file", flags->file, "the text from a file, without its last line break")
+      ->type_name("FILE")
+      ->excludes(text);
+  command->add_option("-n,--tokens", flags->tokens, "only the text's first so many tokens")
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 40));
+  command->add_option("-c,--context", flags->context, "positions of a window (default: the model's, at most 2048)")
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 31));
+  command
+      ->add_option("--shared", flags->shared,
+                   "tokens that a window begins with and the one before has scored (default: half of a window)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  add_batch_tokens(*command, flags->batch_tokens);
+  add_weight_dtype(*command, flags->dtype, type_of_weights);
+  add_cache_dtype(*command, flags->cache_dtype);
+  add_adapter(*command, flags->adapter);
+  command
+      ->add_option("--against", flags->against,
+                   "another model of the same vocabulary (folder, run or .gguf), without the adapter")
+      ->type_name("MODEL");
+  command
+      ->add_option("--against-dtype", flags->against_dtype,
+                   "type of that one's weights; without --against the same model in this type")
+      ->transform(type_name())
+      ->check(CLI::IsMember(weight_types()));
+  put_below(*command, "Beside another's predictions", {"--against", "--against-dtype"});
+  command->callback([flags] { perplexity(*flags); });
+}
+
 void add_info(CLI::App& app) {
   auto flags = std::make_shared<InfoFlags>();
   CLI::App* command =
@@ -218,6 +257,7 @@ void add_model_verbs(CLI::App& app) {
   add_attention(app);
   add_info(app);
   add_convert(app);
+  add_perplexity(app);
   add_logits_verb(app);
 }
 
