@@ -1,6 +1,7 @@
 // What a server is asked, what it answers, and where answers stop.
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "models/constraint/json_schema.h"
@@ -80,14 +81,41 @@ TEST_CASE("requests say what to write and how", "[serving]") {
   CHECK_FALSE(parse_chat_request(R"({"messages": [{"role": "user"}], "temperature": 0})").over(config).do_sample);
 
   const TextRequest completion = parse_completion_request(prompted);
-  CHECK((!completion.chat() && completion.prompt == "Once" && completion.echo && !completion.cache_prompt));
+  CHECK(
+      (!completion.chat() && completion.prompts.front().text == "Once" && completion.echo && !completion.cache_prompt));
   CHECK(completion.over(GenerationConfig{}) == GenerationConfig{});  // what it does not say stays
-  CHECK(parse_completion_request(R"({"prompt": [4, 5]})").ids == std::vector<int32_t>{4, 5});
-  CHECK(parse_completion_request(R"({"prompt": [[4, 5]]})").ids == std::vector<int32_t>{4, 5});
-  CHECK(parse_completion_request(R"({"prompt": ["a"]})").prompt == "a");
-  for (const char* body : {R"({})", R"({"prompt": ""})", R"({"prompt": []})", R"({"prompt": ["a", "b"]})",
-                           R"({"prompt": [1, "a"]})", R"({"prompt": [-1]})", R"({"prompt": [[["a"]]]})"})
+  const auto prompts = [](const std::string& prompt) {
+    return parse_completion_request(R"({"prompt": )" + prompt + R"(, "n": 2})").prompts;
+  };
+  CHECK(prompts("[4, 5]").front().ids == std::vector<int32_t>{4, 5});
+  CHECK(prompts("[[4, 5]]").front().ids == std::vector<int32_t>{4, 5});
+  CHECK(prompts(R"([[4, 5], "b"])").size() == 2);
+  CHECK(prompts(R"([[4, 5], "b"])")[1].text == "b");
+  for (const char* body :
+       {R"({})", R"({"prompt": ""})", R"({"prompt": []})", R"({"prompt": ["a", ""]})", R"({"prompt": [1, "a"]})",
+        R"({"prompt": [-1]})", R"({"prompt": [[["a"]]]})", R"({"prompt": ["a", "b"], "n": 65})"})
     CHECK_THROWS_AS(parse_completion_request(body), Error);
+}
+
+TEST_CASE("requests say how many answers there are, and whether tokens are scored", "[serving]") {
+  const auto completion = [](const std::string& settings) {
+    return parse_completion_request(R"({"prompt": "x", )" + settings + "}");
+  };
+  const auto chat = [](const std::string& settings) {
+    return parse_chat_request(R"({"messages": [{"role": "user"}], )" + settings + "}");
+  };
+  CHECK(completion(R"("n": 3, "best_of": 3)").choices == 3);
+  CHECK(completion(R"("logprobs": 5)").likeliest == 5);
+  CHECK_FALSE(completion(R"("logprobs": null)").likeliest);
+  CHECK(completion(R"("logprobs": 1, "echo": true, "max_tokens": 0)").max_tokens == 0);
+  CHECK(chat(R"("logprobs": true, "top_logprobs": 4)").likeliest == 4);
+  CHECK(chat(R"("logprobs": true)").likeliest == 0);
+  CHECK_FALSE(chat(R"("logprobs": false, "top_logprobs": 0)").likeliest);
+  for (const char* wrong : {R"("n": 0)", R"("n": 129)", R"("best_of": 2)", R"("logprobs": 21)", R"("logprobs": true)",
+                            R"("max_tokens": 0, "logprobs": 1)", R"("max_tokens": 0, "echo": true)"})
+    CHECK_THROWS_AS(completion(wrong), Error);
+  for (const char* wrong : {R"("logprobs": 3)", R"("top_logprobs": 3)", R"("max_tokens": 0)"})
+    CHECK_THROWS_AS(chat(wrong), Error);
 }
 
 TEST_CASE("requests say which form an answer has", "[serving]") {
@@ -135,7 +163,7 @@ TEST_CASE("tools may be called, or must be", "[serving]") {
 
   const TextReplyHead head{.id = "chatcmpl-1", .model = "m", .created = 0, .chat = true};
   const ToolCall call{"f", R"({"a":1})"};
-  const json whole = whole_reply(head, {.text = "", .thoughts = "", .calls = {call, call}}, {});
+  const json whole = whole_reply(head, {{.text = "", .thoughts = "", .calls = {call, call}}}, {});
   CHECK(whole["choices"][0]["finish_reason"] == "tool_calls");
   const json& message = whole["choices"][0]["message"];
   CHECK(message["content"].is_null());
@@ -156,7 +184,7 @@ TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
   CHECK(with("tools", json::array()).empty());
   CHECK(with("tool_choice", "auto").empty());
   CHECK(with("response_format", {{"type", "text"}}).empty());
-  CHECK(with("n", 2) == "\"n\" must be 1 or left out: nothing else is supported");
+  CHECK(with("mirostat", 2) == "\"mirostat\" must be 0 or left out: nothing else is supported");
   for (const char* key : {"tools", "functions", "logprobs", "json_schema", "grammar", "mirostat"})
     CHECK(with(key, {{"some", 1}}).find(key) != std::string::npos);
   CHECK(with("temperature", -1).find("temperature") != std::string::npos);
@@ -203,21 +231,50 @@ TEST_CASE("damaged requests are read or refused", "[serving][fuzz]") {
 TEST_CASE("replies have OpenAI's form", "[serving]") {
   const TextReplyEnd end{.cut = true, .prompt_tokens = 5, .reused_tokens = 2, .answer_tokens = 4, .seed = 3};
   const TextReplyHead chat{.id = "a", .model = "m", .created = 1, .chat = true}, other{.id = "a", .model = "m"};
-  const json whole = whole_reply(chat, {.text = "text", .thoughts = "thoughts", .calls = {}}, end);
+  const json whole =
+      whole_reply(chat, {{.text = "text", .thoughts = "thoughts", .calls = {}, .end = end}, {.text = "other"}}, end);
   CHECK(whole["object"] == "chat.completion");
   CHECK(whole["choices"][0]["message"] ==
         json{{"role", "assistant"}, {"content", "text"}, {"reasoning_content", "thoughts"}});
   CHECK(whole["choices"][0]["finish_reason"] == "length");
+  CHECK_FALSE(whole["choices"][0].contains("logprobs"));
+  CHECK(whole["choices"][1]["index"] == 1);
+  CHECK(whole["choices"][1]["message"]["content"] == "other");
   CHECK(whole["usage"] == json{{"prompt_tokens", 5},
                                {"completion_tokens", 4},
                                {"total_tokens", 9},
                                {"prompt_tokens_details", {{"cached_tokens", 2}}}});
   CHECK(whole["seed"] == 3);
-  CHECK(whole_reply(other, {.text = "text", .thoughts = "", .calls = {}}, end)["choices"][0]["text"] == "text");
+  CHECK(whole_reply(other, {{.text = "text"}}, end)["choices"][0]["text"] == "text");
   CHECK(first_piece(chat)["choices"][0]["delta"] == json{{"role", "assistant"}, {"content", ""}});
   CHECK(piece_of_reply(chat, "x", true)["choices"][0]["delta"] == json{{"reasoning_content", "x"}});
   CHECK(piece_of_reply(other, "x", false)["choices"][0]["text"] == "x");
   CHECK(last_piece(chat, end)["choices"][0]["finish_reason"] == "length");
   CHECK(usage_piece(chat, end)["choices"].empty());
   CHECK(event_of(json{{"a", "\xff"}}) == "data: {\"a\":\"\xEF\xBF\xBD\"}\n\n");
+}
+
+TEST_CASE("replies tell tokens and their probabilities", "[serving]") {
+  const std::vector<ReplyToken> tokens{
+      {.text = "a", .log_probability = NAN},
+      {.text = "\xe2\x80", .log_probability = -2, .likeliest = {{" b", -1}}, .offset = 1}};
+  const TextReplyHead chat{.id = "a", .model = "m", .created = 1, .chat = true, .tokens = true};
+  const TextReplyHead other{.id = "a", .model = "m", .tokens = true, .choice = 2};
+  const json content = piece_of_reply(chat, "x", false, tokens)["choices"][0]["logprobs"]["content"];
+  CHECK(content[0] == json{{"token", "a"}, {"logprob", nullptr}, {"bytes", {97}}, {"top_logprobs", json::array()}});
+  CHECK(content[1]["top_logprobs"] == json::array({{{"token", " b"}, {"logprob", -1}, {"bytes", {32, 98}}}}));
+  CHECK(content[1]["bytes"] == json{0xe2, 0x80});
+  const json piece = piece_of_reply(other, "x", false, tokens)["choices"][0];
+  CHECK(piece["index"] == 2);
+  CHECK(piece["logprobs"] == json{{"tokens", {"a", R"(bytes:\xe2\x80)"}},
+                                  {"token_logprobs", {nullptr, -2}},
+                                  {"top_logprobs", {nullptr, {{R"(bytes:\xe2\x80)", -2}, {" b", -1}}}},
+                                  {"text_offset", {0, 1}}});
+  CHECK(last_piece(other, {})["choices"][0]["logprobs"].is_null());
+  CHECK(whole_reply(other, {{.text = "x", .tokens = tokens}}, {})["choices"][0]["logprobs"] == piece["logprobs"]);
+
+  TextReplyEnd all{.prompt_tokens = 5, .reused_tokens = 1, .answer_tokens = 2, .seed = 3};
+  all.add({.prompt_tokens = 5, .reused_tokens = 4, .answer_tokens = 7}, true);
+  all.add({.prompt_tokens = 6, .answer_tokens = 1}, false);
+  CHECK((all.prompt_tokens == 11 && all.reused_tokens == 1 && all.answer_tokens == 10 && all.seed == 3));
 }

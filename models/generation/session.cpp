@@ -22,6 +22,14 @@ std::vector<float> GenerationSession::begin(std::span<const int32_t> ids) {
   return logits;
 }
 
+TokenScores GenerationSession::score(std::span<const int32_t> tokens, std::span<const int32_t> next,
+                                     int64_t likeliest) {
+  generator_.rewind(std::ssize(ids_));
+  TokenScores scores = generator_.score(tokens, next, likeliest);
+  ids_.insert(ids_.end(), tokens.begin(), tokens.end());
+  return scores;
+}
+
 void GenerationSession::was_appended(int32_t token) {
   generator_.skip_one();
   ids_.push_back(token);

@@ -15,6 +15,8 @@ class GenerationSession {
   std::vector<float> begin(std::span<const int32_t> ids);
   /// Appends one token and gives the logits after it.
   std::vector<float> append(int32_t token);
+  /// Goes on with these tokens from the end of what is in the cache, see Generator::score().
+  TokenScores score(std::span<const int32_t> tokens, std::span<const int32_t> next, int64_t likeliest);
   /// Another program has appended this one to the cache.
   void was_appended(int32_t token);
 

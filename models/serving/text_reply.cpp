@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 
@@ -37,9 +40,54 @@ const char* reason_of(const TextReplyEnd& end, size_t calls) {
 }
 
 json call_of(const TextReplyHead& head, const ToolCall& call, size_t number) {
-  return {{"id", fmt::format("call-{}-{}", head.id, number)},
+  const std::string answer = head.choice > 0 ? fmt::format("-{}", head.choice) : "";
+  return {{"id", fmt::format("call-{}{}-{}", head.id, answer, number)},
           {"type", "function"},
           {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
+}
+
+/// As OpenAI writes a token that is no text: "bytes:\\xe2\\x80".
+std::string name_of_token(const std::string& bytes) {
+  if (is_utf8(bytes)) return bytes;
+  std::string name = "bytes:";
+  for (const char byte : bytes) name += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  return name;
+}
+
+json number_or_null(double log_probability) { return std::isnan(log_probability) ? json() : json(log_probability); }
+
+/// Of a conversation's token.
+json token_of(const std::string& text, double log_probability) {
+  const auto bytes = std::vector<uint8_t>(text.begin(), text.end());
+  return {{"token", name_of_token(text)}, {"logprob", number_or_null(log_probability)}, {"bytes", bytes}};
+}
+
+json log_probabilities_of(const TextReplyHead& head, const std::vector<ReplyToken>& tokens) {
+  if (head.chat) {
+    json content = json::array();
+    for (const ReplyToken& token : tokens) {
+      content.push_back(token_of(token.text, token.log_probability));
+      json& likeliest = content.back()["top_logprobs"] = json::array();
+      for (const auto& [text, log_probability] : token.likeliest) likeliest.push_back(token_of(text, log_probability));
+    }
+    return {{"content", std::move(content)}, {"refusal", nullptr}};
+  }
+  json names = json::array(), own = json::array(), likeliest = json::array(), offsets = json::array();
+  for (const ReplyToken& token : tokens) {
+    names.push_back(name_of_token(token.text));
+    own.push_back(number_or_null(token.log_probability));
+    offsets.push_back(token.offset);
+    json places;
+    if (!std::isnan(token.log_probability)) {
+      places = json{{names.back(), token.log_probability}};  // OpenAI's have the token itself, too
+      for (const auto& [text, log_probability] : token.likeliest) places[name_of_token(text)] = log_probability;
+    }
+    likeliest.push_back(std::move(places));
+  }
+  return {{"tokens", std::move(names)},
+          {"token_logprobs", std::move(own)},
+          {"top_logprobs", std::move(likeliest)},
+          {"text_offset", std::move(offsets)}};
 }
 
 json around(const TextReplyHead& head, bool piece, json choices) {
@@ -53,8 +101,10 @@ json around(const TextReplyHead& head, bool piece, json choices) {
 }
 
 /// A chat's piece has a "delta", another's a "text".
-json piece_around(const TextReplyHead& head, json delta, const char* reason = nullptr) {
-  json choice{{"index", 0}, {"finish_reason", reason ? json(reason) : json()}};
+json piece_around(const TextReplyHead& head, json delta, const char* reason = nullptr,
+                  const std::vector<ReplyToken>& tokens = {}) {
+  json choice{{"index", head.choice}, {"finish_reason", reason ? json(reason) : json()}};
+  if (head.tokens) choice["logprobs"] = tokens.empty() ? json() : log_probabilities_of(head, tokens);
   if (head.chat)
     choice["delta"] = std::move(delta);
   else
@@ -64,27 +114,46 @@ json piece_around(const TextReplyHead& head, json delta, const char* reason = nu
 
 }  // namespace
 
-json whole_reply(const TextReplyHead& head, const TextReply& answer, const TextReplyEnd& end) {
-  json choice{{"index", 0}, {"finish_reason", reason_of(end, answer.calls.size())}};
-  if (head.chat) {
-    json& message = choice["message"] = {{"role", "assistant"}, {"content", answer.text}};
-    if (!answer.thoughts.empty()) message["reasoning_content"] = answer.thoughts;
-    for (size_t i = 0; i < answer.calls.size(); ++i) message["tool_calls"].push_back(call_of(head, answer.calls[i], i));
-    if (!answer.calls.empty() && answer.text.empty()) message["content"] = nullptr;
-  } else {
-    choice["text"] = answer.text;
+void TextReplyEnd::add(const TextReplyEnd& other, bool same_prompt) {
+  if (!same_prompt) {
+    prompt_tokens += other.prompt_tokens;
+    reused_tokens += other.reused_tokens;
   }
-  json reply = around(head, false, json::array({std::move(choice)}));
-  reply["usage"] = usage_of(end);
-  reply["timings"] = timings_of(end);
-  reply["seed"] = end.seed;
+  answer_tokens += other.answer_tokens;
+  prompt_seconds += other.prompt_seconds;
+  answer_seconds += other.answer_seconds;
+}
+
+json whole_reply(const TextReplyHead& head, const std::vector<TextReply>& replies, const TextReplyEnd& all) {
+  json choices = json::array();
+  for (const TextReply& answer : replies) {
+    TextReplyHead own = head;
+    own.choice = choices.size();
+    json choice{{"index", own.choice}, {"finish_reason", reason_of(answer.end, answer.calls.size())}};
+    if (head.chat) {
+      json& message = choice["message"] = {{"role", "assistant"}, {"content", answer.text}};
+      if (!answer.thoughts.empty()) message["reasoning_content"] = answer.thoughts;
+      for (size_t i = 0; i < answer.calls.size(); ++i)
+        message["tool_calls"].push_back(call_of(own, answer.calls[i], i));
+      if (!answer.calls.empty() && answer.text.empty()) message["content"] = nullptr;
+    } else {
+      choice["text"] = answer.text;
+    }
+    if (head.tokens) choice["logprobs"] = log_probabilities_of(head, answer.tokens);
+    choices.push_back(std::move(choice));
+  }
+  json reply = around(head, false, std::move(choices));
+  reply["usage"] = usage_of(all);
+  reply["timings"] = timings_of(all);
+  reply["seed"] = all.seed;
   return reply;
 }
 
 json first_piece(const TextReplyHead& head) { return piece_around(head, {{"role", "assistant"}, {"content", ""}}); }
 
-json piece_of_reply(const TextReplyHead& head, const std::string& text, bool thought) {
-  return piece_around(head, {{thought ? "reasoning_content" : "content", text}});
+json piece_of_reply(const TextReplyHead& head, const std::string& text, bool thought,
+                    const std::vector<ReplyToken>& tokens) {
+  return piece_around(head, {{thought ? "reasoning_content" : "content", text}}, nullptr, tokens);
 }
 
 json piece_of_call(const TextReplyHead& head, const ToolCall& call, size_t number) {

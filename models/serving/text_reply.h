@@ -15,6 +15,16 @@ struct TextReplyHead {
   std::string model;    ///< name
   int64_t created = 0;  ///< seconds since 1970
   bool chat = false;
+  bool tokens = false;  ///< each with its probability
+  size_t choice = 0;    ///< of a piece: which answer it belongs to
+};
+
+/// A token of an answer, with the natural logarithm of its probability.
+struct ReplyToken {
+  std::string text;            ///< its bytes, which may be a part of a character; of a special one its name
+  double log_probability = 0;  ///< NaN: nothing stood before it
+  std::vector<std::pair<std::string, double>> likeliest;  ///< in its place, the likeliest first
+  size_t offset = 0;                                      ///< characters of the text before it
 };
 
 /// How an answer ended, and what it took.
@@ -23,19 +33,26 @@ struct TextReplyEnd {
   int64_t prompt_tokens = 0, reused_tokens = 0, answer_tokens = 0;
   double prompt_seconds = 0, answer_seconds = 0;
   uint32_t seed = 0;  ///< with which the same answer comes again
+
+  /// With another answer's; `same_prompt`: to the same prompt, which counts once.
+  void add(const TextReplyEnd& other, bool same_prompt);
 };
 
 /// All of an answer.
 struct TextReply {
-  std::string text;
-  std::string thoughts;         ///< what the model wrote before it (DeepSeek's "reasoning_content")
-  std::vector<ToolCall> calls;  ///< of tools
+  std::string text = {};
+  std::string thoughts = {};         ///< what the model wrote before it (DeepSeek's "reasoning_content")
+  std::vector<ToolCall> calls = {};  ///< of tools
+  std::vector<ReplyToken> tokens = {};
+  TextReplyEnd end = {};
 };
-nlohmann::json whole_reply(const TextReplyHead& head, const TextReply& reply, const TextReplyEnd& end);
+/// `all`: of all replies.
+nlohmann::json whole_reply(const TextReplyHead& head, const std::vector<TextReply>& replies, const TextReplyEnd& all);
 
 /// The pieces of an answer: the first (a chat's has the role), what comes, and how it ended.
 nlohmann::json first_piece(const TextReplyHead& head);
-nlohmann::json piece_of_reply(const TextReplyHead& head, const std::string& text, bool thought);
+nlohmann::json piece_of_reply(const TextReplyHead& head, const std::string& text, bool thought,
+                              const std::vector<ReplyToken>& tokens = {});
 /// The call of a tool, `number` of them having been before.
 nlohmann::json piece_of_call(const TextReplyHead& head, const ToolCall& call, size_t number);
 /// `calls`: of tools in the answer.

@@ -16,7 +16,7 @@ constexpr size_t most_stops = 32;
 /// What would change an answer but is not there, with the values that change nothing.
 const nlohmann::json& neutral_values() {
   static const nlohmann::json values = nlohmann::json::parse(R"({
-    "n": 1, "best_of": 1, "logprobs": false, "top_logprobs": 0, "n_probs": 0, "suffix": "",
+    "n_probs": 0, "suffix": "",
     "functions": [], "modalities": ["text"], "audio": null,
     "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
@@ -94,17 +94,20 @@ std::vector<int32_t> ids_of(const nlohmann::json& list, const char* key) {
   return ids;
 }
 
-/// One text or list of ids; clients send lists of one.
-void take_prompt(const nlohmann::json& prompt, TextRequest& request, bool in_list = false) {
+/// A text, a list of ids, or a list of either.
+std::vector<TextRequest::Prompt> prompts_of(const nlohmann::json& prompt, bool in_list = false) {
   if (prompt.is_string()) {
-    request.prompt = prompt;
-  } else if (prompt.is_array() && !prompt.empty() && prompt[0].is_number_integer()) {
-    request.ids = ids_of(prompt, "prompt");
-  } else {
-    check(prompt.is_array() && prompt.size() == 1 && !in_list,
-          "\"prompt\" must be one text, or a list of token ids; send several as requests of their own");
-    take_prompt(prompt[0], request, true);
+    check(!prompt.get_ref<const std::string&>().empty(), "\"prompt\" is empty");
+    return {{.text = prompt}};
   }
+  check(prompt.is_array() && !prompt.empty(), "\"prompt\" must be a text, a list of token ids, or a list of these");
+  if (prompt[0].is_number_integer()) return {{.ids = ids_of(prompt, "prompt")}};
+  std::vector<TextRequest::Prompt> prompts;
+  for (const auto& one : prompt) {
+    check(!in_list, "\"prompt\" must be a text, a list of token ids, or a list of these");
+    prompts.push_back(prompts_of(one, true).front());
+  }
+  return prompts;
 }
 
 std::vector<std::string> stops_of(const JsonObject& json) {
@@ -166,7 +169,10 @@ TextRequest settings_of(const JsonObject& json, const nlohmann::ordered_json& or
   TextRequest request;
   for (const char* key : {"max_completion_tokens", "max_tokens", "n_predict"})
     if (json.has(key) && !request.max_tokens && json.value()[key] != -1)
-      request.max_tokens = require_integer(json, key, 1, INT32_MAX);
+      request.max_tokens = require_integer(json, key, 0, INT32_MAX);
+  request.choices = optional_integer(json, "n", 1, most_choices).value_or(1);
+  check(!json.has("best_of") || json.value()["best_of"] == request.choices,
+        "\"best_of\" must be what \"n\" is: all that is written is sent");
   request.temperature = optional_number(json, "temperature", 0, 100);
   request.top_p = optional_number(json, "top_p", 0, 1);
   request.min_p = optional_number(json, "min_p", 0, 1);
@@ -247,6 +253,11 @@ TextRequest parse_chat_request(std::string_view body) {
   const auto ordered = nlohmann::ordered_json::parse(body);
   TextRequest request = settings_of(json, ordered);
   request.messages = messages_of(json, ordered);
+  if (boolean_or(json, "logprobs", false))
+    request.likeliest = optional_integer(json, "top_logprobs", 0, most_likeliest).value_or(0);
+  else
+    check(!json.has("top_logprobs") || json.value()["top_logprobs"] == 0, "\"top_logprobs\" needs \"logprobs\": true");
+  check(request.max_tokens != 0, "\"max_tokens\" is 0; an answer has at least one token");
   take_tools(json, ordered, request);
   if (json.has("chat_template_kwargs")) {
     require_object(json, "chat_template_kwargs");
@@ -261,9 +272,14 @@ TextRequest parse_completion_request(std::string_view body) {
   const JsonObject json = JsonObject::parse(body, "the request");
   TextRequest request = settings_of(json, nlohmann::ordered_json::parse(body));
   check(json.has("prompt"), "\"prompt\" is missing");
-  take_prompt(json.value()["prompt"], request);
-  check(!request.prompt.empty() || !request.ids.empty(), "\"prompt\" is empty");
+  request.prompts = prompts_of(json.value()["prompt"]);
+  const int64_t answers = std::ssize(request.prompts) * request.choices;
+  check(answers <= most_choices, "the request wants {} answers; {} are the most", answers, most_choices);
   request.echo = boolean_or(json, "echo", false);
+  if (json.has("logprobs") && json.value()["logprobs"] != false)
+    request.likeliest = require_integer(json, "logprobs", 0, most_likeliest);
+  check(request.max_tokens != 0 || (request.echo && request.likeliest),
+        "\"max_tokens\" is 0, which leaves nothing to answer but with \"echo\" and \"logprobs\"");
   return request;
 }
 

@@ -16,14 +16,20 @@ namespace vkformer {
 /// Of what is not given the server's own settings hold.
 struct TextRequest {
   // What to go on with.
-  nlohmann::ordered_json messages;  ///< of a conversation; null: `prompt` or `ids` is gone on with as it is
+  nlohmann::ordered_json messages;  ///< of a conversation; null: `prompts` are gone on with as they are
   nlohmann::ordered_json template_variables = nlohmann::ordered_json::object();  ///< beside the conversation
-  std::string prompt;
-  std::vector<int32_t> ids;
-  bool echo = false;  ///< the prompt's text is part of the answer
+  struct Prompt {
+    std::string text;  ///< or, where it is empty:
+    std::vector<int32_t> ids;
+  };
+  std::vector<Prompt> prompts;  ///< that a completion goes on with, each by itself
+  bool echo = false;            ///< the prompt's text is part of the answer
+  int64_t choices = 1;          ///< answers to each
 
   // How.
-  std::optional<int64_t> max_tokens;
+  std::optional<int64_t> max_tokens;  ///< 0: nothing but the prompt, whose tokens are scored
+  /// Each token comes with the logarithm of its probability, and so many of the likeliest in its place.
+  std::optional<int64_t> likeliest;
   std::optional<double> temperature, top_p, min_p;
   std::optional<int64_t> top_k;
   std::optional<uint32_t> seed;
@@ -51,6 +57,8 @@ struct TextRequest {
 
 /// Of the bodies of POST /v1/chat/completions and POST /v1/completions. Throw Error for what is no such request, for
 /// values outside of what can be meant, and for what would change the answer but is not supported.
+/// At most `most_choices` answers are written to a request.
+inline constexpr int64_t most_choices = 128, most_likeliest = 20;
 TextRequest parse_chat_request(std::string_view body);
 TextRequest parse_completion_request(std::string_view body);
 /// A list of them. Throws Error for anything else.

@@ -45,6 +45,29 @@ grep -q "^logits.safetensors: logits \[1, 9, [0-9]*\]$" out || fail "logits of a
 accept "$vkformer" logits run --ids logits.safetensors --out again.safetensors -q
 cmp -s logits.safetensors again.safetensors || fail "logits of a text are not those of its ids"
 refuse 2 "logits needs" "$vkformer" logits run --out again.safetensors
+
+# How likely a text is: side by side and in windows, from a pipe, beside another type's predictions.
+yes "the quick brown fox jumps" | head -n 4 >likely.txt
+for flags in "-c 16 --shared 4" "-c 16 --shared 4 --batch-tokens 16"; do
+  # shellcheck disable=SC2086
+  accept "$vkformer" perplexity run -f likely.txt $flags --json -q
+  grep '"loss"' out
+done | cut -c -13 | uniq | wc -l >count
+[[ $(cat count) == 1 ]] || fail "windows side by side are others: $(cat out)"
+grep -q '"tokens": 102' out || fail "tokens of a text: $(cat out)"
+cp out apart
+"$vkformer" perplexity run -c 16 --shared 4 --batch-tokens 16 --json -q <likely.txt | cmp - apart || fail "another loss of a text from a pipe"
+accept "$vkformer" perplexity run -p "the quick brown fox" -n 9
+grep -q "^perplexity [0-9.]* +- [0-9.]*, [0-9.]* nats a token, [0-9.]* bits a byte$" out || fail "a perplexity: $(cat out)"
+grep -q "^8 tokens in 1 window" err || fail "what was scored: $(cat err)"
+accept "$vkformer" perplexity run -p "the quick brown fox" --against run
+grep -q "^ratio of the perplexities 1.00000 +- 0.00000; the same likeliest token 100.00 %$" out || fail "a model against itself: $(cat out)"
+accept "$vkformer" perplexity run -p "the quick brown fox" --dtype f16 --against-dtype f32
+grep -q "^run (f32): perplexity" out || fail "against another type: $(cat out)"
+refuse 1 "they can share 1 to 8" "$vkformer" perplexity run -p "the quick" -c 8 --shared 9
+refuse 1 "at least two are needed" "$vkformer" perplexity run -p "t"
+refuse 1 "fewer than --context" "$vkformer" perplexity run -p "the quick" -c 9999
+refuse 1 "give a decoder" "$vkformer" perplexity "$fixtures/t5" -p "the"
 # What is interrupted tells what it wrote and measured.
 mkfifo text
 "$vkformer" generate run -p "the" -n 1000000 --profile cut.html >text 2>err &

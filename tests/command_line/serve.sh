@@ -95,6 +95,30 @@ ask 200 POST /v1/completions '{"prompt": [1, 2, 3], "max_tokens": 3, "temperatur
 cp reply drawn
 ask 200 POST /v1/completions '{"prompt": [1, 2, 3], "max_tokens": 3, "temperature": 0.7, "seed": 5}'
 [[ $(text_of) == "$(text_of drawn)" && $(text_of) ]] || fail "a seed: $(cat reply drawn)"
+# Several prompts and answers; tokens with their probabilities, of the prompt, too.
+numbers_of() { grep -o "\"$1\":\[[^]]*\]" "${2:-reply}" | grep -o '\(null\|-[0-9.e-]*\)' | cut -c -6; }
+several='{"prompt": ["the quick", [1, 2, 3]], "n": 2, "max_tokens": 4, "temperature": 1, "seed": 5'
+ask 200 POST /v1/completions "$several}"
+cp reply several
+[[ $(grep -o '"index":[0-9]' reply | tr -d '\n') == '"index":0"index":1"index":2"index":3' ]] || fail "not four answers: $(cat reply)"
+grep -q '"completion_tokens":16,"prompt_tokens":12' reply || fail "what four answers took: $(cat reply)"
+ask 200 POST /v1/completions "$several, \"stream\": true}"
+for i in 0 1 2 3; do
+  [[ $(grep "\"index\":$i," reply | text_of /dev/stdin) == "$(sed 's/{"finish/\n&/g' several | grep "\"index\":$i," | text_of /dev/stdin)" ]] ||
+    fail "answer $i in a stream: $(cat reply several)"
+done
+ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 3, "logprobs": 2, "echo": true}'
+[[ $(text_of) == "the quick"* && $(numbers_of token_logprobs | wc -l) == 12 && $(numbers_of token_logprobs | head -n 1) == null ]] ||
+  fail "a prompt with its probabilities: $(cat reply)"
+numbers_of token_logprobs >scored
+ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 3, "logprobs": 2, "stream": true}'
+numbers_of token_logprobs | cmp - <(tail -n 3 scored) || fail "probabilities in a stream: $(cat reply scored)"
+ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 0, "logprobs": 2, "echo": true}'
+numbers_of token_logprobs | cmp - <(head -n 9 scored) || fail "a prompt's probabilities alone: $(cat reply scored)"
+[[ $(text_of) == "the quick" ]] || fail "more than a prompt: $(cat reply)"
+ask 200 POST /v1/chat/completions "${question/60/2}, \"logprobs\": true, \"top_logprobs\": 3}"
+[[ $(grep -o '"top_logprobs":\[' reply | wc -l) == 2 && $(grep -o '"logprob":' reply | wc -l) == 8 ]] ||
+  fail "a conversation's probabilities: $(cat reply)"
 first=$(cut -c 2-3 told)
 ask 200 POST /v1/chat/completions "$question, \"stop\": [\"$first\"]}"
 grep -q '"finish_reason":"stop"' reply || fail "a stop text: $(cat reply)"
@@ -114,8 +138,8 @@ grep -q '"prompt":"the quick "' reply || fail "a conversation as text: $(cat rep
 
 # What is wrong gets its status and one line.
 ask 400 POST /v1/chat/completions '{"messages": '
-ask 400 POST /v1/chat/completions "$question, \"logprobs\": true}"
-grep -q 'logprobs' reply || fail "what is not there goes unnamed: $(cat reply)"
+ask 400 POST /v1/chat/completions "$question, \"suffix\": \"x\"}"
+grep -q 'suffix' reply || fail "what is not there goes unnamed: $(cat reply)"
 ask 400 POST /v1/chat/completions "${question/60/6000}}"
 grep -q 'the context 4096 positions' reply || fail "what does not fit: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [99999]}'
@@ -179,6 +203,8 @@ until [[ $deferred ]]; do
   deferred=$(grep '^vkformer:requests_deferred 1' reply)
 done
 ask 429 POST /v1/completions '{"prompt": "the", "max_tokens": 1}'
+ask 400 POST /v1/completions '{"prompt": "the", "max_tokens": 1, "n": 3}'
+grep -q 'wants 3 answers, and 2 have room' reply || fail "more answers than a server ever takes: $(cat reply)"
 exec {writing}>&-
 grep -q '"seed":7' <&"$waiting" || fail "who waited got nothing, or another seed"
 exec {waiting}>&-

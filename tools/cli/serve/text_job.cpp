@@ -1,17 +1,19 @@
 #include "tools/cli/serve/text_job.h"
 
+#include <algorithm>
+
 #include "runtime/check.h"
 
 namespace vkformer {
 
-std::optional<TextJob::Piece> TextJob::next(const std::function<bool()>& gone) {
+std::optional<TextMail::Piece> TextMail::next(const std::function<bool()>& gone) {
   using Clock = std::chrono::steady_clock;
   constexpr auto between_looks = std::chrono::milliseconds(200);
   constexpr auto patience = std::chrono::seconds(5);
   const Clock::time_point begin = Clock::now();
   std::unique_lock lock(mutex_);
   while (true) {
-    const bool more = changed_.wait_for(lock, between_looks, [&] { return over_ || !pieces_.empty(); });
+    const bool more = changed_.wait_for(lock, between_looks, [&] { return left_ == 0 || !pieces_.empty(); });
     if (Clock::now() - looked_ > between_looks) {
       looked_ = Clock::now();
       if (gone()) {
@@ -28,33 +30,33 @@ std::optional<TextJob::Piece> TextJob::next(const std::function<bool()>& gone) {
   return piece;
 }
 
-TextReplyEnd TextJob::end() const {
+TextReplyEnd TextMail::end(size_t answer) const {
   const std::lock_guard lock(mutex_);
-  check(failure_.empty(), "{}", failure_);
-  return end_;
+  check(failures_[answer].empty(), "{}", failures_[answer]);
+  return ends_[answer];
 }
 
-void TextJob::write(const std::string& text, bool thought) {
+void TextMail::write(Piece piece) {
   const std::lock_guard lock(mutex_);
+  if (ended_[piece.answer]) return;
   // What nobody took yet grows together.
-  if (!pieces_.empty() && pieces_.back().thought == thought)
-    pieces_.back().text += text;
-  else
-    pieces_.push_back({text, thought});
+  if (!pieces_.empty() && pieces_.back().answer == piece.answer && pieces_.back().thought == piece.thought) {
+    pieces_.back().text += piece.text;
+    std::ranges::move(piece.tokens, std::back_inserter(pieces_.back().tokens));
+  } else {
+    pieces_.push_back(std::move(piece));
+  }
   changed_.notify_one();
 }
 
-void TextJob::finish(const TextReplyEnd& end) {
+void TextMail::finish(size_t answer, const TextReplyEnd& end, const std::string& failure) {
   const std::lock_guard lock(mutex_);
-  end_ = end;
-  over_ = true;
-  changed_.notify_one();
-}
-
-void TextJob::fail(const std::string& why) {
-  const std::lock_guard lock(mutex_);
-  failure_ = why;
-  over_ = true;
+  if (ended_[answer]) return;  // what failed is finished, too
+  ended_[answer] = true;
+  ends_[answer] = end;
+  failures_[answer] = failure;
+  pieces_.push_back({.answer = answer, .last = true});
+  --left_;
   changed_.notify_one();
 }
 

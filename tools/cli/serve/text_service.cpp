@@ -1,5 +1,6 @@
 #include "tools/cli/serve/text_service.h"
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -35,6 +36,13 @@ std::string metrics_of(const SlotCounts& counts) {
   add("requests_processing", "gauge", "Texts that are being written.", counts.busy);
   add("requests_deferred", "gauge", "Texts that wait for a slot.", counts.waiting);
   return text;
+}
+
+/// `choices`: answers to each prompt.
+TextReplyEnd all_of(const std::vector<TextReply>& replies, int64_t choices) {
+  TextReplyEnd all = replies.front().end;
+  for (size_t i = 1; i < replies.size(); ++i) all.add(replies[i].end, i % static_cast<size_t>(choices) != 0);
+  return all;
 }
 
 }  // namespace
@@ -91,11 +99,6 @@ std::string TextService::rendered(const TextRequest& request) const {
   return setup_->chat_template.render(conversation).text;
 }
 
-std::vector<int32_t> TextService::prompt_of(const TextRequest& request) const {
-  if (request.chat()) return tokenizer_.encode_as_it_is(rendered(request));
-  return request.ids.empty() ? tokenizer_.encode(request.prompt) : request.ids;
-}
-
 const ToolCallForm& TextService::tool_form() const {
   check(
       tool_form_.has_value(),
@@ -121,12 +124,30 @@ std::string TextService::grammar_of(const TextRequest& request) const {
   return gbnf_of_tool_calls(tool_form(), tools, request.several_calls && request.tool.empty());
 }
 
-TextTask TextService::task_of(const TextRequest& request) {
-  TextTask task{.prompt = prompt_of(request),
-                .config = config_,
+std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
+  GenerationConfig config = config_;
+  if (!seeded_) config.seed = std::random_device{}();
+  config = request.over(std::move(config));
+  std::vector<TextTask> tasks;
+  const auto add = [&](const std::vector<int32_t>& prompt) {
+    for (int64_t i = 0; i < request.choices; ++i) tasks.push_back(task_of(request, config, prompt, tasks.size()));
+  };
+  if (request.chat()) add(tokenizer_.encode_as_it_is(rendered(request)));
+  for (const auto& [text, ids] : request.prompts) add(text.empty() ? ids : tokenizer_.encode(text));
+  if (request.echo && request.likeliest)
+    for (size_t i = 0; i < tasks.size(); ++i) tasks[i].scored_prompt = echo_of(request, i);
+  return tasks;
+}
+
+TextTask TextService::task_of(const TextRequest& request, const GenerationConfig& config, std::vector<int32_t> prompt,
+                              uint64_t answer) {
+  TextTask task{.prompt = std::move(prompt),
+                .config = config,
                 .stops = request.stops,
                 .in_parts = request.chat(),
-                .reuse = request.cache_prompt};
+                .reuse = request.cache_prompt,
+                .likeliest = request.likeliest,
+                .prompt_alone = request.max_tokens == 0};
   const int64_t length = std::ssize(task.prompt), room = slots_.capacity() - length + 1;  // the last need not be run
   check(room > 1,
         "the prompt has {} tokens, the context {} positions; shorten it, or start the server with a larger "
@@ -135,9 +156,7 @@ TextTask TextService::task_of(const TextRequest& request) {
   check(!request.max_tokens || *request.max_tokens <= room,
         "the prompt has {} tokens and the answer may have {}, the context {} positions; ask for fewer", length,
         request.max_tokens.value_or(0), slots_.capacity());
-  if (!seeded_) task.config.seed = std::random_device{}();
-  task.config = request.over(std::move(task.config));
-  task.config.max_new_tokens = std::min(task.config.max_new_tokens.value_or(room), room);
+  task.config.max_new_tokens = std::clamp<int64_t>(task.config.max_new_tokens.value_or(room), 1, room);
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
   if (const std::string grammar = grammar_of(request); !grammar.empty()) {
     GrammarConstraint::MakeParts parts;
@@ -147,76 +166,119 @@ TextTask TextService::task_of(const TextRequest& request) {
                                                                  false, std::move(parts));
   }
   task.search = make_search(task.config, {task.prompt}, vocabulary_);
+  task.search->set_number(0, answer);  // of one seed each answer has draws of its own
   return task;
 }
 
+std::string TextService::echo_of(const TextRequest& request, size_t answer) const {
+  if (!request.echo) return {};
+  const auto& [text, ids] = request.prompts[answer / static_cast<size_t>(request.choices)];
+  return text.empty() ? tokenizer_.decode(ids) : text;
+}
+
 HttpReply TextService::answer(const TextRequest& request, const HttpRequest& from) {
-  ToolCallReader tools(request.tools.is_null() ? ToolCallReader() : ToolCallReader(tool_form()));
-  auto job = std::make_shared<TextJob>(task_of(request));
+  const ToolCallReader tools(request.tools.is_null() ? ToolCallReader() : ToolCallReader(tool_form()));
+  std::vector<TextTask> tasks = tasks_of(request);
+  check(tasks.size() <= slots_.most_jobs(),
+        "the request wants {} answers, and {} have room here; send fewer at a time, or start the server with a larger "
+        "--waiting",
+        tasks.size(), slots_.most_jobs());
+  const auto mail = std::make_shared<TextMail>(tasks.size());
   const TextReplyHead head{
       .id = fmt::format("{}-{}", request.chat() ? "chatcmpl" : "cmpl", ++answers_),
       .model = name_,
       .created =
           std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(),
-      .chat = request.chat()};
-  const std::string echo = !request.echo         ? std::string()
-                           : request.ids.empty() ? request.prompt
-                                                 : tokenizer_.decode(request.ids);
-  if (!slots_.submit(job)) return error_of(429, too_many);
-  if (request.stream) return stream(request, from, std::move(job), head, echo, std::move(tools));
-  TextReply reply{.text = echo};
-  const auto take = [&reply](const ToolCallReader::Part& part) {
+      .chat = request.chat(),
+      .tokens = request.likeliest.has_value()};
+  // A prompt that is scored comes from there.
+  std::vector<TextReply> replies(tasks.size());
+  for (size_t i = 0; i < replies.size(); ++i)
+    if (!tasks[i].scored_prompt) replies[i].text = echo_of(request, i);
+  std::vector<std::unique_ptr<TextJob>> jobs;
+  for (TextTask& task : tasks) jobs.push_back(std::make_unique<TextJob>(TextJob{std::move(task), mail, jobs.size()}));
+  if (!slots_.submit(std::move(jobs))) return error_of(429, too_many);
+  if (request.stream) return stream(request, from, mail, head, std::move(replies), tools);
+
+  std::vector<ToolCallReader> readers(replies.size(), tools);
+  const auto take = [](TextReply& reply, const ToolCallReader::Part& part) {
     reply.text += part.text;
     reply.calls.insert(reply.calls.end(), part.calls.begin(), part.calls.end());
   };
-  while (const auto piece = job->next(from.gone)) {
-    if (piece->thought)
-      reply.thoughts += piece->text;
-    else
-      take(tools.push(piece->text));
-  }
-  take(tools.end());
-  if (job->cancelled()) return {.status = 499};  // nobody will read it
   try {
-    const TextReplyEnd end = job->end();
-    log(from.path, end);
-    return json_reply(whole_reply(head, reply, end));
+    while (auto piece = mail->next(from.gone)) {
+      TextReply& reply = replies[piece->answer];
+      if (piece->last) {
+        take(reply, readers[piece->answer].end());
+        reply.end = mail->end(piece->answer);
+        log(from.path, reply.end);
+      } else if (piece->thought) {
+        reply.thoughts += piece->text;
+      } else {
+        take(reply, readers[piece->answer].push(piece->text));
+        std::ranges::move(piece->tokens, std::back_inserter(reply.tokens));
+      }
+    }
   } catch (const Error& error) {
+    mail->cancel();
     return error_of(500, error.what());
   }
+  if (mail->cancelled()) return {.status = 499};  // nobody will read it
+  return json_reply(whole_reply(head, replies, all_of(replies, request.choices)));
 }
 
-HttpReply TextService::stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextJob> job,
-                              const TextReplyHead& head, const std::string& echo, ToolCallReader tools) {
+HttpReply TextService::stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextMail> mail,
+                              const TextReplyHead& head, std::vector<TextReply> replies, const ToolCallReader& tools) {
   HttpReply reply{.type = "text/event-stream", .headers = {{"Cache-Control", "no-cache"}}};
-  if (head.chat) reply.body = event_of(first_piece(head));
-  if (!echo.empty()) reply.body += event_of(piece_of_reply(head, echo, false));
-  reply.next = [this, job, head, path = from.path, gone = from.gone, usage = request.include_usage,
-                tools = std::move(tools), calls = size_t{0}, over = false]() mutable -> std::string {
+  const auto of_answer = [](TextReplyHead its, size_t answer) {
+    its.choice = answer;
+    return its;
+  };
+  for (size_t i = 0; i < replies.size(); ++i) {
+    if (head.chat) reply.body += event_of(first_piece(of_answer(head, i)));
+    if (!replies[i].text.empty()) reply.body += event_of(piece_of_reply(of_answer(head, i), replies[i].text, false));
+  }
+  // Of a reply calls are counted here, and tokens kept until their text comes.
+  reply.next = [this, mail, head, path = from.path, gone = from.gone, usage = request.include_usage,
+                choices = request.choices, readers = std::vector(replies.size(), tools), replies = std::move(replies),
+                of_answer, over = false]() mutable -> std::string {
+    const std::string waiting = ":\n\n";  // a comment keeps a connection alive that nothing was said on
+    if (over || mail->cancelled()) return {};
+    auto piece = mail->next(gone);
+    if (mail->cancelled()) return {};
+    if (!piece) {
+      over = true;
+      return (usage ? event_of(usage_piece(head, all_of(replies, choices))) : "") + "data: [DONE]\n\n";
+    }
+    const TextReplyHead its = of_answer(head, piece->answer);
+    if (piece->thought) return event_of(piece_of_reply(its, piece->text, true));
+    TextReply& its_reply = replies[piece->answer];
+    std::ranges::move(piece->tokens, std::back_inserter(its_reply.tokens));
     const auto events_of = [&](const ToolCallReader::Part& part) {
-      std::string events = part.text.empty() ? "" : event_of(piece_of_reply(head, part.text, false));
-      for (const ToolCall& call : part.calls) events += event_of(piece_of_call(head, call, calls++));
+      std::string events;
+      if (!part.text.empty() || (piece->last && !its_reply.tokens.empty()))
+        events = event_of(piece_of_reply(its, part.text, false, std::exchange(its_reply.tokens, {})));
+      for (const ToolCall& call : part.calls) {
+        events += event_of(piece_of_call(its, call, its_reply.calls.size()));
+        its_reply.calls.push_back(call);
+      }
       return events;
     };
-    const std::string waiting = ":\n\n";  // a comment keeps a connection alive that nothing was said on
-    if (over || job->cancelled()) return {};
-    if (const auto piece = job->next(gone)) {
-      if (piece->thought) return event_of(piece_of_reply(head, piece->text, true));
-      const std::string events = events_of(tools.push(piece->text));
+    if (!piece->last) {
+      const std::string events = events_of(readers[piece->answer].push(piece->text));
       return events.empty() ? waiting : events;
     }
-    if (job->cancelled()) return {};
-    over = true;
     try {
-      const TextReplyEnd end = job->end();
-      log(path, end);
-      return events_of(tools.end()) + event_of(last_piece(head, end, calls)) +
-             (usage ? event_of(usage_piece(head, end)) : "") + "data: [DONE]\n\n";
+      its_reply.end = mail->end(piece->answer);
+      log(path, its_reply.end);
+      return events_of(readers[piece->answer].end()) + event_of(last_piece(its, its_reply.end, its_reply.calls.size()));
     } catch (const Error& error) {
+      over = true;
+      mail->cancel();
       return event_of(error_reply(500, error.what()));
     }
   };
-  reply.ended = [job] { job->cancel(); };
+  reply.ended = [mail] { mail->cancel(); };
   return reply;
 }
 

@@ -22,12 +22,16 @@ class TextService final : public Service {
  private:
   const ToolCallForm& tool_form() const;
   std::string grammar_of(const TextRequest& request) const;  ///< of the answer, "" for any
-  TextTask task_of(const TextRequest& request);
-  std::vector<int32_t> prompt_of(const TextRequest& request) const;
+  /// Of each answer that the request wants.
+  std::vector<TextTask> tasks_of(const TextRequest& request);
+  TextTask task_of(const TextRequest& request, const GenerationConfig& config, std::vector<int32_t> prompt,
+                   uint64_t answer);
+  /// What stands before an answer, if that is asked for.
+  std::string echo_of(const TextRequest& request, size_t answer) const;
   std::string rendered(const TextRequest& request) const;
   HttpReply answer(const TextRequest& request, const HttpRequest& from);
-  HttpReply stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextJob> job,
-                   const TextReplyHead& head, const std::string& echo, ToolCallReader tools);
+  HttpReply stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextMail> mail,
+                   const TextReplyHead& head, std::vector<TextReply> replies, const ToolCallReader& tools);
   void log(const std::string& path, const TextReplyEnd& end) const;
 
   TextSlots& slots_;

@@ -1,6 +1,8 @@
 #include "tools/cli/serve/text_slots.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "runtime/check.h"
 #include "tools/cli/progress.h"
@@ -17,14 +19,33 @@ struct TextSlots::Slot {
   Generator& generator;
   GenerationSession& session;
   int64_t started = 0;  ///< the later, the larger
-  std::shared_ptr<TextJob> job;
+  std::unique_ptr<TextJob> job;
   std::optional<AnswerText> text;
   StopTexts stops;
   TextReplyEnd end;
+  std::vector<ReplyToken> tokens;  ///< whose text was not written yet
+  size_t characters = 0;           ///< of all tokens so far
   bool all_logits = false;
   size_t run = 0;  ///< tokens of the prompt that have been
   double begin = 0, answer_begin = 0;
 };
+
+namespace {
+
+/// Of equal ones the lower id first.
+std::vector<std::pair<int32_t, double>> likeliest_of(std::span<const double> log_probabilities, int64_t count) {
+  std::vector<int32_t> ids(log_probabilities.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto of = [&](int32_t id) { return log_probabilities[static_cast<size_t>(id)]; };
+  const auto last = ids.begin() + std::min<std::ptrdiff_t>(count, std::ssize(ids));
+  std::partial_sort(ids.begin(), last, ids.end(),
+                    [&](int32_t a, int32_t b) { return of(a) > of(b) || (of(a) == of(b) && a < b); });
+  std::vector<std::pair<int32_t, double>> likeliest;
+  for (auto id = ids.begin(); id != last; ++id) likeliest.emplace_back(*id, of(*id));
+  return likeliest;
+}
+
+}  // namespace
 
 TextSlots::TextSlots(SessionGroup& group, const PromptText& tokenizer, size_t most_waiting)
     : group_(group), tokenizer_(tokenizer), marks_(AnswerText::find_marks(tokenizer)), most_waiting_(most_waiting) {
@@ -33,15 +54,16 @@ TextSlots::TextSlots(SessionGroup& group, const PromptText& tokenizer, size_t mo
 
 TextSlots::~TextSlots() = default;
 
-bool TextSlots::submit(std::shared_ptr<TextJob> job) {
+bool TextSlots::submit(std::vector<std::unique_ptr<TextJob>> jobs) {
   const std::lock_guard lock(mutex_);
-  if (closed_) {
-    job->fail(ended_early);
-    return true;
-  }
   forget_cancelled();
-  if (waiting_.size() >= most_waiting_) return false;
-  waiting_.push_back(std::move(job));
+  const size_t free = slots_.size() - static_cast<size_t>(counts_.busy);
+  if (!closed_ && waiting_.size() + jobs.size() > most_waiting_ + free) return false;
+  for (auto& job : jobs)
+    if (closed_)
+      job->fail(ended_early);
+    else
+      waiting_.push_back(std::move(job));
   came_.notify_one();
   return true;
 }
@@ -88,7 +110,7 @@ void TextSlots::run(const std::function<bool()>& ended) {
 /// that all conversations have is no reason to lose one. Else that which began its last job first.
 void TextSlots::hand_out() {
   while (true) {
-    std::shared_ptr<TextJob> job;
+    std::unique_ptr<TextJob> job;
     Slot* best = nullptr;
     {
       const std::lock_guard lock(mutex_);
@@ -108,38 +130,40 @@ void TextSlots::hand_out() {
       ++counts_.busy;
     }
     try {
-      start(*best, job);
+      start(*best, std::move(job));
     } catch (const Error& error) {
-      best->job = job;
       fail(*best, error.what());
     }
   }
 }
 
-void TextSlots::start(Slot& slot, std::shared_ptr<TextJob> job) {
-  const TextTask& task = job->task;
+void TextSlots::start(Slot& slot, std::unique_ptr<TextJob> job) {
+  slot.job = std::move(job);
+  const TextTask& task = slot.job->task;
   slot.started = ++starts_;
   slot.end = {.prompt_tokens = std::ssize(task.prompt), .seed = task.config.seed};
   slot.run = 0;
   slot.begin = now();
+  slot.tokens.clear();
+  slot.characters = 0;
   slot.stops = StopTexts(task.stops);
   slot.text.emplace(tokenizer_, task.prompt, task.in_parts ? marks_ : AnswerText::Marks(),
                     [&slot](const std::string& piece, bool thought) {
                       const std::string shown = thought ? piece : slot.stops.push(piece);
-                      if (!shown.empty()) slot.job->write(shown, thought);
+                      if (!shown.empty()) slot.job->write(shown, thought, std::exchange(slot.tokens, {}));
                     });
-  if (!task.reuse) slot.session.clear();
+  if (!task.reuse || task.scored_prompt) slot.session.clear();
   const GeneratorShape& shape = slot.generator.shape();
   const int64_t needed = task.search->choices();
-  slot.all_logits = needed == 0 || needed > shape.choices || task.search->usable() != shape.usable;
+  slot.all_logits = needed == 0 || task.likeliest || needed > shape.choices || task.search->usable() != shape.usable;
   slot.generator.give_all_logits(slot.all_logits);
-  slot.job = std::move(job);
 }
 
 void TextSlots::run_prompt(Slot& slot) try {
   const TextTask& task = slot.job->task;
   // In pieces that do not depend on who else is there.
   const auto most = static_cast<size_t>(slot.generator.shape().run_positions);
+  if (task.scored_prompt) return score_prompt(slot, most);
   const bool first = slot.run == 0;
   if (first) slot.run = slot.session.kept(task.prompt);
   slot.run = std::min(task.prompt.size(), slot.run + most);
@@ -153,6 +177,51 @@ void TextSlots::run_prompt(Slot& slot) try {
   throw;
 } catch (const Error& error) {
   fail(slot, error.what());
+}
+
+void TextSlots::score_prompt(Slot& slot, size_t most) {
+  const TextTask& task = slot.job->task;
+  const std::span prompt(task.prompt);
+  if (slot.run == 0) note_token(slot, prompt.front(), NAN, {});
+  const size_t begin = slot.run, count = std::min(most, prompt.size() - begin);
+  slot.run += count;
+  std::vector<int32_t> next(prompt.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
+                            prompt.begin() + static_cast<std::ptrdiff_t>(std::min(slot.run + 1, prompt.size())));
+  const size_t scored = next.size();
+  next.resize(count, 0);
+  const TokenScores scores = slot.session.score(prompt.subspan(begin, count), next, *task.likeliest);
+  const size_t k = scores.likeliest.size() / count;
+  for (size_t i = 0; i < scored; ++i) {
+    std::vector<std::pair<int32_t, double>> likeliest;
+    for (size_t j = i * k; j < (i + 1) * k; ++j)
+      likeliest.emplace_back(scores.likeliest[j], scores.likeliest_log_probabilities[j]);
+    note_token(slot, next[i], scores.log_probabilities[i], likeliest);
+  }
+  if (slot.run < prompt.size()) return;
+  slot.job->write(*task.scored_prompt, false, std::exchange(slot.tokens, {}));
+  slot.end.prompt_seconds = now() - slot.begin;
+  slot.answer_begin = now();
+  if (task.prompt_alone) return finish(slot, true);
+  const std::vector<float> logits = slot.session.begin(prompt);  // the last one again
+  write_token(slot, logits, slot.generator.choices());
+}
+
+void TextSlots::note_token(Slot& slot, int32_t token, double log_probability,
+                           std::span<const std::pair<int32_t, double>> likeliest) {
+  ReplyToken noted{.text = bytes_of(token), .log_probability = log_probability, .offset = slot.characters};
+  for (const auto& [id, other] : likeliest) noted.likeliest.emplace_back(bytes_of(id), other);
+  // Bytes that go on with a character are none.
+  slot.characters += static_cast<size_t>(
+      std::ranges::count_if(noted.text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+  slot.tokens.push_back(std::move(noted));
+}
+
+std::string TextSlots::bytes_of(int32_t id) const {
+  try {
+    if (const auto bytes = tokenizer_.bytes_of(id)) return *bytes;
+  } catch (const Error&) {  // of a tokenizer whose tokens depend on their neighbours
+  }
+  return tokenizer_.piece(id);
 }
 
 void TextSlots::write_tokens(const Slots& slots) try {
@@ -186,11 +255,20 @@ void TextSlots::write_tokens(const Slots& slots) try {
 void TextSlots::write_token(Slot& slot, std::span<const float> logits, std::span<const int32_t> choices) try {
   TextTask& task = slot.job->task;
   const size_t before = task.search->ids(0).size();
+  std::vector<double> log_probabilities;
+  if (task.likeliest) {
+    log_probabilities.resize(logits.size());
+    log_softmax(logits, log_probabilities);
+  }
   task.search->advance(logits, choices);
   if (task.search->ids(0).size() == before) return finish(slot, false);  // nothing is possible
   ++slot.end.answer_tokens;
   const int32_t token = task.search->ids(0).back();
   const bool ended = task.config.ends(token);
+  if (task.likeliest && !ended) {
+    const auto place = static_cast<size_t>(token);
+    note_token(slot, token, log_probabilities[place], likeliest_of(log_probabilities, *task.likeliest));
+  }
   if (!ended) slot.text->take(token);
   if (ended || slot.stops.found() || task.search->done()) finish(slot, !ended && !slot.stops.found());
 } catch (const Error& error) {  // logits that are no numbers: nobody else's
@@ -204,7 +282,9 @@ void TextSlots::fail(Slot& slot, const std::string& why) {
 
 void TextSlots::finish(Slot& slot, bool cut) {
   if (slot.text) slot.text->end();
-  if (const std::string rest = slot.stops.end(); !rest.empty()) slot.job->write(rest, false);
+  const std::string rest = slot.stops.end();
+  const bool untold = !slot.tokens.empty() && !slot.stops.found();
+  if (!rest.empty() || untold) slot.job->write(rest, false, std::exchange(slot.tokens, {}));
   slot.end.cut = cut && !slot.stops.found();
   if (slot.answer_begin > 0) slot.end.answer_seconds = now() - slot.answer_begin;
   {

@@ -23,10 +23,12 @@ class TextSlots {
   ~TextSlots();
   /// Positions of a slot.
   int64_t capacity() const { return group_.shape().capacity; }
+  /// Jobs that can be submitted while nobody else asks.
+  size_t most_jobs() const { return most_waiting_ + slots_.size(); }
 
   // From any thread.
-  /// False where too many wait already. Behind the end of run() the job fails.
-  bool submit(std::shared_ptr<TextJob> job);
+  /// All of these, or false where too many wait already. Behind the end of run() they fail.
+  bool submit(std::vector<std::unique_ptr<TextJob>> jobs);
   SlotCounts counts() const;
 
   /// Works until `ended`, which is asked between tokens and ten times a second; jobs that are not done then fail. A job
@@ -38,11 +40,16 @@ class TextSlots {
   using Slots = std::vector<Slot*>;
   void forget_cancelled();  ///< of those that wait; with the lock
   void hand_out();
-  void start(Slot& slot, std::shared_ptr<TextJob> job);
+  void start(Slot& slot, std::unique_ptr<TextJob> job);
   /// Some more of its prompt, and behind its end the first token of the answer.
   void run_prompt(Slot& slot);
   /// A token of each of these.
   void write_tokens(const Slots& slots);
+  /// The same of a prompt whose tokens are scored.
+  void score_prompt(Slot& slot, size_t most);
+  void note_token(Slot& slot, int32_t token, double log_probability,
+                  std::span<const std::pair<int32_t, double>> likeliest);
+  std::string bytes_of(int32_t id) const;
   void write_token(Slot& slot, std::span<const float> logits, std::span<const int32_t> choices);
   void finish(Slot& slot, bool cut);
   void fail(Slot& slot, const std::string& why);
@@ -57,7 +64,7 @@ class TextSlots {
 
   mutable std::mutex mutex_;
   std::condition_variable came_;
-  std::deque<std::shared_ptr<TextJob>> waiting_;
+  std::deque<std::unique_ptr<TextJob>> waiting_;
   bool closed_ = false;
   SlotCounts counts_;
 };
