@@ -8,6 +8,7 @@
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
 #include "models/generation/search_by_length.h"
+#include "models/generation/text_likelihood.h"
 #include "models/model_files.h"
 #include "models/model_folder.h"
 #include "models/parameters.h"
@@ -200,15 +201,31 @@ void LoadedModel::keep_timings(const Generator& generator) {
     if (program) timings_.push_back({name, program->timings()});
 }
 
-Generator& LoadedModel::generator(GeneratorShape shape, int64_t prompt) {
+Generator& LoadedModel::generator(GeneratorShape shape) {
   if (!depends_on_length(model())) shape.capacity = stepped(shape.capacity, capacity_step, model());
   if (!generator_ || !(generator_shape_ == shape)) {
     generator_.reset();
     generator_ = std::make_unique<Generator>(*session().backend, model(), weights_.store, shape, weights_.workspace);
     generator_shape_ = shape;
   }
-  generator_->prepare(prompt);
   return *generator_;
+}
+
+std::vector<std::vector<float>> LoadedModel::log_probabilities(const std::vector<std::vector<int32_t>>& rows) {
+  check(model().generates() && !model().has_encoder(), "this {} model is no decoder; logits() gives what it computes",
+        model().family);
+  const Running running(session());
+  std::vector<std::vector<float>> results;
+  Interrupts interrupts;
+  for (const auto& ids : rows) {
+    const int64_t positions = std::max<int64_t>(2, std::min(most_positions(model()), std::ssize(ids) - 1));
+    const auto windows = text_windows(ids.size(), {.positions = positions, .shared = positions / 2});
+    Generator& scorer = generator({.capacity = positions});
+    const auto scores = text_log_probabilities(scorer, ids, windows, {}, [&](size_t) { interrupts.check(); });
+    results.emplace_back(scores.begin(), scores.end());
+    keep_timings(scorer);
+  }
+  return results;
 }
 
 std::vector<std::vector<Hypothesis>> LoadedModel::write_batch(std::span<const std::vector<int32_t>> prompts,
@@ -218,7 +235,8 @@ std::vector<std::vector<Hypothesis>> LoadedModel::write_batch(std::span<const st
   PreparedSearch prepared =
       prepare_search(model(), asked.config, {prompts.begin(), prompts.end()}, stepped(longest, source_step, model()));
   for (size_t i = 0; i < prompts.size(); ++i) prepared.search->set_number(static_cast<int64_t>(i), first + i);
-  Generator& writer = generator(prepared.shape, prepared.prompt);
+  Generator& writer = generator(prepared.shape);
+  writer.prepare(prepared.prompt);
   const size_t given = model().has_encoder() ? 1 : prompts.front().size();
   Interrupts interrupts;
   run_search(writer, prepared, {}, [&] {

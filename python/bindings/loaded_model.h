@@ -65,6 +65,10 @@ class LoadedModel {
   Floats classify(const std::vector<std::pair<std::string, std::optional<std::string>>>& texts,
                   int64_t batch_positions);
 
+  /// Of each row of ids the natural logarithm of each one's probability but the first's; rows longer than the context
+  /// in windows that share half of it.
+  std::vector<std::vector<float>> log_probabilities(const std::vector<std::vector<int32_t>>& rows);
+
   struct Writing {
     GenerationConfig config;
     int64_t batch = 8;  ///< prompts side by side
@@ -86,7 +90,7 @@ class LoadedModel {
   };
   Program& program(const BatchShape& shape, Result result);
   void keep_timings(const Generator& generator);
-  Generator& generator(GeneratorShape shape, int64_t prompt);
+  Generator& generator(GeneratorShape shape);
   /// Some of the prompts, from the `first` on.
   std::vector<std::vector<Hypothesis>> write_batch(std::span<const std::vector<int32_t>> prompts, size_t first,
                                                    const Writing& asked);

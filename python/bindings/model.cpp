@@ -190,6 +190,17 @@ py::array_t<float> classify(LoadedModel& model, const py::object& given, int64_t
   return array_of(model.classify(texts, batch_tokens));
 }
 
+py::object log_probabilities(LoadedModel& model, const py::object& given) {
+  Prompts prompts(given);
+  for (const std::string& text : prompts.texts) prompts.ids.push_back(model.texts().text().encode(text));
+  py::list arrays;
+  for (auto& row : model.log_probabilities(prompts.ids)) {
+    const std::vector<int64_t> shape{std::ssize(row)};
+    arrays.append(python::array_of(std::move(row), shape));
+  }
+  return prompts.single ? py::object(arrays[0]) : py::object(arrays);
+}
+
 // Parameters --------------------------------------------------------------------------------------------------------
 
 py::dict parameters(const LoadedModel& model) {
@@ -290,6 +301,11 @@ void add_telling(ModelClass& model) {
 `query`: texts are questions, in front of which some models want words.)")
       .def("classify", classify, py::arg("texts"), py::kw_only(), py::arg("batch_tokens") = 4096,
            R"(The probability of each of the `labels` for each text, or pair of texts: [texts, labels].)")
+      .def(
+          "log_probabilities", log_probabilities, py::arg("texts"),
+          R"(The natural logarithm of the probability of each token but the first, given those before it: an array for a text or ids, a list for a list.
+
+Of decoders. A text is encoded with its special tokens. One that is longer than the context is scored in windows that share half of it.)")
       .def_property_readonly("labels", &LoadedModel::labels,
                              R"(Names of a classifier's classes; none of another model.)");
 }
@@ -336,7 +352,7 @@ the device: "f32", "f16", "bf16", "q8_0", "q4_k", ..; "" for f32, of a .gguf wha
         check(self.session().profile, "this model is not profiled; open it with profile=True");
         return timing_rows(self.timings());
       },
-      R"(What each node took of the last run of the last logits(), hidden_states(), generate(), chat() or translate(), of a model that was opened with profile=True.
+      R"(What each node took of the last run of the last logits(), hidden_states(), log_probabilities(), generate(), chat() or translate(), of a model that was opened with profile=True.
 
 A list of {"program", "scope", "op", "kernel", "seconds", "flops", "bytes"}: what it must compute and move at least.)");
   add_computing(model);

@@ -51,6 +51,24 @@ class Computing(Case):
         self.assertEqual(head.shape, model.parameters["transformer.wte.weight"])
         np.testing.assert_allclose(hidden @ head.T, model.logits([5, 17, 3]), atol=2e-4)
 
+    def test_log_probabilities_are_those_of_logits(self):
+        model = fixture("gpt2")
+        ids = np.array([5, 17, 3, 20, 9])
+        logits = model.logits(ids)[0].astype(np.float64)
+        expected = (logits - np.log(np.exp(logits).sum(-1, keepdims=True)))[np.arange(4), ids[1:]]
+        scores = model.log_probabilities(ids)
+        self.assertEqual(scores.dtype, np.float32)
+        np.testing.assert_allclose(scores, expected, atol=1e-4)
+        several = model.log_probabilities([ids, ids[:2], ids[:1]])
+        np.testing.assert_allclose(several[1], expected[:1], atol=1e-4)
+        self.assertEqual([len(row) for row in several], [4, 1, 0])
+        self.assertEqual(len(model.log_probabilities([7] * 100)), 99)  # more than it has positions for
+        with self.assertRaisesRegex(vkformer.Error, "no decoder"):
+            fixture("t5").log_probabilities([5, 17])
+        text = text_model()
+        spoken = vkformer.Model(text)
+        self.assertEqual(len(spoken.log_probabilities("the cat")), len(vkformer.Tokenizer(text).encode("the cat")) - 1)
+
     def test_parameters_can_be_changed(self):
         model = vkformer.Model(FIXTURES / "gpt2")
         name = "transformer.ln_f.bias"
