@@ -11,6 +11,16 @@ grep -qE '"iteration":4,"learning_rate":(1\.0|9\.9)[0-9]*e-0[67]' small/metrics.
 accept "$vkformer" info run
 grep -q "run/checkpoint-000004/model.safetensors" out || fail "info did not find the run's checkpoint: $(cat out)"
 refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt
+# A text of its own to validate on, whose characters belong to the vocabulary, too.
+tr 'a-z' 'A-Z' <text.txt >upper.txt
+accept "${train[@]}" --valid upper.txt --out apart
+grep -q " $(wc -c <text.txt) tokens of text to train on, $(wc -c <upper.txt) for validation" out || fail "a text for validation: $(cat out)"
+accept "$vkformer" generate apart -p "THE" -n 3
+accept "$vkformer" train --resume --out apart --iterations 5
+refuse 1 "begun without --valid" "$vkformer" train --resume --out run --valid upper.txt
+: >empty.txt
+refuse 1 "empty.txt" "${train[@]}" --valid empty.txt --out new
+refuse 1 "empty.txt" "${train[@]}" --bytes --valid empty.txt --out new
 accept "$vkformer" generate run -p "the " -n 30 --seed 1
 # An added token takes the text through the general tokenizer, which must not change it.
 [[ -z $(tail -c 1 out) ]] || fail "the text does not end its line: $(od -c out | tail -n 2)"

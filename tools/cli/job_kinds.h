@@ -19,7 +19,6 @@ struct JobKind {
   const char* help;
   std::vector<std::string> roles;  ///< of its files, in their order; with --valid "valid " and the same
   std::string one_role;            ///< of a file that has what is else in several; empty: there is none
-  bool has_valid;                  ///< --valid goes with it
   std::set<std::string> options;   ///< of those that not all kinds have
   Make* make;                      ///< `checkpoint`: of a run that is resumed, or empty
 

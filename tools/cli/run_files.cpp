@@ -17,9 +17,6 @@ const std::string valid_prefix = "valid ";
 std::vector<RunFile> named_files(const TrainFlags& flags, const std::vector<RunFile>& before) {
   const JobKind* kind = kind_of_flags(flags);
   if (kind == nullptr) kind = &kind_of_files(before);
-  if (!flags.valid.empty() && !kind->has_valid)
-    throw UsageError(
-        fmt::format("--valid does not go with {}; --validation-fraction says what is not trained on", kind->option));
   if (!flags.valid.empty() && kind->roles_of(flags.valid.size()).empty())
     throw UsageError(fmt::format("--valid takes as many files as {}: {}", kind->option, kind->roles.size()));
   std::vector<RunFile> files;

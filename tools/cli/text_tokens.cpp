@@ -22,14 +22,20 @@ void check_tokenizer(const std::filesystem::path& folder, const RunFile& file) {
     throw UsageError("a token file needs the --tokenizer FOLDER that made it");
 }
 
-TextSplit split_of_files(const TokenizerFiles& tokens, const Tokenizer& tokenizer, const TrainFlags& flags,
+TextSplit split_of_files(const std::function<TokenSequence(const RunFile&)>& tokens_of, const TrainFlags& flags,
                          const std::vector<RunFile>& files, const std::string& role) {
-  const TokenSequence ids = tokens_of_file(tokens, tokenizer, *find_file(files, role));
+  const TokenSequence ids = tokens_of(*find_file(files, role));
   const RunFile* validation = find_file(files, "valid " + role);
   if (!validation) return split_text(ids, flags.validation_fraction);
-  TextSplit text{.training = ids, .validation = tokens_of_file(tokens, tokenizer, *validation)};
+  TextSplit text{.training = ids, .validation = tokens_of(*validation)};
   check(text.validation.size() > 0, "{} has no tokens; leave out --valid or give it a text", validation->path);
   return text;
+}
+
+TextSplit split_of_files(const TokenizerFiles& tokens, const Tokenizer& tokenizer, const TrainFlags& flags,
+                         const std::vector<RunFile>& files, const std::string& role) {
+  return split_of_files([&](const RunFile& file) { return tokens_of_file(tokens, tokenizer, file); }, flags, files,
+                        role);
 }
 
 std::string describe(const TextSplit& text) {

@@ -14,6 +14,9 @@ void check_tokenizer(const std::filesystem::path& folder, const RunFile& file);
 TokenSequence tokens_of_file(const TokenizerFiles& files, const Tokenizer& tokenizer, const RunFile& file);
 
 /// Of the file with this role; for validation that of --valid or, without it, the end of the text.
+TextSplit split_of_files(const std::function<TokenSequence(const RunFile&)>& tokens_of, const TrainFlags& flags,
+                         const std::vector<RunFile>& files, const std::string& role);
+/// Of sub-words.
 TextSplit split_of_files(const TokenizerFiles& tokens, const Tokenizer& tokenizer, const TrainFlags& flags,
                          const std::vector<RunFile>& files, const std::string& role);
 

@@ -144,9 +144,9 @@ void check_metric(const TrainFlags& flags, const JobKind& kind, const TrainJob& 
     return;
   }
   const bool validates = job.data->validation_batches() > 0;
-  const char* advice = !kind.has_valid || (validates && !kind.options.contains("--score-lines")) ? "only loss"
-                       : validates ? "nothing with --score-lines 0"
-                                   : "nothing without --valid files";
+  const char* advice = !validates                               ? "nothing without --valid files"
+                       : kind.options.contains("--score-lines") ? "nothing with --score-lines 0"
+                                                                : "only loss";
   const std::vector<std::string> known = job.scorer ? job.scorer->metrics() : std::vector<std::string>();
   check(std::ranges::find(known, flags.keep_best) != known.end(), "--keep-best {}: this run scores {}", flags.keep_best,
         known.empty() ? advice : fmt::format("{}", fmt::join(known, ", ")));

@@ -41,7 +41,7 @@ void add_train_verb(CLI::App& app) {
         ->type_name(kind.type_name);
   command
       ->add_option("--valid", flags->valid,
-                   "files of the same kind, not trained on (--data, --permuted, --spans: see --validation-fraction)")
+                   "files of the same kind, not trained on (running text without them: see --validation-fraction)")
       ->expected(1, 2)
       ->type_name("FILE");
   command
