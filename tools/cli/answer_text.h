@@ -32,6 +32,8 @@ class AnswerText {
   /// What follows `prompt`. `tokenizer` must outlive this object.
   AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt, const Marks& marks, Emit emit);
   void take(int32_t token);
+  /// Of the last token.
+  AnswerPart part() const { return part_; }
   /// Behind the last token: what was kept back of a character.
   void end() { write(continuation_({})); }
 

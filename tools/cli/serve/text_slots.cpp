@@ -34,6 +34,7 @@ namespace {
 
 /// Of equal ones the lower id first.
 std::vector<std::pair<int32_t, double>> likeliest_of(std::span<const double> log_probabilities, int64_t count) {
+  if (count == 0) return {};
   std::vector<int32_t> ids(log_probabilities.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto of = [&](int32_t id) { return log_probabilities[static_cast<size_t>(id)]; };
@@ -270,6 +271,8 @@ void TextSlots::write_token(Slot& slot, std::span<const float> logits, std::span
     note_token(slot, token, log_probabilities[place], likeliest_of(log_probabilities, *task.likeliest));
   }
   if (!ended) slot.text->take(token);
+  // What marks parts is none of the text.
+  if (slot.text->part() == AnswerPart::header && !slot.tokens.empty()) slot.tokens.pop_back();
   if (ended || slot.stops.found() || task.search->done()) finish(slot, !ended && !slot.stops.found());
 } catch (const Error& error) {  // logits that are no numbers: nobody else's
   fail(slot, error.what());
@@ -283,7 +286,8 @@ void TextSlots::fail(Slot& slot, const std::string& why) {
 void TextSlots::finish(Slot& slot, bool cut) {
   if (slot.text) slot.text->end();
   const std::string rest = slot.stops.end();
-  const bool untold = !slot.tokens.empty() && !slot.stops.found();
+  // Tokens that make no character.
+  const bool untold = !slot.tokens.empty() && !slot.stops.found() && slot.text->part() == AnswerPart::answer;
   if (!rest.empty() || untold) slot.job->write(rest, false, std::exchange(slot.tokens, {}));
   slot.end.cut = cut && !slot.stops.found();
   if (slot.answer_begin > 0) slot.end.answer_seconds = now() - slot.answer_begin;
