@@ -62,9 +62,8 @@ void check_scores(Backend& backend, const std::string& name, double tolerance) {
   REQUIRE(both.generator.position() == length);
   std::vector<std::vector<float>> logits(tokens.size());
   both.generator.rewind(0);
-  both.generator.visit_logits(tokens, [&](size_t token, std::span<const float> row) {
-    logits.at(token).assign(row.begin(), row.end());
-  });
+  both.generator.visit_logits(
+      tokens, [&](size_t token, std::span<const float> row) { logits.at(token).assign(row.begin(), row.end()); });
   for (size_t r = 0; r < 2; ++r) {
     const auto rows = decoded(one.generator, texts[r]);
     for (size_t i = 0; i < rows.size(); ++i) {

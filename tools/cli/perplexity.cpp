@@ -173,8 +173,9 @@ void perplexity(const PerplexityFlags& flags) {
     if (other) print("{}: {}\n{}", other->name, text_of(json["against"]), text_of_comparison(json["against"]));
   }
   if (!flags.common.quiet)
-    say("{} in {} of {} positions, {} of them shared with the one before", counted(std::ssize(scored), "token"),
-        counted(std::ssize(windows), "window"), windowing.positions, windowing.shared);
+    say("{} in {} of {} positions{}", counted(std::ssize(scored), "token"), counted(std::ssize(windows), "window"),
+        windowing.positions,
+        windows.size() > 1 ? fmt::format(", {} of them shared with the one before", windowing.shared) : "");
   report_profile(*backend, flags.common, *own.generator);
 }
 

@@ -44,7 +44,7 @@ std::string name_of_foreign_verb(std::string_view verb) {
       {"help", "--help"},      {"run", "chat"},         {"server", "serve"},    {"quantize", "convert"},
       {"quantise", "convert"}, {"merge", "convert"},    {"export", "convert"},  {"finetune", "train"},
       {"fine-tune", "train"},  {"predict", "generate"}, {"sample", "generate"}, {"show", "info"},
-      {"inspect", "info"},
+      {"inspect", "info"},     {"ppl", "perplexity"},
   };
   const auto* found = std::ranges::find(names, verb, &Name::there);
   return found == std::end(names) ? std::string() : std::string(found->here);
@@ -69,6 +69,9 @@ std::string name_of_foreign_option(std::string_view option) {
       {"--max-length", "--context"},
       {"--max-seq-length", "--context"},
       {"--ctx-size", "--context"},
+      {"--ppl-stride", "--shared"},
+      {"--kl-divergence", "--against-dtype"},
+      {"--kl-divergence-base", "--against"},
       {"-c", "--context"},
       {"-s", "--seed"},
       {"--do-sample", "--temp"},
