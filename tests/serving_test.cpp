@@ -111,8 +111,9 @@ TEST_CASE("requests say how many answers there are, and whether tokens are score
   CHECK(chat(R"("logprobs": true, "top_logprobs": 4)").likeliest == 4);
   CHECK(chat(R"("logprobs": true)").likeliest == 0);
   CHECK_FALSE(chat(R"("logprobs": false, "top_logprobs": 0)").likeliest);
-  for (const char* wrong : {R"("n": 0)", R"("n": 129)", R"("best_of": 2)", R"("logprobs": 21)", R"("logprobs": true)",
-                            R"("max_tokens": 0, "logprobs": 1)", R"("max_tokens": 0, "echo": true)"})
+  for (const char* wrong :
+       {R"("n": 0)", R"("n": 129)", R"("best_of": 2)", R"("logprobs": 21)", R"("logprobs": true)",
+        R"("max_tokens": 0, "logprobs": 1)", R"("max_tokens": 0, "echo": true)", R"("top_logprobs": 3)"})
     CHECK_THROWS_AS(completion(wrong), Error);
   for (const char* wrong : {R"("logprobs": 3)", R"("top_logprobs": 3)", R"("max_tokens": 0)"})
     CHECK_THROWS_AS(chat(wrong), Error);
@@ -257,12 +258,13 @@ TEST_CASE("replies have OpenAI's form", "[serving]") {
 TEST_CASE("replies tell tokens and their probabilities", "[serving]") {
   const std::vector<ReplyToken> tokens{
       {.text = "a", .log_probability = NAN},
-      {.text = "\xe2\x80", .log_probability = -2, .likeliest = {{" b", -1}}, .offset = 1}};
+      {.text = "\xe2\x80", .log_probability = -2, .likeliest = {{" b", -1}, {" b", -3}}, .offset = 1}};
   const TextReplyHead chat{.id = "a", .model = "m", .created = 1, .chat = true, .tokens = true};
   const TextReplyHead other{.id = "a", .model = "m", .tokens = true, .choice = 2};
   const json content = piece_of_reply(chat, "x", false, tokens)["choices"][0]["logprobs"]["content"];
   CHECK(content[0] == json{{"token", "a"}, {"logprob", nullptr}, {"bytes", {97}}, {"top_logprobs", json::array()}});
-  CHECK(content[1]["top_logprobs"] == json::array({{{"token", " b"}, {"logprob", -1}, {"bytes", {32, 98}}}}));
+  CHECK(content[1]["top_logprobs"] == json::array({{{"token", " b"}, {"logprob", -1}, {"bytes", {32, 98}}},
+                                                   {{"token", " b"}, {"logprob", -3}, {"bytes", {32, 98}}}}));
   CHECK(content[1]["bytes"] == json{0xe2, 0x80});
   const json piece = piece_of_reply(other, "x", false, tokens)["choices"][0];
   CHECK(piece["index"] == 2);

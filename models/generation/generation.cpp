@@ -244,6 +244,8 @@ TokenScores Generator::score(std::span<const int32_t> tokens, std::span<const in
           return static_cast<double>(logit) - static_cast<double>(log_sums[i]);
         };
         scores.log_probabilities[token] = log_probability(own[i]);
+        check(!std::isnan(scores.log_probabilities[token]),
+              "the model's probabilities are no numbers; its weights may be damaged");
         for (size_t j = 0; j < k; ++j) {
           scores.likeliest[token * k + j] = ids[i * k + j];
           scores.likeliest_log_probabilities[token * k + j] = log_probability(logits[i * k + j]);

@@ -68,7 +68,7 @@ struct Scoring {
 
   auto operator<=>(const Scoring&) const = default;
 };
-/// The same run for Generator::score() and all_logits(): all outputs are of so many rows at most, and of the part of
+/// The same run for Generator::score() and visit_logits(): all outputs are of so many rows at most, and of the part of
 /// the rows [shape.rows * positions] that their names have.
 Graph build_scoring(const Model& model, const GeneratorShape& shape, int64_t positions, const Scoring& scoring,
                     const DeviceFacts* device = nullptr);

@@ -26,8 +26,7 @@ std::vector<int32_t> window_ids(std::span<const int32_t> text, const TextWindow&
                                 std::span<const int32_t> begin);
 
 /// The natural logarithm of each token's probability, window after window; as many windows side by side as the
-/// generator has rows. Throws Error where they are no
-/// numbers.
+/// generator has rows. `on_windows` is told how many are done. Throws Error where they are no numbers.
 std::vector<double> text_log_probabilities(Generator& generator, std::span<const int32_t> text,
                                            const std::vector<TextWindow>& windows, std::span<const int32_t> begin,
                                            const std::function<void(size_t done)>& on_windows = {});

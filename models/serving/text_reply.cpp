@@ -80,7 +80,7 @@ json log_probabilities_of(const TextReplyHead& head, const std::vector<ReplyToke
     json places;
     if (!std::isnan(token.log_probability)) {
       places = json{{names.back(), token.log_probability}};  // OpenAI's have the token itself, too
-      for (const auto& [text, log_probability] : token.likeliest) places[name_of_token(text)] = log_probability;
+      for (const auto& [text, log_probability] : token.likeliest) places.emplace(name_of_token(text), log_probability);
     }
     likeliest.push_back(std::move(places));
   }
@@ -120,8 +120,6 @@ void TextReplyEnd::add(const TextReplyEnd& other, bool same_prompt) {
     reused_tokens += other.reused_tokens;
   }
   answer_tokens += other.answer_tokens;
-  prompt_seconds += other.prompt_seconds;
-  answer_seconds += other.answer_seconds;
 }
 
 json whole_reply(const TextReplyHead& head, const std::vector<TextReply>& replies, const TextReplyEnd& all) {
@@ -144,7 +142,7 @@ json whole_reply(const TextReplyHead& head, const std::vector<TextReply>& replie
   }
   json reply = around(head, false, std::move(choices));
   reply["usage"] = usage_of(all);
-  reply["timings"] = timings_of(all);
+  if (replies.size() == 1) reply["timings"] = timings_of(all);  // several take their time side by side
   reply["seed"] = all.seed;
   return reply;
 }

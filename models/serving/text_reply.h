@@ -34,7 +34,7 @@ struct TextReplyEnd {
   double prompt_seconds = 0, answer_seconds = 0;
   uint32_t seed = 0;  ///< with which the same answer comes again
 
-  /// With another answer's; `same_prompt`: to the same prompt, which counts once.
+  /// With another answer's tokens; `same_prompt`: to the same prompt, which counts once.
   void add(const TextReplyEnd& other, bool same_prompt);
 };
 

@@ -102,6 +102,7 @@ std::vector<TextRequest::Prompt> prompts_of(const nlohmann::json& prompt, bool i
   }
   check(prompt.is_array() && !prompt.empty(), "\"prompt\" must be a text, a list of token ids, or a list of these");
   if (prompt[0].is_number_integer()) return {{.ids = ids_of(prompt, "prompt")}};
+  check(prompt.size() <= most_choices, "\"prompt\" has {} texts; {} are the most", prompt.size(), most_choices);
   std::vector<TextRequest::Prompt> prompts;
   for (const auto& one : prompt) {
     check(!in_list, "\"prompt\" must be a text, a list of token ids, or a list of these");
@@ -276,6 +277,8 @@ TextRequest parse_completion_request(std::string_view body) {
   const int64_t answers = std::ssize(request.prompts) * request.choices;
   check(answers <= most_choices, "the request wants {} answers; {} are the most", answers, most_choices);
   request.echo = boolean_or(json, "echo", false);
+  check(!json.has("top_logprobs") || json.value()["top_logprobs"] == 0,
+        "\"top_logprobs\" is a conversation's; of a completion \"logprobs\" is their number");
   if (json.has("logprobs") && json.value()["logprobs"] != false)
     request.likeliest = require_integer(json, "logprobs", 0, most_likeliest);
   check(request.max_tokens != 0 || (request.echo && request.likeliest),

@@ -294,10 +294,6 @@ const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
                                       .half_inputs = 0b1,
                                       .in_place = true};
 
-}  // namespace
-
-namespace {
-
 Values add_cross_entropy(Graph& graph, Value logits, Value targets, double label_smoothing, int64_t ignore_index,
                          int64_t classes) {
   if (classes == 0) classes = graph.shape(logits).columns();

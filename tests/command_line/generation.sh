@@ -65,7 +65,7 @@ grep -q "^ratio of the perplexities 1.00000 +- 0.00000; the same likeliest token
 accept "$vkformer" perplexity run -p "the quick brown fox" --dtype f16 --against-dtype f32
 grep -q "^run (f32): perplexity" out || fail "against another type: $(cat out)"
 refuse 1 "they can share 1 to 8" "$vkformer" perplexity run -p "the quick" -c 8 --shared 9
-refuse 1 "at least two are needed" "$vkformer" perplexity run -p "t"
+refuse 1 "it needs one that has another before it" "$vkformer" perplexity run -p "t"
 refuse 1 "fewer than --context" "$vkformer" perplexity run -p "the quick" -c 9999
 refuse 1 "give a decoder" "$vkformer" perplexity "$fixtures/t5" -p "the"
 # What is interrupted tells what it wrote and measured.

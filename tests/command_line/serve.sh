@@ -144,6 +144,8 @@ ask 400 POST /v1/chat/completions "${question/60/6000}}"
 grep -q 'the context 4096 positions' reply || fail "what does not fit: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [99999]}'
 ask 400 POST /v1/completions '{"prompt": "x", "logit_bias": {"99999": 1}}'
+ask 400 POST /v1/completions '{"prompt": "the", "logprobs": 20, "n": 40}'
+grep -q 'wants 21 probabilities of each of up to' reply || fail "more probabilities than there is memory for: $(cat reply)"
 ask 404 POST /v1/nonsense '{}'
 ask 403 GET /health "" "Host: evil.example:$port"
 ask 403 GET /health "" "Host: $host" "Origin: https://evil.example"

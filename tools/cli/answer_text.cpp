@@ -25,7 +25,7 @@ AnswerText::AnswerText(const PromptText& tokenizer, std::span<const int32_t> pro
   if (parts_) part_ = parts_->part();
 }
 
-void AnswerText::take(int32_t token) {
+AnswerPart AnswerText::enter(int32_t token) {
   const AnswerPart next = parts_ ? parts_->take(token) : part_;
   if (next != part_) {
     end();
@@ -33,6 +33,10 @@ void AnswerText::take(int32_t token) {
     part_ = next;
     begins_ = true;
   }
+  return part_;
+}
+
+void AnswerText::add(int32_t token) {
   if (part_ != AnswerPart::header) write(continuation_(token));
 }
 

@@ -31,9 +31,14 @@ class AnswerText {
 
   /// What follows `prompt`. `tokenizer` must outlive this object.
   AnswerText(const PromptText& tokenizer, std::span<const int32_t> prompt, const Marks& marks, Emit emit);
-  void take(int32_t token);
-  /// Of the last token.
-  AnswerPart part() const { return part_; }
+  void take(int32_t token) {
+    enter(token);
+    add(token);
+  }
+  /// The same in two steps: what the token is part of, before which is written what was kept back of another part; then
+  /// its text.
+  AnswerPart enter(int32_t token);
+  void add(int32_t token);
   /// Behind the last token: what was kept back of a character.
   void end() { write(continuation_({})); }
 

@@ -63,12 +63,22 @@ std::optional<Subject> other_of(const PerplexityFlags& flags, const Model& own) 
 }
 
 /// The special tokens that a tokenizer puts in front of a text.
-std::vector<int32_t> beginning_of(const PromptText& tokenizer, std::string_view text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  const std::vector<int32_t> plain = tokenizer.encode_line(line, false).ids;
-  std::vector<int32_t> around = tokenizer.encode_line(line, true).ids;
-  around.resize(static_cast<size_t>(std::ranges::search(around, plain).begin() - around.begin()));
+std::vector<int32_t> beginning_of(const PromptText& tokenizer) {
+  if (!tokenizer.tokenizer()) return {};  // of characters or bytes
+  const std::vector<int32_t> plain = tokenizer.encode_line("a", false).ids;
+  std::vector<int32_t> around = tokenizer.encode_line("a", true).ids;
+  const auto found = std::ranges::search(around, plain);
+  check(!plain.empty() && !found.empty(), "the tokenizer does not tell what it puts in front of a text");
+  around.erase(found.begin(), around.end());
   return around;
+}
+
+/// Throws Error where the two have no room beside each other.
+void check_both_fit(const Subject& own, const Subject& other, const GeneratorShape& shape, const DeviceFacts& facts) {
+  const int64_t needed = generator_bytes(own.model, shape, facts) + generator_bytes(other.model, shape, facts);
+  check(facts.memory_total == 0 || static_cast<uint64_t>(needed) <= facts.memory_free,
+        "{} and {} need {} for weights and caches, {} has {} free; use smaller types", own.name, other.name,
+        size_text(needed), facts.name, size_text(static_cast<int64_t>(facts.memory_free)));
 }
 
 nlohmann::json json_of(const std::vector<double>& log_probabilities, double bytes) {
@@ -126,13 +136,15 @@ void perplexity(const PerplexityFlags& flags) {
   const std::string text = text_argument(flags.text.value_or("-"), flags.file);
   std::vector<int32_t> ids = tokenizer.encode_line(text, false).ids;
   if (flags.tokens > 0 && std::ssize(ids) > flags.tokens) ids.resize(static_cast<size_t>(flags.tokens));
-  TextWindowing windowing{.begin = beginning_of(tokenizer, text)};
-  const int64_t most = own.model.context > 0 ? own.model.context : int64_t{1} << 31;
+  TextWindowing windowing{.begin = beginning_of(tokenizer)};
+  const auto context_of = [](const Model& model) { return model.context > 0 ? model.context : int64_t{1} << 31; };
+  const int64_t most = std::min(context_of(own.model), context_of(other ? other->model : own.model));
   check(flags.context <= most, "the model has {} positions, fewer than --context {}", most, flags.context);
   windowing.positions = flags.context > 0 ? flags.context : std::min<int64_t>(most, 2048);
   windowing.shared = flags.shared.value_or(windowing.positions / 2);
   const std::vector<TextWindow> windows = text_windows(ids.size(), windowing);
-  check(!windows.empty(), "the text has {}; at least two are needed", counted(std::ssize(ids), "token"));
+  check(!windows.empty(), "the text has {}; it needs one that has another before it",
+        counted(std::ssize(ids), "token"));
 
   auto backend = open_backend(flags.common);
   const int64_t longest = std::ssize(window_ids(ids, windows.front(), windowing.begin));
@@ -142,6 +154,7 @@ void perplexity(const PerplexityFlags& flags) {
   else
     shape.rows = std::clamp<int64_t>(flags.batch_tokens / longest, 1, std::ssize(windows));
   shape.sources = shape.rows;
+  if (other) check_both_fit(own, *other, shape, backend->facts());
   own.load(*backend, shape, flags.common.quiet);
   if (other) other->load(*backend, shape, flags.common.quiet);
 

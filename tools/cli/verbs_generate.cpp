@@ -260,7 +260,7 @@ void add_serve(CLI::App& app) {
                    "texts to write side by side, each with a cache of its own, a token of each in one run")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command->add_option("--waiting", flags->waiting, "requests that may wait for a slot; more are refused")
+  command->add_option("--waiting", flags->waiting, "answers that may wait for a slot; requests for more are refused")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   command->add_option("--context", flags->context, "positions of a slot (the model's, if that has fewer)")

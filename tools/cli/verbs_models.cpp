@@ -155,10 +155,10 @@ void add_perplexity(CLI::App& app) {
   auto flags = std::make_shared<PerplexityFlags>();
   CLI::App* command = app.add_subcommand(
       "perplexity",
-      "say how well a decoder predicts a text, and what a smaller type of weights costs\n: every token but the first "
-      "is "
-      "scored once, in windows that share tokens; with --against or --against-dtype beside another's predictions: "
-      "Kullback-Leibler divergence, how often both find the same token likeliest");
+      "say how well a decoder predicts a text, and what a smaller type of weights costs\n: every token that has "
+      "another "
+      "before it is scored once, in windows that share tokens; with --against or --against-dtype beside another's "
+      "predictions: Kullback-Leibler divergence, how often both find the same token likeliest");
   add_common_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   CLI::Option* text = command->add_option("-p,--prompt", flags->text, "one text, instead of stdin; -: stdin");

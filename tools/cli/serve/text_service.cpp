@@ -38,6 +38,19 @@ std::string metrics_of(const SlotCounts& counts) {
   return text;
 }
 
+/// A reply's probabilities are in memory until it is sent, some 400 bytes each.
+void check_scores(const std::vector<TextTask>& tasks) {
+  constexpr int64_t most = int64_t{1} << 20;
+  int64_t tokens = 0;
+  for (const TextTask& task : tasks)
+    tokens += (task.scored_prompt ? std::ssize(task.prompt) : 0) + task.config.max_new_tokens.value_or(0);
+  const int64_t of_each = tasks.front().likeliest.value_or(0) + 1;
+  check(!tasks.front().likeliest || tokens * of_each <= most,
+        "the request wants {} probabilities of each of up to {} tokens, and {} in all are the most; ask for fewer "
+        "answers, tokens (\"max_tokens\") or \"logprobs\"",
+        of_each, tokens, most);
+}
+
 /// `choices`: answers to each prompt.
 TextReplyEnd all_of(const std::vector<TextReply>& replies, int64_t choices) {
   TextReplyEnd all = replies.front().end;
@@ -125,22 +138,30 @@ std::string TextService::grammar_of(const TextRequest& request) const {
 }
 
 std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
+  const size_t answers = std::max<size_t>(request.prompts.size(), 1) * static_cast<size_t>(request.choices);
+  check(answers <= slots_.most_jobs(),
+        "the request wants {} answers, and {} have room here; send fewer at a time, or start the server with a larger "
+        "--waiting",
+        answers, slots_.most_jobs());
   GenerationConfig config = config_;
   if (!seeded_) config.seed = std::random_device{}();
   config = request.over(std::move(config));
+  const std::string grammar = grammar_of(request);
   std::vector<TextTask> tasks;
   const auto add = [&](const std::vector<int32_t>& prompt) {
-    for (int64_t i = 0; i < request.choices; ++i) tasks.push_back(task_of(request, config, prompt, tasks.size()));
+    for (int64_t i = 0; i < request.choices; ++i)
+      tasks.push_back(task_of(request, config, grammar, prompt, tasks.size()));
   };
   if (request.chat()) add(tokenizer_.encode_as_it_is(rendered(request)));
   for (const auto& [text, ids] : request.prompts) add(text.empty() ? ids : tokenizer_.encode(text));
   if (request.echo && request.likeliest)
     for (size_t i = 0; i < tasks.size(); ++i) tasks[i].scored_prompt = echo_of(request, i);
+  check_scores(tasks);
   return tasks;
 }
 
-TextTask TextService::task_of(const TextRequest& request, const GenerationConfig& config, std::vector<int32_t> prompt,
-                              uint64_t answer) {
+TextTask TextService::task_of(const TextRequest& request, const GenerationConfig& config, const std::string& grammar,
+                              std::vector<int32_t> prompt, uint64_t answer) {
   TextTask task{.prompt = std::move(prompt),
                 .config = config,
                 .stops = request.stops,
@@ -158,7 +179,7 @@ TextTask TextService::task_of(const TextRequest& request, const GenerationConfig
         request.max_tokens.value_or(0), slots_.capacity());
   task.config.max_new_tokens = std::clamp<int64_t>(task.config.max_new_tokens.value_or(room), 1, room);
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
-  if (const std::string grammar = grammar_of(request); !grammar.empty()) {
+  if (!grammar.empty()) {
     GrammarConstraint::MakeParts parts;
     if (task.in_parts)
       parts = [this, prompt = task.prompt] { return AnswerText::parts_of(tokenizer_, prompt, marks_); };
@@ -179,10 +200,6 @@ std::string TextService::echo_of(const TextRequest& request, size_t answer) cons
 HttpReply TextService::answer(const TextRequest& request, const HttpRequest& from) {
   const ToolCallReader tools(request.tools.is_null() ? ToolCallReader() : ToolCallReader(tool_form()));
   std::vector<TextTask> tasks = tasks_of(request);
-  check(tasks.size() <= slots_.most_jobs(),
-        "the request wants {} answers, and {} have room here; send fewer at a time, or start the server with a larger "
-        "--waiting",
-        tasks.size(), slots_.most_jobs());
   const auto mail = std::make_shared<TextMail>(tasks.size());
   const TextReplyHead head{
       .id = fmt::format("{}-{}", request.chat() ? "chatcmpl" : "cmpl", ++answers_),

@@ -24,8 +24,8 @@ class TextService final : public Service {
   std::string grammar_of(const TextRequest& request) const;  ///< of the answer, "" for any
   /// Of each answer that the request wants.
   std::vector<TextTask> tasks_of(const TextRequest& request);
-  TextTask task_of(const TextRequest& request, const GenerationConfig& config, std::vector<int32_t> prompt,
-                   uint64_t answer);
+  TextTask task_of(const TextRequest& request, const GenerationConfig& config, const std::string& grammar,
+                   std::vector<int32_t> prompt, uint64_t answer);
   /// What stands before an answer, if that is asked for.
   std::string echo_of(const TextRequest& request, size_t answer) const;
   std::string rendered(const TextRequest& request) const;

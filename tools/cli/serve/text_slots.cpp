@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/serving/text_request.h"
 #include "runtime/check.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/serve/service.h"
@@ -190,11 +191,13 @@ void TextSlots::score_prompt(Slot& slot, size_t most) {
                             prompt.begin() + static_cast<std::ptrdiff_t>(std::min(slot.run + 1, prompt.size())));
   const size_t scored = next.size();
   next.resize(count, 0);
-  const TokenScores scores = slot.session.score(prompt.subspan(begin, count), next, *task.likeliest);
-  const size_t k = scores.likeliest.size() / count;
+  // One program for any number of the likeliest.
+  const TokenScores scores =
+      slot.session.score(prompt.subspan(begin, count), next, *task.likeliest > 0 ? most_likeliest : 0);
+  const size_t k = scores.likeliest.size() / count, kept = std::min(k, static_cast<size_t>(*task.likeliest));
   for (size_t i = 0; i < scored; ++i) {
     std::vector<std::pair<int32_t, double>> likeliest;
-    for (size_t j = i * k; j < (i + 1) * k; ++j)
+    for (size_t j = i * k; j < i * k + kept; ++j)
       likeliest.emplace_back(scores.likeliest[j], scores.likeliest_log_probabilities[j]);
     note_token(slot, next[i], scores.log_probabilities[i], likeliest);
   }
@@ -209,20 +212,24 @@ void TextSlots::score_prompt(Slot& slot, size_t most) {
 
 void TextSlots::note_token(Slot& slot, int32_t token, double log_probability,
                            std::span<const std::pair<int32_t, double>> likeliest) {
-  ReplyToken noted{.text = bytes_of(token), .log_probability = log_probability, .offset = slot.characters};
-  for (const auto& [id, other] : likeliest) noted.likeliest.emplace_back(bytes_of(id), other);
-  // Bytes that go on with a character are none.
-  slot.characters += static_cast<size_t>(
-      std::ranges::count_if(noted.text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+  const auto text = bytes_of(token);
+  const auto name_of = [&](int32_t id, const std::optional<std::string>& bytes) {
+    return bytes ? *bytes : tokenizer_.piece(id);
+  };
+  ReplyToken noted{.text = name_of(token, text), .log_probability = log_probability, .offset = slot.characters};
+  for (const auto& [id, other] : likeliest) noted.likeliest.emplace_back(name_of(id, bytes_of(id)), other);
+  // Bytes that go on with a character are none, and special tokens are not shown.
+  slot.characters += static_cast<size_t>(std::ranges::count_if(
+      text.value_or(""), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
   slot.tokens.push_back(std::move(noted));
 }
 
-std::string TextSlots::bytes_of(int32_t id) const {
+std::optional<std::string> TextSlots::bytes_of(int32_t id) const {
   try {
-    if (const auto bytes = tokenizer_.bytes_of(id)) return *bytes;
+    return tokenizer_.bytes_of(id);
   } catch (const Error&) {  // of a tokenizer whose tokens depend on their neighbours
+    return std::nullopt;
   }
-  return tokenizer_.piece(id);
 }
 
 void TextSlots::write_tokens(const Slots& slots) try {
@@ -266,13 +273,13 @@ void TextSlots::write_token(Slot& slot, std::span<const float> logits, std::span
   ++slot.end.answer_tokens;
   const int32_t token = task.search->ids(0).back();
   const bool ended = task.config.ends(token);
-  if (task.likeliest && !ended) {
+  // A completion's end is one of its tokens, for programs that count them; thoughts and marks are not the answer's.
+  const bool noted = ended ? !task.in_parts : slot.text->enter(token) == AnswerPart::answer;
+  if (task.likeliest && noted) {
     const auto place = static_cast<size_t>(token);
     note_token(slot, token, log_probabilities[place], likeliest_of(log_probabilities, *task.likeliest));
   }
-  if (!ended) slot.text->take(token);
-  // What marks parts is none of the text.
-  if (slot.text->part() == AnswerPart::header && !slot.tokens.empty()) slot.tokens.pop_back();
+  if (!ended) slot.text->add(token);
   if (ended || slot.stops.found() || task.search->done()) finish(slot, !ended && !slot.stops.found());
 } catch (const Error& error) {  // logits that are no numbers: nobody else's
   fail(slot, error.what());
@@ -286,8 +293,7 @@ void TextSlots::fail(Slot& slot, const std::string& why) {
 void TextSlots::finish(Slot& slot, bool cut) {
   if (slot.text) slot.text->end();
   const std::string rest = slot.stops.end();
-  // Tokens that make no character.
-  const bool untold = !slot.tokens.empty() && !slot.stops.found() && slot.text->part() == AnswerPart::answer;
+  const bool untold = !slot.tokens.empty() && !slot.stops.found();  // tokens that make no character
   if (!rest.empty() || untold) slot.job->write(rest, false, std::exchange(slot.tokens, {}));
   slot.end.cut = cut && !slot.stops.found();
   if (slot.answer_begin > 0) slot.end.answer_seconds = now() - slot.answer_begin;

@@ -49,7 +49,7 @@ class TextSlots {
   void score_prompt(Slot& slot, size_t most);
   void note_token(Slot& slot, int32_t token, double log_probability,
                   std::span<const std::pair<int32_t, double>> likeliest);
-  std::string bytes_of(int32_t id) const;
+  std::optional<std::string> bytes_of(int32_t id) const;
   void write_token(Slot& slot, std::span<const float> logits, std::span<const int32_t> choices);
   void finish(Slot& slot, bool cut);
   void fail(Slot& slot, const std::string& why);
