@@ -155,7 +155,10 @@ std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
   if (request.chat()) add(tokenizer_.encode_as_it_is(rendered(request)));
   for (const auto& [text, ids] : request.prompts) add(text.empty() ? ids : tokenizer_.encode(text));
   if (request.echo && request.likeliest)
-    for (size_t i = 0; i < tasks.size(); ++i) tasks[i].scored_prompt = echo_of(request, i);
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      tasks[i].scored_prompt = echo_of(request, i);
+      tasks[i].reuse = false;  // all of it is run
+    }
   check_scores(tasks);
   return tasks;
 }

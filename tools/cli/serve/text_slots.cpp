@@ -152,9 +152,11 @@ void TextSlots::start(Slot& slot, std::unique_ptr<TextJob> job) {
   slot.text.emplace(tokenizer_, task.prompt, task.in_parts ? marks_ : AnswerText::Marks(),
                     [&slot](const std::string& piece, bool thought) {
                       const std::string shown = thought ? piece : slot.stops.push(piece);
-                      if (!shown.empty()) slot.job->write(shown, thought, std::exchange(slot.tokens, {}));
+                      if (shown.empty()) return;
+                      slot.job->write(shown, thought,
+                                      thought ? std::vector<ReplyToken>() : std::exchange(slot.tokens, {}));
                     });
-  if (!task.reuse || task.scored_prompt) slot.session.clear();
+  if (!task.reuse) slot.session.clear();
   const GeneratorShape& shape = slot.generator.shape();
   const int64_t needed = task.search->choices();
   slot.all_logits = needed == 0 || task.likeliest || needed > shape.choices || task.search->usable() != shape.usable;
