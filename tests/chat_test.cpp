@@ -11,6 +11,7 @@
 #include "models/generation/session_group.h"
 #include "models/weights.h"
 #include "tests/file_helpers.h"
+#include "tests/generator_helpers.h"
 #include "tests/model_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
@@ -20,17 +21,6 @@ using namespace vkformer::testing;
 namespace {
 
 using Ids = std::vector<int32_t>;
-
-/// A Generator over a recorded model.
-struct Loaded {
-  Loaded(Backend& backend, const std::string& name, int64_t capacity)
-      : model(make_model(JsonObject::load(fixtures / name / "config.json"))),
-        generator(backend, model, {.capacity = capacity}) {
-    load_parameters(generator.store(), model.parameters, fixtures / name);
-  }
-  Model model;
-  Generator generator;
-};
 
 int32_t likeliest(const std::vector<float>& logits) {
   return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
@@ -50,7 +40,7 @@ Ids continued(GenerationSession& session, const Ids& prompt, int count) {
 /// Prompts that share beginnings, each answered from the kept cache and from scratch.
 void check_kept_cache(Backend& backend, const std::string& name) {
   INFO(name);
-  Loaded kept(backend, name, 30);
+  LoadedGenerator kept(backend, name, {.capacity = 30});
   GenerationSession session(kept.generator);
   const Ids first{5, 17, 3, 9};
   Ids grown = first;
@@ -77,7 +67,7 @@ void check_kept_cache(Backend& backend, const std::string& name) {
   for (const auto& [ids, reused, count] : prompts) {
     const Ids from_cache = continued(session, ids, count);
     CHECK(session.reused() == reused);
-    Loaded fresh(backend, name, 30);
+    LoadedGenerator fresh(backend, name, {.capacity = 30});
     GenerationSession alone(fresh.generator);
     CHECK(from_cache == continued(alone, ids, count));
     CHECK(alone.reused() == 0);
@@ -164,7 +154,7 @@ TEST_CASE("sessions that go on together on a device are what each is alone", "[c
 
 TEST_CASE("a session refuses what does not fit", "[chat]") {
   const auto backend = make_reference_backend();
-  Loaded loaded(*backend, "gpt2", 12);
+  LoadedGenerator loaded(*backend, "gpt2", {.capacity = 12});
   GenerationSession session(loaded.generator);
   CHECK_THAT(error_of([&] { session.begin(Ids(13, 1)); }),
              ContainsSubstring("13 more don't fit into the context of 12"));

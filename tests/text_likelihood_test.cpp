@@ -9,9 +9,7 @@
 #include <numeric>
 
 #include "models/generation/beam_search.h"
-#include "models/weights.h"
-#include "tests/file_helpers.h"
-#include "tests/model_helpers.h"
+#include "tests/generator_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
 using namespace vkformer;
@@ -20,15 +18,6 @@ using namespace vkformer::testing;
 namespace {
 
 using Ids = std::vector<int32_t>;
-
-struct Loaded {
-  Loaded(Backend& backend, const std::string& name, const GeneratorShape& shape)
-      : model(model_of(fixture_config(name))), generator(backend, model, shape) {
-    load_parameters(generator.store(), model.parameters, fixtures / name);
-  }
-  Model model;
-  Generator generator;
-};
 
 /// By decoding: for each of the tokens behind the first what all tokens of the vocabulary had.
 std::vector<std::vector<double>> decoded(Generator& generator, const Ids& ids) {
@@ -45,8 +34,8 @@ std::vector<std::vector<double>> decoded(Generator& generator, const Ids& ids) {
 void check_scores(Backend& backend, const std::string& name, double tolerance) {
   INFO(name);
   constexpr int64_t length = 21, likeliest = 5;
-  Loaded one(backend, name, {.capacity = length});
-  Loaded both(backend, name, {.rows = 2, .capacity = length, .run_positions = 16, .sources = 2});
+  LoadedGenerator one(backend, name, {.capacity = length});
+  LoadedGenerator both(backend, name, {.rows = 2, .capacity = length, .run_positions = 16, .sources = 2});
   const auto V = one.model.vocabulary;
   const Ids texts[] = {some_ids(length + 1, V, 5), some_ids(length + 1, V, 11)};
   if (one.model.has_encoder()) {
@@ -90,8 +79,8 @@ void check_scores(Backend& backend, const std::string& name, double tolerance) {
 /// A text of many windows is what its windows are by themselves, and a model is no distance from itself.
 void check_text(Backend& backend, double tolerance) {
   constexpr int64_t positions = 12;
-  Loaded one(backend, "gpt2", {.capacity = positions});
-  Loaded side_by_side(backend, "gpt2", {.rows = 3, .capacity = positions});
+  LoadedGenerator one(backend, "gpt2", {.capacity = positions});
+  LoadedGenerator side_by_side(backend, "gpt2", {.rows = 3, .capacity = positions});
   const Ids text = some_ids(50, one.model.vocabulary, 5), begin{3, 4};
   const auto windows = text_windows(text.size(), {.positions = positions, .shared = 4, .begin = begin});
   std::vector<double> expected;

@@ -27,7 +27,7 @@ std::vector<TextWindow> text_windows(size_t tokens, const TextWindowing& windowi
 
 std::vector<int32_t> window_ids(std::span<const int32_t> text, const TextWindow& window,
                                 std::span<const int32_t> begin) {
-  const auto read = text.subspan(window.from, window.end - 1 - window.from);
+  const auto read = text.subspan(window.from, window.read());
   std::vector<int32_t> ids(begin.begin(), begin.end());
   ids.insert(ids.end(), read.begin(), read.end());
   return ids;
@@ -41,7 +41,7 @@ std::vector<double> text_log_probabilities(Generator& generator, std::span<const
   for (size_t done = 0; done < windows.size();) {
     const auto group = std::span(windows).subspan(done, std::min(rows, windows.size() - done));
     // The first is the longest; shorter ones, and rows without one, are padded behind, where nobody looks.
-    const size_t length = window_ids(text, group.front(), begin).size();
+    const size_t length = begin.size() + group.front().read();
     std::vector<int32_t> tokens(rows * length, 0), next(rows * length, 0);
     for (size_t r = 0; r < group.size(); ++r) {
       const std::vector<int32_t> ids = window_ids(text, group[r], begin);
@@ -52,7 +52,7 @@ std::vector<double> text_log_probabilities(Generator& generator, std::span<const
     generator.rewind(0);
     const TokenScores scores = generator.score(tokens, next);
     for (size_t r = 0; r < group.size(); ++r) {
-      const auto last = static_cast<std::ptrdiff_t>(r * length + begin.size() + group[r].end - 1 - group[r].from);
+      const auto last = static_cast<std::ptrdiff_t>(r * length + begin.size() + group[r].read());
       const auto row = scores.log_probabilities.begin() + last;
       all.insert(all.end(), row - static_cast<std::ptrdiff_t>(group[r].scored()), row);
     }

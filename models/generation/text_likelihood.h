@@ -15,6 +15,7 @@ struct TextWindowing {
 /// Tokens [from, end - 1) of a text behind the special ones are read, and [first, end) scored.
 struct TextWindow {
   size_t from = 0, first = 0, end = 0;
+  size_t read() const { return end - 1 - from; }
   size_t scored() const { return end - first; }
 };
 

@@ -96,6 +96,12 @@ void add_adapter(CLI::App& command, std::string& folder) {
   command.add_option("--adapter", folder, "an adapter (PEFT's folder, or a run's) of this model")->type_name("FOLDER");
 }
 
+void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others) {
+  CLI::Option* option =
+      command.add_option("-f,--file", file, "the text from a file, without its last line break")->type_name("FILE");
+  for (CLI::Option* other : others) option->excludes(other);
+}
+
 void add_cache_dtype(CLI::App& command, std::string& dtype) {
   command
       .add_option(

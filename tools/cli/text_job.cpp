@@ -58,8 +58,8 @@ TextCoding piece_coding(const TokenizerFiles& files, bool of_symbols) {
 Vocabulary characters_of(const std::vector<RunFile>& files) {
   std::string all;
   for (const RunFile& file : files) {
-    Vocabulary::characters(without_byte_order_mark(file.content), file.path);  // which names the file that has none
-    all += without_byte_order_mark(file.content);
+    const Vocabulary own = Vocabulary::characters(without_byte_order_mark(file.content), file.path);
+    for (int32_t id = 0; id < own.size(); ++id) all += own.piece(id);
   }
   return Vocabulary::characters(all);
 }

@@ -21,6 +21,8 @@ std::vector<std::string> weight_types();
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
 /// --adapter.
 void add_adapter(CLI::App& command, std::string& folder);
+/// -f, the text of a verb that takes one; `others`: what it excludes.
+void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others);
 /// --cache-dtype, of keys and values.
 void add_cache_dtype(CLI::App& command, std::string& dtype);
 /// Names of the types that training computes in.

@@ -83,13 +83,6 @@ void add_grammar_flags(CLI::App& command, GenerateFlags& flags) {
   put_below(command, "Form of the text", {"--grammar", "--grammar-file", "--json-schema", "--json-schema-file"});
 }
 
-/// The text of a verb that takes one; `others`: what it excludes.
-void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others) {
-  CLI::Option* option =
-      command.add_option("-f,--file", file, "the text from a file, without its last line break")->type_name("FILE");
-  for (CLI::Option* other : others) option->excludes(other);
-}
-
 void add_translate(CLI::App& app) {
   auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = app.add_subcommand(

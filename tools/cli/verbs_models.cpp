@@ -162,9 +162,7 @@ void add_perplexity(CLI::App& app) {
   add_common_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   CLI::Option* text = command->add_option("-p,--prompt", flags->text, "one text, instead of stdin; -: stdin");
-  command->add_option("-f,--file", flags->file, "the text from a file, without its last line break")
-      ->type_name("FILE")
-      ->excludes(text);
+  add_text_file(*command, flags->file, {text});
   command->add_option("-n,--tokens", flags->tokens, "only the text's first so many tokens")
       ->check(CLI::Range(int64_t{2}, int64_t{1} << 40));
   command->add_option("-c,--context", flags->context, "positions of a window (default: the model's, at most 2048)")
@@ -179,7 +177,7 @@ void add_perplexity(CLI::App& app) {
   add_adapter(*command, flags->adapter);
   command
       ->add_option("--against", flags->against,
-                   "another model of the same vocabulary (folder, run or .gguf), without the adapter")
+                   "another model of the same tokens (folder, run or .gguf), without the adapter")
       ->type_name("MODEL");
   command
       ->add_option("--against-dtype", flags->against_dtype,
