@@ -142,7 +142,7 @@ std::vector<Ids> searched(const GenerationConfig& config, bool chosen, uint32_t 
 
 }  // namespace
 
-TEST_CASE("the likeliest tokens are all that a search needs whose rules only ban some", "[generation]") {
+TEST_CASE("the likeliest tokens are all that a search needs whose rules only ban some", "[generation][long]") {
   GenerationConfig config{.max_new_tokens = 9};
   CHECK(searched(config, true) == searched(config, false));
   const GenerationConfig padded{.max_new_tokens = 9, .suppress_tokens = {66, 64, 65, 62, 63, 62, 61}};

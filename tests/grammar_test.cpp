@@ -119,6 +119,9 @@ TEST_CASE("what is no grammar is refused with its line", "[constraint]") {
   CHECK_THAT(refusal_of("root ::= root \"a\" | \"b\""), ContainsSubstring("rule \"root\" begins with itself"));
   CHECK_THAT(refusal_of("root ::= " + std::string(300, '(')), ContainsSubstring("more than 200 deep"));
   CHECK_THAT(refusal_of("root ::= \"\xFF\""), ContainsSubstring("UTF-8"));
+}
+
+TEST_CASE("grammars that make many states are refused, or read in bounded memory", "[constraint][long]") {
   std::string large = "root ::= \"x\"";
   for (int i = 0; i < 20; ++i) large += fmt::format(" [{}]{{99999}}", static_cast<char>('a' + i));
   CHECK_THAT(refusal_of(large), ContainsSubstring("too large"));

@@ -63,7 +63,7 @@ class WrongBackend : public Backend {
 
 }  // namespace
 
-TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores]") {
+TEST_CASE("the check of matrix cores tells right from wrong", "[matrix_cores][long]") {
   WrongBackend right(1), wrong(1.01), failing(0), badly_rounded(1.05, true);
   for (const DType type : {DType::f16, DType::bf16})
     CHECK(matrix_cores_fault(badly_rounded, type, "matrix64").find("a^T b, rounded is ") != std::string::npos);

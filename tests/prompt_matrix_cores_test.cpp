@@ -92,7 +92,7 @@ TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens
   }
 }
 
-TEST_CASE("a prompt's attention goes to matrix cores, by whatever rules keys are seen", "[matrix_cores]") {
+TEST_CASE("a prompt's attention goes to matrix cores, by whatever rules keys are seen", "[matrix_cores][long]") {
   DeviceFacts facts = device_with_matrix_cores();
   facts.matrix_shapes.push_back({16, 16, 16, DType::bf16});
   const auto reference = make_backend("reference");
@@ -154,7 +154,7 @@ TEST_CASE("a prompt's attention stays as it is where rounding the cache would co
   CHECK(type("", {}, 64, 64, DType::bf16) == DType::f32);   // products are of f16
 }
 
-TEST_CASE("a prompt's experts go to matrix cores, with blocks as they are", "[matrix_cores]") {
+TEST_CASE("a prompt's experts go to matrix cores, with blocks as they are", "[matrix_cores][long]") {
   const DeviceFacts facts = device_with_matrix_cores();
   const auto reference = make_backend("reference");
   nlohmann::json config = one_layer("gpt_oss");

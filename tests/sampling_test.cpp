@@ -117,7 +117,7 @@ TEST_CASE("the ranking is that of a sort by logit and id", "[sampling]") {
     }
 }
 
-TEST_CASE("a draw from a large vocabulary is that from all of it sorted", "[sampling]") {
+TEST_CASE("a draw from a large vocabulary is that from all of it sorted", "[sampling][long]") {
   // The tail beyond what is ranked at first has nearly all, half or nearly none of the weight.
   for (const double spread : {0.1, 2.0, 8.0}) {
     std::vector<float> logits(5000);

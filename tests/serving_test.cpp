@@ -115,8 +115,10 @@ TEST_CASE("requests say how many answers there are, and whether tokens are score
        {R"("n": 0)", R"("n": 129)", R"("best_of": 2)", R"("logprobs": 21)", R"("logprobs": true)",
         R"("max_tokens": 0, "logprobs": 1)", R"("max_tokens": 0, "echo": true)", R"("top_logprobs": 3)"})
     CHECK_THROWS_AS(completion(wrong), Error);
-  for (const char* wrong : {R"("logprobs": 3)", R"("top_logprobs": 3)", R"("max_tokens": 0)"})
+  for (const char* wrong : {R"("logprobs": 3)", R"("top_logprobs": 3)", R"("max_tokens": 0)", R"("echo": true)",
+                            R"("add_special_tokens": true)", R"("prompt_logprobs": 1)"})
     CHECK_THROWS_AS(chat(wrong), Error);
+  CHECK_FALSE(completion(R"("add_special_tokens": false)").special_tokens);
 }
 
 TEST_CASE("requests say which form an answer has", "[serving]") {

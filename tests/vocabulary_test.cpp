@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+#include "models/text/prompt_text.h"
 #include "tests/file_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
@@ -194,4 +195,14 @@ TEST_CASE("other tokenizers are refused with the reason", "[files]") {
   json shifted = bytes;
   shifted["model"]["vocab"].erase("!");
   CHECK_THAT(changed(shifted, "/model/vocab/\xE2\x82\xAC", 33), ContainsSubstring("stands for no byte"));
+}
+
+TEST_CASE("ids that a model has beyond its characters are no text", "[files]") {
+  const TemporaryFolder folder;
+  put(folder / "tokenizer.json", Vocabulary::characters("abc").to_json());
+  const PromptText text(folder.path());
+  CHECK(text.piece(2) == "c");
+  CHECK(text.piece(3).empty());
+  CHECK(text.bytes_of(2) == "c");
+  CHECK_FALSE(text.bytes_of(3));
 }

@@ -20,7 +20,8 @@ const nlohmann::json& neutral_values() {
     "functions": [], "modalities": ["text"], "audio": null,
     "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
-    "stop_token_ids": [], "bad_words": [], "use_beam_search": false, "length_penalty": 1, "guided_json": null,
+    "stop_token_ids": [], "bad_words": [], "allowed_token_ids": null, "prompt_logprobs": null,
+    "truncate_prompt_tokens": null, "return_tokens_as_token_ids": false, "use_beam_search": false, "length_penalty": 1, "guided_json": null,
     "guided_regex": null, "guided_choice": null, "guided_grammar": null, "structured_outputs": null,
     "continue_final_message": false, "add_generation_prompt": true})");
   return values;
@@ -254,11 +255,15 @@ TextRequest parse_chat_request(std::string_view body) {
   const auto ordered = nlohmann::ordered_json::parse(body);
   TextRequest request = settings_of(json, ordered);
   request.messages = messages_of(json, ordered);
+  check(!json.has("logprobs") || json.value()["logprobs"].is_boolean(),
+        "\"logprobs\" of a conversation is true or false; \"top_logprobs\" is how many of the likeliest come");
   if (boolean_or(json, "logprobs", false))
     request.likeliest = optional_integer(json, "top_logprobs", 0, most_likeliest).value_or(0);
   else
     check(!json.has("top_logprobs") || json.value()["top_logprobs"] == 0, "\"top_logprobs\" needs \"logprobs\": true");
   check(request.max_tokens != 0, "\"max_tokens\" is 0; an answer has at least one token");
+  for (const char* key : {"echo", "add_special_tokens"})
+    check(!boolean_or(json, key, false), "\"{}\" is a completion's; the template writes what a conversation has", key);
   take_tools(json, ordered, request);
   if (json.has("chat_template_kwargs")) {
     require_object(json, "chat_template_kwargs");
@@ -279,6 +284,9 @@ TextRequest parse_completion_request(std::string_view body) {
   request.echo = boolean_or(json, "echo", false);
   check(!json.has("top_logprobs") || json.value()["top_logprobs"] == 0,
         "\"top_logprobs\" is a conversation's; of a completion \"logprobs\" is their number");
+  request.special_tokens = boolean_or(json, "add_special_tokens", true);
+  check(!json.has("logprobs") || json.value()["logprobs"] != true,
+        "\"logprobs\" of a completion is how many of the likeliest come, 0 to {}", most_likeliest);
   if (json.has("logprobs") && json.value()["logprobs"] != false)
     request.likeliest = require_integer(json, "logprobs", 0, most_likeliest);
   check(request.max_tokens != 0 || (request.echo && request.likeliest),

@@ -23,6 +23,7 @@ struct TextRequest {
     std::vector<int32_t> ids;
   };
   std::vector<Prompt> prompts;  ///< that a completion goes on with, each by itself
+  bool special_tokens = true;   ///< of the tokenizer, around a prompt's text
   bool echo = false;            ///< the prompt's text is part of the answer
   int64_t choices = 1;          ///< answers to each
 

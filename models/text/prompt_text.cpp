@@ -76,6 +76,7 @@ std::vector<int32_t> PromptText::ends_beside(std::span<const int32_t> source) co
 
 std::string PromptText::piece(int32_t id) const {
   constexpr std::string_view space_sign = "\xE2\x96\x81";
+  if (id >= size()) return {};
   const std::string token(vocabulary_ ? vocabulary_->piece(id) : tokenizer_->token_of(id).value_or(""));
   // Tokens of bytes are written in an alphabet of their own, which is ASCII where the bytes are.
   const bool readable = token.starts_with(space_sign) ||
@@ -92,6 +93,7 @@ std::string PromptText::piece(int32_t id) const {
 }
 
 std::optional<std::string> PromptText::bytes_of(int32_t id) const {
+  if (id >= size()) return std::nullopt;
   return vocabulary_ ? std::optional(std::string(vocabulary_->piece(id))) : tokenizer_->bytes_of(id);
 }
 

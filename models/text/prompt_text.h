@@ -47,7 +47,7 @@ class PromptText {
   std::string decode_all(std::span<const int32_t> ids) const;
   /// Ids that end what an encoder-decoder makes of a source, beside its usual ones, see sentinels_beyond().
   std::vector<int32_t> ends_beside(std::span<const int32_t> source) const;
-  /// One token for people to see: spaces as the sign U+2581, control characters escaped.
+  /// One token for people to see: spaces as the sign U+2581, control characters escaped; "" for ids that have none.
   std::string piece(int32_t id) const;
   /// One more than the largest id that a text can have.
   int64_t size() const;

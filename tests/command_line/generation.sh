@@ -63,7 +63,11 @@ grep -q "^8 tokens in 1 window" err || fail "what was scored: $(cat err)"
 accept "$vkformer" perplexity run -p "the quick brown fox" --against run
 grep -q "^ratio of the perplexities 1.00000 +- 0.00000; the same likeliest token 100.00 %$" out || fail "a model against itself: $(cat out)"
 accept "$vkformer" perplexity run -p "the quick brown fox" --dtype f16 --against-dtype f32
-grep -q "^run (f32): perplexity" out || fail "against another type: $(cat out)"
+grep -q "^run (f16): perplexity" out && grep -q "^run (f32): perplexity" out || fail "against another type: $(cat out)"
+mkdir others
+cp "$(find run -name model.safetensors | head -n 1 | xargs dirname)"/* others
+sed -i 's/"q"/"swapped"/; s/"u"/"q"/; s/"swapped"/"u"/' others/tokenizer.json
+refuse 1 "others makes other tokens of the text than run" "$vkformer" perplexity run -p "the quick brown fox" --against others
 refuse 1 "they can share 1 to 8" "$vkformer" perplexity run -p "the quick" -c 8 --shared 9
 refuse 1 "it needs one that has another before it" "$vkformer" perplexity run -p "t"
 refuse 1 "fewer than --context" "$vkformer" perplexity run -p "the quick" -c 9999

@@ -116,6 +116,13 @@ numbers_of token_logprobs | cmp - <(tail -n 3 scored) || fail "probabilities in 
 ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 0, "logprobs": 2, "echo": true}'
 numbers_of token_logprobs | cmp - <(head -n 9 scored) || fail "a prompt's probabilities alone: $(cat reply scored)"
 [[ $(text_of) == "the quick" ]] || fail "more than a prompt: $(cat reply)"
+filling=$(printf ' fox%.0s' {1..1024})
+ask 200 POST /v1/completions "{\"prompt\": \"$filling\", \"max_tokens\": 0, \"logprobs\": 0, \"echo\": true}"
+[[ $(numbers_of token_logprobs | wc -l) == 4096 ]] || fail "a prompt that fills the context: $(head -c 300 reply)"
+ask 200 POST /v1/completions "{\"prompt\": \"$filling\"}"
+[[ $(tokens_of) == 1 ]] || fail "one token behind a full context: $(head -c 300 reply)"
+ask 200 POST /v1/completions '{"prompt": "the", "logprobs": 20, "n": 40, "stop": ["a", "e", "o", " "]}'
+[[ $(grep -o '"finish_reason":"stop"' reply | wc -l) == 40 ]] || fail "answers of any length with probabilities: $(head -c 300 reply)"
 ask 200 POST /v1/chat/completions "${question/60/2}, \"logprobs\": true, \"top_logprobs\": 3}"
 [[ $(grep -o '"top_logprobs":\[' reply | wc -l) == 2 && $(grep -o '"logprob":' reply | wc -l) == 8 ]] ||
   fail "a conversation's probabilities: $(cat reply)"
@@ -144,8 +151,10 @@ ask 400 POST /v1/chat/completions "${question/60/6000}}"
 grep -q 'the context 4096 positions' reply || fail "what does not fit: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [99999]}'
 ask 400 POST /v1/completions '{"prompt": "x", "logit_bias": {"99999": 1}}'
-ask 400 POST /v1/completions '{"prompt": "the", "logprobs": 20, "n": 40}'
+ask 400 POST /v1/completions '{"prompt": "the", "logprobs": 20, "n": 40, "max_tokens": 2000}'
 grep -q 'wants 21 probabilities of each of up to' reply || fail "more probabilities than there is memory for: $(cat reply)"
+ask 400 POST /v1/completions "{\"prompt\": [\"the\", \"$filling fox\"]}"
+grep -q 'prompt 2 has 4100 tokens' reply || fail "which prompt does not fit: $(cat reply)"
 ask 404 POST /v1/nonsense '{}'
 ask 403 GET /health "" "Host: evil.example:$port"
 ask 403 GET /health "" "Host: $host" "Origin: https://evil.example"

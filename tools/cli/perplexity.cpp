@@ -121,7 +121,7 @@ std::string text_of_comparison(const nlohmann::json& json) {
   const auto number = [&](const char* key) { return json[key].get<double>(); };
   return fmt::format(
       "ratio of the perplexities {:.5f} +- {:.5f}; the same likeliest token {:.2f} %\n"
-      "KL divergence {:.6f} +- {:.6f}, median {:.6f}, of one token in a hundred above {:.6f}, largest {:.6f}\n",
+      "KL divergence {:.4g} +- {:.2g}, median {:.4g}, of one token in a hundred above {:.4g}, largest {:.4g}\n",
       number("perplexity_ratio"), number("perplexity_ratio_error"), 100 * number("same_likeliest"),
       number("kl_divergence"), number("kl_divergence_error"), number("kl_divergence_median"),
       number("kl_divergence_99"), number("kl_divergence_largest"));
@@ -135,6 +135,9 @@ void perplexity(const PerplexityFlags& flags) {
   const PromptText tokenizer(own.folder);
   const std::string text = text_argument(flags.text.value_or("-"), flags.file);
   std::vector<int32_t> ids = tokenizer.encode_line(text, false).ids;
+  check(flags.against.empty() || PromptText(other->folder).encode_line(text, false).ids == ids,
+        "{} makes other tokens of the text than {}; predictions are compared token by token", flags.against,
+        flags.model);
   if (flags.tokens > 0 && std::ssize(ids) > flags.tokens) ids.resize(static_cast<size_t>(flags.tokens));
   TextWindowing windowing{.begin = beginning_of(tokenizer)};
   const auto context_of = [](const Model& model) { return model.context > 0 ? model.context : int64_t{1} << 31; };
@@ -170,7 +173,8 @@ void perplexity(const PerplexityFlags& flags) {
   const std::span scored = std::span(ids).last(comparison.own.size());
   const auto bytes = static_cast<double>(tokenizer.decode_all(scored).size());
   nlohmann::json json = json_of(comparison.own, bytes);
-  json.update({{"tokens", scored.size()},
+  json.update({{"name", own.name},
+               {"tokens", scored.size()},
                {"windows", windows.size()},
                {"context", windowing.positions},
                {"shared", windowing.shared}});
@@ -182,6 +186,7 @@ void perplexity(const PerplexityFlags& flags) {
   if (flags.common.json) {
     print("{}\n", json.dump(1));
   } else {
+    if (other) print("{}: ", own.name);
     print("{}\n", text_of(json));
     if (other) print("{}: {}\n{}", other->name, text_of(json["against"]), text_of_comparison(json["against"]));
   }

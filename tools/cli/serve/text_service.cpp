@@ -38,17 +38,21 @@ std::string metrics_of(const SlotCounts& counts) {
   return text;
 }
 
-/// A reply's probabilities are in memory until it is sent, some 400 bytes each.
-void check_scores(const std::vector<TextTask>& tasks) {
+/// The most new tokens of each answer: a reply's probabilities are in memory until it is sent, some 400 bytes each.
+/// Throws Error where the prompts, or as many tokens as the request names, have more of them.
+int64_t most_scored_tokens(const TextRequest& request, const std::vector<std::vector<int32_t>>& prompts) {
+  if (!request.likeliest) return INT64_MAX;
   constexpr int64_t most = int64_t{1} << 20;
-  int64_t tokens = 0;
-  for (const TextTask& task : tasks)
-    tokens += (task.scored_prompt ? std::ssize(task.prompt) : 0) + task.config.max_new_tokens.value_or(0);
-  const int64_t of_each = tasks.front().likeliest.value_or(0) + 1;
-  check(!tasks.front().likeliest || tokens * of_each <= most,
+  const int64_t of_each = *request.likeliest + 1, answers = std::ssize(prompts) * request.choices;
+  int64_t given = 0;
+  if (request.echo)
+    for (const auto& prompt : prompts) given += std::ssize(prompt) * request.choices;
+  const int64_t left = (most / of_each - given) / answers, named = request.max_tokens.value_or(1);
+  check(given <= most / of_each && named <= left,
         "the request wants {} probabilities of each of up to {} tokens, and {} in all are the most; ask for fewer "
         "answers, tokens (\"max_tokens\") or \"logprobs\"",
-        of_each, tokens, most);
+        of_each, given + answers * named, most);
+  return left;
 }
 
 /// `choices`: answers to each prompt.
@@ -147,20 +151,40 @@ std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
   if (!seeded_) config.seed = std::random_device{}();
   config = request.over(std::move(config));
   const std::string grammar = grammar_of(request);
+  std::vector<std::vector<int32_t>> prompts;
+  if (request.chat()) prompts.push_back(tokenizer_.encode_as_it_is(rendered(request)));
+  for (const auto& [text, ids] : request.prompts)
+    prompts.push_back(text.empty()             ? ids
+                      : request.special_tokens ? tokenizer_.encode(text)
+                                               : tokenizer_.encode_as_it_is(text));
+  const int64_t most_tokens = most_scored_tokens(request, prompts);
+  config.max_new_tokens = std::min(config.max_new_tokens.value_or(most_tokens), most_tokens);
   std::vector<TextTask> tasks;
-  const auto add = [&](const std::vector<int32_t>& prompt) {
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    check_room(request, prompts[p], prompts.size() > 1 ? fmt::format("prompt {}", p + 1) : "the prompt");
     for (int64_t i = 0; i < request.choices; ++i)
-      tasks.push_back(task_of(request, config, grammar, prompt, tasks.size()));
-  };
-  if (request.chat()) add(tokenizer_.encode_as_it_is(rendered(request)));
-  for (const auto& [text, ids] : request.prompts) add(text.empty() ? ids : tokenizer_.encode(text));
+      tasks.push_back(task_of(request, config, grammar, prompts[p], tasks.size()));
+  }
   if (request.echo && request.likeliest)
     for (size_t i = 0; i < tasks.size(); ++i) {
       tasks[i].scored_prompt = echo_of(request, i);
       tasks[i].reuse = false;  // all of it is run
     }
-  check_scores(tasks);
   return tasks;
+}
+
+int64_t TextService::room_behind(const std::vector<int32_t>& prompt) const {
+  return slots_.capacity() - std::ssize(prompt) + 1;  // the last token need not be run
+}
+
+void TextService::check_room(const TextRequest& request, const std::vector<int32_t>& prompt,
+                             const std::string& name) const {
+  check(room_behind(prompt) >= 1,
+        "{} has {} tokens, the context {} positions; shorten it, or start the server with a larger --context", name,
+        prompt.size(), slots_.capacity());
+  check(request.max_tokens.value_or(0) <= room_behind(prompt),
+        "{} has {} tokens and the answer may have {}, the context {} positions; ask for fewer", name, prompt.size(),
+        request.max_tokens.value_or(0), slots_.capacity());
 }
 
 TextTask TextService::task_of(const TextRequest& request, const GenerationConfig& config, const std::string& grammar,
@@ -172,15 +196,7 @@ TextTask TextService::task_of(const TextRequest& request, const GenerationConfig
                 .reuse = request.cache_prompt,
                 .likeliest = request.likeliest,
                 .prompt_alone = request.max_tokens == 0};
-  const int64_t length = std::ssize(task.prompt), room = slots_.capacity() - length + 1;  // the last need not be run
-  check(room > 1,
-        "the prompt has {} tokens, the context {} positions; shorten it, or start the server with a larger "
-        "--context",
-        length, slots_.capacity());
-  check(!request.max_tokens || *request.max_tokens <= room,
-        "the prompt has {} tokens and the answer may have {}, the context {} positions; ask for fewer", length,
-        request.max_tokens.value_or(0), slots_.capacity());
-  task.config.max_new_tokens = std::clamp<int64_t>(task.config.max_new_tokens.value_or(room), 1, room);
+  task.config.max_new_tokens = std::clamp<int64_t>(*config.max_new_tokens, 1, room_behind(task.prompt));
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
   if (!grammar.empty()) {
     GrammarConstraint::MakeParts parts;

@@ -26,6 +26,10 @@ class TextService final : public Service {
   std::vector<TextTask> tasks_of(const TextRequest& request);
   TextTask task_of(const TextRequest& request, const GenerationConfig& config, const std::string& grammar,
                    std::vector<int32_t> prompt, uint64_t answer);
+  /// Tokens that a text may have behind a prompt.
+  int64_t room_behind(const std::vector<int32_t>& prompt) const;
+  /// Throws Error where a prompt and what is asked for behind it have no room; `name`: of the prompt, for people.
+  void check_room(const TextRequest& request, const std::vector<int32_t>& prompt, const std::string& name) const;
   /// What stands before an answer, if that is asked for.
   std::string echo_of(const TextRequest& request, size_t answer) const;
   std::string rendered(const TextRequest& request) const;

@@ -220,9 +220,14 @@ void TextSlots::note_token(Slot& slot, int32_t token, double log_probability,
   };
   ReplyToken noted{.text = name_of(token, text), .log_probability = log_probability, .offset = slot.characters};
   for (const auto& [id, other] : likeliest) noted.likeliest.emplace_back(name_of(id, bytes_of(id)), other);
-  // Bytes that go on with a character are none, and special tokens are not shown.
-  slot.characters += static_cast<size_t>(std::ranges::count_if(
-      text.value_or(""), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+  // Bytes that go on with a character are none, special tokens are not shown, nor the space that SentencePiece begins
+  // with.
+  const auto& prompt = slot.job->task.scored_prompt;
+  const bool added = prompt && slot.characters == 0 && text && text->starts_with(' ') && !prompt->starts_with(' ');
+  slot.characters +=
+      static_cast<size_t>(std::ranges::count_if(
+          text.value_or(""), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; })) -
+      (added ? 1 : 0);
   slot.tokens.push_back(std::move(noted));
 }
 
