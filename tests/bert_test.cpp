@@ -32,8 +32,9 @@ BertConfig odd_config(const std::string& family, Head head, double dropout) {
                     .first_position = counts_padding ? 2 : 0,
                     .segments = family == "distilbert" || family == "mpnet" || family == "deberta-v2" ? 0 : 3,
                     .width = 15,
-                    .embedding_size = family == "electra" ? 7 : 0,
+                    .embedding_size = family == "electra" || family == "albert" ? 7 : 0,
                     .layers = 2,
+                    .groups = family == "albert" ? 1 : 0,
                     .heads = 3,
                     .inner = 19,
                     .dropout = dropout,
@@ -85,6 +86,7 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
     config.update({{"architectures",
                     {family == "mpnet"        ? "MPNetForMaskedLM"
                      : family == "electra"    ? "ElectraForMaskedLM"
+                     : family == "albert"     ? "AlbertForMaskedLM"
                      : family == "deberta-v2" ? "DebertaV2ForMaskedLM"
                      : family == "roberta"    ? "RobertaForMaskedLM"
                                               : "BertForMaskedLM"}},
@@ -117,7 +119,8 @@ TEST_CASE("training BERT with dropout on the device follows the reference", "[be
 
 TEST_CASE("each dropout of BERT changes the loss", "[bert]") {
   auto backend = make_reference_backend();
-  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet", "electra", "deberta-v2");
+  const auto family =
+      GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta-v2");
   const BertConfig config = odd_config(family, Head::sequence, 0);
   const auto plain = losses_of(*backend, make_bert(config));
   std::vector probabilities = {&BertConfig::dropout, &BertConfig::attention_dropout, &BertConfig::head_dropout};
@@ -236,7 +239,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
     changes.update(classifier);
     return changes;
   };
-  for (const char* family : {"bert", "roberta", "distilbert", "mpnet", "electra", "deberta-v2"}) {
+  for (const char* family : {"bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta-v2"}) {
     CHECK(message_of(changed(family, nlohmann::json::object())) == "accepted");
     says(family, {{"architectures", nullptr}}, "architectures");
     says(family, {{"architectures", {"BertForNextSentencePrediction"}}}, "BertForNextSentencePrediction");
@@ -266,6 +269,8 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("mpnet", {{"relative_attention_num_buckets", 16}}, "relative_attention_num_buckets");
   says("electra", {{"embedding_size", 0}}, "embedding_size");
   says("electra", {{"architectures", {"ElectraForPreTraining"}}}, "ElectraForPreTraining");
+  says("albert", {{"num_hidden_groups", 2}}, "num_hidden_groups");
+  says("albert", {{"inner_group_num", 2}}, "inner_group_num");
   for (const char* key : {"relative_attention", "position_biased_input", "share_att_key", "legacy"}) {
     const bool other = key == std::string("position_biased_input");
     says("deberta-v2", {{key, other}}, fmt::format("{} must be {}", key, !other));
@@ -285,7 +290,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
 
 TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
   for (const char* family :
-       {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "deberta-v2"})
+       {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "albert", "deberta-v2"})
     for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none}) {
       BertConfig config = odd_config(family, head, 0.25);
       config.tied = head != Head::masked;

@@ -4,12 +4,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/families/cohere/cohere.h"
 #include "models/families/decoder/decoder.h"
+#include "models/families/ernie4_5/ernie4_5.h"
+#include "models/families/exaone4/exaone4.h"
 #include "models/families/gemma/gemma.h"
+#include "models/families/glm/glm.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
+#include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
@@ -56,7 +61,15 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"phi", make_phi},
                              {"starcoder2", make_starcoder2},
                              {"gpt_neox", make_gpt_neox},
-                             {"gpt_oss", make_gpt_oss}};
+                             {"gpt_oss", make_gpt_oss},
+                             {"arcee", make_llama},
+                             {"ministral3", make_ministral3},
+                             {"glm", make_glm},
+                             {"glm4", make_glm},
+                             {"cohere", make_cohere},
+                             {"cohere2", make_cohere},
+                             {"ernie4_5", make_ernie4_5},
+                             {"exaone4", make_exaone4}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {
@@ -106,6 +119,12 @@ TEST_CASE("layers have windows by their types, or by each family's rule", "[conf
   CHECK(olmo3["layer_types"] == json{local, local, local, global, local});
   CHECK(olmo3["rope_parameters"][global]["rope_type"] == "yarn");
   CHECK(olmo3["rope_parameters"][local]["rope_type"] == "default");
+  for (const Recorded& family : {Recorded{"cohere2", make_cohere}, Recorded{"exaone4", make_exaone4}})
+    CHECK(types(family, fixture_with(family.fixture, {{"num_hidden_layers", 5}, {"sliding_window_pattern", 3}},
+                                     untold)) == json{local, local, global, local, local});
+  const json small = written({"exaone4", make_exaone4}, fixture_with("exaone4", {{"sliding_window", nullptr}}, untold));
+  CHECK(small["layer_types"] == json{global, global, global, global});
+  CHECK(small["sliding_window"].is_null());
   CHECK(written(smollm3, fixture_with("smollm3", {{"num_hidden_layers", 5}},
                                       {"layer_types", "no_rope_layers"}))["no_rope_layers"] == json{1, 1, 1, 0, 1});
 }
@@ -202,6 +221,12 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   for (const char* key : {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"})
     says("granite", {{key, 0}}, key);
   says("olmoe", {{"clip_qkv", 8}}, "clip_qkv");
+  says("cohere", {{"use_qk_norm", true}}, "use_qk_norm");
+  says("cohere", {{"logit_scale", 0}}, "logit_scale");
+  says("cohere2", {{"layer_types", {"full_attention"}}}, "layer_types");
+  says("arcee", {{"hidden_act", "silu"}}, "hidden_act must be relu2");
+  says("glm4", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.4}}}},
+       "partial_rotary_factor");
   says("qwen2_moe", {{"use_sliding_window", true}}, "use_sliding_window");
   says("qwen2_moe", {{"shared_expert_intermediate_size", 0}}, "shared_expert_intermediate_size");
   says("smollm3", {{"no_rope_layers", {1}}}, "no_rope_layers");

@@ -79,6 +79,16 @@ const std::map<std::string, int> cases = {
     {"stablelm", 34},
     {"olmo", 32},
     {"gpt_oss", 53},
+    {"arcee", 35},
+    {"ministral3", 37},
+    {"glm", 30},
+    {"glm4", 45},
+    {"cohere", 34},
+    {"cohere2", 50},
+    {"ernie4_5", 36},
+    {"exaone4", 63},
+    {"albert_mlm", 56},
+    {"albert_cls", 39},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

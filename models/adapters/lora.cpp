@@ -35,6 +35,7 @@ std::vector<std::string> usual_targets(const std::string& family) {
                                                                           {"xlm-roberta", {"query", "value"}},
                                                                           {"camembert", {"query", "value"}},
                                                                           {"electra", {"query", "value"}},
+                                                                          {"albert", {"query", "value"}},
                                                                           {"deberta-v2", {"query_proj", "value_proj"}},
                                                                           {"distilbert", {"q_lin", "v_lin"}}};
   const auto found = known.find(family);

@@ -25,6 +25,11 @@ inline constexpr std::pair<std::string_view, std::string_view> decoder_classifie
                                                                                         {"gemma2", "Gemma2"},
                                                                                         {"phi3", "Phi3"},
                                                                                         {"smollm3", "SmolLM3"},
+                                                                                        {"arcee", "Arcee"},
+                                                                                        {"ministral3", "Ministral3"},
+                                                                                        {"glm", "Glm"},
+                                                                                        {"glm4", "Glm4"},
+                                                                                        {"exaone4", "Exaone4"},
                                                                                         {"stablelm", "StableLm"},
                                                                                         {"gpt_oss", "GptOss"}};
 

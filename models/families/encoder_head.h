@@ -9,10 +9,16 @@
 namespace vkformer {
 
 /// The families by model_type, and what their classes begin with.
-inline constexpr std::pair<std::string_view, std::string_view> encoder_classes[] = {
-    {"bert", "Bert"},           {"roberta", "Roberta"},       {"xlm-roberta", "XLMRoberta"},
-    {"camembert", "Camembert"}, {"distilbert", "DistilBert"}, {"mpnet", "MPNet"},
-    {"electra", "Electra"},     {"deberta-v2", "DebertaV2"},  {"modernbert", "ModernBert"}};
+inline constexpr std::pair<std::string_view, std::string_view> encoder_classes[] = {{"bert", "Bert"},
+                                                                                    {"roberta", "Roberta"},
+                                                                                    {"xlm-roberta", "XLMRoberta"},
+                                                                                    {"camembert", "Camembert"},
+                                                                                    {"distilbert", "DistilBert"},
+                                                                                    {"mpnet", "MPNet"},
+                                                                                    {"electra", "Electra"},
+                                                                                    {"albert", "Albert"},
+                                                                                    {"deberta-v2", "DebertaV2"},
+                                                                                    {"modernbert", "ModernBert"}};
 
 enum class EncoderHead : uint8_t {
   masked,    ///< ..ForMaskedLM: dense, activation, norm, word embedding, bias

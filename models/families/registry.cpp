@@ -6,9 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert.h"
+#include "models/families/cohere/cohere.h"
 #include "models/families/decoder_head.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
+#include "models/families/ernie4_5/ernie4_5.h"
+#include "models/families/exaone4/exaone4.h"
 #include "models/families/gemma/gemma.h"
+#include "models/families/glm/glm.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neo/gpt_neo.h"
 #include "models/families/gpt_neox/gpt_neox.h"
@@ -16,6 +20,7 @@
 #include "models/families/gptj/gptj.h"
 #include "models/families/granite/granite.h"
 #include "models/families/llama/llama.h"
+#include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
 #include "models/families/olmo/olmo.h"
@@ -56,7 +61,12 @@ const Family families[] = {
     {{"phi"}, make_phi},
     {{"starcoder2"}, make_starcoder2},
     {{"gptj"}, make_gptj},
-    {{"llama", "mistral", "qwen2"}, make_llama},
+    {{"llama", "mistral", "qwen2", "arcee"}, make_llama},
+    {{"ministral3"}, make_ministral3},
+    {{"glm", "glm4"}, make_glm},
+    {{"cohere", "cohere2"}, make_cohere},
+    {{"ernie4_5"}, make_ernie4_5},
+    {{"exaone4"}, make_exaone4},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
     {{"phi3"}, make_phi3},
@@ -71,7 +81,7 @@ const Family families[] = {
     {{"qwen2_moe"}, make_qwen2_moe},
     {{"olmo3"}, make_olmo3},
     {{"gpt_oss"}, make_gpt_oss},
-    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "deberta-v2"},
+    {{"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "albert", "deberta-v2"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"},

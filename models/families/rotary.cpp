@@ -63,6 +63,8 @@ std::vector<double> factors_of(const JsonObject& parameters, const char* key) {
   return factors;
 }
 
+constexpr const char* query_growth_key = "llama_4_scaling_beta";
+
 /// Of YaRN's attention: grows with the logarithm of the context's.
 double yarn_scale(double factor, double mscale) { return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1; }
 
@@ -76,6 +78,7 @@ void read_yarn(const JsonObject& parameters, RotaryConfig& rotary) {
                            ? yarn_scale(rotary.factor, mscale) / yarn_scale(rotary.factor, mscale_all)
                            : yarn_scale(rotary.factor, 1);
   rotary.attention_factor = number_or(parameters, "attention_factor", usual, 1e-3, 1e3);
+  rotary.query_growth = number_or(parameters, query_growth_key, 0, 0, 1e3);
 }
 
 void read_longrope(const JsonObject& parameters, RotaryConfig& rotary) {
@@ -138,6 +141,7 @@ nlohmann::json RotaryConfig::to_json() const {
     json.update({{"low_freq_factor", low_frequency_factor}, {"high_freq_factor", high_frequency_factor}});
   if (scaling == Scaling::yarn)
     json.update({{"beta_fast", beta_fast}, {"beta_slow", beta_slow}, {"truncate", truncate}});
+  if (query_growth > 0) json[query_growth_key] = query_growth;
   if (scaling == Scaling::longrope) json.update({{"short_factor", short_factors}, {"long_factor", long_factors}});
   if (scaling == Scaling::yarn || scaling == Scaling::longrope) json["attention_factor"] = attention_factor;
   return json;
@@ -199,6 +203,17 @@ std::vector<float> RotaryConfig::table(int64_t positions, int64_t width, bool st
       values[static_cast<size_t>(p * width + i)] = static_cast<float>(attention_factor * std::cos(angle));
       values[static_cast<size_t>(p * width + width / 2 + i)] = static_cast<float>(attention_factor * std::sin(angle));
     }
+  }
+  return values;
+}
+
+std::vector<float> RotaryConfig::query_table(int64_t positions, int64_t width) const {
+  std::vector<float> values = table(positions, width);
+  for (int64_t p = original_context; p < positions; ++p) {
+    const auto spans = static_cast<double>(p / original_context);
+    const auto factor = static_cast<float>(1 + query_growth * std::log(1 + spans));
+    for (float& value : std::span(values).subspan(static_cast<size_t>(p * width), static_cast<size_t>(width)))
+      value *= factor;
   }
   return values;
 }

@@ -26,6 +26,8 @@ struct RotaryConfig {
   std::vector<double> short_factors, long_factors;             ///< longrope, of each pair
   double attention_factor = 1;                                 ///< yarn, longrope: of cosines and sines
   int64_t original_context = 8192;                             ///< llama3, yarn, longrope: positions
+  /// yarn: queries at position p are multiplied by 1 + growth ln(1 + floor(p / original_context)) (Llama 4).
+  double query_growth = 0;
 
   /// What a family says where a config doesn't.
   struct Usual {
@@ -51,10 +53,14 @@ struct RotaryConfig {
 
   /// Whether a run of so many positions takes longrope's factors for long texts.
   bool stretches(int64_t positions) const { return scaling == Scaling::longrope && positions > original_context; }
+  /// Whether queries grow somewhere in so many positions.
+  bool queries_grow(int64_t positions) const { return query_growth > 0 && positions > original_context; }
   /// Radians a position turns pair i of `width` columns by; `stretched`: in a run that stretches().
   double frequency(int64_t i, int64_t width, bool stretched = false) const;
   /// Row p: width / 2 cosines, then width / 2 sines of position p.
   std::vector<float> table(int64_t positions, int64_t width, bool stretched = false) const;
+  /// The same with the factors that queries grow by, where all of a head's columns turn.
+  std::vector<float> query_table(int64_t positions, int64_t width) const;
 };
 
 }  // namespace vkformer

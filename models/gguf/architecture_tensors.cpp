@@ -27,8 +27,7 @@ std::vector<TensorRow> expert_tensors() {
 }
 
 std::vector<TensorRow> gpt_oss_tensors() {
-  std::vector<TensorRow> rows = llama_tensors();
-  std::erase_if(rows, [](const TensorRow& row) { return row.gguf == "blk.{}.ffn_norm"; });
+  std::vector<TensorRow> rows = one_norm(llama_tensors());
   std::vector<TensorRow> experts = expert_tensors();
   experts.front().hugging_face = "model.layers.{}.mlp.router";
   return with(with(std::move(rows), std::move(experts)),
@@ -53,6 +52,23 @@ std::vector<TensorRow> query_norms(float added) {
 
 std::vector<TensorRow> without_norms(std::vector<TensorRow> rows) {
   std::erase_if(rows, [](const TensorRow& row) { return row.gguf.ends_with("_norm"); });
+  return rows;
+}
+
+std::vector<TensorRow> one_norm(std::vector<TensorRow> rows) {
+  std::erase_if(rows, [](const TensorRow& row) { return row.gguf == "blk.{}.ffn_norm"; });
+  return rows;
+}
+
+std::vector<TensorRow> norms_behind() {
+  return {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
+          {"blk.{}.post_ffw_norm", "model.layers.{}.post_feedforward_layernorm"},
+          {"output_norm", "model.norm"}};
+}
+
+std::vector<TensorRow> joint_gates(std::vector<TensorRow> rows) {
+  std::erase_if(rows, [](const TensorRow& row) { return row.gguf == "blk.{}.ffn_gate"; });
+  std::ranges::find(rows, "blk.{}.ffn_up", &TensorRow::gguf)->hugging_face = "model.layers.{}.mlp.gate_up_proj";
   return rows;
 }
 

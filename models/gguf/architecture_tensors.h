@@ -18,6 +18,11 @@ std::vector<TensorRow> without_norms(std::vector<TensorRow> rows);
 
 /// Tensors of LLaMA and its kin, with the arrangement of q and k.
 std::vector<TensorRow> llama_tensors(RowOrder queries = RowOrder::same, RowOrder keys = RowOrder::same);
+/// The same rows with one norm in a layer; with gate and up in one tensor.
+std::vector<TensorRow> one_norm(std::vector<TensorRow> rows);
+std::vector<TensorRow> joint_gates(std::vector<TensorRow> rows);
+/// Norms of what a layer's parts give, and the last one.
+std::vector<TensorRow> norms_behind();
 /// A router and experts in place of the feed-forward layers.
 std::vector<TensorRow> expert_tensors();
 /// Mixtral's. Its first files have each expert apart.
@@ -29,5 +34,8 @@ std::vector<TensorRow> gemma_tensors();
 /// Gemma 2 and 3: norms before and behind each part.
 std::vector<TensorRow> gemma2_tensors();
 std::vector<TensorRow> t5_tensors();
+
+/// The architectures of LLaMA and its kin.
+std::vector<GgufArchitecture> decoder_architectures();
 
 }  // namespace vkformer

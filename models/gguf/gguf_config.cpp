@@ -44,7 +44,7 @@ void read_decoder(const GgufSettings& settings, json& config) {
   };
   is_width("attention.value_length");
   int64_t turned = head_width;
-  if (config["model_type"] == "phi3" || config["model_type"] == "stablelm") {
+  if (config["model_type"] == "phi3" || config["model_type"] == "stablelm" || config["model_type"] == "glm4") {
     if (settings.has("rope.dimension_count")) turned = settings.integer("rope.dimension_count");
     check(turned >= 2 && turned <= head_width, "{}: key {} is {}, heads have {} columns", settings.shards().name(),
           settings.name("rope.dimension_count"), turned, head_width);
@@ -87,6 +87,29 @@ void read_olmo2(const GgufSettings& settings, json& config) {
   config.update(
       {{"model_type", "olmo3"}, {"architectures", {"Olmo3ForCausalLM"}}, {"sliding_window", settings.integer(window)}});
   read_windows(settings, config, 4);
+}
+
+/// Of every fourth layer's windows, which is also without positions, only newer files tell.
+void read_cohere2(const GgufSettings& settings, json& config) {
+  read_decoder(settings, config);
+  read_windows(settings, config, 4);
+}
+
+/// Small ones have no windows.
+void read_exaone4(const GgufSettings& settings, json& config) {
+  read_cohere2(settings, config);
+  const char* window = "attention.sliding_window";
+  config["sliding_window"] = settings.has(window) ? json(settings.integer(window)) : json();
+}
+
+/// Its yarn leaves scores as they are, whatever the factor.
+void read_mistral3(const GgufSettings& settings, json& config) {
+  read_decoder(settings, config);
+  json& scaling = config["rope_scaling"];
+  if (scaling.is_null() || scaling["rope_type"] != "yarn") return;
+  scaling["attention_factor"] = 1.0;
+  const char* growth = "attention.temperature_scale";
+  if (settings.has(growth)) scaling["llama_4_scaling_beta"] = settings.number(growth);
 }
 
 /// What the first files do not say of the experts' widths, as llama.cpp takes it.
@@ -228,6 +251,13 @@ constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
                               {"smollm3", read_llama},
                               {"granite", read_granite},
                               {"olmo2", read_olmo2},
+                              {"exaone4", read_exaone4},
+                              {"glm4", read_decoder},
+                              {"command-r", read_decoder},
+                              {"cohere2", read_cohere2},
+                              {"ernie4_5", read_decoder},
+                              {"arcee", read_llama},
+                              {"mistral3", read_mistral3},
                               {"qwen2moe", read_qwen2_moe},
                               {"olmoe", read_decoder},
                               {"phi3", read_phi3},

@@ -22,8 +22,14 @@ RotaryConfig rotary_of(const json& config) {
                                  {.context = config.value("max_position_embeddings", int64_t{2048})});
 }
 
-/// What a config says of rotary positions beside their base; `truncate`: what readers take for yarn's.
-void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config, bool truncate) {
+/// What readers take for yarn's where a file can't say it.
+struct YarnForm {
+  bool truncate = true;
+  bool plain_scores = false;  ///< attention_factor is 1, whatever the factor
+};
+
+/// What a config says of rotary positions beside their base.
+void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config, const YarnForm& yarn) {
   using Scaling = RotaryConfig::Scaling;
   const RotaryConfig rotary = rotary_of(config);
   if (rotary.scaling == Scaling::none) return;
@@ -35,8 +41,9 @@ void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config,
   pairs.add_text(prefix + "rope.scaling.type", rotary.scaling == Scaling::yarn ? "yarn" : "linear");
   pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
   if (rotary.scaling == Scaling::linear) return;
-  const double usual = 1 + 0.1 * std::log(rotary.factor);
-  check(rotary.truncate == truncate, "a GGUF file of this architecture can't say yarn's truncate {}", rotary.truncate);
+  const double usual = yarn.plain_scores ? 1 : 1 + 0.1 * std::log(rotary.factor);
+  check(rotary.truncate == yarn.truncate, "a GGUF file of this architecture can't say yarn's truncate {}",
+        rotary.truncate);
   check(std::abs(rotary.attention_factor - usual) < 1e-6,
         "a GGUF file can't say yarn's attention_factor {}, only {} for its factor {}", rotary.attention_factor, usual,
         rotary.factor);
@@ -46,15 +53,15 @@ void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config,
 
 uint32_t integer_in(const json& config, const char* key) { return config.at(key).get<uint32_t>(); }
 
-void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config, bool truncate) {
+void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config, const YarnForm& yarn) {
   const uint32_t width = integer_in(config, "head_dim");
   const double share = config.value("partial_rotary_factor", 1.0);
   pairs.add_integer(prefix + "attention.value_length", width);
   pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
-  add_rotary(pairs, prefix, config, truncate);
+  add_rotary(pairs, prefix, config, yarn);
 }
 void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  add_decoder(pairs, prefix, config, true);
+  add_decoder(pairs, prefix, config, YarnForm());
 }
 
 void add_windowed(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -89,8 +96,26 @@ void add_olmo2(GgufPairs& pairs, const std::string& prefix, const json& config) 
         "a GGUF file can't say that layers with a window turn by angles of their own");
 }
 
+/// Layers that have a window are those that turn; where there is none, all turn.
+void add_exaone4(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_windowed(pairs, prefix, config);
+  if (config.value("sliding_window", json()).is_number()) add_window_pattern(pairs, prefix, config);
+}
+
+void add_cohere2(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  add_window_pattern(pairs, prefix, config);
+}
+
+void add_mistral3(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config, YarnForm{.plain_scores = true});
+  const RotaryConfig rotary = rotary_of(config);
+  if (rotary.query_growth > 0)
+    pairs.add_number(prefix + "attention.temperature_scale", static_cast<float>(rotary.query_growth));
+}
+
 void add_gpt_oss(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  add_decoder(pairs, prefix, config, false);
+  add_decoder(pairs, prefix, config, YarnForm{.truncate = false});
   const json types = config.at("layer_types");
   for (size_t layer = 0; layer < types.size(); ++layer)
     check((types[layer] == "full_attention") == (layer % 2 == 1),
@@ -120,7 +145,7 @@ void add_turned(GgufPairs& pairs, const std::string& prefix, const json& config,
   pairs.add_integer(prefix + "rope.dimension_count", static_cast<uint32_t>(share * width));
   check(rotary_of(config).scaling != RotaryConfig::Scaling::llama3,
         "a GGUF file of this architecture can't say \"rope_type\" \"llama3\"");
-  add_rotary(pairs, prefix, config, true);
+  add_rotary(pairs, prefix, config, YarnForm());
 }
 
 void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -169,6 +194,13 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"smollm3", add_smollm3},
                             {"granite", add_decoder},
                             {"olmo2", add_olmo2},
+                            {"exaone4", add_exaone4},
+                            {"glm4", add_decoder},
+                            {"command-r", add_decoder},
+                            {"cohere2", add_cohere2},
+                            {"ernie4_5", add_decoder},
+                            {"arcee", add_decoder},
+                            {"mistral3", add_mistral3},
                             {"qwen2moe", add_decoder},
                             {"olmoe", add_decoder},
                             {"phi3", add_windowed},

@@ -18,12 +18,12 @@ constexpr std::string_view tekken =
 
 const std::vector<WordSplitter>& word_splitters() {
   static const std::vector<WordSplitter> all = {
-      {.names = {"gpt-2", "phi-2", "olmo", "mpt", "jais", "roberta-bpe", "gigachat"}, .expressions = {}},
+      {.names = {"gpt-2", "phi-2", "olmo", "mpt", "jais", "roberta-bpe", "gigachat", "exaone4"}, .expressions = {}},
       {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"},
        .expressions = {llama3},
        .ignore_merges = true,
        .add_bos = true},
-      {.names = {"dbrx", "smaug-bpe"}, .expressions = {llama3}},
+      {.names = {"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, .expressions = {llama3}},
       {.names = {"qwen2", "deepseek-r1-qwen", "megrez"}, .expressions = {qwen2}, .nfc = true},
       {.names = {"gpt-4o", "llama4"}, .expressions = {gpt4o}},
       {.names = {"tekken"}, .expressions = {tekken}, .ignore_merges = true, .add_bos = true},

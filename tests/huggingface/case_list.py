@@ -12,6 +12,7 @@ NO_DROPOUT = {
     "vaswani": dict(dropout=0.0),
 }
 NO_DROPOUT["roberta"] = NO_DROPOUT["electra"] = NO_DROPOUT["bert"]
+NO_DROPOUT["albert"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, classifier_dropout_prob=0.0)
 NO_DROPOUT["mpnet"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["deberta-v2"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["modernbert"] = dict(embedding_dropout=0.0, attention_dropout=0.0, mlp_dropout=0.0, classifier_dropout=0.0)
@@ -25,7 +26,9 @@ NO_DROPOUT["gpt_neo"] = dict(resid_dropout=0.0, embed_dropout=0.0, attention_dro
 NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
-NO_DROPOUT["olmo"] = NO_DROPOUT["llama"]
+for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3"):
+    NO_DROPOUT[kin] = NO_DROPOUT["llama"]
+NO_DROPOUT["ernie4_5"] = {}
 NO_DROPOUT["phi"] = NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
 CLASSES = {"classify": 3, "classify_tokens": 5}
@@ -50,6 +53,13 @@ def mpnet(*arguments):
     case = roberta(*arguments)
     case.update(family="mpnet", architecture=case["architecture"].replace("Roberta", "MPNet"))
     del case["config"]["type_vocab_size"]
+    return case
+
+
+def albert(*sizes, embedding_size, **more):
+    case = bert(*sizes, embedding_size=embedding_size, **more)
+    case.update(family="albert", architecture=case["architecture"].replace("Bert", "Albert"),
+                embedding=2 / embedding_size**0.5)
     return case
 
 
@@ -220,6 +230,7 @@ def case(what, seed, seq, recipe, **more):
 
 
 LINEAR = dict(rope_type="linear", rope_theta=10000.0, factor=2.5)
+HALF_TURNS = dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5)
 YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=2.5, original_max_position_embeddings=2048)
 LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=32)
@@ -251,6 +262,10 @@ SMALL = {
                         electra("masked", 2, 18, 3, 19, 61, 17, embedding_size=15)),
     "electra_cls": case("head of the first token: dense, gelu, projection", 85, 13,
                         electra("classify", 1, 15, 3, 19, 61, 17, embedding_size=15)),
+    "albert_mlm": case("four layers of two sets of parameters, embeddings of another width, masked language model", 118, 13,
+                       albert("masked", 4, 18, 3, 19, 61, 17, embedding_size=15, num_hidden_groups=2)),
+    "albert_cls": case("two layers that share their parameters, head of the first token: dense, tanh, projection", 120, 13,
+                       albert("classify", 2, 18, 3, 19, 61, 17, embedding_size=15)),
     "deberta_mlm": case("disentangled attention with distances in buckets, masked language model", 87, 11,
                         deberta("masked", 2, 18, 3, 19, 61, 17, buckets=4, farthest=8)),
     "deberta_cls": case("a row for each distance up to 7, head of the first token: dense, gelu, projection", 88, 11,
@@ -319,6 +334,34 @@ SMALL = {
                   rotary("olmo3", "Olmo3ForCausalLM", 4, 18, 3, 7, 61, 5120, num_key_value_heads=1, sliding_window=5,
                          rope_parameters=dict(full_attention=dict(YARN),
                                               sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
+    "glm": case("rotary of neighbours in half of each head, biases of queries, keys and values", 110, 13,
+                rotary("glm", "GlmForCausalLM", 1, 24, 3, 19, 61, 32, num_key_value_heads=1, head_dim=8,
+                       rope_parameters=HALF_TURNS)),
+    "glm4": case("the same with norms of what its parts give", 111, 13,
+                 rotary("glm4", "Glm4ForCausalLM", 2, 24, 3, 19, 61, 32, num_key_value_heads=1, head_dim=8,
+                        rope_parameters=HALF_TURNS)),
+    "cohere": case("one norm for attention and feed-forward, rotary of neighbours, a factor of logits, tied head", 112, 13,
+                   rotary("cohere", "CohereForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1, logit_scale=0.3,
+                          rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "cohere2": case("windows of 5 positions in three layers of four, no positions in the fourth", 113, 13,
+                    rotary("cohere2", "Cohere2ForCausalLM", 4, 18, 3, 7, 61, 32, num_key_value_heads=1, logit_scale=0.3,
+                           sliding_window=5, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "ernie4_5": case("rotary of neighbours, tied head", 114, 13,
+                     rotary("ernie4_5", "Ernie4_5ForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1, head_dim=6,
+                            rope_parameters=dict(rope_type="default", rope_theta=500000.0))),
+    "exaone4": case("norms of what parts give and of each head, windows of 5 positions in three layers of four, no "
+                    "positions in the fourth", 115, 13,
+                    rotary("exaone4", "Exaone4ForCausalLM", 4, 18, 3, 7, 61, 32, num_key_value_heads=1, sliding_window=5,
+                           rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "arcee": case("LLaMA with the square of relu in place of gates", 116, 13,
+                  rotary("arcee", "ArceeForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                         rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "ministral3": case("queries that grow beyond the original context of 4, yarn", 117, 13,
+                       rotary("ministral3", "Ministral3ForCausalLM", 2, 18, 3, 19, 61, 48, num_key_value_heads=1,
+                              head_dim=6, rope_parameters=dict(
+                                  rope_type="yarn", rope_theta=10000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
+                                  original_max_position_embeddings=4, mscale=1.0, mscale_all_dim=1.0,
+                                  llama_4_scaling_beta=0.3))),
     "llama_cls": case("head of the last position, padded or not: a projection", 89, 13,
                       classifier(llama(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
                                        rope_parameters=dict(rope_type="default", rope_theta=10000.0)),

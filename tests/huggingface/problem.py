@@ -41,7 +41,8 @@ def build(config, architecture, weights, dtype=torch.float64):
             model = vaswani.Vaswani(config).to(dtype)
         else:
             model = getattr(transformers, architecture)._from_config(
-                copy.deepcopy(config), attn_implementation="eager", dtype=dtype).to(dtype)
+                copy.deepcopy(config), attn_implementation="eager", experts_implementation="eager",
+                dtype=dtype).to(dtype)
             if getattr(config, "scale_decoder_outputs", None) is False:
                 # T5 v1.1 has a head of its own; recent versions tie it until they meet one in a checkpoint.
                 model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())

@@ -70,7 +70,8 @@ class Builder {
     Value x = embedding(layers_.graph(), words, layers_.pass().ids, positions);
     x = norm(add_segments(x), embedding_norm(config_));
     x = layers_.drop(x, config_.dropout);
-    return config_.projects_embeddings() ? layers_.linear(x, embedding_projection, config_.width) : x;
+    return config_.projects_embeddings() ? layers_.linear(x, std::string(names_.embedding_projection), config_.width)
+                                         : x;
   }
 
   Value add_segments(Value x) {
@@ -116,7 +117,7 @@ class Builder {
     const Value inner =
         layers_.linear(x, join_names(layer, names_.inner), config_.inner, {.activation = config_.activation});
     const Value outer = layers_.linear(inner, join_names(layer, names_.outer), config_.width,
-                                       {.dropout = config_.dropout, .residual = x});
+                                       {.dropout = names_.drops_output ? config_.dropout : 0, .residual = x});
     return norm(outer, join_names(layer, names_.output_norm));
   }
 
@@ -162,7 +163,7 @@ std::vector<std::string> dropout_keys(const BertConfig& config) {
     return keys;
   }
   if (!config.is_mpnet() && (config.head == Head::sequence || config.head == Head::tokens))
-    keys.emplace_back("classifier_dropout");
+    keys.emplace_back(classifier_dropout_key(config));
   return keys;
 }
 

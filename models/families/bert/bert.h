@@ -1,10 +1,11 @@
 #pragma once
 // BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019; XLM-RoBERTa and CamemBERT are the same on other texts),
-// DistilBERT (Sanh et al. 2019), MPNet (Song et al. 2020), ELECTRA (Clark et al. 2020) and DeBERTa of versions 2 and 3
-// (He et al. 2021): one encoder with norms after each residual, and a head for masked words, for a class of the
-// sequence, for a class of each token or for where an answer begins and ends. The families differ in data: names of
-// tensors, where positions start, token types, where dropout is; MPNet also has a bias by relative position, the same
-// for all layers, ELECTRA's embeddings may have another width than its layers, and DeBERTa attends to distances, too.
+// DistilBERT (Sanh et al. 2019), MPNet (Song et al. 2020), ELECTRA (Clark et al. 2020), ALBERT (Lan et al. 2019) and
+// DeBERTa of versions 2 and 3 (He et al. 2021): one encoder with norms after each residual, and a head for masked
+// words, for a class of the sequence, for a class of each token or for where an answer begins and ends. The families
+// differ in data: names of tensors, where positions start, token types, where dropout is; MPNet also has a bias by
+// relative position, the same for all layers, embeddings of ELECTRA and ALBERT may have another width than the layers,
+// ALBERT's layers share their parameters, and DeBERTa attends to distances, too.
 
 #include "models/families/encoder_head.h"
 #include "shaders/elementwise/elementwise.h"
@@ -14,10 +15,11 @@ namespace vkformer {
 struct BertConfig {
   using Head = EncoderHead;
   std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra",
-                                ///< "deberta-v2"
+                                ///< "albert", "deberta-v2"
   bool is_roberta() const { return family == "roberta" || family == "xlm-roberta" || family == "camembert"; }
   bool is_mpnet() const { return family == "mpnet"; }
   bool is_electra() const { return family == "electra"; }
+  bool is_albert() const { return family == "albert"; }
   bool is_deberta() const { return family == "deberta-v2"; }
   Head head = Head::masked;
   int64_t vocabulary = 30522;
@@ -27,6 +29,7 @@ struct BertConfig {
   int64_t width = 768;         ///< C
   int64_t embedding_size = 0;  ///< of the embeddings, where they are projected to the width; 0: the width
   int64_t layers = 12;
+  int64_t groups = 0;  ///< of layers that follow each other and share their parameters (ALBERT); 0: none do
   int64_t heads = 12;
   int64_t inner = 3072;  ///< F
   Activation activation = Activation::gelu;

@@ -79,6 +79,13 @@ void set_usual_sizes(BertConfig& c) {
   if (c.is_roberta()) c.vocabulary = 50265;
   if (c.is_mpnet()) c.vocabulary = 30527;
   if (c.is_electra()) c.width = 256, c.heads = 4, c.inner = 1024;
+  if (c.is_albert()) {
+    c.vocabulary = 30000;
+    c.width = 4096;
+    c.heads = 64;
+    c.inner = 16384;
+    c.dropout = c.attention_dropout = 0;
+  }
   if (!c.is_deberta()) return;
   c.vocabulary = 128100;
   c.width = 1536;
@@ -100,7 +107,13 @@ void read_bert(const JsonObject& json, BertConfig& c) {
     const int64_t size = integer_or(json, "embedding_size", 128, 1, most_width);
     if (size != c.width) c.embedding_size = size;
   }
-  c.activation = activation_of(json, "hidden_act", "gelu");
+  if (c.is_albert()) {
+    c.embedding_size = integer_or(json, "embedding_size", 128, 1, most_width);
+    c.groups = integer_or(json, "num_hidden_groups", 1, 1, c.layers);
+    check(integer_or(json, "inner_group_num", 1, 0, most_layers) == 1,
+          "{}: inner_group_num must be 1: groups of unlike layers are not supported", json.name());
+  }
+  c.activation = activation_of(json, "hidden_act", c.is_albert() ? "gelu_new" : "gelu");
   c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
   c.dropout = number_or(json, "hidden_dropout_prob", c.dropout, 0, 0.99);
   c.attention_dropout = number_or(json, "attention_probs_dropout_prob", c.attention_dropout, 0, 0.99);
@@ -108,7 +121,7 @@ void read_bert(const JsonObject& json, BertConfig& c) {
   if (c.head == Head::answer)
     c.head_dropout = 0;
   else if (!c.is_mpnet() && !c.is_deberta())
-    c.head_dropout = number_or(json, "classifier_dropout", c.dropout, 0, 0.99);
+    c.head_dropout = number_or(json, bert::classifier_dropout_key(c), c.is_albert() ? 0.1 : c.dropout, 0, 0.99);
   const int64_t rows = integer_or(json, "max_position_embeddings", 512, 1, most_positions);
   if (c.is_mpnet()) refuse_other_constants(json);
   if (c.is_roberta() || c.is_mpnet()) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
@@ -164,9 +177,10 @@ nlohmann::json bert_json(const BertConfig& c) {
     if (c.head == Head::sequence) json["cls_dropout"] = c.head_dropout;
     return json;
   }
-  if (c.is_electra()) json["embedding_size"] = c.embedding_width();
+  if (c.is_electra() || c.is_albert()) json["embedding_size"] = c.embedding_width();
+  if (c.is_albert()) json["num_hidden_groups"] = c.groups;
   json["type_vocab_size"] = c.segments;
-  if (c.head == Head::sequence || c.head == Head::tokens) json["classifier_dropout"] = c.head_dropout;
+  if (c.head == Head::sequence || c.head == Head::tokens) json[bert::classifier_dropout_key(c)] = c.head_dropout;
   return json;
 }
 

@@ -70,6 +70,25 @@ constexpr Names electra_names = [] {
   return names;
 }();
 
+constexpr Names albert_names{.embeddings = "albert.embeddings",
+                             .layers = "albert.encoder.albert_layer_groups",
+                             .query = "attention.query",
+                             .key = "attention.key",
+                             .value = "attention.value",
+                             .output = "attention.dense",
+                             .attention_norm = "attention.LayerNorm",
+                             .inner = "ffn",
+                             .outer = "ffn_output",
+                             .output_norm = "full_layer_layer_norm",
+                             .embedding_projection = "albert.encoder.embedding_hidden_mapping_in",
+                             .transform = "predictions.dense",
+                             .transform_norm = "predictions.LayerNorm",
+                             .decoder = "predictions.decoder",
+                             .decoder_bias = "predictions.bias",
+                             .pooler = "albert.pooler",
+                             .classifier = "classifier",
+                             .drops_output = false};
+
 constexpr Names deberta_names = [] {
   Names names = bert_names;
   names.embeddings = "deberta.embeddings";
@@ -106,6 +125,7 @@ const Names& names_of(const BertConfig& config) {
   if (config.family == "distilbert") return distilbert_names;
   if (config.is_mpnet()) return mpnet_names;
   if (config.is_electra()) return electra_names;
+  if (config.is_albert()) return albert_names;
   if (config.is_deberta()) return deberta_names;
   return config.is_roberta() ? roberta_names : bert_names;
 }
@@ -118,7 +138,10 @@ std::string segment_table(const BertConfig& c) {
   return join_names(names_of(c).embeddings, "token_type_embeddings.weight");
 }
 std::string embedding_norm(const BertConfig& c) { return join_names(names_of(c).embeddings, "LayerNorm"); }
-std::string layer_name(const BertConfig& c, int64_t layer) { return fmt::format("{}.{}", names_of(c).layers, layer); }
+std::string layer_name(const BertConfig& c, int64_t layer) {
+  if (c.groups == 0) return fmt::format("{}.{}", names_of(c).layers, layer);
+  return fmt::format("{}.{}.albert_layers.0", names_of(c).layers, layer * c.groups / c.layers);
+}
 std::string decoder_weight(const BertConfig& c) { return join_names(names_of(c).decoder, "weight"); }
 std::string decoder_bias(const BertConfig& c, bool tied) {
   return tied ? std::string(names_of(c).decoder_bias) : join_names(names_of(c).decoder, "bias");
@@ -147,7 +170,7 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   if (c.sinusoidal) make_sinusoids(list.last(), c);
   if (c.segments > 0) list.normal(segment_table(c), {c.segments, E});
   list.layer_norm(embedding_norm(c), E);
-  if (c.projects_embeddings()) list.linear(embedding_projection, E, c.width);
+  if (c.projects_embeddings()) list.linear(std::string(names.embedding_projection), E, c.width);
   if (c.is_mpnet()) list.normal(relative_table, {bucket_count, c.heads});
   if (c.is_deberta()) {
     list.normal(distance_table, {2 * c.distance_span(), c.width});
@@ -155,6 +178,7 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   }
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string layer = layer_name(c, i);
+    if (i > 0 && layer == layer_name(c, i - 1)) continue;
     if (c.is_deberta())  // whose queries and keys are projected like distances
       for (const std::string_view name : {names.query, names.key, names.value})
         list.linear(join_names(layer, name), c.width, c.width);

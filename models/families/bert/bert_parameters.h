@@ -8,17 +8,17 @@ namespace vkformer::bert {
 inline constexpr std::string_view qkv = "attention.qkv";  ///< the joint tensor of the input projections
 inline constexpr const char* token_classifier = "classifier";
 inline constexpr const char* answer_ends = "qa_outputs";  ///< the head for answers
-inline constexpr const char* embedding_projection = "electra.embeddings_project";
 
 /// What a family calls its tensors, and what else is its own.
 struct Names {
   std::string_view embeddings, layers;
   std::string_view query, key, value, output, attention_norm;
   std::string_view inner, outer, output_norm;
+  std::string_view embedding_projection = "electra.embeddings_project";
   std::string_view transform, transform_norm, decoder, decoder_bias;  ///< head for masked words
   std::string_view pooler, classifier;                                ///< head for sequences
   Activation pooled = Activation::tanh;
-  bool drops_attention_output = true;
+  bool drops_attention_output = true, drops_output = true;
   bool drops_first_token = false;        ///< before the pooler
   bool transforms_by_activation = true;  ///< of the config; otherwise always GELU
 };
@@ -29,6 +29,7 @@ std::string word_table(const BertConfig& c);
 std::string position_table(const BertConfig& c);
 std::string segment_table(const BertConfig& c);
 std::string embedding_norm(const BertConfig& c);
+/// Of its parameters, which layers of a group share.
 std::string layer_name(const BertConfig& c, int64_t layer);
 /// MPNet's bias [buckets, heads], and the buckets of relative positions, which are computed.
 inline constexpr const char* relative_table = "mpnet.encoder.relative_attention_bias.weight";
@@ -39,6 +40,11 @@ std::string decoder_weight(const BertConfig& c);
 /// transformers 5 ties the bias where it ties the matrix; otherwise it reads DECODER.bias. Older ones always tie it.
 std::string decoder_bias(const BertConfig& c, bool tied);
 Shape position_shape(const BertConfig& c);
+
+/// What its config calls the dropout of classifiers.
+inline const char* classifier_dropout_key(const BertConfig& c) {
+  return c.is_albert() ? "classifier_dropout_prob" : "classifier_dropout";
+}
 
 std::vector<ParameterSpec> parameters_of(const BertConfig& config);
 

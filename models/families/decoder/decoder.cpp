@@ -17,6 +17,7 @@ namespace vkformer {
 namespace {
 
 using Norm = Decoder::Norm;
+using Norms = Decoder::Norms;
 
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view qkv = "qkv_proj";
@@ -42,19 +43,32 @@ RotaryTable rotary_table(const Decoder& d, size_t rotary, bool stretched) {
           two && !stretched ? angles.original_context : d.context};
 }
 
+/// The angles that queries turn by where they grow, too.
+std::string query_table(const std::string& table) { return table + ".queries"; }
+
 /// Norms of a layer's part, by their names in the file; empty: there is none.
 struct PartNorms {
   std::string_view before, after;
 };
 
-PartNorms attention_norms(Decoder::Norms norms) {
-  if (norms == Decoder::Norms::before) return {"input_layernorm", ""};
-  return {norms == Decoder::Norms::around ? "input_layernorm" : "", "post_attention_layernorm"};
+PartNorms attention_norms(const Decoder& d) {
+  switch (d.norms) {
+    case Norms::before:
+    case Norms::parallel: return {"input_layernorm", ""};
+    case Norms::after: return {"", d.attention_after};
+    case Norms::around: break;
+  }
+  return {"input_layernorm", d.attention_after};
 }
 
-PartNorms feed_forward_norms(Decoder::Norms norms) {
-  if (norms == Decoder::Norms::before) return {"post_attention_layernorm", ""};
-  return {norms == Decoder::Norms::around ? "pre_feedforward_layernorm" : "", "post_feedforward_layernorm"};
+PartNorms feed_forward_norms(const Decoder& d) {
+  switch (d.norms) {
+    case Norms::before: return {"post_attention_layernorm", ""};
+    case Norms::parallel: return {"", ""};
+    case Norms::after: return {"", d.inner_after};
+    case Norms::around: break;
+  }
+  return {d.inner_before, d.inner_after};
 }
 
 /// The feed-forward layer's name in the file, or that of the mixture that stands for it.
@@ -81,19 +95,25 @@ class Builder {
   Value norm(Value x, const std::string& name) {
     if (decoder_.norm == Norm::rms) return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset());
     if (decoder_.norm == Norm::layer) return layers_.layer_norm(x, name, decoder_.epsilon);
-    return layer_norm(layers_.graph(), x, layers_.constant(unit_gain, {decoder_.width}), {},
-                      static_cast<float>(decoder_.epsilon));
+    const Value gain = decoder_.norm == Norm::gain ? layers_.tensor(name + ".weight", {decoder_.width})
+                                                   : layers_.constant(unit_gain, {decoder_.width});
+    return layer_norm(layers_.graph(), x, gain, {}, static_cast<float>(decoder_.epsilon));
   }
 
   Value block(Value x, int64_t layer) {
     const std::string name = layer_name(layer);
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
-    x = add_part(x, name, attention_norms(decoder_.norms),
-                 [&](Value in, Value residual) { return attend(in, name + ".self_attn", layer, residual); });
-    return add_part(x, name, feed_forward_norms(decoder_.norms), [&](Value in, Value residual) {
+    const auto attention = [&](Value in, Value residual) { return attend(in, name + ".self_attn", layer, residual); };
+    const auto inner = [&](Value in, Value residual) {
       const bool experts = decoder_.layers[static_cast<size_t>(layer)].experts;
       return (experts ? mixture : feed_forward)(layers_, decoder_, in, inner_name(decoder_, layer), residual);
-    });
+    };
+    if (decoder_.norms == Norms::parallel) {
+      const Value in = norm(x, join_names(name, attention_norms(decoder_).before));
+      return inner(in, attention(in, x));
+    }
+    x = add_part(x, name, attention_norms(decoder_), attention);
+    return add_part(x, name, feed_forward_norms(decoder_), inner);
   }
 
   /// x + what a part of the layer makes of it, with the norms that stand around the part.
@@ -125,11 +145,17 @@ class Builder {
     const Pass& pass = layers_.pass();
     const int64_t reach = pass.position ? pass.capacity : layers_.graph().shape(x)[1];
     const auto [table, positions] = rotary_table(decoder_, index, decoder_.rotaries[index].stretches(reach));
-    return rope(layers_.graph(), x, layers_.constant(table, {positions, decoder_.turned()}),
-                {.heads = decoder_.heads + decoder_.kv_heads,
-                 .head_width = decoder_.head_width,
-                 .rotary_width = decoder_.turned(),
-                 .position = pass.first()});
+    const auto turn = [&](Value in, const std::string& by, int64_t first, int64_t heads) {
+      return rope(layers_.graph(), in, layers_.constant(by, {positions, decoder_.turned()}),
+                  {.heads = heads,
+                   .head_width = decoder_.head_width,
+                   .rotary_width = decoder_.turned(),
+                   .interleaved = decoder_.turns_neighbours,
+                   .column = first * decoder_.head_width,
+                   .position = pass.first()});
+    };
+    if (!decoder_.rotaries[index].queries_grow(reach)) return turn(x, table, 0, decoder_.heads + decoder_.kv_heads);
+    return turn(turn(x, query_table(table), 0, decoder_.heads), table, decoder_.heads, decoder_.kv_heads);
   }
 
   Value attend(Value x, const std::string& name, int64_t index, Value residual) {
@@ -172,7 +198,7 @@ void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, in
 
 void add_attention(ParameterList& list, const Decoder& d, const std::string& name) {
   const int64_t q_width = d.heads * d.head_width, kv_width = d.kv_heads * d.head_width;
-  if (d.joint_files)
+  if (d.joint_inputs)
     list.linear(join_names(name, qkv), d.width, q_width + 2 * kv_width, d.input_bias);
   else
     list.joint_linear(name, qkv, {{"q_proj", q_width}, {"k_proj", kv_width}, {"v_proj", kv_width}}, d.width,
@@ -193,7 +219,7 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   const auto add_norm = [&](const std::string& layer, std::string_view name) {
     if (!name.empty()) add_gain(list, d, join_names(layer, name), d.width);
   };
-  const PartNorms attention = attention_norms(d.norms), inner = feed_forward_norms(d.norms);
+  const PartNorms attention = attention_norms(d), inner = feed_forward_norms(d);
   for (size_t i = 0; i < d.layers.size(); ++i) {
     const auto layer = static_cast<int64_t>(i);
     const std::string name = layer_name(layer);
@@ -238,6 +264,12 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
                                  [angles = decoder.rotaries[i], positions, width = decoder.turned(), stretched] {
                                    return angles.table(positions, width, stretched);
                                  }});
+      if (decoder.rotaries[i].queries_grow(decoder.context))
+        model.constants.push_back({query_table(name),
+                                   {{positions, decoder.turned()}},
+                                   [angles = decoder.rotaries[i], positions, width = decoder.turned()] {
+                                     return angles.query_table(positions, width);
+                                   }});
     }
   if (decoder.norm == Norm::plain)
     model.constants.push_back({unit_gain, {{decoder.width}}, [columns = static_cast<size_t>(decoder.width)] {

@@ -13,13 +13,15 @@ struct Decoder {
   enum class Norm : uint8_t {
     rms,    ///< RMSNorm
     layer,  ///< LayerNorm with gain and bias
+    gain,   ///< LayerNorm with a gain alone
     plain,  ///< LayerNorm with neither
   };
   /// Where the norms of attention and feed-forward layer stand.
   enum class Norms : uint8_t {
-    before,  ///< of what goes in
-    after,   ///< of what comes out, before it is added (OLMo 2)
-    around,  ///< both (Gemma 2)
+    before,    ///< of what goes in
+    after,     ///< of what comes out, before it is added (OLMo 2)
+    around,    ///< both (Gemma 2)
+    parallel,  ///< one, of what goes into both, which do not see each other's results (Cohere)
   };
   /// What of the queries, and of the keys, is normed together before it is turned.
   enum class QueryNorms : uint8_t { none, head, whole };
@@ -64,11 +66,16 @@ struct Decoder {
   /// Of what attention and feed-forward layers add; of those with norms before them alone and without experts.
   double residual_scale = 1;
   Gate gate = Gate::silu;
+  bool gated = true;  ///< false: feed-forward layers have no gate, but the square of relu (So et al. 2021, "Primer")
   Norm norm = Norm::rms;
   Norms norms = Norms::before;
+  /// Names in files of norms that stand around parts, but for the first.
+  const char* attention_after = "post_attention_layernorm";
+  const char *inner_before = "pre_feedforward_layernorm", *inner_after = "post_feedforward_layernorm";
   QueryNorms query_norms = QueryNorms::none;
   bool gain_less_one = false;  ///< files store the norms' gains minus 1
-  bool joint_files = false;    ///< q, k and v are one tensor in files, gate and up another
+  bool joint_inputs = false;   ///< q, k and v are one tensor in files
+  bool joint_inner = false;    ///< gate and up are
   bool input_bias = false;     ///< of q, k and v
   bool output_bias = false;    ///< of the attention's output
   bool sinks = false;          ///< attention has them
@@ -79,7 +86,8 @@ struct Decoder {
   /// An encoder, without a head: a position also sees what is behind it, of a window half to either side.
   bool both_ways = false;
   std::vector<RotaryConfig> rotaries = {{}};
-  double rotary_share = 1;  ///< of each head's columns that turn, the first ones
+  bool turns_neighbours = false;  ///< pairs that turn are neighbours (GLM), not columns of two halves
+  double rotary_share = 1;        ///< of each head's columns that turn, the first ones
   std::vector<Layer> layers;
   Experts experts;
 

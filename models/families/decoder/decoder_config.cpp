@@ -12,6 +12,7 @@ namespace vkformer {
 namespace {
 
 constexpr int64_t most_width = 1 << 20;
+constexpr const char* squared_relu = "relu2";
 constexpr std::string_view windowed = "sliding_attention", full = "full_attention";
 
 /// What the families' files call it.
@@ -23,7 +24,8 @@ std::string_view name_of_gate(Gate gate) {
 const char* epsilon_key(const Decoder& d) {
   switch (d.norm) {
     case Decoder::Norm::rms: return "rms_norm_eps";
-    case Decoder::Norm::layer: return "layer_norm_eps";
+    case Decoder::Norm::layer:
+    case Decoder::Norm::gain: return "layer_norm_eps";
     case Decoder::Norm::plain: break;
   }
   return nullptr;
@@ -47,7 +49,11 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
   check(d.head_width % 2 == 0, "{}: head_dim {} is odd; rotary positions turn pairs", json.name(), d.head_width);
   check(d.heads % d.kv_heads == 0, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}",
         json.name(), d.heads, d.kv_heads);
-  d.gate = gate_of(json, activation, std::string(name_of_gate(d.gate)));
+  if (d.gated)
+    d.gate = gate_of(json, activation, std::string(name_of_gate(d.gate)));
+  else
+    check(string_or(json, activation, squared_relu) == squared_relu, "{}: {} must be {}: nothing else is supported",
+          json.name(), activation, squared_relu);
   if (const char* key = epsilon_key(d)) d.epsilon = number_or(json, key, d.epsilon, 0, 1);
   d.deviation = number_or(json, "initializer_range", d.deviation, 0, 10);
   d.attention_dropout = number_or(json, "attention_dropout", d.attention_dropout, 0, 0.99);
@@ -64,7 +70,7 @@ nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const ch
                              {"num_attention_heads", d.heads},
                              {"num_key_value_heads", d.kv_heads},
                              {"head_dim", d.head_width},
-                             {activation, name_of_gate(d.gate)},
+                             {activation, d.gated ? name_of_gate(d.gate) : squared_relu},
                              {"initializer_range", d.deviation},
                              {"attention_dropout", d.attention_dropout},
                              {"tie_word_embeddings", d.tied},

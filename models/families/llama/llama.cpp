@@ -9,13 +9,16 @@ namespace vkformer {
 namespace {
 
 const char* architecture_name(const std::string& family) {
-  return family == "mistral" ? "MistralForCausalLM" : family == "qwen2" ? "Qwen2ForCausalLM" : "LlamaForCausalLM";
+  return family == "mistral" ? "MistralForCausalLM"
+         : family == "qwen2" ? "Qwen2ForCausalLM"
+         : family == "arcee" ? "ArceeForCausalLM"
+                             : "LlamaForCausalLM";
 }
 
 /// Mistral: sliding_window, null for none. Qwen2: only with use_sliding_window, from layer max_window_layers on. Absent
 /// is 4096 in both.
 void read_family(const JsonObject& json, Decoder& d) {
-  if (d.family == "llama") {
+  if (d.family == "llama" || d.family == "arcee") {
     d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
     d.inner_bias = boolean_or(json, "mlp_bias", false);
   } else if (d.family == "mistral") {
@@ -27,7 +30,7 @@ void read_family(const JsonObject& json, Decoder& d) {
 }
 
 nlohmann::json family_keys(const Decoder& d) {
-  if (d.family == "llama") return {{"attention_bias", d.input_bias}, {"mlp_bias", d.inner_bias}};
+  if (d.family == "llama" || d.family == "arcee") return {{"attention_bias", d.input_bias}, {"mlp_bias", d.inner_bias}};
   if (d.family == "mistral") return {{"sliding_window", sliding_window(d)}};
   return upper_windows(d);
 }
@@ -38,6 +41,7 @@ Model make_llama(const JsonObject& json) {
   Decoder d{.family = require_string(json, "model_type"), .layers = std::vector<Decoder::Layer>(32)};
   d.kv_heads = d.family == "mistral" ? 8 : 0;
   d.head_width = 0;
+  d.gated = d.family != "arcee";
   const char* architecture = architecture_name(d.family);
   read_decoder(json, d, architecture);
   read_family(json, d);

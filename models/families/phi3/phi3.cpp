@@ -16,7 +16,8 @@ Model make_phi3(const JsonObject& json) {
             .kv_heads = 0,
             .head_width = 0,
             .epsilon = 1e-5,
-            .joint_files = true,
+            .joint_inputs = true,
+            .joint_inner = true,
             .layers = std::vector<Decoder::Layer>(32)};
   read_decoder(json, d, architecture);
   d.output_dropout = number_or(json, "resid_pdrop", 0, 0, 0.99);

@@ -1,0 +1,215 @@
+// LLaMA and its kin.
+
+#include "models/gguf/architecture_tensors.h"
+#include "models/gguf/architectures.h"
+
+namespace vkformer {
+namespace {
+
+using ValueKind = KeyRow::Kind;
+
+/// Settings of LLaMA and its kin but for their norms.
+std::vector<KeyRow> decoder_keys() {
+  return {{"context_length", "max_position_embeddings"},
+          {"embedding_length", "hidden_size"},
+          {"block_count", "num_hidden_layers"},
+          {"feed_forward_length", "intermediate_size"},
+          {"attention.head_count", "num_attention_heads"},
+          {"attention.head_count_kv", "num_key_value_heads", ValueKind::integer, true},
+          {"attention.key_length", "head_dim", ValueKind::integer, true},
+          {"rope.freq_base", "rope_theta", ValueKind::number, true}};
+}
+
+std::vector<KeyRow> llama_keys() {
+  return with(decoder_keys(), {{"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number}});
+}
+
+/// Command R's.
+std::vector<KeyRow> cohere_keys() {
+  return with(decoder_keys(), {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
+                               {"logit_scale", "logit_scale", ValueKind::number}});
+}
+
+}  // namespace
+
+std::vector<GgufArchitecture> decoder_architectures() {
+  std::vector<GgufArchitecture> all;
+  all.push_back({.name = "llama",
+                 .model_types = {"llama", "mistral", "mixtral"},
+                 .model_class = "LlamaForCausalLM",
+                 .keys = with(llama_keys(), {{"expert_count", "num_local_experts", ValueKind::integer, true},
+                                             {"expert_used_count", "num_experts_per_tok", ValueKind::integer, true}}),
+                 .fixed = {{"hidden_act", {"silu", "swish"}}},
+                 .tensors = with(llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs), mixtral_tensors())});
+  all.push_back({.name = "qwen2",
+                 .model_types = {"qwen2"},
+                 .model_class = "Qwen2ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", {"silu", "swish"}}, {"use_sliding_window", {false}}},
+                 .tensors = llama_tensors()});
+  const std::vector<nlohmann::json> silu = {"silu", "swish"}, gelu = {"gelu_pytorch_tanh", "gelu_new", "gelu"};
+  all.push_back({.name = "qwen3",
+                 .model_types = {"qwen3"},
+                 .model_class = "Qwen3ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
+                 .tensors = with(llama_tensors(), query_norms())});
+  all.push_back({.name = "qwen3moe",
+                 .model_types = {"qwen3_moe"},
+                 .model_class = "Qwen3MoeForCausalLM",
+                 .keys = with(llama_keys(), {{"expert_count", "num_experts"},
+                                             {"expert_used_count", "num_experts_per_tok"},
+                                             {"expert_feed_forward_length", "moe_intermediate_size"}}),
+                 .fixed = {{"hidden_act", silu},
+                           {"use_sliding_window", {false}},
+                           {"norm_topk_prob", {true}},
+                           {"decoder_sparse_step", {1}},
+                           {"mlp_only_layers", {nlohmann::json::array()}}},
+                 .tensors = with(with(llama_tensors(), query_norms()), expert_tensors())});
+  all.push_back(
+      {.name = "qwen2moe",
+       .model_types = {"qwen2_moe"},
+       .model_class = "Qwen2MoeForCausalLM",
+       .keys = with(llama_keys(), {{"expert_count", "num_experts"},
+                                   {"expert_used_count", "num_experts_per_tok"},
+                                   {"expert_feed_forward_length", "moe_intermediate_size", ValueKind::integer, true},
+                                   {"expert_shared_feed_forward_length", "shared_expert_intermediate_size",
+                                    ValueKind::integer, true}}),
+       .fixed = {{"hidden_act", silu},
+                 {"use_sliding_window", {false}},
+                 {"norm_topk_prob", {false}},
+                 {"decoder_sparse_step", {1}},
+                 {"mlp_only_layers", {nlohmann::json::array()}}},
+       .tensors = with(with(llama_tensors(), expert_tensors()),
+                       {{"blk.{}.ffn_gate_inp_shexp", "model.layers.{}.mlp.shared_expert_gate", RowOrder::one_row},
+                        {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_expert.gate_proj"},
+                        {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_expert.up_proj"},
+                        {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_expert.down_proj"}})});
+  all.push_back(
+      {.name = "olmoe",
+       .model_types = {"olmoe"},
+       .model_class = "OlmoeForCausalLM",
+       .keys = with(llama_keys(), {{"expert_count", "num_experts"}, {"expert_used_count", "num_experts_per_tok"}}),
+       .fixed = {{"hidden_act", silu}, {"norm_topk_prob", {false}}},
+       .tensors = with(with(llama_tensors(), query_norms()), expert_tensors())});
+  all.push_back({.name = "smollm3",
+                 .model_types = {"smollm3"},
+                 .model_class = "SmolLM3ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
+                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back({.name = "granite",
+                 .model_types = {"granite"},
+                 .model_class = "GraniteForCausalLM",
+                 .keys = with(llama_keys(), {{"embedding_scale", "embedding_multiplier", ValueKind::number, true},
+                                             {"attention.scale", "attention_multiplier", ValueKind::number, true},
+                                             {"residual_scale", "residual_multiplier", ValueKind::number, true},
+                                             {"logit_scale", "logits_scaling", ValueKind::number}}),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back({.name = "olmo2",
+                 .model_types = {"olmo2", "olmo3"},
+                 .model_class = "Olmo2ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = with(with(without_norms(llama_tensors()), query_norms()), norms_behind())});
+  all.push_back({.name = "exaone4",
+                 .model_types = {"exaone4"},
+                 .model_class = "Exaone4ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = with(with(without_norms(llama_tensors()), query_norms()), norms_behind())});
+  all.push_back({.name = "glm4",
+                 .model_types = {"glm4"},
+                 .model_class = "Glm4ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = with(joint_gates(llama_tensors()),
+                                 {{"blk.{}.post_attention_norm", "model.layers.{}.post_self_attn_layernorm"},
+                                  {"blk.{}.post_ffw_norm", "model.layers.{}.post_mlp_layernorm"}})});
+  all.push_back({.name = "command-r",
+                 .model_types = {"cohere"},
+                 .model_class = "CohereForCausalLM",
+                 .keys = cohere_keys(),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}, {"tie_word_embeddings", {true}}},
+                 .tensors = one_norm(llama_tensors())});
+  all.push_back({.name = "cohere2",
+                 .model_types = {"cohere2"},
+                 .model_class = "Cohere2ForCausalLM",
+                 .keys = with(cohere_keys(), {{"attention.sliding_window", "sliding_window"}}),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}, {"tie_word_embeddings", {true}}},
+                 .tensors = one_norm(llama_tensors())});
+  all.push_back({.name = "ernie4_5",
+                 .model_types = {"ernie4_5"},
+                 .model_class = "Ernie4_5ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}, {"use_bias", {false}}},
+                 .tensors = llama_tensors()});
+  all.push_back({.name = "arcee",
+                 .model_types = {"arcee"},
+                 .model_class = "ArceeForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", {"relu2"}}},
+                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back({.name = "mistral3",
+                 .model_types = {"ministral3"},
+                 .model_class = "Ministral3ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}, {"sliding_window", {nullptr}}},
+                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back({.name = "gpt-oss",
+                 .model_types = {"gpt_oss"},
+                 .model_class = "GptOssForCausalLM",
+                 .keys = with(llama_keys(), {{"expert_count", "num_local_experts"},
+                                             {"expert_used_count", "num_experts_per_tok"},
+                                             {"expert_feed_forward_length", "intermediate_size"},
+                                             {"attention.sliding_window", "sliding_window"}}),
+                 .fixed = {{"hidden_act", {"silu", "swish"}}, {"attention_bias", {true}}},
+                 .tensors = gpt_oss_tensors()});
+  all.push_back({.name = "olmo",
+                 .model_types = {"olmo"},
+                 .model_class = "OlmoForCausalLM",
+                 .keys = with(decoder_keys(), {{"attention.clamp_kqv", "clip_qkv", ValueKind::number, true}}),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}},
+                 .tensors = without_norms(llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs))});
+  all.push_back(
+      {.name = "stablelm",
+       .model_types = {"stablelm"},
+       .model_class = "StableLmForCausalLM",
+       .keys = with(decoder_keys(), {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
+                                     {"use_parallel_residual", "use_parallel_residual", ValueKind::boolean, true}}),
+       .fixed = {{"hidden_act", silu}},
+       .tensors = llama_tensors()});
+  all.push_back(
+      {.name = "phi3",
+       .model_types = {"phi3"},
+       .model_class = "Phi3ForCausalLM",
+       .keys = llama_keys(),
+       .fixed = {{"hidden_act", silu}},
+       .tensors = with(joint_gates(llama_tensors()), {{"blk.{}.attn_qkv", "model.layers.{}.self_attn.qkv_proj"}})});
+  all.push_back({.name = "gemma",
+                 .model_types = {"gemma"},
+                 .model_class = "GemmaForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", gelu}, {"attention_bias", {false}}},
+                 .tensors = gemma_tensors()});
+  const std::vector<KeyRow> caps = {{"attn_logit_softcapping", "attn_logit_softcapping", ValueKind::number, true},
+                                    {"final_logit_softcapping", "final_logit_softcapping", ValueKind::number, true},
+                                    {"attention.sliding_window", "sliding_window", ValueKind::integer, true}};
+  all.push_back({.name = "gemma2",
+                 .model_types = {"gemma2"},
+                 .model_class = "Gemma2ForCausalLM",
+                 .keys = with(llama_keys(), caps),
+                 .fixed = {{"hidden_activation", gelu}, {"attention_bias", {false}}},
+                 .tensors = gemma2_tensors()});
+  all.push_back({.name = "gemma3",
+                 .model_types = {"gemma3_text"},
+                 .model_class = "Gemma3ForCausalLM",
+                 .keys = with(llama_keys(),
+                              with(caps, {{"rope.freq_base_swa", "rope_local_base_freq", ValueKind::number, true}})),
+                 .fixed = {{"hidden_activation", gelu}, {"attention_bias", {false}}},
+                 .tensors = with(gemma2_tensors(), query_norms(1))});
+  return all;
+}
+
+}  // namespace vkformer
