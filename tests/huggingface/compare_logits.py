@@ -37,9 +37,9 @@ def load(folder):
         return model.eval()
     config = transformers.AutoConfig.from_pretrained(folder)
     kind = getattr(transformers, (config.architectures or ["AutoModelForCausalLM"])[0])
-    # PyTorch's fused attention leaves out Gemma 2's cap of scores.
+    # PyTorch's fused attention leaves out Gemma 2's cap of scores; its grouped products want rows of whole vectors.
     model, report = kind.from_pretrained(folder, dtype=torch.float32, output_loading_info=True,
-                                         attn_implementation="eager")
+                                         attn_implementation="eager", experts_implementation="eager")
     for trouble in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if report[trouble]:
             sys.exit(f"{folder}: {trouble.replace('_', ' ')}: {sorted(map(str, report[trouble]))}")
@@ -52,8 +52,8 @@ def make_ids(folder, positions):
         transformers.AutoConfig.from_pretrained(folder).to_dict())
     random = torch.Generator().manual_seed(1)
     limit = config.get("max_position_embeddings") or config.get("n_positions") or positions
-    # RoBERTa counts its positions from pad id + 1 on.
-    limit -= config["pad_token_id"] + 1 if config["model_type"] == "roberta" else 0
+    # RoBERTa and MPNet count their positions from pad id + 1 on.
+    limit -= config["pad_token_id"] + 1 if config["model_type"] in ("roberta", "mpnet") else 0
     positions = min(positions, limit)
     pad = config.get("pad_token_id") or 0
     ids = torch.randint(min(5, config["vocab_size"] - 1), config["vocab_size"], (2, positions), generator=random)
@@ -61,9 +61,10 @@ def make_ids(folder, positions):
     mask = torch.ones_like(ids)
     mask[1, positions - positions // 3 :] = 0
     found = {"input_ids": torch.where(mask == 1, ids, pad), "attention_mask": mask}
-    if config["model_type"] in ("bert", "xlnet"):
+    if config["model_type"] in ("bert", "albert", "electra", "xlnet"):
         found["token_type_ids"] = (torch.arange(positions) >= positions // 2).int() * mask
-    if config.get("is_encoder_decoder") or config["model_type"] == "vaswani":
+    classifies = "SequenceClassification" in str(config.get("architectures"))
+    if (config.get("is_encoder_decoder") and not classifies) or config["model_type"] == "vaswani":
         start = config.get("decoder_start_token_id")
         limit = config.get("decoder_vocab_size") or config["vocab_size"]
         targets = ids.flip(1)[:, : max(1, positions * 2 // 3)] % limit
