@@ -13,6 +13,7 @@
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/granite/granite.h"
+#include "models/families/hunyuan/hunyuan.h"
 #include "models/families/llama/llama.h"
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
@@ -24,6 +25,7 @@
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
+#include "models/families/seed_oss/seed_oss.h"
 #include "models/families/smollm3/smollm3.h"
 #include "models/families/stablelm/stablelm.h"
 #include "models/families/starcoder2/starcoder2.h"
@@ -69,7 +71,9 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"cohere", make_cohere},
                              {"cohere2", make_cohere},
                              {"ernie4_5", make_ernie4_5},
-                             {"exaone4", make_exaone4}};
+                             {"exaone4", make_exaone4},
+                             {"hunyuan", make_hunyuan},
+                             {"seed_oss", make_seed_oss}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {
@@ -224,6 +228,7 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("cohere", {{"use_qk_norm", true}}, "use_qk_norm");
   says("cohere", {{"logit_scale", 0}}, "logit_scale");
   says("cohere2", {{"layer_types", {"full_attention"}}}, "layer_types");
+  says("hunyuan", {{"rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
   says("arcee", {{"hidden_act", "silu"}}, "hidden_act must be relu2");
   says("glm4", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.4}}}},
        "partial_rotary_factor");

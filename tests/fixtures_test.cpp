@@ -88,6 +88,8 @@ const std::map<std::string, int> cases = {
     {"ernie4_5", 36},
     {"exaone4", 63},
     {"albert_mlm", 56},
+    {"hunyuan", 40},
+    {"seed_oss", 31},
     {"albert_cls", 39},
 };
 

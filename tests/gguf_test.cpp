@@ -54,7 +54,7 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
         "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2", "gemma3",     "mixtral",
         "granite",    "olmoe",        "qwen2_moe",  "olmo3", "phi",    "starcoder2", "stablelm",
         "olmo",       "gpt_oss",      "exaone4",    "glm4",  "cohere", "cohere2",    "ernie4_5",
-        "arcee",      "ministral3"}) {
+        "arcee",      "ministral3",   "seed_oss"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -83,6 +83,20 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
         CHECK(in_single_precision(said.value(key, value)) == in_single_precision(value));
       }
   }
+}
+
+TEST_CASE("GGUF files have Hunyuan's base of rotary positions grown already", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto file = write_fixture(folder, "hunyuan", "f32");
+  const Model before = load_model(fixtures / "hunyuan"), after = load_model(file);
+  const Weights theirs(after.parameters, file);
+  CHECK(theirs.extra().empty());
+  CHECK(theirs.absent().empty());
+  CHECK(before.config->at("rope_theta") == 1e4);
+  CHECK(after.config->at("rope_theta") > 1.1e5);
+  const std::vector<float> a = before.constants.at(0).values(), b = after.constants.at(0).values();
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-6f);
 }
 
 TEST_CASE("rows of queries and keys are where GGUF files have them", "[gguf]") {

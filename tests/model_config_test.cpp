@@ -65,6 +65,8 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"cohere2", "CohereForCausalLM"},
                                                         {"ernie4_5", "LlamaForCausalLM"},
                                                         {"exaone4", "Olmo2ForCausalLM"},
+                                                        {"hunyuan", "HunYuanMoEV1ForCausalLM"},
+                                                        {"seed_oss", "LlamaForCausalLM"},
                                                         {"mixtral", "MistralForCausalLM"},
                                                         {"granite", "LlamaForCausalLM"},
                                                         {"olmoe", "Olmo2ForCausalLM"},

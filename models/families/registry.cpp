@@ -19,6 +19,7 @@
 #include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/gptj/gptj.h"
 #include "models/families/granite/granite.h"
+#include "models/families/hunyuan/hunyuan.h"
 #include "models/families/llama/llama.h"
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
@@ -33,6 +34,7 @@
 #include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/qwen3_moe/qwen3_moe.h"
+#include "models/families/seed_oss/seed_oss.h"
 #include "models/families/smollm3/smollm3.h"
 #include "models/families/stablelm/stablelm.h"
 #include "models/families/starcoder2/starcoder2.h"
@@ -67,6 +69,8 @@ const Family families[] = {
     {{"cohere", "cohere2"}, make_cohere},
     {{"ernie4_5"}, make_ernie4_5},
     {{"exaone4"}, make_exaone4},
+    {{"hunyuan_v1_dense"}, make_hunyuan},
+    {{"seed_oss"}, make_seed_oss},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
     {{"phi3"}, make_phi3},

@@ -157,6 +157,21 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}, {"sliding_window", {nullptr}}},
                  .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  all.push_back(
+      {.name = "hunyuan-dense",
+       .model_types = {"hunyuan_v1_dense"},
+       .model_class = "HunYuanDenseV1ForCausalLM",
+       .keys = llama_keys(),
+       .fixed = {{"hidden_act", silu}},
+       .tensors = with(llama_tensors(), {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.query_layernorm"},
+                                         {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.key_layernorm"}})});
+  all.push_back({.name = "seed_oss",
+                 .model_types = {"seed_oss"},
+                 .model_class = "SeedOssForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}, {"attention_out_bias", {false}}, {"mlp_bias", {false}}},
+                 .tensors = with(one_norm(llama_tensors()),
+                                 {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"}})});
   all.push_back({.name = "gpt-oss",
                  .model_types = {"gpt_oss"},
                  .model_class = "GptOssForCausalLM",

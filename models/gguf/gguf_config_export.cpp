@@ -13,6 +13,17 @@ namespace {
 
 using nlohmann::json;
 
+/// Hunyuan's base grown by alpha, which a file has as any other.
+json with_grown_base(json config) {
+  const auto scaling = config.find("rope_scaling");
+  if (scaling == config.end() || scaling->value("rope_type", "") != "dynamic") return config;
+  const auto width = config.at("head_dim").get<double>();
+  config["rope_theta"] =
+      config.at("rope_theta").get<double>() * std::pow(scaling->at("alpha").get<double>(), width / (width - 2));
+  config.erase("rope_scaling");
+  return config;
+}
+
 /// The angles of a config: in Gemma 3 of the layers without a window.
 RotaryConfig rotary_of(const json& config) {
   json keys = json::object();
@@ -201,6 +212,8 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"ernie4_5", add_decoder},
                             {"arcee", add_decoder},
                             {"mistral3", add_mistral3},
+                            {"hunyuan-dense", add_decoder},
+                            {"seed_oss", add_decoder},
                             {"qwen2moe", add_decoder},
                             {"olmoe", add_decoder},
                             {"phi3", add_windowed},
@@ -220,7 +233,8 @@ bool means(const FixedRow& row, const json& value) { return std::ranges::find(ro
 
 }  // namespace
 
-void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const json& config) {
+void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const json& filed) {
+  const json config = with_grown_base(filed);
   const std::string prefix = std::string(architecture.name) + '.';
   for (const FixedRow& row : architecture.fixed) {
     const json value = config.value(row.hugging_face, row.values.front());
@@ -240,7 +254,8 @@ void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const js
     if (adder.architecture == architecture.name) adder.add(pairs, prefix, config);
 }
 
-std::vector<NamedValues> rotary_tensors(const json& config) {
+std::vector<NamedValues> rotary_tensors(const json& filed) {
+  const json config = with_grown_base(filed);
   if (!config.contains("rope_theta") || !config.contains("head_dim")) return {};
   const RotaryConfig rotary = rotary_of(config);
   const auto floats = [](const std::vector<double>& values) {

@@ -128,12 +128,12 @@ class Builder {
     if (decoder_.query_norms == Decoder::QueryNorms::none) return projected;
     const Graph::Scope scope(layers_.graph(), "qk_norm");
     const bool each = decoder_.query_norms == Decoder::QueryNorms::head;
-    const auto part = [&](const char* gain, int64_t heads) -> HeadNormPart {
+    const auto part = [&](const char* norm, int64_t heads) -> HeadNormPart {
       const int64_t width = each ? decoder_.head_width : heads * decoder_.head_width;
-      return {.gain = layers_.tensor(name + gain, {width}), .heads = each ? heads : 1};
+      return {.gain = layers_.tensor(fmt::format("{}.{}.weight", name, norm), {width}), .heads = each ? heads : 1};
     };
-    return head_norm(layers_.graph(), projected, part(".q_norm.weight", decoder_.heads),
-                     part(".k_norm.weight", decoder_.kv_heads), static_cast<float>(decoder_.epsilon),
+    return head_norm(layers_.graph(), projected, part(decoder_.query_norm, decoder_.heads),
+                     part(decoder_.key_norm, decoder_.kv_heads), static_cast<float>(decoder_.epsilon),
                      static_cast<float>(gain_offset()));
   }
 
@@ -163,7 +163,8 @@ class Builder {
     const Decoder::Layer& layer = decoder_.layers[static_cast<size_t>(index)];
     const Value projected =
         layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = decoder_.input_bias});
-    const Value y = rotate(norm_queries(projected, name), layer.rotary);
+    const Value y = decoder_.norms_turned ? norm_queries(rotate(projected, layer.rotary), name)
+                                          : rotate(norm_queries(projected, name), layer.rotary);
     AttentionOptions options{.heads = heads,
                              .kv_heads = kv_heads,
                              .head_width = D,
@@ -205,8 +206,8 @@ void add_attention(ParameterList& list, const Decoder& d, const std::string& nam
                       d.input_bias);
   if (d.query_norms != Decoder::QueryNorms::none) {
     const bool each = d.query_norms == Decoder::QueryNorms::head;
-    add_gain(list, d, name + ".q_norm", each ? d.head_width : q_width);
-    add_gain(list, d, name + ".k_norm", each ? d.head_width : kv_width);
+    add_gain(list, d, join_names(name, d.query_norm), each ? d.head_width : q_width);
+    add_gain(list, d, join_names(name, d.key_norm), each ? d.head_width : kv_width);
   }
   list.linear(name + ".o_proj", q_width, d.width, d.output_bias);
   if (d.sinks) list.normal(name + attention_sinks, {d.heads});

@@ -23,7 +23,7 @@ struct Decoder {
     around,    ///< both (Gemma 2)
     parallel,  ///< one, of what goes into both, which do not see each other's results (Cohere)
   };
-  /// What of the queries, and of the keys, is normed together before it is turned.
+  /// What of the queries, and of the keys, is normed together.
   enum class QueryNorms : uint8_t { none, head, whole };
   /// What differs from layer to layer.
   struct Layer {
@@ -73,14 +73,16 @@ struct Decoder {
   const char* attention_after = "post_attention_layernorm";
   const char *inner_before = "pre_feedforward_layernorm", *inner_after = "post_feedforward_layernorm";
   QueryNorms query_norms = QueryNorms::none;
-  bool gain_less_one = false;  ///< files store the norms' gains minus 1
-  bool joint_inputs = false;   ///< q, k and v are one tensor in files
-  bool joint_inner = false;    ///< gate and up are
-  bool input_bias = false;     ///< of q, k and v
-  bool output_bias = false;    ///< of the attention's output
-  bool sinks = false;          ///< attention has them
-  bool inner_bias = false;     ///< of the feed-forward layers
-  bool tied = false;           ///< the head is the embedding
+  const char *query_norm = "q_norm", *key_norm = "k_norm";  ///< their names in files
+  bool norms_turned = false;                                ///< they norm what has turned, not what turns then
+  bool gain_less_one = false;                               ///< files store the norms' gains minus 1
+  bool joint_inputs = false;                                ///< q, k and v are one tensor in files
+  bool joint_inner = false;                                 ///< gate and up are
+  bool input_bias = false;                                  ///< of q, k and v
+  bool output_bias = false;                                 ///< of the attention's output
+  bool sinks = false;                                       ///< attention has them
+  bool inner_bias = false;                                  ///< of the feed-forward layers
+  bool tied = false;                                        ///< the head is the embedding
   /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
   std::optional<HeadClasses> classes;
   /// An encoder, without a head: a position also sees what is behind it, of a window half to either side.
