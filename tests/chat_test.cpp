@@ -143,7 +143,7 @@ TEST_CASE("answers from a kept cache on the device are those from scratch", "[ch
 
 TEST_CASE("sessions that go on together are what each is alone", "[chat]") {
   const auto backend = make_reference_backend();
-  for (const char* name : {"gpt2", "llama", "mistral"}) check_group(*backend, name, true);
+  for (const char* name : {"gpt2", "llama", "mistral", "bloom"}) check_group(*backend, name, true);
 }
 
 TEST_CASE("sessions that go on together on a device are what each is alone", "[chat][device][one_driver]") {

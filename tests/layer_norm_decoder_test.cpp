@@ -103,6 +103,8 @@ TEST_CASE("what a decoder with LayerNorm does not do is refused by its key", "[l
   says("gptj", {{"rotary_dim", nullptr}}, "rotary_dim null");
   says("gptj", {{"rotary_dim", 3}}, "rotary_dim 3");
   says("gptj", {{"rotary_dim", 8}}, "rotary_dim");
+  says("bloom", {{"apply_residual_connection_post_layernorm", true}}, "apply_residual_connection_post_layernorm");
+  says("bloom", {{"n_inner", 18}}, "n_inner 18");
   for (const char* key : {"qk_layernorm", "use_parallel_residual"}) says("stablelm", {{key, true}}, key);
   says("stablelm", {{"hidden_dropout", 0.1}}, "hidden_dropout");
   says("olmo", {{"clip_qkv", 8}}, "clip_qkv");
@@ -135,6 +137,14 @@ TEST_CASE("layers of GPT-Neo have a window where the config says so, or every ot
   CHECK(written == nlohmann::json::parse(R"([[["global", "local"], 1]])"));
 }
 
+TEST_CASE("the keys of older BLOOM configs go before", "[layer_norm_decoder]") {
+  nlohmann::json config = fixture_config("bloom", nlohmann::json::object());
+  const nlohmann::json newer = *model_of(config).config;
+  config.update({{"n_embed", 18}, {"num_attention_heads", 3}, {"num_hidden_layers", 2}});
+  for (const char* key : {"hidden_size", "n_head", "n_layer"}) config.erase(key);
+  for (const char* key : {"hidden_size", "n_head", "n_layer"}) CHECK(model_of(config).config->at(key) == newer.at(key));
+}
+
 TEST_CASE("an OPT whose last norm was removed has none", "[layer_norm_decoder]") {
   const auto tensors = [](const nlohmann::json& changes) {
     return model_of(fixture_config("opt", changes)).parameters.size();
@@ -155,6 +165,7 @@ TEST_CASE("decoders with LayerNorm tell texts apart by a head on their last stat
                                                      {"phi", "Phi", 24},
                                                      {"starcoder2", "Starcoder2", 18},
                                                      {"gptj", "GPTJ", 18},
+                                                     {"bloom", "Bloom", 18},
                                                      {"stablelm", "StableLm", 24}}) {
     INFO(fixture);
     const std::string name = std::string(architecture) + "ForSequenceClassification";
@@ -169,7 +180,7 @@ TEST_CASE("decoders with LayerNorm tell texts apart by a head on their last stat
 
 TEST_CASE("a config of a decoder with LayerNorm is written as it was read", "[layer_norm_decoder]") {
   for (const char* fixture : {"gpt_neox", "gpt_neox_sequential", "opt", "opt_after", "gpt_neo", "phi", "starcoder2",
-                              "gptj", "stablelm", "olmo"}) {
+                              "gptj", "stablelm", "olmo", "bloom"}) {
     INFO(fixture);
     const nlohmann::json read = fixture_config(fixture, nlohmann::json::object());
     const nlohmann::json written = *model_of(read).config;

@@ -42,6 +42,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
        std::vector<std::pair<std::string, std::string>>{{"gpt2", "GPT2ForTokenClassification"},
                                                         {"gpt_neox", "GPTNeoXForTokenClassification"},
                                                         {"opt", "OPTForQuestionAnswering"},
+                                                        {"bloom", "BloomModel"},
                                                         {"gpt_neo", "GPTNeoXForCausalLM"},
                                                         {"phi", "Phi3ForCausalLM"},
                                                         {"starcoder2", "GPTBigCodeForCausalLM"},

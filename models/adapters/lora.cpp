@@ -27,6 +27,7 @@ constexpr int64_t first_stream = int64_t{1} << 24;
 std::vector<std::string> usual_targets(const std::string& family) {
   static const std::map<std::string_view, std::vector<std::string>> known{{"gpt2", {"c_attn"}},
                                                                           {"gpt_neox", {"query_key_value"}},
+                                                                          {"bloom", {"query_key_value"}},
                                                                           {"t5", {"q", "v"}},
                                                                           {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
                                                                           {"phi3", {"qkv_proj"}},

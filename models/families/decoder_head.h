@@ -10,6 +10,7 @@ namespace vkformer {
 inline constexpr std::pair<std::string_view, std::string_view> decoder_classifiers[] = {
     {"gpt2", "GPT2"},
     {"opt", "OPT"},
+    {"bloom", "Bloom"},
     {"gpt_neo", "GPTNeo"},
     {"phi", "Phi"},
     {"starcoder2", "Starcoder2"},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert.h"
+#include "models/families/bloom/bloom.h"
 #include "models/families/cohere/cohere.h"
 #include "models/families/decoder_head.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
@@ -59,6 +60,7 @@ const Family families[] = {
     {{"gpt2"}, [](const JsonObject& config) { return make_gpt2(Gpt2Config::from_json(config)); }},
     {{"gpt_neox"}, make_gpt_neox},
     {{"opt"}, make_opt},
+    {{"bloom"}, make_bloom},
     {{"gpt_neo"}, make_gpt_neo},
     {{"phi"}, make_phi},
     {{"starcoder2"}, make_starcoder2},

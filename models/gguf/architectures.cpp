@@ -57,6 +57,27 @@ std::vector<GgufArchitecture> make_architectures() {
                    {"blk.{}.ffn_down", "gpt_neox.layers.{}.mlp.dense_4h_to_h"},
                    {"output_norm", "gpt_neox.final_layer_norm"},
                    {"output", "embed_out"}}});
+  all.push_back(
+      {.name = "bloom",
+       .model_types = {"bloom"},
+       .model_class = "BloomForCausalLM",
+       .keys = {{"context_length", "seq_length"},
+                {"embedding_length", "hidden_size"},
+                {"block_count", "n_layer"},
+                {"feed_forward_length", "n_inner"},
+                {"attention.head_count", "n_head"},
+                {"attention.layer_norm_epsilon", "layer_norm_epsilon", ValueKind::number}},
+       .fixed = {{"activation_function", {"gelu_pytorch_tanh", "gelu_new"}}},
+       .tensors = {{"token_embd", "transformer.word_embeddings"},
+                   {"token_embd_norm", "transformer.word_embeddings_layernorm"},
+                   {"blk.{}.attn_norm", "transformer.h.{}.input_layernorm"},
+                   {"blk.{}.attn_qkv", "transformer.h.{}.self_attention.query_key_value", RowOrder::fused_heads},
+                   {"blk.{}.attn_output", "transformer.h.{}.self_attention.dense"},
+                   {"blk.{}.ffn_norm", "transformer.h.{}.post_attention_layernorm"},
+                   {"blk.{}.ffn_up", "transformer.h.{}.mlp.dense_h_to_4h"},
+                   {"blk.{}.ffn_down", "transformer.h.{}.mlp.dense_4h_to_h"},
+                   {"output_norm", "transformer.ln_f"},
+                   {"output", "lm_head"}}});
   const std::vector<nlohmann::json> any_gelu = {"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu"};
   const std::vector<KeyRow> layer_norm_keys = {
       {"context_length", "max_position_embeddings"},

@@ -33,6 +33,7 @@ const std::vector<WordSplitter>& word_splitters() {
       {.names = {"gpt-4o", "llama4"}, .expressions = {gpt4o}},
       {.names = {"tekken"}, .expressions = {tekken}, .ignore_merges = true, .add_bos = true},
       {.names = {"stablelm2"}, .expressions = {qwen2}},
+      {.names = {"bloom", "poro-chat", "gpt3-finnish"}, .expressions = {" ?[^(\\s|.,!?…。，、।۔،)]+"}},
       {.names = {"seed-coder"}, .expressions = {seed}},
       {.names = {"deepseek-v3", "hunyuan-dense"},
        .expressions = {R"(\p{N}{1,3})", "[一-龥぀-ゟ゠-ヿ]+", deepseek3}},

@@ -29,6 +29,7 @@ NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = {}
+NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 NO_DROPOUT["seed_oss"] = dict(attention_dropout=0.0, residual_dropout=0.0)
 NO_DROPOUT["phi"] = NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
@@ -129,6 +130,13 @@ def phi3(*sizes, original, short, long):
 def opt(*sizes, **more):
     case = rotary("opt", "OPTForCausalLM", *sizes, **more)
     case["config"]["ffn_dim"] = case["config"].pop("intermediate_size")
+    return case
+
+
+def bloom(layers, width, heads, vocab):
+    case = rotary("bloom", "BloomForCausalLM", layers, width, heads, 4 * width, vocab, 24)
+    case["config"] = dict(n_layer=layers, hidden_size=width, n_head=heads, seq_length=24, bos_token_id=1, eos_token_id=2,
+                          pad_token_id=0)
     return case
 
 
@@ -289,6 +297,8 @@ SMALL = {
                       opt(1, 18, 3, 19, 61, 24, do_layer_norm_before=False, word_embed_proj_dim=11)),
     "gpt_neo": case("learned positions, scores that are not scaled, a window of 5 in the second layer, tied head", 104,
                     13, gpt_neo(2, 18, 3, 19, 61, 24, window_size=5)),
+    "bloom": case("no positions but scores that fall with the distance, norm of the embeddings, tied head", 123, 13,
+                  bloom(2, 18, 3, 61)),
     "phi": case("one norm for attention and feed-forward, rotary on half of each head, all biases", 105, 13,
                 rotary("phi", "PhiForCausalLM", 2, 24, 3, 19, 61, 32,
                        rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5))),

@@ -51,7 +51,8 @@ def make_ids(folder, positions):
     config = vaswani.load_config(folder / "config.json") if is_vaswani(folder) else (
         transformers.AutoConfig.from_pretrained(folder).to_dict())
     random = torch.Generator().manual_seed(1)
-    limit = config.get("max_position_embeddings") or config.get("n_positions") or positions
+    limit = (config.get("max_position_embeddings") or config.get("n_positions") or config.get("seq_length")
+             or positions)
     # RoBERTa and MPNet count their positions from pad id + 1 on.
     limit -= config["pad_token_id"] + 1 if config["model_type"] in ("roberta", "mpnet") else 0
     positions = min(positions, limit)

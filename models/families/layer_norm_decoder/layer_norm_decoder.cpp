@@ -1,10 +1,13 @@
 #include "models/families/layer_norm_decoder/layer_norm_decoder.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "models/families/decoder_head.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/relative_bias/relative_bias.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/rope/rope.h"
 #include "shaders/swap_axes/swap_axes.h"
@@ -21,6 +24,22 @@ constexpr std::string_view joint_qkv = "qkv_proj";
 /// A table of one token, zeros, as are all that it lacks: positions alone are looked up beside it.
 constexpr const char* blank_table = "positions.blank";
 
+/// Of ALiBi: what a score loses by its distance, [positions, H], and which row a distance has.
+constexpr const char *bias_table = "alibi.table", *bias_rows = "alibi.rows";
+
+/// How steeply the scores of each head fall: 2^(-8 h / H) for H a power of two; for others those of the power below it,
+/// and every second of twice as many.
+std::vector<double> slopes_of(int64_t heads) {
+  int64_t power = 1;
+  while (2 * power <= heads) power *= 2;
+  std::vector<double> slopes;
+  for (int64_t h = 1; h <= power; ++h)
+    slopes.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(power)));
+  for (int64_t h = 1; std::ssize(slopes) < heads; h += 2)
+    slopes.push_back(std::exp2(-4.0 * static_cast<double>(h) / static_cast<double>(power)));
+  return slopes;
+}
+
 std::string layer_of(const LayerNormDecoder& d, int64_t layer) { return fmt::format("{}.{}", d.names.layer, layer); }
 
 /// One pass through a decoder in a graph.
@@ -30,7 +49,10 @@ class LayerNormBuilder {
       : decoder_(decoder), layers_(graph, pass) {}
 
   Value hidden() {
-    Value x = layers_.drop(embed(), decoder_.embedding_dropout);
+    Value x = embed();
+    if (decoder_.names.tokens_norm) x = norm(x, decoder_.names.tokens_norm);
+    x = layers_.drop(x, decoder_.embedding_dropout);
+    if (decoder_.linear_biases) bias_ = linear_bias(layers_.graph().shape(x)[1]);
     for (size_t layer = 0; layer < decoder_.windows.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
     if (decoder_.ends_with_norm) x = norm(x, decoder_.names.last_norm);
     if (!decoder_.projects()) return x;
@@ -48,6 +70,21 @@ class LayerNormBuilder {
         decoder_.names.positions ? look_up(layers_.constant(blank_table, {1, decoder_.width}), true) : Value{};
     return layers_.linear(look_up(tokens, false), decoder_.names.project_in, decoder_.width,
                           {.bias = false, .residual = positions});
+  }
+
+  /// [1, H, T, S], for all layers. Rows of a batch that are at positions of their own get what is right but for a
+  /// number that is the same for all keys, which softmax does not see.
+  Value linear_bias(int64_t positions) {
+    Graph& graph = layers_.graph();
+    const Graph::Scope scope(graph, "bias");
+    const Pass& pass = layers_.pass();
+    const bool apart = pass.position && graph.shape(pass.position)[0] > 1;
+    return relative_bias(graph, layers_.constant(bias_table, {decoder_.context, decoder_.heads}),
+                         layers_.constant(bias_rows, {decoder_.context}, DType::i32),
+                         {.queries = positions,
+                          .keys = pass.position ? pass.capacity : positions,
+                          .zero = apart ? 0 : decoder_.context - 1,
+                          .position = apart ? Value{} : pass.position});
   }
 
   /// The pass's rows of a table, with those of their positions where there are learned ones.
@@ -88,7 +125,8 @@ class LayerNormBuilder {
                                                    .head_width = D,
                                                    .scale = static_cast<float>(decoder_.score_scale),
                                                    .causal = true,
-                                                   .window = decoder_.windows[static_cast<size_t>(index)]},
+                                                   .window = decoder_.windows[static_cast<size_t>(index)],
+                                                   .bias = bias_},
                                                   decoder_.attention_dropout, fmt::format("cache.{}", index));
     return layers_.linear(attended, join_names(layer, decoder_.names.attention_output), decoder_.width,
                           {.bias = decoder_.output_bias, .dropout = decoder_.output_dropout, .residual = residual});
@@ -127,6 +165,7 @@ class LayerNormBuilder {
 
   const LayerNormDecoder& decoder_;
   Layers layers_;
+  Value bias_ = {};
 };
 
 std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
@@ -135,6 +174,7 @@ std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
   ParameterList list(d.deviation);
   list.normal(join_names(names.tokens, "weight"), {d.vocabulary, d.token_width()});
   if (d.tied && !d.classes) list.last().other_names = {join_names(names.head, "weight")};
+  if (names.tokens_norm) list.layer_norm(names.tokens_norm, d.width);
   if (names.positions) list.normal(join_names(names.positions, "weight"), {d.first_position + d.context, d.width});
   if (d.projects()) list.linear(names.project_in, d.token_width(), d.width, false);
   for (int64_t i = 0; i < std::ssize(d.windows); ++i) {
@@ -184,6 +224,22 @@ Model make_layer_norm_decoder(const LayerNormDecoder& decoder, const nlohmann::j
                                [angles = decoder.rotary, positions = decoder.context, width = decoder.turned] {
                                  return angles.table(positions, width);
                                }});
+  if (decoder.linear_biases) {
+    model.constants.push_back(
+        {bias_table, {{decoder.context, decoder.heads}}, [positions = decoder.context, heads = decoder.heads] {
+           const std::vector<double> slopes = slopes_of(heads);
+           std::vector<float> values;
+           for (int64_t p = 0; p < positions; ++p)
+             for (const double slope : slopes)
+               values.push_back(static_cast<float>(slope * static_cast<double>(p + 1 - positions)));
+           return values;
+         }});
+    model.constants.push_back({bias_rows, {{decoder.context}, DType::i32}, [positions = decoder.context] {
+                                 std::vector<float> rows(static_cast<size_t>(positions));
+                                 std::iota(rows.begin(), rows.end(), 0.0f);
+                                 return rows;
+                               }});
+  }
   if (decoder.projects() && decoder.names.positions)
     model.constants.push_back({blank_table, {{1, decoder.width}}, [columns = static_cast<size_t>(decoder.width)] {
                                  return std::vector<float>(columns);

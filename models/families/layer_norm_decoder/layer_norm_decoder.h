@@ -20,8 +20,9 @@ struct LayerNormDecoder {
   /// What files call the tensors.
   struct Names {
     const char* tokens;
-    const char* positions = nullptr;  ///< learned ones; nullptr: there are none
-    const char* layer;                ///< followed by a dot and the layer's number
+    const char* positions = nullptr;    ///< learned ones; nullptr: there are none
+    const char* tokens_norm = nullptr;  ///< of the embeddings; nullptr: there is none
+    const char* layer;                  ///< followed by a dot and the layer's number
     // In a layer:
     const char* first_norm;
     const char* second_norm = nullptr;
@@ -64,6 +65,7 @@ struct LayerNormDecoder {
   int64_t turned = 0;          ///< columns of each head that turn by their position, the first ones
   bool interleaved = false;    ///< those turn with their neighbours, not with those half of them further
   RotaryConfig rotary;
+  bool linear_biases = false;  ///< scores fall with the distance, in each head as steeply (Press et al. 2021, "ALiBi")
 
   /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
   std::optional<HeadClasses> classes = {};
