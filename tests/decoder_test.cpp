@@ -126,6 +126,17 @@ TEST_CASE("layers have windows by their types, or by each family's rule", "[conf
   for (const Recorded& family : {Recorded{"cohere2", make_cohere}, Recorded{"exaone4", make_exaone4}})
     CHECK(types(family, fixture_with(family.fixture, {{"num_hidden_layers", 5}, {"sliding_window_pattern", 3}},
                                      untold)) == json{local, local, global, local, local});
+  const json untied =
+      written({"ernie4_5", make_ernie4_5}, fixture_with("ernie4_5", {{"architectures", {"Ernie4_5_ForCausalLM"}},
+                                                                     {"head_dim", nullptr},
+                                                                     {"num_key_value_heads", nullptr}}));
+  CHECK(untied["architectures"] == json{"Ernie4_5ForCausalLM"});
+  CHECK(untied["head_dim"] == 6);
+  CHECK(untied["num_key_value_heads"] == 3);
+  const json grown = written({"ministral3", make_ministral3}, fixture_with("ministral3", {}, {"rope_parameters"}));
+  CHECK(grown["rope_parameters"]["original_max_position_embeddings"] == 16384);
+  CHECK(grown["rope_parameters"]["attention_factor"] == 1);
+  CHECK(grown["rope_parameters"]["llama_4_scaling_beta"] == 0.1);
   const json small = written({"exaone4", make_exaone4}, fixture_with("exaone4", {{"sliding_window", nullptr}}, untold));
   CHECK(small["layer_types"] == json{global, global, global, global});
   CHECK(small["sliding_window"].is_null());

@@ -191,6 +191,40 @@ TEST_CASE("angles that a GGUF file of OLMo 3 can't say are refused", "[gguf]") {
              ContainsSubstring("layers with a window turn by angles of their own"));
 }
 
+TEST_CASE("GGUF files of Ministral 3 say whether scores grow with yarn's factor", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "ministral3", "f32"));
+  const auto factor_behind = [&](double factor) {
+    json config = *load_model(fixtures / "ministral3").config;
+    config["rope_scaling"]["attention_factor"] = factor;
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "mistral3");
+    add_config(pairs, *find_architecture("mistral3"), config);
+    std::vector<GgufSource> sources;
+    for (const GgufTensor& tensor : whole.tensors())
+      sources.push_back({tensor.name, tensor.type, tensor.shape, [&tensor] { return tensor.bytes; }});
+    write_gguf(folder / "m.gguf", pairs, sources);
+    const Model model = make_model(JsonObject::make(gguf_config(GgufShards(folder / "m.gguf")), "config.json"));
+    return model.config->at("rope_parameters").at("attention_factor").get<double>();
+  };
+  const double grown = 1 + 0.1 * std::log(4.0);
+  CHECK(factor_behind(1) == 1);
+  CHECK(std::abs(factor_behind(grown) - grown) < 1e-6);
+  CHECK_THAT(error_of([&] { factor_behind(1.5); }), ContainsSubstring("can't say yarn's attention_factor 1.5"));
+}
+
+TEST_CASE("a config whose rope_scaling is null goes into a GGUF file", "[gguf]") {
+  json config = *load_model(fixtures / "cohere").config;
+  config["rope_scaling"] = nullptr;
+  GgufPairs pairs;
+  add_config(pairs, *find_architecture("command-r"), config);
+  CHECK(rotary_tensors(config).empty());
+  config = *load_model(fixtures / "cohere2").config;
+  config["layer_types"][3] = "sliding_attention";
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("cohere2"), config); }),
+             ContainsSubstring("can't say which layers have a window"));
+}
+
 TEST_CASE("blocks of a GGUF file are read in the order of rows that the model has", "[gguf]") {
   const TemporaryFolder folder;
   for (const char* fixture : {"llama", "gpt2"}) {

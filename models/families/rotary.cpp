@@ -63,8 +63,6 @@ std::vector<double> factors_of(const JsonObject& parameters, const char* key) {
   return factors;
 }
 
-constexpr const char* query_growth_key = "llama_4_scaling_beta";
-
 /// Of YaRN's attention: grows with the logarithm of the context's.
 double yarn_scale(double factor, double mscale) { return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1; }
 
@@ -78,7 +76,6 @@ void read_yarn(const JsonObject& parameters, RotaryConfig& rotary) {
                            ? yarn_scale(rotary.factor, mscale) / yarn_scale(rotary.factor, mscale_all)
                            : yarn_scale(rotary.factor, 1);
   rotary.attention_factor = number_or(parameters, "attention_factor", usual, 1e-3, 1e3);
-  rotary.query_growth = number_or(parameters, query_growth_key, 0, 0, 1e3);
 }
 
 void read_longrope(const JsonObject& parameters, RotaryConfig& rotary) {

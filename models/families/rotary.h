@@ -26,8 +26,10 @@ struct RotaryConfig {
   std::vector<double> short_factors, long_factors;             ///< longrope, of each pair
   double attention_factor = 1;                                 ///< yarn, longrope: of cosines and sines
   int64_t original_context = 8192;                             ///< llama3, yarn, longrope: positions
-  /// yarn: queries at position p are multiplied by 1 + growth ln(1 + floor(p / original_context)) (Llama 4).
+  /// yarn of families that have it: queries at position p are multiplied by 1 + growth ln(1 + floor(p /
+  /// original_context)) (Llama 4).
   double query_growth = 0;
+  static constexpr const char* query_growth_key = "llama_4_scaling_beta";
 
   /// What a family says where a config doesn't.
   struct Usual {

@@ -33,21 +33,21 @@ std::vector<KeyRow> cohere_keys() {
 }  // namespace
 
 std::vector<GgufArchitecture> decoder_architectures() {
+  const std::vector<nlohmann::json> silu = {"silu", "swish"}, gelu = {"gelu_pytorch_tanh", "gelu_new", "gelu"};
   std::vector<GgufArchitecture> all;
   all.push_back({.name = "llama",
                  .model_types = {"llama", "mistral", "mixtral"},
                  .model_class = "LlamaForCausalLM",
                  .keys = with(llama_keys(), {{"expert_count", "num_local_experts", ValueKind::integer, true},
                                              {"expert_used_count", "num_experts_per_tok", ValueKind::integer, true}}),
-                 .fixed = {{"hidden_act", {"silu", "swish"}}},
+                 .fixed = {{"hidden_act", silu}},
                  .tensors = with(llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs), mixtral_tensors())});
   all.push_back({.name = "qwen2",
                  .model_types = {"qwen2"},
                  .model_class = "Qwen2ForCausalLM",
                  .keys = llama_keys(),
-                 .fixed = {{"hidden_act", {"silu", "swish"}}, {"use_sliding_window", {false}}},
+                 .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
                  .tensors = llama_tensors()});
-  const std::vector<nlohmann::json> silu = {"silu", "swish"}, gelu = {"gelu_pytorch_tanh", "gelu_new", "gelu"};
   all.push_back({.name = "qwen3",
                  .model_types = {"qwen3"},
                  .model_class = "Qwen3ForCausalLM",
@@ -133,12 +133,13 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  .keys = cohere_keys(),
                  .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}, {"tie_word_embeddings", {true}}},
                  .tensors = one_norm(llama_tensors())});
-  all.push_back({.name = "cohere2",
-                 .model_types = {"cohere2"},
-                 .model_class = "Cohere2ForCausalLM",
-                 .keys = with(cohere_keys(), {{"attention.sliding_window", "sliding_window"}}),
-                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}, {"tie_word_embeddings", {true}}},
-                 .tensors = one_norm(llama_tensors())});
+  all.push_back(
+      {.name = "cohere2",
+       .model_types = {"cohere2"},
+       .model_class = "Cohere2ForCausalLM",
+       .keys = with(cohere_keys(), {{"attention.sliding_window", "sliding_window", ValueKind::integer, true}}),
+       .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}, {"tie_word_embeddings", {true}}},
+       .tensors = one_norm(llama_tensors())});
   all.push_back({.name = "ernie4_5",
                  .model_types = {"ernie4_5"},
                  .model_class = "Ernie4_5ForCausalLM",
@@ -179,7 +180,7 @@ std::vector<GgufArchitecture> decoder_architectures() {
                                              {"expert_used_count", "num_experts_per_tok"},
                                              {"expert_feed_forward_length", "intermediate_size"},
                                              {"attention.sliding_window", "sliding_window"}}),
-                 .fixed = {{"hidden_act", {"silu", "swish"}}, {"attention_bias", {true}}},
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {true}}},
                  .tensors = gpt_oss_tensors()});
   all.push_back({.name = "olmo",
                  .model_types = {"olmo"},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/families/rotary.h"
 #include "models/gguf/gguf_rotary.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "runtime/check.h"
@@ -89,7 +90,7 @@ void read_olmo2(const GgufSettings& settings, json& config) {
   read_windows(settings, config, 4);
 }
 
-/// Of every fourth layer's windows, which is also without positions, only newer files tell.
+/// Every fourth layer has neither a window nor positions, where a file says nothing else.
 void read_cohere2(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   read_windows(settings, config, 4);
@@ -102,14 +103,16 @@ void read_exaone4(const GgufSettings& settings, json& config) {
   config["sliding_window"] = settings.has(window) ? json(settings.integer(window)) : json();
 }
 
-/// Its yarn leaves scores as they are, whatever the factor.
+/// Whose yarn may leave scores as they are; in files of others they grow with the factor.
 void read_mistral3(const GgufSettings& settings, json& config) {
   read_decoder(settings, config);
   json& scaling = config["rope_scaling"];
-  if (scaling.is_null() || scaling["rope_type"] != "yarn") return;
-  scaling["attention_factor"] = 1.0;
-  const char* growth = "attention.temperature_scale";
-  if (settings.has(growth)) scaling["llama_4_scaling_beta"] = settings.number(growth);
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  if (scaling["rope_type"] != "yarn") return;
+  const char *multiplier = "rope.scaling.yarn_log_multiplier", *growth = "attention.temperature_scale";
+  scaling["mscale"] = 1.0;
+  scaling["mscale_all_dim"] = settings.has(multiplier) ? settings.number(multiplier) : 0.0;
+  if (settings.has(growth)) scaling[RotaryConfig::query_growth_key] = settings.number(growth);
 }
 
 /// What the first files do not say of the experts' widths, as llama.cpp takes it.

@@ -16,7 +16,7 @@ using nlohmann::json;
 /// Hunyuan's base grown by alpha, which a file has as any other.
 json with_grown_base(json config) {
   const auto scaling = config.find("rope_scaling");
-  if (scaling == config.end() || scaling->value("rope_type", "") != "dynamic") return config;
+  if (scaling == config.end() || !scaling->is_object() || scaling->value("rope_type", "") != "dynamic") return config;
   const auto width = config.at("head_dim").get<double>();
   config["rope_theta"] =
       config.at("rope_theta").get<double>() * std::pow(scaling->at("alpha").get<double>(), width / (width - 2));
@@ -33,10 +33,10 @@ RotaryConfig rotary_of(const json& config) {
                                  {.context = config.value("max_position_embeddings", int64_t{2048})});
 }
 
-/// What readers take for yarn's where a file can't say it.
+/// What files can say of yarn.
 struct YarnForm {
-  bool truncate = true;
-  bool plain_scores = false;  ///< attention_factor is 1, whatever the factor
+  bool truncate = true;         ///< what readers take it for
+  bool log_multiplier = false;  ///< they have a key for an attention_factor of 1
 };
 
 /// What a config says of rotary positions beside their base.
@@ -52,10 +52,12 @@ void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config,
   pairs.add_text(prefix + "rope.scaling.type", rotary.scaling == Scaling::yarn ? "yarn" : "linear");
   pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
   if (rotary.scaling == Scaling::linear) return;
-  const double usual = yarn.plain_scores ? 1 : 1 + 0.1 * std::log(rotary.factor);
+  const double usual = 1 + 0.1 * std::log(rotary.factor);
+  const bool plain = yarn.log_multiplier && std::abs(rotary.attention_factor - 1) < 1e-6;
+  if (plain) pairs.add_number(prefix + "rope.scaling.yarn_log_multiplier", 1);
   check(rotary.truncate == yarn.truncate, "a GGUF file of this architecture can't say yarn's truncate {}",
         rotary.truncate);
-  check(std::abs(rotary.attention_factor - usual) < 1e-6,
+  check(plain || std::abs(rotary.attention_factor - usual) < 1e-6,
         "a GGUF file can't say yarn's attention_factor {}, only {} for its factor {}", rotary.attention_factor, usual,
         rotary.factor);
   pairs.add_number(prefix + "rope.scaling.yarn_beta_fast", static_cast<float>(rotary.beta_fast));
@@ -115,14 +117,17 @@ void add_exaone4(GgufPairs& pairs, const std::string& prefix, const json& config
 
 void add_cohere2(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_decoder(pairs, prefix, config);
-  add_window_pattern(pairs, prefix, config);
+  const json types = config.at("layer_types");
+  for (size_t layer = 0; layer < types.size(); ++layer)
+    check((types[layer] == "full_attention") == (layer % 4 == 3),
+          "a GGUF file of this architecture can't say which layers have a window: not every fourth lacks it");
 }
 
 void add_mistral3(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  add_decoder(pairs, prefix, config, YarnForm{.plain_scores = true});
-  const RotaryConfig rotary = rotary_of(config);
-  if (rotary.query_growth > 0)
-    pairs.add_number(prefix + "attention.temperature_scale", static_cast<float>(rotary.query_growth));
+  add_decoder(pairs, prefix, config, YarnForm{.log_multiplier = true});
+  const json scaling = config.value("rope_scaling", json());
+  if (scaling.is_object() && scaling.contains(RotaryConfig::query_growth_key))
+    pairs.add_number(prefix + "attention.temperature_scale", scaling[RotaryConfig::query_growth_key].get<float>());
 }
 
 void add_gpt_oss(GgufPairs& pairs, const std::string& prefix, const json& config) {

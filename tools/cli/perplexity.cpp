@@ -134,11 +134,15 @@ void perplexity(const PerplexityFlags& flags) {
   std::optional<Subject> other = other_of(flags, own.model);
   const PromptText tokenizer(own.folder);
   const std::string text = text_argument(flags.text.value_or("-"), flags.file);
-  std::vector<int32_t> ids = tokenizer.encode_line(text, false).ids;
-  check(flags.against.empty() || PromptText(other->folder).encode_line(text, false).ids == ids,
+  const auto ids_by = [&](const PromptText& its) {
+    std::vector<int32_t> all = its.encode_line(text, false).ids;
+    if (flags.tokens > 0 && std::ssize(all) > flags.tokens) all.resize(static_cast<size_t>(flags.tokens));
+    return all;
+  };
+  const std::vector<int32_t> ids = ids_by(tokenizer);
+  check(flags.against.empty() || ids_by(PromptText(other->folder)) == ids,
         "{} makes other tokens of the text than {}; predictions are compared token by token", flags.against,
         flags.model);
-  if (flags.tokens > 0 && std::ssize(ids) > flags.tokens) ids.resize(static_cast<size_t>(flags.tokens));
   TextWindowing windowing{.begin = beginning_of(tokenizer)};
   const auto context_of = [](const Model& model) { return model.context > 0 ? model.context : int64_t{1} << 31; };
   const int64_t most = std::min(context_of(own.model), context_of(other ? other->model : own.model));

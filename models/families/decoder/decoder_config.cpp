@@ -42,6 +42,10 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
   d.layers.assign(
       static_cast<size_t>(integer_or(json, "num_hidden_layers", static_cast<int64_t>(d.layers.size()), 1, 10000)), {});
   d.heads = integer_or(json, "num_attention_heads", d.heads, 1, most_width);
+  // A family's usual value holds for an absent key; null stands for what follows from the others.
+  const auto is_null = [&](const char* key) { return json.value().contains(key) && !json.has(key); };
+  if (is_null("num_key_value_heads")) d.kv_heads = 0;
+  if (is_null("head_dim")) d.head_width = 0;
   d.kv_heads = integer_or(json, "num_key_value_heads", d.kv_heads ? d.kv_heads : d.heads, 1, most_width);
   check(d.head_width || json.has("head_dim") || d.width % d.heads == 0,
         "{}: hidden_size {} is not a multiple of num_attention_heads {}", json.name(), d.width, d.heads);

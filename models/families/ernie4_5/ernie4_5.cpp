@@ -6,8 +6,21 @@
 
 namespace vkformer {
 
-Model make_ernie4_5(const JsonObject& json) {
+namespace {
+
+/// Of the class that came with the first files, by the name of transformers' own.
+JsonObject with_class_of_today(const JsonObject& json, const char* architecture) {
+  nlohmann::json all = json.value();
+  if (all.value("architectures", nlohmann::json()) != nlohmann::json{"Ernie4_5_ForCausalLM"}) return json;
+  all["architectures"] = {architecture};
+  return JsonObject::make(std::move(all), json.name());
+}
+
+}  // namespace
+
+Model make_ernie4_5(const JsonObject& config) {
   constexpr const char* architecture = "Ernie4_5ForCausalLM";
+  const JsonObject json = with_class_of_today(config, architecture);
   Decoder d{.family = "ernie4_5",
             .vocabulary = 103424,
             .context = 131072,

@@ -41,7 +41,13 @@ Model make_llama(const JsonObject& json) {
   Decoder d{.family = require_string(json, "model_type"), .layers = std::vector<Decoder::Layer>(32)};
   d.kv_heads = d.family == "mistral" ? 8 : 0;
   d.head_width = 0;
-  d.gated = d.family != "arcee";
+  if (d.family == "arcee") {
+    d.width = 2560;
+    d.inner = 18432;
+    d.context = 4096;
+    d.epsilon = 1e-5;
+    d.gated = false;
+  }
   const char* architecture = architecture_name(d.family);
   read_decoder(json, d, architecture);
   read_family(json, d);
