@@ -8,6 +8,7 @@
 #include "models/families/modern_bert/modern_bert.h"
 #include "models/training/trainer.h"
 #include "tests/file_helpers.h"
+#include "tests/config_messages.h"
 #include "tests/model_helpers.h"
 
 using namespace vkformer;

@@ -1,0 +1,105 @@
+// Settings of models in GGUF files: rotary positions and windows, and what can't be said is refused.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/gguf/architectures.h"
+#include "models/gguf/gguf_weights.h"
+#include "models/model_files.h"
+#include "tests/gguf_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+TEST_CASE("GGUF files have Hunyuan's base of rotary positions grown already", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto file = write_fixture(folder, "hunyuan", "f32");
+  const Model before = load_model(fixtures / "hunyuan"), after = load_model(file);
+  const Weights theirs(after.parameters, file);
+  CHECK(theirs.extra().empty());
+  CHECK(theirs.absent().empty());
+  CHECK(before.config->at("rope_theta") == 1e4);
+  CHECK(after.config->at("rope_theta") > 1.1e5);
+  const std::vector<float> a = before.constants.at(0).values(), b = after.constants.at(0).values();
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-6f);
+}
+
+TEST_CASE("a list says which layers of an OLMo 3 have a window, or a period", "[gguf]") {
+  const TemporaryFolder folder;
+  const json config = *load_model(fixtures / "olmo3").config;
+  const GgufFile whole(write_fixture(folder, "olmo3", "f32"));
+  const auto types = [&](std::initializer_list<int32_t> list) {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "olmo2");
+    json other = config;
+    other["model_type"] = "olmo2";  // which has no period
+    add_config(pairs, *find_architecture("olmo2"), other);
+    if (list.size() > 0) pairs.add_integers("olmo2.attention.sliding_window_pattern", std::vector<int32_t>(list));
+    return config_with(folder, pairs, whole)["layer_types"];
+  };
+  const json local = "sliding_attention", global = "full_attention";
+  CHECK(types({}) == json{local, local, local, global});
+  CHECK(types({1, 0, 0, 1}) == json{local, global, global, local});
+  CHECK_THAT(error_of([&] { types({1, 0}); }), ContainsSubstring("sliding_window_pattern has 2 values for 4 layers"));
+}
+
+TEST_CASE("angles that a GGUF file of OLMo 3 can't say are refused", "[gguf]") {
+  json config = *load_model(fixtures / "olmo3").config;
+  config["rope_parameters"]["sliding_attention"]["rope_theta"] = 500;
+  GgufPairs pairs;
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("olmo2"), config); }),
+             ContainsSubstring("layers with a window turn by angles of their own"));
+}
+
+TEST_CASE("GGUF files of Ministral 3 say whether scores grow with yarn's factor", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "ministral3", "f32"));
+  const auto factor_behind = [&](double factor) {
+    json config = *load_model(fixtures / "ministral3").config;
+    config["rope_scaling"]["attention_factor"] = factor;
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "mistral3");
+    add_config(pairs, *find_architecture("mistral3"), config);
+    const Model model = make_model(JsonObject::make(config_with(folder, pairs, whole), "config.json"));
+    return model.config->at("rope_parameters").at("attention_factor").get<double>();
+  };
+  const double grown = 1 + 0.1 * std::log(4.0);
+  CHECK(factor_behind(1) == 1);
+  CHECK(std::abs(factor_behind(grown) - grown) < 1e-6);
+  CHECK_THAT(error_of([&] { factor_behind(1.5); }), ContainsSubstring("can't say yarn's attention_factor 1.5"));
+}
+
+TEST_CASE("a config whose rope_scaling is null goes into a GGUF file", "[gguf]") {
+  json config = *load_model(fixtures / "cohere").config;
+  config["rope_scaling"] = nullptr;
+  GgufPairs pairs;
+  add_config(pairs, *find_architecture("command-r"), config);
+  CHECK(rotary_tensors(config).empty());
+  config = *load_model(fixtures / "cohere2").config;
+  config["layer_types"][3] = "sliding_attention";
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("cohere2"), config); }),
+             ContainsSubstring("can't say which layers have a window"));
+}
+
+TEST_CASE("a Gemma 3 without windows in its file has none", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto source = folder / "model", file = folder / "m.gguf";
+  std::filesystem::copy(fixtures / "gemma3", source);
+  const Model model = load_model(source);
+  write_model_as_gguf(file, model, Weights(model.parameters, source), source, Mixture("f32"));
+  const auto windows = [&] {
+    const json types = gguf_config(GgufShards(file))["layer_types"];
+    return std::ranges::count(types, json("sliding_attention"));
+  };
+  CHECK(windows() > 0);
+  std::string bytes = get(file);
+  const std::string key = "gemma3.attention.sliding_window";
+  for (size_t at = bytes.find(key); at != bytes.npos; at = bytes.find(key, at + 1)) bytes[at] = 'x';  // another's
+  put(file, bytes);
+  CHECK(windows() == 0);
+}
