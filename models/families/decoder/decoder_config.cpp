@@ -12,6 +12,7 @@ namespace vkformer {
 namespace {
 
 constexpr int64_t most_width = 1 << 20;
+constexpr const char* share = "partial_rotary_factor";
 constexpr const char* squared_relu = "relu2";
 constexpr std::string_view windowed = "sliding_attention", full = "full_attention";
 
@@ -84,7 +85,6 @@ nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const ch
 }
 
 void read_rotary(const JsonObject& json, Decoder& d, double usual_theta, bool parts) {
-  constexpr const char* share = "partial_rotary_factor";
   d.rotary_share = number_or(RotaryConfig::place(json), share, number_or(json, share, d.rotary_share, 0, 1), 0, 1);
   check(parts || d.rotary_share == 1, "{}: {} {} is not supported; heads of {} turn as a whole", json.name(), share,
         d.rotary_share, d.family);
@@ -92,6 +92,12 @@ void read_rotary(const JsonObject& json, Decoder& d, double usual_theta, bool pa
         json.name(), d.turned(), share, d.rotary_share);
   d.rotaries = {RotaryConfig::from_json(json, {.theta = usual_theta, .context = d.context})};
   d.rotaries[0].check_width(json, d.turned());
+}
+
+nlohmann::json part_rotary_keys(const Decoder& d) {
+  nlohmann::json keys = d.rotaries[0].keys();
+  keys[share] = keys["rope_parameters"][share] = d.rotary_share;
+  return keys;
 }
 
 void read_rotaries(const JsonObject& json, Decoder& d, double usual_theta, double usual_local_theta,

@@ -16,6 +16,8 @@ nlohmann::json decoder_keys(const Decoder& d, const char* architecture, const ch
 
 /// Reads the angles that all layers share, and how much of each head turns where the family has `parts` of heads turn.
 void read_rotary(const JsonObject& json, Decoder& d, double usual_theta = 10000, bool parts = false);
+/// What that reads, where parts of heads turn.
+nlohmann::json part_rotary_keys(const Decoder& d);
 /// Reads two kinds of angles, those of layers without a window and those of layers with one, of which rope_parameters
 /// has an object each. Files of older versions have the first where others have all; what the second are then `local`
 /// says.

@@ -28,10 +28,8 @@ Model make_glm(const JsonObject& json) {
   read_rotary(json, d, 10000, true);
 
   nlohmann::json written = decoder_keys(d, architecture);
-  nlohmann::json rotary = d.rotaries[0].keys();
-  rotary["rope_parameters"]["partial_rotary_factor"] = d.rotary_share;
-  written.update({{"attention_bias", d.input_bias}, {"partial_rotary_factor", d.rotary_share}});
-  written.update(rotary);
+  written["attention_bias"] = d.input_bias;
+  written.update(part_rotary_keys(d));
   return make_decoder(d, written);
 }
 

@@ -25,14 +25,10 @@ Model make_phi3(const JsonObject& json) {
   read_rotary(json, d, 10000, true);
 
   nlohmann::json written = decoder_keys(d, architecture);
-  nlohmann::json rotary = d.rotaries[0].keys();
-  rotary["rope_parameters"]["partial_rotary_factor"] = d.rotary_share;
-  written.update({{"resid_pdrop", d.output_dropout},
-                  {"sliding_window", sliding_window(d)},
-                  {"partial_rotary_factor", d.rotary_share}});
+  written.update({{"resid_pdrop", d.output_dropout}, {"sliding_window", sliding_window(d)}});
   if (d.rotaries[0].scaling == RotaryConfig::Scaling::longrope)
     written["original_max_position_embeddings"] = d.rotaries[0].original_context;
-  written.update(rotary);
+  written.update(part_rotary_keys(d));
   Model model = make_decoder(d, written);
   model.dropout_keys.emplace_back("resid_pdrop");
   return model;

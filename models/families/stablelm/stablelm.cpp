@@ -8,7 +8,6 @@
 namespace vkformer {
 
 Model make_stablelm(const JsonObject& json) {
-  constexpr const char* share_key = "partial_rotary_factor";
   constexpr const char* architecture = "StableLmForCausalLM";
   Decoder d{.family = "stablelm",
             .vocabulary = 50304,
@@ -29,8 +28,7 @@ Model make_stablelm(const JsonObject& json) {
   read_rotary(json, d, 10000, true);
 
   nlohmann::json written = decoder_keys(d, architecture);
-  written.update(d.rotaries[0].keys());
-  written["rope_parameters"][share_key] = written[share_key] = d.rotary_share;
+  written.update(part_rotary_keys(d));
   written.update({{"use_qkv_bias", d.input_bias},
                   {"qk_layernorm", false},
                   {"use_parallel_residual", false},
