@@ -136,7 +136,7 @@ TEST_CASE("the reference agrees with PyTorch", "[fixtures][long]") { verify(*mak
 
 TEST_CASE("the device agrees with PyTorch", "[fixtures][device][one_driver]") { verify(*make_backend(""), all()); }
 
-TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[fixtures][device][other_driver]") {
+TEST_CASE("the device agrees with PyTorch when it is treated as a GPU", "[fixtures][device][one_driver]") {
   // Conformance runs every kernel of a GPU, and a software driver takes long to compile them: one encoder-decoder.
   verify(*make_backend("", {.as_gpu = true}), {"gpt2", "gptj", "opt_after", "gemma3", "t5_v11", "xlnet"});
 }

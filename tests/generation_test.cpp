@@ -194,7 +194,7 @@ TEST_CASE("searches say how many of the likeliest tokens they need", "[generatio
   CHECK(choices({.max_new_tokens = 9, .suppress_tokens = {66, 64, 65}}) == 1);
 }
 
-TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][other_driver]") {
+TEST_CASE("tokens are chosen on a GPU as on the host", "[generation][device][one_driver]") {
   const auto backend = make_backend("", {.as_gpu = true});
   const Model model = fixture_model("gpt2");
   GenerationConfig config{.max_new_tokens = 7}, padded = config;

@@ -62,7 +62,9 @@ printf 'the O\ndog B-A\n\nthe O\ncat B-A\n' >tags.conll
 printf '{"question": "who", "context": "the cat is fat", "answer": "fat", "answer_start": 11}\n' >questions.jsonl
 distances='"relative_attention": true, "position_biased_input": false, "share_att_key": true, "norm_rel_ebd": "layer_norm", "pos_att_type": "p2c|c2p", "position_buckets": 8'
 for family in mpnet electra deberta-v2 modernbert; do
-  printf '{"model_type": "%s", "max_position_embeddings": 34, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 30, %s}' $family "$distances" >head.json
+  embeddings=24
+  if [[ $family == electra ]]; then embeddings=8; fi
+  printf '{"model_type": "%s", "max_position_embeddings": 34, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 30, "embedding_size": %s, %s}' $family $embeddings "$distances" >head.json
   accept "$vkformer" train head.json --masked text.txt --tokenizer marked "${short[@]}" --out $family-masked
   cp -r "$(folder_of $family-masked)" $family-bare
   sed -i 's/ForMaskedLM/Model/' $family-bare/config.json
