@@ -72,6 +72,7 @@ TEST_CASE("weights of attention sum to 1 and decoders see nothing ahead", "[atte
                           {"mpnet_cls", true, false, false},
                           {"electra_mlm", true, false, false},
                           {"deberta_mlm", true, false, false},
+                          {"nomic_mlm", true, false, false},
                           {"modernbert_mlm", true, false, false},
                           {"modernbert_cls", true, false, false},
                           {"xlnet", true, false, false}};

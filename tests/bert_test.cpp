@@ -31,7 +31,7 @@ BertConfig odd_config(const std::string& family, Head head, double dropout) {
                     .context = 13,
                     .first_position = counts_padding ? 2 : 0,
                     .segments = family == "distilbert" || family == "mpnet" || family == "deberta-v2" ? 0 : 3,
-                    .width = 15,
+                    .width = family == "nomic_bert" ? 18 : 15,
                     .embedding_size = family == "electra" || family == "albert" ? 7 : 0,
                     .layers = 2,
                     .groups = family == "albert" ? 1 : 0,
@@ -40,6 +40,7 @@ BertConfig odd_config(const std::string& family, Head head, double dropout) {
                     .dropout = dropout,
                     .attention_dropout = dropout,
                     .head_dropout = dropout};
+  if (config.is_nomic()) config.rotary = RotaryConfig{};
   if (head == Head::sequence || head == Head::tokens) config.classes.names = {"cat", "dog", "owl"};
   if (head == Head::answer && family != "distilbert") config.head_dropout = 0;
   return config;
@@ -89,6 +90,7 @@ nlohmann::json changed(const std::string& family, const nlohmann::json& changes)
                      : family == "albert"     ? "AlbertForMaskedLM"
                      : family == "deberta-v2" ? "DebertaV2ForMaskedLM"
                      : family == "roberta"    ? "RobertaForMaskedLM"
+                     : family == "nomic_bert" ? "NomicBertForMaskedLM"
                                               : "BertForMaskedLM"}},
                    {"hidden_size", 12},
                    {"num_attention_heads", 3},
@@ -119,8 +121,8 @@ TEST_CASE("training BERT with dropout on the device follows the reference", "[be
 
 TEST_CASE("each dropout of BERT changes the loss", "[bert]") {
   auto backend = make_reference_backend();
-  const auto family =
-      GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta-v2");
+  const auto family = GENERATE(as<std::string>(), "bert", "roberta", "distilbert", "mpnet", "electra", "albert",
+                               "deberta-v2", "nomic_bert");
   const BertConfig config = odd_config(family, Head::sequence, 0);
   const auto plain = losses_of(*backend, make_bert(config));
   std::vector probabilities = {&BertConfig::dropout, &BertConfig::attention_dropout, &BertConfig::head_dropout};
@@ -229,6 +231,67 @@ TEST_CASE("the bias of an untied masked head has two names", "[bert]") {
   CHECK(last(config).other_names == Names{"lm_head.bias"});
 }
 
+TEST_CASE("older files of Nomic's BERT say the same in other keys", "[bert]") {
+  const nlohmann::json older = {{"model_type", "nomic_bert"},
+                                {"architectures", {"NomicBertModel"}},
+                                {"activation_function", "swiglu"},
+                                {"n_embd", 12},
+                                {"n_head", 3},
+                                {"n_layer", 1},
+                                {"n_inner", 20},
+                                {"n_positions", 64},
+                                {"max_trained_positions", 16},
+                                {"layer_norm_epsilon", 1e-6},
+                                {"resid_pdrop", 0.1},
+                                {"attn_pdrop", 0.2},
+                                {"rotary_emb_base", 500},
+                                {"rotary_emb_fraction", 1.0},
+                                {"rotary_scaling_factor", nullptr},
+                                {"type_vocab_size", 2},
+                                {"vocab_size", 31},
+                                {"prenorm", false},
+                                {"causal", false}};
+  const nlohmann::json newer = {{"model_type", "nomic_bert"},
+                                {"architectures", {"NomicBertModel"}},
+                                {"hidden_size", 12},
+                                {"num_attention_heads", 3},
+                                {"num_hidden_layers", 1},
+                                {"intermediate_size", 20},
+                                {"max_position_embeddings", 64},
+                                {"layer_norm_eps", 1e-6},
+                                {"hidden_dropout_prob", 0.1},
+                                {"attention_probs_dropout_prob", 0.2},
+                                {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 500.0}}},
+                                {"vocab_size", 31}};
+  nlohmann::json read = *model_of(older).config;
+  const Model model = model_of(newer);
+  for (const auto& [key, value] : model.config->items()) {
+    INFO(key);
+    CHECK(read.value(key, nlohmann::json()) == value);
+  }
+  read["hidden_dropout_prob"] = 0.3;  // of what is written the newer keys count
+  CHECK(model_of(read).config->at("hidden_dropout_prob") == 0.3);
+  const auto with = [&](const nlohmann::json& changes) {
+    nlohmann::json config = older;
+    config.update(changes);
+    return config;
+  };
+  CHECK(model_of(with({{"rotary_scaling_factor", 2}})).context == 16);
+  for (const char* key : {"causal", "prenorm", "parallel_block", "qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias",
+                          "use_rms_norm", "rotary_emb_interleaved"})
+    check_refused(with({{key, true}}), fmt::format("{} is not supported", key));
+  check_refused(with({{"activation_function", "gelu"}}), "activation_function 'gelu' is not supported; swiglu is");
+  check_refused(with({{"rotary_emb_fraction", 0.5}}), "rotary_emb_fraction must be 1");
+  check_refused(with({{"num_experts", 8}}), "num_experts is not supported");
+  check_refused(with({{"n_embd", 13}}), "n_embd 13 is not a multiple of n_head 3");
+}
+
+TEST_CASE("the first of Nomic's BERTs has BERT's name in front of its tensors", "[bert]") {
+  for (const ParameterSpec& parameter : make_bert(odd_config("nomic_bert", Head::masked, 0)).parameters)
+    if (parameter.name.starts_with("nomic_bert."))
+      CHECK(std::ranges::count(parameter.other_names, parameter.name.substr(6)) == 1);
+}
+
 TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   const auto says = [](const std::string& family, const nlohmann::json& changes, const std::string& word) {
     check_refused(changed(family, changes), word);
@@ -239,7 +302,8 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
     changes.update(classifier);
     return changes;
   };
-  for (const char* family : {"bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta-v2"}) {
+  for (const char* family :
+       {"bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta-v2", "nomic_bert"}) {
     CHECK(message_of(changed(family, nlohmann::json::object())) == "accepted");
     says(family, {{"architectures", nullptr}}, "architectures");
     says(family, {{"architectures", {"BertForNextSentencePrediction"}}}, "BertForNextSentencePrediction");
@@ -283,15 +347,20 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("deberta-v2", {{"type_vocab_size", 2}}, "type_vocab_size 2 is not supported; 0 is");
   says("deberta-v2", {{"position_buckets", 1}}, "position_buckets 1 must be 2 or more");
   says("deberta-v2", {{"max_relative_positions", 5}}, "half of it less than max_relative_positions 5 - 1");
+  says("nomic_bert", {{"hidden_size", 15}}, "heads of an odd width 5 have no pairs that positions turn");
+  says("nomic_bert", {{"hidden_act", "tanh"}}, "tanh");
+  says("nomic_bert", {{"architectures", {"NomicBertForQuestionAnswering"}}},
+       "NomicBertForQuestionAnswering is no class");
   says("distilbert", {{"dim", 13}}, "n_heads");
   says("distilbert", {{"activation", "mish"}}, "mish");
   says("distilbert", {{"attention_dropout", 2}}, "attention_dropout");
 }
 
 TEST_CASE("the BERT config that is written describes the model that was read", "[bert]") {
-  for (const char* family :
-       {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "albert", "deberta-v2"})
+  for (const char* family : {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "albert",
+                             "deberta-v2", "nomic_bert"})
     for (const Head head : {Head::masked, Head::sequence, Head::tokens, Head::answer, Head::none}) {
+      if (family == std::string("nomic_bert") && head == Head::answer) continue;
       BertConfig config = odd_config(family, head, 0.25);
       config.tied = head != Head::masked;
       const Model model = make_bert(config);

@@ -130,7 +130,7 @@ TEST_CASE("embeddings are the recorded hidden states, pooled, whatever shares a 
 
 TEST_CASE("a model without its head needs nothing of it", "[embedding]") {
   for (const char* name : {"bert_cls", "bert_mlm", "distilbert_cls", "mpnet_cls", "electra_mlm", "albert_cls",
-                           "deberta_cls", "modernbert_cls", "gpt_neox"})
+                           "nomic_cls", "deberta_cls", "modernbert_cls", "gpt_neox"})
     for (const ParameterSpec& parameter : recorded_model(name).parameters) {
       INFO(parameter.name);
       for (const char* of_head : {"classifier", "cls.", "head.", "generator_", "pooler", "embed_out"})
@@ -147,7 +147,8 @@ TEST_CASE("encoders without a head are read under their class's name", "[embeddi
                                      {"distilbert", "DistilBert"},
                                      {"mpnet", "MPNet"},
                                      {"electra", "Electra"},
-                                     {"albert", "Albert"}}) {
+                                     {"albert", "Albert"},
+                                     {"nomic_bert", "NomicBert"}}) {
     INFO(type);
     const nlohmann::json config = {{"model_type", type}, {"architectures", {std::string(prefix) + "Model"}}};
     const Model model = model_of(config);

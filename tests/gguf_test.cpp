@@ -77,6 +77,22 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   }
 }
 
+TEST_CASE("Nomic's BERT goes through GGUF files without its head for masked words", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto file = write_fixture(folder, "nomic_mlm", "f32");
+  const Model before = load_model(fixtures / "nomic_mlm"), after = load_model(file);
+  CHECK(after.task == Task::states);
+  CHECK(after.context == before.context);
+  for (const char* key : {"hidden_act", "rope_theta", "type_vocab_size", "intermediate_size"})
+    CHECK(before.config->at(key) == after.config->at(key));
+  const Weights ours(before.parameters, fixtures / "nomic_mlm"), theirs(after.parameters, file);
+  CHECK(theirs.extra().empty());
+  for (const ParameterSpec& parameter : after.parameters)
+    CHECK(ours.read(parameter.name) == theirs.read(parameter.name));
+  CHECK_THAT(error_of([&] { write_fixture(folder, "nomic_cls", "f32"); }),
+             ContainsSubstring("no place for tensor \"nomic_bert.pooler.dense.weight\""));
+}
+
 TEST_CASE("rows of queries and keys are where GGUF files have them", "[gguf]") {
   const TemporaryFolder folder;
   const auto file = write_fixture(folder, "llama", "f32");

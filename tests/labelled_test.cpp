@@ -172,7 +172,7 @@ TEST_CASE("batches of labelled texts have a class a row", "[labels]") {
 
 TEST_CASE("what a classifier makes of a text does not depend on its batch", "[labels]") {
   const std::string folder = GENERATE("bert_cls", "roberta_cls", "distilbert_cls", "mpnet_cls", "electra_cls",
-                                      "deberta_cls", "modernbert_cls", "xlnet_cls");
+                                      "nomic_cls", "deberta_cls", "modernbert_cls", "xlnet_cls");
   const Model model = load_model(fixtures / folder);
   auto backend = make_reference_backend();
   const auto store = make_model_store(*backend, model);
@@ -188,7 +188,8 @@ TEST_CASE("what a classifier makes of a text does not depend on its batch", "[la
   }
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
   CHECK(inputs.padding_in_front == (folder == "xlnet_cls"));
-  CHECK(inputs.segments == (folder == "bert_cls" || folder == "electra_cls" || folder == "xlnet_cls"));
+  CHECK(inputs.segments ==
+        (folder == "bert_cls" || folder == "electra_cls" || folder == "nomic_cls" || folder == "xlnet_cls"));
   std::vector<std::vector<double>> together(4);
   int64_t given = 0;
   classify_by_length(classifier, texts, inputs, 30, [&](size_t text, std::span<const float> logits) {

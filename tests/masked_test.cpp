@@ -185,7 +185,7 @@ TEST_CASE("an added token has an id by its text", "[masked]") {
 
 TEST_CASE("masks are filled with what the recorded logits say, whatever the batch", "[masked]") {
   const std::string folder = GENERATE("bert_mlm", "roberta_mlm", "distilbert_mlm", "mpnet_mlm", "electra_mlm",
-                                      "deberta_mlm", "modernbert_mlm");
+                                      "nomic_mlm", "deberta_mlm", "modernbert_mlm");
   const Model model = load_model(fixtures / folder);
   auto backend = make_reference_backend();
   const auto store = make_model_store(*backend, model);

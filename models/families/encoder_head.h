@@ -18,6 +18,7 @@ inline constexpr std::pair<std::string_view, std::string_view> encoder_classes[]
                                                                                     {"electra", "Electra"},
                                                                                     {"albert", "Albert"},
                                                                                     {"deberta-v2", "DebertaV2"},
+                                                                                    {"nomic_bert", "NomicBert"},
                                                                                     {"modernbert", "ModernBert"}};
 
 enum class EncoderHead : uint8_t {

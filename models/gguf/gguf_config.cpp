@@ -227,6 +227,13 @@ void read_bert(const GgufSettings& settings, json& config) {
         std::cmp_equal(names.size(), classes) ? std::string(names[static_cast<size_t>(i)]) : fmt::format("LABEL_{}", i);
 }
 
+void read_nomic_bert(const GgufSettings& settings, json& config) {
+  config["type_vocab_size"] = rows_of(settings.shards(), "token_types.weight");
+  if (!config.contains("rope_theta")) config["rope_theta"] = 1e4;
+  const auto heads = config["num_attention_heads"].get<int64_t>();
+  read_gguf_rotary(settings, config, config["hidden_size"].get<int64_t>() / std::max(heads, int64_t{1}));
+}
+
 void read_t5(const GgufSettings& settings, json& config) {
   config["is_encoder_decoder"] = true;
   if (!config.contains("num_decoder_layers")) config["num_decoder_layers"] = config["num_layers"];
@@ -272,6 +279,7 @@ constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
                               {"gpt2", read_gpt2},
                               {"gptneox", read_gpt_neox},
                               {"bert", read_bert},
+                              {"nomic-bert", read_nomic_bert},
                               {"olmo", read_decoder},
                               {"stablelm", read_stablelm},
                               {"phi2", read_biased_decoder},

@@ -187,6 +187,12 @@ void add_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_texts(prefix + "classifier.output_labels", names);
 }
 
+void add_nomic_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_boolean(prefix + "attention.causal", false);
+  pairs.add_integer("tokenizer.ggml.token_type_count", integer_in(config, "type_vocab_size"));
+  add_turned(pairs, prefix, config, 1);
+}
+
 void add_t5(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_integer(prefix + "context_length", 512);  // T5 has no limit; readers ask for one
   pairs.add_integer(prefix + "attention.value_length", integer_in(config, "d_kv"));
@@ -228,6 +234,7 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"gpt2", add_gpt2},
                             {"gptneox", add_gpt_neox},
                             {"bert", add_bert},
+                            {"nomic-bert", add_nomic_bert},
                             {"olmo", add_olmo},
                             {"stablelm", add_decoder},
                             {"phi2", add_biased_decoder},

@@ -14,7 +14,7 @@ folder_of() { echo "$1/$(cat "$1/latest")"; }
 refuse 2 "--valid takes as many files as --masked: 1" "${masked[@]}" --out run --valid lines.txt lines.txt
 refuse 2 "--labels and --masked exclude" "${masked[@]}" --out run --labels lines.txt
 refuse 2 "--mask-share" "${masked[@]}" --out run --mask-share 0
-refuse 1 "no MaskedLM head for model_type 'gpt2' here; give a config of bert, roberta, xlm-roberta, camembert, distilbert, mpnet, electra, albert, deberta-v2, modernbert" "$vkformer" train small.json --masked lines.txt --out run
+refuse 1 "no MaskedLM head for model_type 'gpt2' here; give a config of bert, roberta, xlm-roberta, camembert, distilbert, mpnet, electra, albert, deberta-v2, nomic_bert, modernbert" "$vkformer" train small.json --masked lines.txt --out run
 refuse 1 "no MaskedLM head for model_type 'gpt2'" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --tokenizer "$fixtures/tokenizers/bert" --out run
 refuse 1 "neither \[MASK\] nor <mask>; .*vkformer tokens FILE --kind bpe --layout bert" "${masked[@]:0:5}" --tokenizer "$fixtures/tokenizers/t5" --out run
 refuse 1 "the model's 12" "${masked[@]}" --out run --context 13

@@ -20,7 +20,7 @@ refuse 2 "as many files as --tags: 1" "${tagger[@]}" "${words[@]}" --out tags --
 refuse 1 'cow.conll:2: no training word has the tag "B-COW"; they have O, B-NUM, I-NUM' "${tagger[@]}" "${words[@]}" --out tags --valid cow.conll
 refuse 1 'untagged.txt:2: the word "cow" has no tag' "$vkformer" train tagger.json --tags untagged.txt "${words[@]}" --out tags
 refuse 1 "call it .conll" "$vkformer" train tagger.json --tags tagger.json "${words[@]}" --out tags
-refuse 1 "no TokenClassification head .* give a config of bert, roberta, xlm-roberta, camembert, distilbert, mpnet, electra, albert, deberta-v2, modernbert" "$vkformer" train small.json --tags tagged.conll "${words[@]}" --out tags
+refuse 1 "no TokenClassification head .* give a config of bert, roberta, xlm-roberta, camembert, distilbert, mpnet, electra, albert, deberta-v2, nomic_bert, modernbert" "$vkformer" train small.json --tags tagged.conll "${words[@]}" --out tags
 [[ -e tags ]] && fail "a refused run left a folder behind"
 accept "${tagger[@]}" "${words[@]}" --out tags --valid tagged.jsonl --keep-best entity_f1 --iterations 40
 # Unseen numbers have the most frequent tag.

@@ -12,6 +12,7 @@ NO_DROPOUT = {
     "vaswani": dict(dropout=0.0),
 }
 NO_DROPOUT["roberta"] = NO_DROPOUT["electra"] = NO_DROPOUT["bert"]
+NO_DROPOUT["nomic_bert"] = NO_DROPOUT["bert"]
 NO_DROPOUT["albert"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, classifier_dropout_prob=0.0)
 NO_DROPOUT["mpnet"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["deberta-v2"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
@@ -69,6 +70,12 @@ def electra(*sizes, embedding_size):
     case = bert(*sizes, embedding_size=embedding_size)
     case.update(family="electra", architecture=case["architecture"].replace("Bert", "Electra"),
                 embedding=2 / embedding_size**0.5)
+    return case
+
+
+def nomic_bert(*sizes):
+    case = bert(*sizes)
+    case.update(family="nomic_bert", architecture=case["architecture"].replace("Bert", "NomicBert"))
     return case
 
 
@@ -279,6 +286,9 @@ SMALL = {
                         deberta("masked", 2, 18, 3, 19, 61, 17, buckets=4, farthest=8)),
     "deberta_cls": case("a row for each distance up to 7, head of the first token: dense, gelu, projection", 88, 11,
                         deberta("classify", 1, 18, 3, 19, 61, 17, buckets=-1, farthest=7)),
+    "nomic_mlm": case("queries and keys turned by their positions, gated layers without biases, masked language model", 121, 13,
+                      nomic_bert("masked", 2, 18, 3, 19, 61, 17)),
+    "nomic_cls": case("head of the first token: dense, tanh, projection", 122, 13, nomic_bert("classify", 2, 18, 3, 19, 61, 17)),
     "modernbert_mlm": case("no biases, windows of 7 positions but for the first and fourth layer", 82, 13,
                            modernbert("masked", 4, 18, 3, 19, 61, 17, local_attention=6)),
     "modernbert_cls": case("head of the mean of all positions, all biases", 83, 13,

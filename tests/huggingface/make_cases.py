@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 import case_format
 import vaswani
 from case_list import CASES, CLASSES, NO_DROPOUT, SMALL
+from filed_names import as_filed, as_in_modules
 from problem import ADAMW, ADAMW_STEPS, BEAMS, NEW_TOKENS, Problem, build, trained
 from random_case import random_inputs, random_order, random_prompts, random_weights
 
@@ -110,7 +111,7 @@ def generation_settings(case):
 
 
 def save_blank(model, folder, generates):
-    """Writes the configs as save_pretrained does; gives the names of the tensors that it would store."""
+    """Writes the configs as save_pretrained does; gives the tensors that it would store."""
     model.save_pretrained(folder)
     if not generates:
         (folder / "generation_config.json").unlink(missing_ok=True)
@@ -123,7 +124,7 @@ def save_blank(model, folder, generates):
         path.write_text(json.dumps(written, indent=2) + "\n")
     if "rope_parameters" in written:
         (folder / "config_legacy.json").write_text(case_format.text(case_format.legacy(written)))
-    return list(load_file(folder / "model.safetensors"))
+    return load_file(folder / "model.safetensors")
 
 
 def make(name, folder):
@@ -139,9 +140,10 @@ def make(name, folder):
         names = list(blank.state_dict())
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     else:
-        names = save_blank(blank, folder, generates=task in ("causal", "seq2seq"))
+        stored = save_blank(blank, folder, generates=task in ("causal", "seq2seq"))
+        names = list(as_in_modules(stored, family))
     weights = random_weights(blank, names, case, case["seed"])
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(as_filed(weights, family), folder / "model.safetensors", metadata={"format": "pt"})
     inputs, labels = random_inputs(case, case["seed"] + 100)
     problem = Problem(config, architecture, task, weights, inputs, labels, generation_settings(case))
     prompts, prompt_seed = {}, None
@@ -157,6 +159,7 @@ def make(name, folder):
         exact = {key: value for key, value in exact.items() if "attention.0" not in key}
     recorded = as_recorded(exact | inputs | {"labels": labels}
                            | {prefix + key: t for prefix, p in prompts.items() for key, t in p.items()})
+    recorded = as_filed(recorded, family)
     save_file(recorded, folder / "expected.safetensors")
     parameters = trained(problem.build(), weights)
     loss = exact["loss"].item()
@@ -189,7 +192,8 @@ def make(name, folder):
 def check(folder):
     """Largest difference between a recorded case and the same case computed here."""
     case = json.loads((folder / "case.json").read_text())
-    stored, weights = load_file(folder / "expected.safetensors"), load_file(folder / "model.safetensors")
+    stored, weights = [as_in_modules(load_file(folder / file), case["family"])
+                       for file in ("expected.safetensors", "model.safetensors")]
     if case["family"] == "vaswani":
         config, architecture = vaswani.load_config(folder / "config.json"), "Vaswani"
     else:

@@ -12,6 +12,7 @@
 #include "shaders/relative_bias/relative_bias.h"
 #include "shaders/relative_bias/t5_buckets.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/rope/rope.h"
 #include "shaders/slice/slice.h"
 
 namespace vkformer {
@@ -22,6 +23,7 @@ namespace {
 
 using Head = BertConfig::Head;
 
+constexpr const char* rotary_table = "rotary.table";
 constexpr int64_t head_stream = int64_t{1} << 20;  ///< its dropout draws from here on
 
 /// The encoder or the head of one pass in a graph.
@@ -64,7 +66,7 @@ class Builder {
     const Graph::Scope scope(layers_.graph(), "embeddings");
     const Value words = layers_.tensor(word_table(config_), {config_.vocabulary, config_.embedding_width()});
     EmbeddingOptions positions;
-    if (!config_.is_deberta())
+    if (config_.has_position_table())
       positions = {.position_table = layers_.tensor(position_table(config_), position_shape(config_)),
                    .first_position = config_.first_position};
     Value x = embedding(layers_.graph(), words, layers_.pass().ids, positions);
@@ -95,10 +97,12 @@ class Builder {
   }
 
   Value self_attention(Value x, const std::string& layer, Value bias) {
-    const int64_t C = config_.width;
-    const Value projected = layers_.linear(x, join_names(layer, qkv), 3 * C);
-    const AttentionOptions heads{
-        .heads = config_.heads, .head_width = config_.width / config_.heads, .causal = false, .bias = bias};
+    const int64_t C = config_.width, D = C / config_.heads;
+    Value projected = layers_.linear(x, join_names(layer, names_.qkv), 3 * C, {.bias = names_.biases});
+    if (config_.rotary)
+      projected = rope(layers_.graph(), projected, layers_.constant(rotary_table, {config_.context, D}),
+                       {.heads = 2 * config_.heads, .head_width = D, .rotary_width = D});
+    const AttentionOptions heads{.heads = config_.heads, .head_width = D, .causal = false, .bias = bias};
     const Graph::Scope scope(layers_.graph(), "attention");
     return layers_.self_attention({projected, 0}, {projected, C}, {projected, 2 * C}, heads, config_.attention_dropout,
                                   "");
@@ -108,16 +112,23 @@ class Builder {
   Value attend(Value x, const std::string& layer, Value relative) {
     Value y = config_.is_deberta() ? disentangled_attention(layers_, config_, x, relative, layer)
                                    : self_attention(x, layer, relative);
-    y = layers_.linear(y, join_names(layer, names_.output), config_.width,
-                       {.dropout = names_.drops_attention_output ? config_.dropout : 0, .residual = x});
+    y = layers_.linear(
+        y, join_names(layer, names_.output), config_.width,
+        {.bias = names_.biases, .dropout = names_.drops_attention_output ? config_.dropout : 0, .residual = x});
     return norm(y, join_names(layer, names_.attention_norm));
   }
 
+  Value inner_states(Value x, const std::string& layer) {
+    if (!config_.is_nomic())
+      return layers_.linear(x, join_names(layer, names_.inner), config_.inner, {.activation = config_.activation});
+    const Value both = layers_.linear(x, join_names(layer, gate_up), 2 * config_.inner, {.bias = names_.biases});
+    return gated_unit(layers_.graph(), static_cast<Gate>(config_.activation), both);
+  }
+
   Value feed_forward(Value x, const std::string& layer) {
-    const Value inner =
-        layers_.linear(x, join_names(layer, names_.inner), config_.inner, {.activation = config_.activation});
-    const Value outer = layers_.linear(inner, join_names(layer, names_.outer), config_.width,
-                                       {.dropout = names_.drops_output ? config_.dropout : 0, .residual = x});
+    const Value outer =
+        layers_.linear(inner_states(x, layer), join_names(layer, names_.outer), config_.width,
+                       {.bias = names_.biases, .dropout = names_.drops_output ? config_.dropout : 0, .residual = x});
     return norm(outer, join_names(layer, names_.output_norm));
   }
 
@@ -186,6 +197,13 @@ Model make_bert(const BertConfig& config) {
                                  return std::vector<float>(buckets.begin(), buckets.end());
                                }});
   if (config.is_deberta()) model.constants = distance_constants(config);
+  if (config.rotary) {
+    const int64_t width = config.width / config.heads;
+    model.constants.push_back(
+        {rotary_table, {{config.context, width}}, [angles = *config.rotary, positions = config.context, width] {
+           return angles.table(positions, width);
+         }});
+  }
   model.hidden = [config](Graph& graph, const Pass& pass) { return Builder(graph, config, pass).hidden(); };
   model.head = [config](Graph& graph, const Pass& pass, Value hidden) {
     return Builder(graph, config, pass, head_stream).head(hidden);

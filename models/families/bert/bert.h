@@ -1,13 +1,18 @@
 #pragma once
 // BERT (Devlin et al. 2018), RoBERTa (Liu et al. 2019; XLM-RoBERTa and CamemBERT are the same on other texts),
-// DistilBERT (Sanh et al. 2019), MPNet (Song et al. 2020), ELECTRA (Clark et al. 2020), ALBERT (Lan et al. 2019) and
-// DeBERTa of versions 2 and 3 (He et al. 2021): one encoder with norms after each residual, and a head for masked
-// words, for a class of the sequence, for a class of each token or for where an answer begins and ends. The families
-// differ in data: names of tensors, where positions start, token types, where dropout is; MPNet also has a bias by
-// relative position, the same for all layers, embeddings of ELECTRA and ALBERT may have another width than the layers,
-// ALBERT's layers share their parameters, and DeBERTa attends to distances, too.
+// DistilBERT (Sanh et al. 2019), MPNet (Song et al. 2020), ELECTRA (Clark et al. 2020), ALBERT (Lan et al. 2019),
+// DeBERTa of versions 2 and 3 (He et al. 2021) and Nomic's BERT (Nussbaum et al. 2024): one encoder with norms after
+// each residual, and a head for masked words, for a class of the sequence, for a class of each token or for where an
+// answer begins and ends. The families differ in data: names of tensors, where positions start, token types, where
+// dropout is; MPNet also has a bias by relative position, the same for all layers, embeddings of ELECTRA and ALBERT may
+// have another width than the layers, ALBERT's layers share their parameters, DeBERTa attends to distances, too, and
+// Nomic's turns queries and keys by their positions, has gated feed-forward layers and no biases in its layers but
+// those of norms.
+
+#include <optional>
 
 #include "models/families/encoder_head.h"
+#include "models/families/rotary.h"
 #include "shaders/elementwise/elementwise.h"
 
 namespace vkformer {
@@ -15,12 +20,13 @@ namespace vkformer {
 struct BertConfig {
   using Head = EncoderHead;
   std::string family = "bert";  ///< or "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra",
-                                ///< "albert", "deberta-v2"
+                                ///< "albert", "deberta-v2", "nomic_bert"
   bool is_roberta() const { return family == "roberta" || family == "xlm-roberta" || family == "camembert"; }
   bool is_mpnet() const { return family == "mpnet"; }
   bool is_electra() const { return family == "electra"; }
   bool is_albert() const { return family == "albert"; }
   bool is_deberta() const { return family == "deberta-v2"; }
+  bool is_nomic() const { return family == "nomic_bert"; }
   Head head = Head::masked;
   int64_t vocabulary = 30522;
   int64_t context = 512;       ///< positions that a sequence may have
@@ -43,6 +49,8 @@ struct BertConfig {
   double deviation = 0.02;
   HeadClasses classes = {};  ///< of classifiers only
 
+  std::optional<RotaryConfig> rotary = {};  ///< of Nomic's
+
   // DeBERTa.
   int64_t buckets = 256;   ///< of distances to either side; 0: each distance has its own
   int64_t farthest = 512;  ///< distances that the buckets are for
@@ -50,6 +58,7 @@ struct BertConfig {
   Activation pooler_activation = Activation::gelu;
   double pooler_dropout = 0;  ///< of the first token
 
+  bool has_position_table() const { return !is_deberta() && !is_nomic(); }
   bool projects_embeddings() const { return embedding_size > 0; }
   int64_t embedding_width() const { return projects_embeddings() ? embedding_size : width; }
 

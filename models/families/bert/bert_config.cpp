@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert_parameters.h"
+#include "models/families/bert/nomic.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -86,6 +87,12 @@ void set_usual_sizes(BertConfig& c) {
     c.inner = 16384;
     c.dropout = c.attention_dropout = 0;
   }
+  if (c.is_nomic()) {
+    c.vocabulary = 30528;
+    c.context = 2048;
+    c.activation = Activation::silu;
+    c.dropout = c.attention_dropout = c.head_dropout = 0;
+  }
   if (!c.is_deberta()) return;
   c.vocabulary = 128100;
   c.width = 1536;
@@ -96,7 +103,6 @@ void set_usual_sizes(BertConfig& c) {
 
 void read_bert(const JsonObject& json, BertConfig& c) {
   refuse_options(json);
-  set_usual_sizes(c);
   c.vocabulary = integer_or(json, "vocab_size", c.vocabulary, 1, most_rows);
   c.width = integer_or(json, "hidden_size", c.width, 1, most_width);
   c.layers = integer_or(json, "num_hidden_layers", c.layers, 1, most_layers);
@@ -113,7 +119,7 @@ void read_bert(const JsonObject& json, BertConfig& c) {
     check(integer_or(json, "inner_group_num", 1, 0, most_layers) == 1,
           "{}: inner_group_num must be 1: groups of unlike layers are not supported", json.name());
   }
-  c.activation = activation_of(json, "hidden_act", c.is_albert() ? "gelu_new" : "gelu");
+  c.activation = activation_of(json, "hidden_act", c.is_albert() ? "gelu_new" : std::string(name_of(c.activation)));
   c.epsilon = number_or(json, "layer_norm_eps", c.epsilon, 0, 1);
   c.dropout = number_or(json, "hidden_dropout_prob", c.dropout, 0, 0.99);
   c.attention_dropout = number_or(json, "attention_probs_dropout_prob", c.attention_dropout, 0, 0.99);
@@ -122,13 +128,16 @@ void read_bert(const JsonObject& json, BertConfig& c) {
     c.head_dropout = 0;
   else if (!c.is_mpnet() && !c.is_deberta())
     c.head_dropout = number_or(json, bert::classifier_dropout_key(c), c.is_albert() ? 0.1 : c.dropout, 0, 0.99);
-  const int64_t rows = integer_or(json, "max_position_embeddings", 512, 1, most_positions);
+  const int64_t rows = integer_or(json, "max_position_embeddings", c.context, 1, most_positions);
   if (c.is_mpnet()) refuse_other_constants(json);
   if (c.is_roberta() || c.is_mpnet()) c.first_position = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1) + 1;
   check(rows > c.first_position, "{}: max_position_embeddings {} leaves no position behind pad_token_id {}",
         json.name(), rows, c.first_position - 1);
   c.context = rows - c.first_position;
   if (c.is_deberta()) read_deberta(json, c);
+  if (!c.is_nomic()) return;
+  static_cast<void>(gate_of(json, "hidden_act", "silu"));
+  c.rotary = RotaryConfig::from_json(json, {.theta = bert::usual_nomic_base, .context = c.context});
 }
 
 void read_distilbert(const JsonObject& json, BertConfig& c) {
@@ -180,6 +189,7 @@ nlohmann::json bert_json(const BertConfig& c) {
   if (c.is_electra() || c.is_albert()) json["embedding_size"] = c.embedding_width();
   if (c.is_albert()) json["num_hidden_groups"] = c.groups;
   json["type_vocab_size"] = c.segments;
+  if (c.rotary) json.update(c.rotary->keys());
   if (c.head == Head::sequence || c.head == Head::tokens) json[bert::classifier_dropout_key(c)] = c.head_dropout;
   return json;
 }
@@ -206,17 +216,27 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
   c.family = require_string(json, "model_type");
   c.head = head_of(json, c.family);
   c.tied = boolean_or(json, "tie_word_embeddings", true);
-  const bool distilled = c.family == "distilbert";
+  set_usual_sizes(c);
+  const bool distilled = c.family == "distilbert", older_nomic = c.is_nomic() && bert::has_older_nomic_keys(json);
   if (distilled)
     read_distilbert(json, c);
+  else if (older_nomic)
+    bert::read_older_nomic(json, c);
   else
     read_bert(json, c);
   c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
+  check(!c.is_nomic() || c.head != Head::answer,
+        "{}: {} is no class of transformers; its families of encoders but this have one", json.name(),
+        name_of_head(c.family, c.head));
   c.classes = classes_of_head(json, c.head);
-  const char* width_key = distilled ? "dim" : "hidden_size";
-  const char* heads_key = distilled ? "n_heads" : "num_attention_heads";
+  const char* width_key = distilled ? "dim" : older_nomic ? "n_embd" : "hidden_size";
+  const char* heads_key = distilled ? "n_heads" : older_nomic ? "n_head" : "num_attention_heads";
   check(c.width % c.heads == 0, "{}: {} {} is not a multiple of {} {}", json.name(), width_key, c.width, heads_key,
         c.heads);
+  const bool turns = !c.rotary || c.width / c.heads % 2 == 0;
+  check(turns, "{}: heads of an odd width {} have no pairs that positions turn", json.name(), c.width / c.heads);
+  check(!c.rotary || c.rotary->scaling != RotaryConfig::Scaling::longrope, "{}: longrope is not supported",
+        json.name());
   check(c.width / c.heads <= 256, "{}: heads of width {} ({} {} / {} {}); at most 256 is supported", json.name(),
         c.width / c.heads, width_key, c.width, heads_key, c.heads);
   return c;

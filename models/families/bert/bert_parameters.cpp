@@ -100,6 +100,22 @@ constexpr Names deberta_names = [] {
   return names;
 }();
 
+constexpr Names nomic_names = [] {
+  Names names = bert_names;
+  names.embeddings = "nomic_bert.embeddings";
+  names.layers = "nomic_bert.encoder.layers";
+  names.qkv = "attn.Wqkv";
+  names.query = names.key = names.value = {};
+  names.output = "attn.out_proj";
+  names.attention_norm = "norm1";
+  names.outer = "mlp.fc2";
+  names.output_norm = "norm2";
+  names.transform_norm = "cls.predictions.transform.layer_norm";
+  names.pooler = "nomic_bert.pooler.dense";
+  names.biases = false;
+  return names;
+}();
+
 constexpr Names distilbert_names{.embeddings = "distilbert.embeddings",
                                  .layers = "distilbert.transformer.layer",
                                  .query = "attention.q_lin",
@@ -127,6 +143,7 @@ const Names& names_of(const BertConfig& config) {
   if (config.is_electra()) return electra_names;
   if (config.is_albert()) return albert_names;
   if (config.is_deberta()) return deberta_names;
+  if (config.is_nomic()) return nomic_names;
   return config.is_roberta() ? roberta_names : bert_names;
 }
 
@@ -137,7 +154,9 @@ std::string position_table(const BertConfig& c) {
 std::string segment_table(const BertConfig& c) {
   return join_names(names_of(c).embeddings, "token_type_embeddings.weight");
 }
-std::string embedding_norm(const BertConfig& c) { return join_names(names_of(c).embeddings, "LayerNorm"); }
+std::string embedding_norm(const BertConfig& c) {
+  return c.is_nomic() ? "nomic_bert.emb_ln" : join_names(names_of(c).embeddings, "LayerNorm");
+}
 std::string layer_name(const BertConfig& c, int64_t layer) {
   if (c.groups == 0) return fmt::format("{}.{}", names_of(c).layers, layer);
   return fmt::format("{}.{}.albert_layers.0", names_of(c).layers, layer * c.groups / c.layers);
@@ -166,7 +185,7 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   const int64_t E = c.embedding_width();
   list.normal(word_table(c), {c.vocabulary, E});
   if (c.head == Head::masked && c.tied) list.last().other_names = {decoder_weight(c)};
-  if (!c.is_deberta()) list.normal(position_table(c), position_shape(c));
+  if (c.has_position_table()) list.normal(position_table(c), position_shape(c));
   if (c.sinusoidal) make_sinusoids(list.last(), c);
   if (c.segments > 0) list.normal(segment_table(c), {c.segments, E});
   list.layer_norm(embedding_norm(c), E);
@@ -182,12 +201,18 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
     if (c.is_deberta())  // whose queries and keys are projected like distances
       for (const std::string_view name : {names.query, names.key, names.value})
         list.linear(join_names(layer, name), c.width, c.width);
+    else if (names.query.empty())
+      list.linear(join_names(layer, names.qkv), c.width, 3 * c.width, names.biases);
     else
-      list.joint_linear(layer, qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}}, c.width);
-    list.linear(join_names(layer, names.output), c.width, c.width);
+      list.joint_linear(layer, names.qkv, {{names.query, c.width}, {names.key, c.width}, {names.value, c.width}},
+                        c.width);
+    list.linear(join_names(layer, names.output), c.width, c.width, names.biases);
     list.layer_norm(join_names(layer, names.attention_norm), c.width);
-    list.linear(join_names(layer, names.inner), c.width, c.inner);
-    list.linear(join_names(layer, names.outer), c.inner, c.width);
+    if (c.is_nomic())
+      list.joint_linear(layer, gate_up, {{gate, c.inner}, {up, c.inner}}, c.width, names.biases);
+    else
+      list.linear(join_names(layer, names.inner), c.width, c.inner);
+    list.linear(join_names(layer, names.outer), c.inner, c.width, names.biases);
     list.layer_norm(join_names(layer, names.output_norm), c.width);
   }
   switch (c.head) {
@@ -208,7 +233,11 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
     case Head::answer: list.linear(answer_ends, c.width, 2); break;
     case Head::none: break;
   }
-  return list.take();
+  std::vector<ParameterSpec> parameters = list.take();
+  if (c.is_nomic())  // the one pre-trained for masked words has the first families' name in front
+    for (ParameterSpec& parameter : parameters)
+      if (parameter.name.starts_with("nomic_bert.")) parameter.other_names.push_back(parameter.name.substr(6));
+  return parameters;
 }
 
 }  // namespace vkformer::bert

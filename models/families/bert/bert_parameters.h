@@ -5,23 +5,28 @@
 
 namespace vkformer::bert {
 
-inline constexpr std::string_view qkv = "attention.qkv";  ///< the joint tensor of the input projections
 inline constexpr const char* token_classifier = "classifier";
 inline constexpr const char* answer_ends = "qa_outputs";  ///< the head for answers
 
 /// What a family calls its tensors, and what else is its own.
 struct Names {
   std::string_view embeddings, layers;
-  std::string_view query, key, value, output, attention_norm;
+  std::string_view qkv = "attention.qkv";  ///< the joint tensor of the input projections
+  std::string_view query, key, value;      ///< its parts in files; empty: they have it whole
+  std::string_view output, attention_norm;
   std::string_view inner, outer, output_norm;
   std::string_view embedding_projection = "electra.embeddings_project";
   std::string_view transform, transform_norm, decoder, decoder_bias;  ///< head for masked words
   std::string_view pooler, classifier;                                ///< head for sequences
   Activation pooled = Activation::tanh;
+  bool biases = true;  ///< of layers' projections
   bool drops_attention_output = true, drops_output = true;
   bool drops_first_token = false;        ///< before the pooler
   bool transforms_by_activation = true;  ///< of the config; otherwise always GELU
 };
+
+/// Of gated layers, in the order of gated_unit(), and the joint tensor of both.
+inline constexpr std::string_view gate = "mlp.fc12", up = "mlp.fc11", gate_up = "mlp.gate_up";
 
 const Names& names_of(const BertConfig& config);
 
