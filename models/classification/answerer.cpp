@@ -1,10 +1,34 @@
 #include "models/classification/answerer.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "models/data/questions.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
+
+std::string answer_text(std::string_view context, const FoundAnswer& answer) {
+  std::string text;
+  const auto [begin, end] = without_blanks(context, answer.range);
+  for_each_character(context.substr(begin, end - begin), [&](char32_t c, size_t, size_t) {
+    if (!is_white_space(c))
+      append_utf8(text, c);
+    else if (text.back() != ' ')
+      text += ' ';
+  });
+  return text;
+}
+
+nlohmann::json answer_json(const std::string& question, std::string_view context, const FoundAnswer& answer) {
+  const auto [begin, end] = without_blanks(context, answer.range);
+  return {{"question", question},
+          {"answer", answer_text(context, answer)},
+          {"probability", answer.probability},
+          {"start", characters_before(context, begin)},
+          {"end", characters_before(context, end)}};
+}
 
 WindowAnswer answer_of_window(std::span<const float> logits, const AnswerWindow& window) {
   // Of the first token, then of the context's.

@@ -1,6 +1,8 @@
 #pragma once
 // What a model of answers finds in texts.
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "models/classification/batch_logits.h"
 #include "models/data/question_encoder.h"
 #include "models/data/token_texts.h"
@@ -15,6 +17,11 @@ struct FoundAnswer {
   ByteRange range;  ///< of no bytes: the context does not tell
   double probability = 0;
 };
+
+/// Its text on one line: blanks of any kind are one.
+std::string answer_text(std::string_view context, const FoundAnswer& answer);
+/// {"question", "answer", "probability", "start", "end"}, the last two in characters of the context.
+nlohmann::json answer_json(const std::string& question, std::string_view context, const FoundAnswer& answer);
 
 /// The answers that one window allows, as transformers' pipeline finds them: starts and ends have softmax probabilities
 /// among the context's tokens and the row's first one, which stands for no answer.

@@ -1,10 +1,22 @@
 #include "models/classification/tagger.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
 
 namespace vkformer {
+
+nlohmann::json tags_json(const std::vector<std::string>& words, const std::vector<WordTag>& tags,
+                         const std::vector<std::string>& names) {
+  nlohmann::json json = {{"words", words}};
+  json["tags"] = json["probabilities"] = nlohmann::json::array();
+  for (const auto& [tag, probability] : tags) {
+    json["tags"].push_back(names[tag]);
+    json["probabilities"].push_back(probability);
+  }
+  return json;
+}
 
 Tagger::Tagger(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace)
     : logits_(backend, model, std::move(store), std::move(workspace)) {

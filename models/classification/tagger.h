@@ -1,6 +1,8 @@
 #pragma once
 // What a model of token classes makes of the words of texts.
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "models/classification/batch_logits.h"
 #include "models/data/word_windows.h"
 
@@ -11,6 +13,10 @@ struct WordTag {
   size_t tag = 0;  ///< the likeliest one's place among the classes
   double probability = 0;
 };
+
+/// {"words", "tags", "probabilities"}, of words whose tags have these names.
+nlohmann::json tags_json(const std::vector<std::string>& words, const std::vector<WordTag>& tags,
+                         const std::vector<std::string>& names);
 
 class Tagger {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/text/tokenizer.h"
+#include "runtime/check.h"
 #include "runtime/random.h"
 
 namespace vkformer {
@@ -48,6 +49,15 @@ bool Masking::is_ordinary(int32_t id) const { return std::ranges::binary_search(
 
 bool Masking::applies_to(std::span<const int32_t> text) const {
   return std::ranges::any_of(text, [this](int32_t id) { return is_ordinary(id); });
+}
+
+int32_t mask_id(const Tokenizer& tokenizer, const std::string& name) {
+  const auto id = tokenizer.first_known({"[MASK]", "<mask>"});
+  check(id.has_value(),
+        "{} has neither [MASK] nor <mask>; take a tokenizer of masked words, or make one: vkformer tokens FILE --kind "
+        "bpe --layout bert --out FOLDER",
+        name);
+  return *id;
 }
 
 std::vector<int32_t> ordinary_ids(const Tokenizer& tokenizer, std::initializer_list<int32_t> special) {

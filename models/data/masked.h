@@ -20,6 +20,8 @@ struct Masking {
   bool applies_to(std::span<const int32_t> text) const;
 };
 
+/// The token that stands where a word is hidden. Throws Error when there is none; `name`: of the tokenizer.
+int32_t mask_id(const Tokenizer& tokenizer, const std::string& name);
 /// The ids that have a token, sorted, without the tokenizer's special ones and without `special`.
 std::vector<int32_t> ordinary_ids(const Tokenizer& tokenizer, std::initializer_list<int32_t> special);
 

@@ -144,6 +144,17 @@ std::set<int32_t> Tokenizer::special_ids() const {
   return ids;
 }
 
+std::optional<int32_t> Tokenizer::first_known(std::initializer_list<std::string_view> names) const {
+  const std::set<int32_t> special = special_ids();
+  std::optional<int32_t> known;
+  for (const std::string_view name : names) {
+    const auto id = id_of(name);
+    if (id && special.contains(*id)) return id;
+    if (!known) known = id;
+  }
+  return known;
+}
+
 std::optional<std::string_view> Tokenizer::token_of(int32_t id) const {
   if (const AddedToken* added = added_->find(id)) return added->content;
   return model_->token_of(id);
@@ -159,7 +170,8 @@ std::optional<std::string_view> Tokenizer::decoded_token(int32_t id, bool skip_s
 
 std::optional<std::string> Tokenizer::bytes_of(int32_t id) const {
   check(token_text_ != nullptr,
-        "what a token of this tokenizer adds to a text depends on the others, so no grammar can be kept to; tokenizers of "
+        "what a token of this tokenizer adds to a text depends on the others, so no grammar can be kept to; tokenizers "
+        "of "
         "byte-level BPE and SentencePiece can");
   const auto token = decoded_token(id, true);
   return token ? std::optional(token_text_(std::string(*token))) : std::nullopt;

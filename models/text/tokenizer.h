@@ -62,6 +62,9 @@ class Tokenizer {
   std::optional<std::string_view> token_of(int32_t id) const;
   /// Ids of the tokens that are marked as special, and of those that are put around a text.
   std::set<int32_t> special_ids() const;
+  /// The first of the names that is a special token, else the first that is a token: MPNet has BERT's words, [MASK]
+  /// among them, and <mask>.
+  std::optional<int32_t> first_known(std::initializer_list<std::string_view> names) const;
 
  private:
   /// What decoders get of an id; nothing where it has no token.

@@ -13,7 +13,6 @@
 #include "models/model_folder.h"
 #include "models/parameters.h"
 #include "models/stored_weights.h"
-#include "models/text/unicode.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 
@@ -24,8 +23,6 @@ namespace {
 constexpr size_t most_programs = 4;
 /// Caches of like lengths are one generator's.
 constexpr int64_t capacity_step = 256;
-
-int64_t most_positions(const Model& model) { return model.context > 0 ? model.context : usual_positions; }
 
 /// Sources are padded to multiples of it, so that few generators do.
 constexpr int64_t source_step = 32;
@@ -78,12 +75,15 @@ LoadedModel::~LoadedModel() {
     generator_.reset();
     embedder_.reset();
     classifier_.reset();
+    masked_words_.reset();
+    tagger_.reset();
+    answerer_.reset();
     weights_ = {};
   });
 }
 
 std::vector<std::string> LoadedModel::labels() const {
-  if (!classifies(model())) return {};
+  if (!classifies(model()) && model().task != Task::tag) return {};
   return classes_of(JsonObject::make(*model().config, "config.json"), 1);
 }
 
@@ -138,61 +138,6 @@ std::vector<AttentionMap> LoadedModel::attention(const InspectedText& text) {
   return attention_maps(*session().backend, model(), weights_.store, text);
 }
 
-Floats LoadedModel::embed(const std::vector<std::string>& texts, bool query, int64_t batch_positions) {
-  const Running running(session());
-  check(batch_positions > 0, "batch_tokens must be at least 1");
-  const EmbeddingRecipe& recipe = texts_->recipe();
-  const Tokenizer& tokenizer = texts_->tokenizer();
-  int64_t most = most_positions(model());
-  if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
-  TokenTexts token_texts;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const std::string whole = (query ? recipe.query_prefix : recipe.text_prefix) + texts[i];
-    token_texts.add(tokenizer, recipe.lower_case ? lower_case(whole) : whole, {}, most, fmt::format("text {}", i));
-  }
-  if (!embedder_) {
-    headless_ = std::make_shared<Model>(without_head(model()));
-    std::vector<DenseLayer> dense;
-    for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(texts_->folder() / path));
-    embedder_ = std::make_unique<Embedder>(*session().backend, *headless_, weights_.store, weights_.workspace,
-                                           recipe.pooling, std::move(dense));
-  }
-  std::vector<std::vector<float>> rows(texts.size());
-  Interrupts interrupts;
-  embed_by_length(*embedder_, token_texts, text_inputs(*headless_, token_texts.largest_segment()), batch_positions,
-                  [&](size_t i, std::vector<float> row) {
-                    rows[i] = std::move(row);
-                    interrupts.check();
-                  });
-  Floats floats{{std::ssize(texts), rows.empty() ? 0 : std::ssize(rows.front())}, {}};
-  for (const auto& row : rows) floats.values.insert(floats.values.end(), row.begin(), row.end());
-  return floats;
-}
-
-Floats LoadedModel::classify(const std::vector<std::pair<std::string, std::optional<std::string>>>& texts,
-                             int64_t batch_positions) {
-  const Running running(session());
-  check(classifies(model()), "this {} model gives no class of a text", model().family);
-  check(batch_positions > 0, "batch_tokens must be at least 1");
-  const auto classes = std::ssize(labels());
-  const Tokenizer& tokenizer = texts_->tokenizer();
-  TokenTexts token_texts;
-  for (size_t i = 0; i < texts.size(); ++i)
-    token_texts.add(tokenizer, texts[i].first, texts[i].second, most_positions(model()), fmt::format("text {}", i));
-  if (!classifier_)
-    classifier_ = std::make_unique<Classifier>(*session().backend, model(), weights_.store, weights_.workspace);
-  Floats floats{{std::ssize(texts), classes}, std::vector<float>(texts.size() * static_cast<size_t>(classes))};
-  Interrupts interrupts;
-  classify_by_length(*classifier_, token_texts, text_inputs(model(), token_texts.largest_segment()), batch_positions,
-                     [&](size_t i, std::span<const float> logits) {
-                       const auto shares = classifier_->probabilities_of(logits);
-                       std::ranges::transform(shares, floats.values.begin() + static_cast<int64_t>(i) * classes,
-                                              [](double share) { return static_cast<float>(share); });
-                       interrupts.check();
-                     });
-  return floats;
-}
-
 void LoadedModel::keep_timings(const Generator& generator) {
   timings_.clear();
   for (const auto& [name, program] : {std::pair{"encode", generator.encoder_program()},
@@ -218,7 +163,7 @@ std::vector<std::vector<float>> LoadedModel::log_probabilities(const std::vector
   std::vector<std::vector<float>> results;
   Interrupts interrupts;
   for (const auto& ids : rows) {
-    const int64_t positions = std::max<int64_t>(2, std::min(most_positions(model()), std::ssize(ids) - 1));
+    const int64_t positions = std::max<int64_t>(2, std::min(most_positions(), std::ssize(ids) - 1));
     const auto windows = text_windows(ids.size(), {.positions = positions, .shared = positions / 2});
     Generator& scorer = generator({.capacity = positions});
     const auto scores = text_log_probabilities(scorer, ids, windows, {}, [&](size_t) { interrupts.check(); });

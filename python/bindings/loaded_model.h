@@ -5,8 +5,11 @@
 #include <list>
 #include <optional>
 
+#include "models/classification/answerer.h"
 #include "models/classification/classifier.h"
+#include "models/classification/tagger.h"
 #include "models/embedding/embedder.h"
+#include "models/filling/masked_words.h"
 #include "models/generation/beam_search.h"
 #include "models/generation/generation.h"
 #include "models/generation/generation_config.h"
@@ -46,7 +49,7 @@ class LoadedModel {
   Session& session() const { return *weights_.session; }
   Store& store() const { return *weights_.store; }
   const FolderTexts& texts() const { return *texts_; }
-  /// Names of a classifier's classes; none of another model.
+  /// Names of the classes of a classifier or a tagger; none of another model.
   std::vector<std::string> labels() const;
   /// The parameter of that name. Throws Error where there is none.
   const ParameterSpec& parameter(const std::string& name) const;
@@ -61,9 +64,24 @@ class LoadedModel {
   std::vector<AttentionMap> attention(const InspectedText& text);
   /// A vector for each text, row after row; `query`: with what the model wants before a question.
   Floats embed(const std::vector<std::string>& texts, bool query, int64_t batch_positions);
+  using TextOrPair = std::pair<std::string, std::optional<std::string>>;
   /// The probability of each class for each text.
-  Floats classify(const std::vector<std::pair<std::string, std::optional<std::string>>>& texts,
-                  int64_t batch_positions);
+  Floats classify(const std::vector<TextOrPair>& texts, int64_t batch_positions);
+  /// Classes that the model was not trained on, see CandidateClaims.
+  struct Candidates {
+    std::vector<std::string> names;
+    std::string hypothesis;
+    bool several = false;  ///< may hold together
+  };
+  /// The probability of each candidate for each text.
+  Floats classify_among(const std::vector<std::string>& texts, const Candidates& candidates, int64_t batch_positions);
+  /// FilledText::json() of each text, with `most` candidates for a mask.
+  nlohmann::json fill(const std::vector<std::string>& texts, size_t most, int64_t batch_positions);
+  /// tags_json() of the words of each text.
+  nlohmann::json tag(const std::vector<std::vector<std::string>>& texts, int64_t batch_positions);
+  /// answer_json() of each question and its context; `stride`: see stride_of().
+  nlohmann::json answer(const std::vector<std::pair<std::string, std::string>>& asked, int64_t stride,
+                        int64_t batch_positions);
 
   /// Of each row of ids the natural logarithm of each one's probability but the first's; rows longer than the context
   /// in windows that share half of it.
@@ -89,6 +107,10 @@ class LoadedModel {
     std::unique_ptr<Program> program;
   };
   Program& program(const BatchShape& shape, Result result);
+  /// What each batch of texts gives, by text.
+  std::vector<std::vector<float>> class_logits(const TokenTexts& texts, int64_t batch_positions);
+  /// Tokens that a text may have.
+  int64_t most_positions() const { return model().context > 0 ? model().context : usual_positions; }
   void keep_timings(const Generator& generator);
   Generator& generator(GeneratorShape shape);
   /// Some of the prompts, from the `first` on.
@@ -103,6 +125,9 @@ class LoadedModel {
   std::shared_ptr<const Model> headless_;  ///< what embed() runs
   std::unique_ptr<Embedder> embedder_;
   std::unique_ptr<Classifier> classifier_;
+  std::unique_ptr<MaskedWords> masked_words_;
+  std::unique_ptr<Tagger> tagger_;
+  std::unique_ptr<Answerer> answerer_;
   std::vector<ProgramTimings> timings_;
 };
 

@@ -6,6 +6,7 @@
 #include "python/bindings/arrays.h"
 #include "python/bindings/chat_text.h"
 #include "python/bindings/module.h"
+#include "python/bindings/telling.h"
 #include "python/bindings/timing_rows.h"
 #include "python/bindings/written.h"
 #include "runtime/check.h"
@@ -13,10 +14,6 @@
 namespace vkformer::python {
 
 namespace {
-
-using ModelClass = py::class_<LoadedModel, std::shared_ptr<LoadedModel>>;
-
-py::array_t<float> array_of(Floats floats) { return python::array_of(std::move(floats.values), floats.shape); }
 
 // What models compute -----------------------------------------------------------------------------------------------
 
@@ -49,7 +46,7 @@ py::list attention(LoadedModel& model, const py::object& text, const py::object&
     py::dict row;
     row["kind"] = py::str(std::string(name_of(map.kind)));
     row["layer"] = map.layer;
-    row["weights"] = python::array_of(std::move(map.weights), shape);
+    row["weights"] = array_of(std::move(map.weights), shape);
     maps.append(row);
   }
   return maps;
@@ -167,40 +164,6 @@ py::object translate(LoadedModel& model, const py::object& given, const std::str
   return written(model, prompts, std::move(results), config);
 }
 
-// What they tell of texts -------------------------------------------------------------------------------------------
-
-py::array_t<float> embed(LoadedModel& model, const py::object& given, bool query, int64_t batch_tokens) {
-  if (py::isinstance<py::str>(given)) throw py::type_error("texts must be a list of str");
-  std::vector<std::string> texts;
-  for (const py::handle text : given) texts.push_back(text_of(text, "each of the texts"));
-  return array_of(model.embed(texts, query, batch_tokens));
-}
-
-/// Texts and pairs of texts.
-py::array_t<float> classify(LoadedModel& model, const py::object& given, int64_t batch_tokens) {
-  constexpr const char* wanted = "each of the texts, or both of a pair,";
-  if (py::isinstance<py::str>(given)) throw py::type_error("texts must be a list of str, or of pairs of them");
-  std::vector<std::pair<std::string, std::optional<std::string>>> texts;
-  for (const py::handle text : given) {
-    if (py::isinstance<py::tuple>(text) && py::len(text) == 2)
-      texts.emplace_back(text_of(text[py::int_(0)], wanted), text_of(text[py::int_(1)], wanted));
-    else
-      texts.emplace_back(text_of(text, wanted), std::nullopt);
-  }
-  return array_of(model.classify(texts, batch_tokens));
-}
-
-py::object log_probabilities(LoadedModel& model, const py::object& given) {
-  Prompts prompts(given);
-  for (const std::string& text : prompts.texts) prompts.ids.push_back(model.texts().text().encode(text));
-  py::list arrays;
-  for (auto& row : model.log_probabilities(prompts.ids)) {
-    const std::vector<int64_t> shape{std::ssize(row)};
-    arrays.append(python::array_of(std::move(row), shape));
-  }
-  return prompts.single ? py::object(arrays[0]) : py::object(arrays);
-}
-
 // Parameters --------------------------------------------------------------------------------------------------------
 
 py::dict parameters(const LoadedModel& model) {
@@ -223,7 +186,7 @@ py::array_t<float> parameter(LoadedModel& model, const std::string& name) {
     const Running running(model.session());
     values = model.store().read(stored_name(spec));
   }
-  return python::array_of(std::move(values), dimensions_of(spec.shape));
+  return array_of(std::move(values), dimensions_of(spec.shape));
 }
 
 void set_parameter(LoadedModel& model, const std::string& name, const py::object& given) {
@@ -290,24 +253,6 @@ side by side. `callback`: gets the text of a single prompt piece by piece; True 
 
 `source_language`, `target_language`: of a model of many. `prefix`: in front of each, such as T5's "translate English
 to German: ". Settings as of generate().)");
-}
-
-void add_telling(ModelClass& model) {
-  model
-      .def(
-          "embed", embed, py::arg("texts"), py::kw_only(), py::arg("query") = false, py::arg("batch_tokens") = 4096,
-          R"(A vector of length 1 for each text, [texts, width], as sentence-transformers makes it by the model's files.
-
-`query`: texts are questions, in front of which some models want words.)")
-      .def("classify", classify, py::arg("texts"), py::kw_only(), py::arg("batch_tokens") = 4096,
-           R"(The probability of each of the `labels` for each text, or pair of texts: [texts, labels].)")
-      .def(
-          "log_probabilities", log_probabilities, py::arg("texts"),
-          R"(The natural logarithm of the probability of each token but the first, given those before it: an array for a text or ids, a list for a list.
-
-Of decoders. A text is encoded with its special tokens. One that is longer than the context is scored in windows that share half of it.)")
-      .def_property_readonly("labels", &LoadedModel::labels,
-                             R"(Names of a classifier's classes; none of another model.)");
 }
 
 }  // namespace

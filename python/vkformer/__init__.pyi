@@ -107,8 +107,19 @@ class Model:
     def embed(self, texts: Sequence[str], *, query: bool = False, batch_tokens: int = 4096) -> npt.NDArray[np.float32]: ...
     def log_probabilities(self, texts: str | Sequence[str] | _IdRows) -> Any: ...
     def classify(
-        self, texts: Sequence[str | tuple[str, str]], *, batch_tokens: int = 4096
+        self,
+        texts: Sequence[str | tuple[str, str]],
+        *,
+        candidates: Sequence[str] | None = None,
+        hypothesis: str = "This example is {}.",
+        multi_label: bool = False,
+        batch_tokens: int = 4096,
     ) -> npt.NDArray[np.float32]: ...
+    def fill(self, texts: str | Sequence[str], *, top: int = 5, batch_tokens: int = 4096) -> Any: ...
+    def tag(self, texts: str | Sequence[str | Sequence[str]], *, batch_tokens: int = 4096) -> Any: ...
+    def answer(
+        self, questions: str | Sequence[str], contexts: str | Sequence[str], *, stride: int = -1, batch_tokens: int = 4096
+    ) -> Any: ...
 
 class Trainer:
     def __init__(

@@ -100,5 +100,5 @@ accept "$vkformer" classify --candidates dog,cat claims -p "a"
 refuse 2 "--candidates names none" "$vkformer" classify claims -p "a" --candidates " , "
 accept "$vkformer" classify claims -p "the and the and the and the and" --candidates " dog" --hypothesis "this is a {}" -q
 grep -qP '^dog\t0\.[0-4]' out || fail "a single candidate is certain: $(cat out)"
-refuse 1 "tokens, the model 12 positions for it and a text; shorten --hypothesis or candidate" "$vkformer" classify claims -p "a" --candidates a --hypothesis "{} {} {} a a a a a a a"
+refuse 1 "tokens, the model 12 positions for it and a text; shorten hypothesis or candidate" "$vkformer" classify claims -p "a" --candidates a --hypothesis "{} {} {} a a a a a a a"
 refuse 2 "has no {} where a candidate goes" "$vkformer" classify claims -p "a" --candidates a,b --hypothesis x

@@ -4,11 +4,9 @@
 
 #include "models/classification/answerer.h"
 #include "models/data/lines.h"
-#include "models/data/questions.h"
 #include "models/families/registry.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
-#include "tools/cli/answer_score.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -55,15 +53,8 @@ std::vector<Asked> asked_questions(const AnswerFlags& flags) {
 }
 
 void print_answer(const Asked& asked, const FoundAnswer& answer, bool as_json) {
-  const std::string text = answer_text(asked.context, answer);
-  if (!as_json) return print("{}\n", text);
-  const auto [begin, end] = without_blanks(asked.context, answer.range);
-  print("{}\n", nlohmann::json({{"question", asked.question},
-                                {"answer", text},
-                                {"probability", answer.probability},
-                                {"start", characters_before(asked.context, begin)},
-                                {"end", characters_before(asked.context, end)}})
-                    .dump());
+  print("{}\n",
+        as_json ? answer_json(asked.question, asked.context, answer).dump() : answer_text(asked.context, answer));
 }
 
 }  // namespace

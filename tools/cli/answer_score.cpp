@@ -36,16 +36,4 @@ JobScores AnswerScorer::score(Backend& backend, Trainer& trainer, bool whole_spl
   return result;
 }
 
-std::string answer_text(std::string_view context, const FoundAnswer& answer) {
-  std::string text;
-  const auto [begin, end] = without_blanks(context, answer.range);
-  for_each_character(context.substr(begin, end - begin), [&](char32_t c, size_t, size_t) {
-    if (!is_white_space(c))
-      append_utf8(text, c);
-    else if (text.back() != ' ')
-      text += ' ';
-  });
-  return text;
-}
-
 }  // namespace vkformer

@@ -30,7 +30,4 @@ class AnswerScorer : public JobScorer {
   Settings settings_;
 };
 
-/// The text of an answer on one line: blanks of any kind are one.
-std::string answer_text(std::string_view context, const FoundAnswer& answer);
-
 }  // namespace vkformer

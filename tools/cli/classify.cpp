@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/classification/candidate_claims.h"
 #include "models/classification/classifier.h"
 #include "models/classification/entailment.h"
 #include "models/families/config_keys.h"
@@ -50,16 +51,6 @@ TokenTexts texts_of(const std::vector<std::string>& lines, const Tokenizer& toke
   return texts;
 }
 
-std::string claim_of(std::string hypothesis, const std::string& candidate) {
-  constexpr std::string_view place = "{}";
-  size_t at = hypothesis.find(place);
-  if (at == std::string::npos)
-    throw UsageError(fmt::format("--hypothesis {} has no {{}} where a candidate goes", in_quotes(hypothesis)));
-  for (; at != std::string::npos; at = hypothesis.find(place, at + candidate.size()))
-    hypothesis.replace(at, place.size(), candidate);
-  return hypothesis;
-}
-
 /// Without the blanks around them. Throws UsageError for none, and for one that comes twice.
 std::vector<std::string> trimmed(const std::vector<std::string>& candidates) {
   std::vector<std::string> names;
@@ -73,24 +64,6 @@ std::vector<std::string> trimmed(const std::vector<std::string>& candidates) {
   }
   if (names.empty() && !candidates.empty()) throw UsageError("--candidates names none; give A,B,..");
   return names;
-}
-
-/// Each line with what is said of it, candidate by candidate.
-TokenTexts claims_of(const std::vector<std::string>& lines, const ClassifyFlags& flags, const Tokenizer& tokenizer,
-                     int64_t most) {
-  std::vector<std::string> claims;
-  for (const std::string& candidate : flags.candidates) {
-    claims.push_back(claim_of(flags.hypothesis, candidate));
-    const int64_t tokens = std::ssize(tokenizer.encode_pair("", claims.back()).ids);
-    check(tokens < most,
-          "{} has {} tokens, the model {} positions for it and a text; shorten --hypothesis or candidate",
-          in_quotes(claims.back()), tokens, most);
-  }
-  TokenTexts texts;
-  for (size_t i = 0; i < lines.size(); ++i)
-    for (const std::string& claim : claims)
-      texts.add(tokenizer, lines[i], claim, most, fmt::format("line {}", i + 1), Tokenizer::Shorten::first);
-  return texts;
 }
 
 }  // namespace
@@ -107,7 +80,13 @@ void classify(ClassifyFlags flags) {
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
   const std::vector<std::string> lines = lines_argument(flags.text);
   const int64_t most = model.context > 0 ? model.context : usual_positions;
-  const TokenTexts texts = claims ? claims_of(lines, flags, tokenizer, most) : texts_of(lines, tokenizer, most);
+  TokenTexts texts;
+  if (claims) {
+    const CandidateClaims said(flags.hypothesis, flags.candidates, tokenizer, most);
+    for (size_t i = 0; i < lines.size(); ++i) said.add(texts, lines[i], fmt::format("line {}", i + 1));
+  } else {
+    texts = texts_of(lines, tokenizer, most);
+  }
   const TextInputs inputs = text_inputs(model, texts.largest_segment());
   store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);

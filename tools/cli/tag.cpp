@@ -22,17 +22,9 @@ namespace {
 
 void print_tags(const std::vector<std::string>& words, const std::vector<WordTag>& tags,
                 const std::vector<std::string>& names, bool as_json) {
-  if (!as_json) {
-    for (size_t i = 0; i < words.size(); ++i) print("{}\t{}\n", words[i], printable(names[tags[i].tag]));
-    return print("\n");
-  }
-  nlohmann::json json = {{"words", words}};
-  json["tags"] = json["probabilities"] = nlohmann::json::array();
-  for (const auto& [tag, probability] : tags) {
-    json["tags"].push_back(names[tag]);
-    json["probabilities"].push_back(probability);
-  }
-  print("{}\n", json.dump());
+  if (as_json) return print("{}\n", tags_json(words, tags, names).dump());
+  for (size_t i = 0; i < words.size(); ++i) print("{}\t{}\n", words[i], printable(names[tags[i].tag]));
+  print("\n");
 }
 
 }  // namespace

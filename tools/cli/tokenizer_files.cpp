@@ -1,7 +1,6 @@
 #include "tools/cli/tokenizer_files.h"
 
 #include <map>
-#include <set>
 
 #include "models/data/lines.h"
 #include "models/model_files.h"
@@ -19,23 +18,6 @@
 #include "tools/cli/output.h"
 
 namespace vkformer {
-
-namespace {
-
-/// The first of the names that is a special token, else the first that is a token: MPNet has BERT's words, [MASK] among
-/// them, and <mask>.
-std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_list<std::string_view> names) {
-  const std::set<int32_t> special = tokenizer.special_ids();
-  std::optional<int32_t> known;
-  for (std::string_view name : names) {
-    const auto id = tokenizer.id_of(name);
-    if (id && special.contains(*id)) return id;
-    if (!known) known = id;
-  }
-  return known;
-}
-
-}  // namespace
 
 TokenizerFiles TokenizerFiles::load(const std::filesystem::path& folder) {
   if (is_gguf(folder)) {
@@ -110,21 +92,12 @@ std::vector<int32_t> encode_sections(const Tokenizer& tokenizer, std::string_vie
 }
 
 std::optional<int32_t> padding_id(const Tokenizer& tokenizer) {
-  return first_known(tokenizer, {"<pad>", "[PAD]", "<|endoftext|>"});
-}
-
-int32_t mask_id(const Tokenizer& tokenizer, const std::string& name) {
-  const auto id = first_known(tokenizer, {"[MASK]", "<mask>"});
-  check(id.has_value(),
-        "{} has neither [MASK] nor <mask>; take a tokenizer of masked words, or make one: vkformer tokens FILE --kind "
-        "bpe --layout bert --out FOLDER",
-        name);
-  return *id;
+  return tokenizer.first_known({"<pad>", "[PAD]", "<|endoftext|>"});
 }
 
 SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name) {
   const auto padding = padding_id(tokenizer);
-  const auto end = first_known(tokenizer, {"</s>", "[SEP]", "<eos>", "<|endoftext|>"});
+  const auto end = tokenizer.first_known({"</s>", "[SEP]", "<eos>", "<|endoftext|>"});
   check(padding && end, "{} has no token for {}; a tokenizer for pairs needs <pad> and </s>", name,
         padding ? "the end of a text" : "padding");
   return {*padding, *end, *padding};

@@ -56,8 +56,6 @@ struct SpecialIds {
 };
 /// By its usual names.
 std::optional<int32_t> padding_id(const Tokenizer& tokenizer);
-/// The token that stands where a word is hidden. Throws Error when there is none; `name`: of the tokenizer.
-int32_t mask_id(const Tokenizer& tokenizer, const std::string& name);
 /// By their usual names; a decoder begins with padding, as in Marian and T5. Throws Error when there are none.
 SpecialIds special_ids(const Tokenizer& tokenizer, const std::string& name);
 /// Keys of a new encoder-decoder's config.
