@@ -238,7 +238,7 @@ TEST_CASE("older files of Nomic's BERT say the same in other keys", "[bert]") {
                                 {"n_embd", 12},
                                 {"n_head", 3},
                                 {"n_layer", 1},
-                                {"n_inner", 20},
+                                {"n_inner", 200},
                                 {"n_positions", 64},
                                 {"max_trained_positions", 16},
                                 {"layer_norm_epsilon", 1e-6},
@@ -256,7 +256,7 @@ TEST_CASE("older files of Nomic's BERT say the same in other keys", "[bert]") {
                                 {"hidden_size", 12},
                                 {"num_attention_heads", 3},
                                 {"num_hidden_layers", 1},
-                                {"intermediate_size", 20},
+                                {"intermediate_size", 256},
                                 {"max_position_embeddings", 64},
                                 {"layer_norm_eps", 1e-6},
                                 {"hidden_dropout_prob", 0.1},
@@ -282,11 +282,22 @@ TEST_CASE("older files of Nomic's BERT say the same in other keys", "[bert]") {
     check_refused(with({{key, true}}), fmt::format("{} is not supported", key));
   check_refused(with({{"activation_function", "gelu"}}), "activation_function 'gelu' is not supported; swiglu is");
   check_refused(with({{"rotary_emb_fraction", 0.5}}), "rotary_emb_fraction must be 1");
-  check_refused(with({{"num_experts", 8}}), "num_experts is not supported");
+  check_refused(with({{"num_experts", 8}}), "a mixture of experts");
+  check_refused(with({{"moe_every_n_layers", 2}}), "a mixture of experts");
+  CHECK(model_of(with({{"num_experts", 8}, {"moe_every_n_layers", 0}})).layers == 1);
+  CHECK(model_of(with({{"n_inner", nullptr}})).config->at("intermediate_size") == 256);
+  CHECK(model_of(with({{"rotary_scaling_factor", 0}})).context == 64);
+  check_refused(with({{"rotary_scaling_factor", "x"}}), "rotary_scaling_factor");
   check_refused(with({{"n_embd", 13}}), "n_embd 13 is not a multiple of n_head 3");
 }
 
-TEST_CASE("the first of Nomic's BERTs has BERT's name in front of its tensors", "[bert]") {
+TEST_CASE("the first of Nomic's BERTs has BERT's name in front of its tensors, and no biases in its head", "[bert]") {
+  nlohmann::json config = changed("nomic_bert", {{"architectures", {"NomicBertForPreTraining"}}});
+  CHECK(model_of(config).task == Task::masked);
+  CHECK(model_of(config).config->at("architectures") == nlohmann::json{"NomicBertForMaskedLM"});
+  for (const ParameterSpec& parameter : model_of(config).parameters)
+    CHECK(parameter.optional ==
+          (parameter.name == "cls.predictions.bias" || parameter.name == "cls.predictions.transform.dense.bias"));
   for (const ParameterSpec& parameter : make_bert(odd_config("nomic_bert", Head::masked, 0)).parameters)
     if (parameter.name.starts_with("nomic_bert."))
       CHECK(std::ranges::count(parameter.other_names, parameter.name.substr(6)) == 1);
@@ -349,8 +360,9 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("deberta-v2", {{"max_relative_positions", 5}}, "half of it less than max_relative_positions 5 - 1");
   says("nomic_bert", {{"hidden_size", 15}}, "heads of an odd width 5 have no pairs that positions turn");
   says("nomic_bert", {{"hidden_act", "tanh"}}, "tanh");
-  says("nomic_bert", {{"architectures", {"NomicBertForQuestionAnswering"}}},
-       "NomicBertForQuestionAnswering is no class");
+  says("nomic_bert", {{"architectures", {"NomicBertForQuestionAnswering"}}}, "NomicBertForTokenClassification");
+  says("nomic_bert", {{"head_dim", 6}},
+       "head_dim 6 is not supported; 4, which is hidden_size / num_attention_heads, is");
   says("distilbert", {{"dim", 13}}, "n_heads");
   says("distilbert", {{"activation", "mish"}}, "mish");
   says("distilbert", {{"attention_dropout", 2}}, "attention_dropout");

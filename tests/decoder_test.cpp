@@ -232,14 +232,13 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("gemma3", {{"rope_parameters", {{"full_attention", {{"rope_type", "default"}}}}}}, "sliding_attention");
   says("qwen3", {{"layer_types", {"full_attention", "sliding_attention"}}}, "sliding_window");
   says("qwen3", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
-  says("olmo2", {{"rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
+  says("olmo2", {{"rope_parameters", {{"rope_type", "ntk"}, {"factor", 2}}}}, "ntk");
   for (const char* key : {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"})
     says("granite", {{key, 0}}, key);
   says("olmoe", {{"clip_qkv", 8}}, "clip_qkv");
   says("cohere", {{"use_qk_norm", true}}, "use_qk_norm");
   says("cohere", {{"logit_scale", 0}}, "logit_scale");
   says("cohere2", {{"layer_types", {"full_attention"}}}, "layer_types");
-  says("hunyuan", {{"rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
   says("arcee", {{"hidden_act", "silu"}}, "hidden_act must be relu2");
   says("glm4", {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.4}}}},
        "partial_rotary_factor");

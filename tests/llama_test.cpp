@@ -113,7 +113,9 @@ TEST_CASE("wrong LLaMA configs name the file and the key", "[llama]") {
   says({{"num_attention_heads", 5}}, "num_attention_heads");
   says({{"head_dim", 7}}, "head_dim");
   says({{"hidden_act", "tanh"}}, "tanh");
-  says({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 2}}}}, "dynamic");
+  const auto dynamic = llama_config({{"rope_scaling", {{"type", "dynamic"}, {"factor", 2}}}});
+  CHECK(message_of(dynamic) == "accepted");  // no text is longer than the context, from where it counts
+  says({{"rope_scaling", {{"rope_type", "ntk"}, {"factor", 2}}}}, "ntk");
   says({{"rope_scaling", {{"rope_type", "linear"}}}}, "factor");
   says({{"hidden_size", -4}}, "hidden_size");
   says({{"rope_scaling",

@@ -21,6 +21,10 @@ std::string_view class_prefix(std::string_view family) {
 
 }  // namespace
 
+bool has_head(std::string_view family, EncoderHead head) {
+  return family != "nomic_bert" || head != EncoderHead::answer;
+}
+
 std::string name_of_head(const std::string& family, EncoderHead head) {
   constexpr std::array suffixes{"ForMaskedLM", "ForSequenceClassification", "ForTokenClassification",
                                 "ForQuestionAnswering", "Model"};
@@ -29,11 +33,16 @@ std::string name_of_head(const std::string& family, EncoderHead head) {
 
 EncoderHead head_of(const JsonObject& json, const std::string& family) {
   std::vector<std::string> known;
-  for (const EncoderHead head : heads) known.push_back(name_of_head(family, head));
+  for (const EncoderHead head : heads)
+    if (has_head(family, head)) known.push_back(name_of_head(family, head));
   // Its first head is the masked one; what tells whether two texts follow each other is left out.
-  if (family == "bert") known.emplace_back("BertForPreTraining");
-  const size_t found = architecture_of(json, known, true);
-  return found < heads.size() ? heads[found] : EncoderHead::masked;
+  for (const auto& [pretrained, name] :
+       {std::pair("bert", "BertForPreTraining"), {"nomic_bert", "NomicBertForPreTraining"}})
+    if (family == pretrained) known.emplace_back(name);
+  const std::string& found = known[architecture_of(json, known, true)];
+  for (const EncoderHead head : heads)
+    if (name_of_head(family, head) == found) return head;
+  return EncoderHead::masked;
 }
 
 HeadClasses classes_of_head(const JsonObject& json, EncoderHead head) {

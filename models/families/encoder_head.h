@@ -29,6 +29,8 @@ enum class EncoderHead : uint8_t {
   none,      ///< ..Model: the hidden states [B, T, C]
 };
 
+/// Whether transformers has such a class.
+bool has_head(std::string_view family, EncoderHead head);
 /// "BertForMaskedLM". Throws Error for a family that is none of encoder_classes.
 std::string name_of_head(const std::string& family, EncoderHead head);
 /// The one that the config's `architectures` names. Throws Error naming file and key for another, or none.

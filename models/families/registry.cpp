@@ -183,8 +183,9 @@ Model make_model(const JsonObject& given) {
 }
 
 std::string architecture_with_head(const JsonObject& config, std::string_view head) {
-  std::vector<std::pair<std::string_view, std::string_view>> known_families(std::begin(encoder_classes),
-                                                                            std::end(encoder_classes));
+  std::vector<std::pair<std::string_view, std::string_view>> known_families;
+  for (const auto& family : encoder_classes)
+    if (head != "QuestionAnswering" || has_head(family.first, EncoderHead::answer)) known_families.push_back(family);
   if (head == "SequenceClassification") {
     known_families.insert(known_families.end(), {{"xlnet", "XLNet"}, {"bart", "Bart"}, {"mbart", "MBart"}});
     known_families.insert(known_families.end(), std::begin(decoder_classifiers), std::end(decoder_classifiers));

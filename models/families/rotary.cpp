@@ -25,6 +25,7 @@ Scaling scaling_of(const JsonObject& parameters) {
   check(parameters.has("rope_type") || parameters.has("type") || !parameters.has("factor"),
         "{}: there is a \"factor\" and no \"rope_type\" that tells what it is of", parameters.name());
   const std::string type = string_or(parameters, "rope_type", string_or(parameters, "type", "default"));
+  if (type == "dynamic") return Scaling::none;  // of texts within the context, and others are not run
   if (type == "su" || (type == "yarn" && parameters.has("short_factor"))) return Scaling::longrope;
   std::string known;
   for (const auto& [name, scaling] : scalings) {

@@ -11,7 +11,7 @@ namespace vkformer {
 /// Which angles rotary positions use (Hugging Face: rope_parameters, or rope_theta and rope_scaling in older files).
 struct RotaryConfig {
   enum class Scaling : uint8_t {
-    none,
+    none,      ///< also "dynamic", whose angles are others beyond the context alone
     linear,    ///< all frequencies are divided by `factor` (Chen et al. 2023)
     llama3,    ///< only low ones are
     yarn,      ///< those are that turn less than beta_slow times in the original context (Peng et al. 2023)

@@ -16,7 +16,9 @@ using nlohmann::json;
 /// Hunyuan's base grown by alpha, which a file has as any other.
 json with_grown_base(json config) {
   const auto scaling = config.find("rope_scaling");
-  if (scaling == config.end() || !scaling->is_object() || scaling->value("rope_type", "") != "dynamic") return config;
+  if (scaling == config.end() || !scaling->is_object() || scaling->value("rope_type", "") != "dynamic" ||
+      !scaling->contains("alpha"))
+    return config;
   const auto width = config.at("head_dim").get<double>();
   config["rope_theta"] =
       config.at("rope_theta").get<double>() * std::pow(scaling->at("alpha").get<double>(), width / (width - 2));

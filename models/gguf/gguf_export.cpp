@@ -70,8 +70,9 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
       continue;
     }
     const auto named = row_of_hugging_face(architecture, parameter.name);
-    check(named.has_value(), "GGUF files of architecture {} have no place for tensor {}", architecture.name,
-          in_quotes(parameter.name, 120));
+    const bool classifier = model.task == Task::classify || model.task == Task::score;
+    check(named.has_value(), "GGUF files of architecture {} have no place for tensor {}{}", architecture.name,
+          in_quotes(parameter.name, 120), classifier ? " of a classifier; convert it to a folder" : "");
     std::string name = named->in_gguf();
     if (named->row->order == RowOrder::experts) {
       const auto known = std::ranges::find(targets, name, [](const Target& target) { return target.tensor.name; });

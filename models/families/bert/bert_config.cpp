@@ -225,9 +225,6 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
   else
     read_bert(json, c);
   c.deviation = number_or(json, "initializer_range", c.deviation, 0, 10);
-  check(!c.is_nomic() || c.head != Head::answer,
-        "{}: {} is no class of transformers; its families of encoders but this have one", json.name(),
-        name_of_head(c.family, c.head));
   c.classes = classes_of_head(json, c.head);
   const char* width_key = distilled ? "dim" : older_nomic ? "n_embd" : "hidden_size";
   const char* heads_key = distilled ? "n_heads" : older_nomic ? "n_head" : "num_attention_heads";
@@ -235,6 +232,9 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
         c.heads);
   const bool turns = !c.rotary || c.width / c.heads % 2 == 0;
   check(turns, "{}: heads of an odd width {} have no pairs that positions turn", json.name(), c.width / c.heads);
+  const int64_t head_width = c.is_nomic() ? integer_or(json, "head_dim", c.width / c.heads, 1, most_width) : 0;
+  check(!c.is_nomic() || head_width == c.width / c.heads, "{}: head_dim {} is not supported; {}, which is {} / {}, is",
+        json.name(), head_width, c.width / c.heads, width_key, heads_key);
   check(!c.rotary || c.rotary->scaling != RotaryConfig::Scaling::longrope, "{}: longrope is not supported",
         json.name());
   check(c.width / c.heads <= 256, "{}: heads of width {} ({} {} / {} {}); at most 256 is supported", json.name(),

@@ -218,9 +218,11 @@ std::vector<ParameterSpec> parameters_of(const BertConfig& c) {
   switch (c.head) {
     case Head::masked:
       list.linear(std::string(names.transform), c.width, E);
+      list.last().optional = c.is_nomic();  // the first one has no biases here, too
       list.layer_norm(std::string(names.transform_norm), E);
       if (!c.tied) list.normal(decoder_weight(c), {c.vocabulary, E});
       list.zeros(decoder_bias(c, c.tied), {c.vocabulary});
+      list.last().optional = c.is_nomic();
       if (c.is_electra()) break;  // its bias has one name
       list.last().other_names = {decoder_bias(c, !c.tied)};
       list.last().one_tensor = c.tied;  // transformers 5 writes both of an untied head and reads DECODER.bias
