@@ -361,8 +361,7 @@ TEST_CASE("wrong BERT configs name the file and the key", "[bert]") {
   says("nomic_bert", {{"hidden_size", 15}}, "heads of an odd width 5 have no pairs that positions turn");
   says("nomic_bert", {{"hidden_act", "tanh"}}, "tanh");
   says("nomic_bert", {{"architectures", {"NomicBertForQuestionAnswering"}}}, "NomicBertForTokenClassification");
-  says("nomic_bert", {{"head_dim", 6}},
-       "head_dim 6 is not supported; 4, which is hidden_size / num_attention_heads, is");
+  says("nomic_bert", {{"head_dim", 6}}, "head_dim 6 is not supported; 4, the width / heads, is");
   says("distilbert", {{"dim", 13}}, "n_heads");
   says("distilbert", {{"activation", "mish"}}, "mish");
   says("distilbert", {{"attention_dropout", 2}}, "attention_dropout");

@@ -157,6 +157,14 @@ void read_distilbert(const JsonObject& json, BertConfig& c) {
   if (c.head == Head::answer) c.head_dropout = number_or(json, "qa_dropout", 0.1, 0, 0.99);
 }
 
+/// Heads whose positions turn.
+void check_turned(const JsonObject& json, const BertConfig& c) {
+  const int64_t width = c.width / c.heads, said = integer_or(json, "head_dim", width, 1, most_width);
+  check(width % 2 == 0, "{}: heads of an odd width {} have no pairs that positions turn", json.name(), width);
+  check(said == width, "{}: head_dim {} is not supported; {}, the width / heads, is", json.name(), said, width);
+  check(c.rotary->scaling != RotaryConfig::Scaling::longrope, "{}: longrope is not supported", json.name());
+}
+
 nlohmann::json bert_json(const BertConfig& c) {
   nlohmann::json json = {{"hidden_size", c.width},
                          {"num_hidden_layers", c.layers},
@@ -230,13 +238,7 @@ BertConfig BertConfig::from_json(const JsonObject& json) {
   const char* heads_key = distilled ? "n_heads" : older_nomic ? "n_head" : "num_attention_heads";
   check(c.width % c.heads == 0, "{}: {} {} is not a multiple of {} {}", json.name(), width_key, c.width, heads_key,
         c.heads);
-  const bool turns = !c.rotary || c.width / c.heads % 2 == 0;
-  check(turns, "{}: heads of an odd width {} have no pairs that positions turn", json.name(), c.width / c.heads);
-  const int64_t head_width = c.is_nomic() ? integer_or(json, "head_dim", c.width / c.heads, 1, most_width) : 0;
-  check(!c.is_nomic() || head_width == c.width / c.heads, "{}: head_dim {} is not supported; {}, which is {} / {}, is",
-        json.name(), head_width, c.width / c.heads, width_key, heads_key);
-  check(!c.rotary || c.rotary->scaling != RotaryConfig::Scaling::longrope, "{}: longrope is not supported",
-        json.name());
+  if (c.rotary) check_turned(json, c);
   check(c.width / c.heads <= 256, "{}: heads of width {} ({} {} / {} {}); at most 256 is supported", json.name(),
         c.width / c.heads, width_key, c.width, heads_key, c.heads);
   return c;
