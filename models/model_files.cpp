@@ -8,6 +8,7 @@
 #include "models/gguf/gguf_generation.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
+#include "models/quantised/quantised_weights.h"
 #include "models/text/class_template.h"
 #include "models/text/older_tokenizer.h"
 #include "runtime/check.h"
@@ -70,7 +71,11 @@ JsonObject load_model_json(const std::filesystem::path& model, std::string_view 
 std::unique_ptr<const WeightSource> open_weights(const std::filesystem::path& model) {
   if (is_gguf(model)) return std::make_unique<GgufWeights>(model);
   if (TorchWeights::are_in(model)) return std::make_unique<TorchWeights>(model);
-  return std::make_unique<WeightFiles>(model);
+  auto files = std::make_unique<WeightFiles>(model);
+  if (!std::filesystem::exists(model / "config.json")) return files;
+  const auto how = quantisation_of(load_model_json(model, "config.json"));
+  if (how) return std::make_unique<QuantisedWeights>(std::move(files), *how);
+  return files;
 }
 
 }  // namespace vkformer

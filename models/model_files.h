@@ -30,7 +30,7 @@ bool has_model_json(const std::filesystem::path& model, std::string_view file);
 JsonObject load_model_json(const std::filesystem::path& model, std::string_view file);
 
 /// The tensors of a folder, of one safetensors file (see WeightFiles, and TorchWeights for folders without those) or of
-/// a GGUF file, by Hugging Face's names. Throws Error.
+/// a GGUF file, by Hugging Face's names; of a quantised folder those of the original model. Throws Error.
 std::unique_ptr<const WeightSource> open_weights(const std::filesystem::path& model);
 
 }  // namespace vkformer

@@ -209,13 +209,6 @@ TEST_CASE("of a model that also sees, the part that writes is run", "[config][de
   check_refused({{"model_type", "gemma3"}, {"text_config", vision}}, "model_type 'gemma3' is not supported");
 }
 
-TEST_CASE("weights that are quantised in their own way are refused as such", "[config][decoder]") {
-  check_refused(fixture_with("llama", {{"quantization_config", {{"quant_method", "gptq"}, {"bits", 4}}}}),
-                "quantised (gptq)");
-  check_refused(fixture_with("llama", {{"quantization", {{"group_size", 64}, {"bits", 4}}}}), "quantised (MLX)");
-  CHECK(message_of(fixture_with("llama", {{"quantization_config", nullptr}})) == "accepted");
-}
-
 TEST_CASE("wrong configs of decoders name the file and the key", "[config][decoder]") {
   const auto says = [](const std::string& fixture, const json& changes, const std::string& word) {
     INFO(fixture << " " << changes.dump());

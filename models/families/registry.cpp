@@ -42,6 +42,7 @@
 #include "models/families/t5/t5.h"
 #include "models/families/xlnet/xlnet.h"
 #include "models/model_files.h"
+#include "models/quantised/quantisation.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -97,14 +98,12 @@ const Family families[] = {
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
 };
 
-constexpr const char* quantised = "quantization_config";
-
 /// What the file says beside what the model knows (special ids, names of classes) is kept for the file that is written.
 Model with_config(Model model, const JsonObject& config) {
   nlohmann::json merged = config.value();
   merged.update(*model.config);
   merged.erase("dtype");  // the newer name of torch_dtype
-  merged.erase(quantised);
+  erase_quantisation(merged);
   model.config = std::make_shared<const nlohmann::json>(std::move(merged));
   return model;
 }
@@ -152,32 +151,15 @@ JsonObject text_part(const JsonObject& config) {
   return JsonObject::make(std::move(text), config.name() + ", text_config");
 }
 
-/// MXFP4, which is read as it is.
-bool has_filed_blocks(const JsonObject& config) {
-  return config.has(quantised) && string_or(config, "model_type", "") == "gpt_oss" &&
-         string_or(require_object(config, quantised), "quant_method", "") == "mxfp4";
-}
-
-/// Weights in blocks of their own kind, under names and shapes of their own; but for gpt-oss's, which are read.
-void refuse_quantised(const JsonObject& config) {
-  if (has_filed_blocks(config)) return;
-  for (const char* key : {quantised, "quantization"}) {
-    if (!config.has(key)) continue;
-    const JsonObject how = require_object(config, key);
-    fail("{}: its weights are quantised ({}), which is not supported; take the original model, or a GGUF file of it",
-         config.name(), printable(string_or(how, "quant_method", "MLX"), 60));
-  }
-}
-
 }  // namespace
 
 bool stays_as_filed(const std::filesystem::path& model) {
   return is_gguf(model) ||
-         (has_model_json(model, "config.json") && has_filed_blocks(load_model_json(model, "config.json")));
+         (has_model_json(model, "config.json") && is_quantised(load_model_json(model, "config.json")));
 }
 
 Model make_model(const JsonObject& given) {
-  refuse_quantised(given);
+  quantisation_of(given);  // throws for what is not supported
   const JsonObject config = text_part(given);
   return with_config(of_some_size(family_of(config).make(config), config), config);
 }

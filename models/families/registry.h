@@ -11,7 +11,7 @@ namespace vkformer {
 Model make_model(const JsonObject& config);
 
 /// Whether a model's weights keep the types that its files have where nobody names one: those of a GGUF file, and of
-/// gpt-oss's released folders, which have MXFP4.
+/// a folder that is quantised.
 bool stays_as_filed(const std::filesystem::path& model);
 
 /// What `architectures` calls a family's model with a head, "MaskedLM", "SequenceClassification", "TokenClassification"
