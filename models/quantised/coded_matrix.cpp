@@ -120,9 +120,11 @@ class CodedWeight : public WeightTensor {
     }
     std::vector<uint8_t> turned(codes.size());
     matrix_.codes.read(0, columns, first_row, count, turned);
-    for (int64_t c = 0; c < columns; ++c)
+    constexpr int64_t lines = 64;  // whose bytes stay in a cache
+    for (int64_t first = 0; first < columns; first += lines)
       for (int64_t r = 0; r < count; ++r)
-        codes[static_cast<size_t>(r * columns + c)] = turned[static_cast<size_t>(c * count + r)];
+        for (int64_t c = first; c < std::min(first + lines, columns); ++c)
+          codes[static_cast<size_t>(r * columns + c)] = turned[static_cast<size_t>(c * count + r)];
     return codes;
   }
 

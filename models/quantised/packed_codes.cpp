@@ -47,7 +47,12 @@ int64_t PackedCodes::bytes() const {
 void PackedCodes::unpack(const std::byte* unit, int64_t first, int64_t count, uint8_t* out, int64_t stride) const {
   const bool in_order = places[1] == places[0];
   const uint32_t mask = (1u << bits) - 1;
-  for (int64_t i = first; i < first + count; ++i, out += stride) {
+  for (int64_t i = first, end = first + count; i < end; ++i, out += stride) {
+    if (i == unit_codes) {
+      unit += unit_bytes;
+      end -= unit_codes;
+      i = 0;
+    }
     const int64_t bit = (in_order ? i : places[static_cast<size_t>(i)]) * bits, shift = bit % 8;
     auto code = std::to_integer<uint32_t>(unit[bit / 8]);
     if (shift + bits > 8) code |= std::to_integer<uint32_t>(unit[bit / 8 + 1]) << 8;
@@ -67,13 +72,7 @@ void PackedCodes::read(int64_t first_row, int64_t row_count, int64_t first_colum
       if (!whole_rows)
         read_bytes(*tensor, ((first_row + r) * row_units + first_unit) * unit_bytes, units * unit_bytes, bytes);
       const std::byte* unit = bytes.data() + (whole_rows ? r * row_units * unit_bytes : 0);
-      uint8_t* to = out.data() + r * column_count;
-      for (int64_t column = first_column; column < end; unit += unit_bytes) {
-        const int64_t first = column % unit_codes, count = std::min(unit_codes - first, end - column);
-        unpack(unit, first, count, to, 1);
-        column += count;
-        to += count;
-      }
+      unpack(unit, first_column % unit_codes, column_count, out.data() + r * column_count, 1);
     }
     return;
   }

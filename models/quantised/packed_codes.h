@@ -33,6 +33,7 @@ struct PackedCodes {
 
  private:
   int64_t units_across() const { return (columns + unit_codes - 1) / unit_codes; }
+  /// Codes from the first one of the unit on, which may go on in the units behind it.
   void unpack(const std::byte* unit, int64_t first, int64_t count, uint8_t* out, int64_t stride) const;
 };
 
