@@ -18,8 +18,8 @@ std::filesystem::path resolve_adapter_folder(const std::filesystem::path& given)
 /// The folder of a tokenizer, which may lie alone, in a model's folder, or in a run. Throws Error.
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given);
 
-/// Stores the weights of a model that lies there as `dtype` ("f32", "f16", "q8_0", ..; "": f32, of a
-/// .gguf what it has).
+/// Stores the weights of a model that lies there as `dtype` ("f32", "f16", "q8_0", ..; "": f32, of a .gguf or a
+/// quantised folder what it has).
 void store_weights_as(Model& model, const std::filesystem::path& files, const std::string& dtype);
 
 }  // namespace vkformer

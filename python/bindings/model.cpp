@@ -273,7 +273,7 @@ once for each.)");
            R"(Opens a Hugging Face folder, a run folder (its latest checkpoint), or a .gguf file.
 
 `device`: a number, a part of a name, "reference" for double precision on the CPU; "" for the best. `dtype` of weights on
-the device: "f32", "f16", "bf16", "q8_0", "q4_k", ..; "" for f32, of a .gguf what it has. `adapter`: PEFT's folder. `profile`: with timestamps, for timings().)")
+the device: "f32", "f16", "bf16", "q8_0", "q4_k", ..; "" for f32, of a .gguf or a quantised folder what it has. `adapter`: PEFT's folder. `profile`: with timestamps, for timings().)")
       .def_property_readonly("family", [](const LoadedModel& self) { return self.model().family; })
       .def_property_readonly(
           "context", [](const LoadedModel& self) { return self.model().context; }, R"(Most positions; 0: no limit.)")

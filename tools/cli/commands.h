@@ -135,7 +135,7 @@ struct ServeFlags : ChatFlags {
 struct TextsFlags {
   CommonFlags common;
   std::string model;
-  std::string dtype;                ///< of weights; empty: f32, of a .gguf what it has
+  std::string dtype;                ///< of weights; empty: f32, or as filed
   std::optional<std::string> text;  ///< instead of standard input
   int64_t batch_tokens = 4096;      ///< positions of a batch
 };
@@ -161,7 +161,7 @@ struct EmbedFlags : TextsFlags {
 struct AnswerFlags {
   CommonFlags common;
   std::string model, context_file;
-  std::string dtype;                             ///< of weights; empty: f32, of a .gguf what it has
+  std::string dtype;                             ///< of weights; empty: f32, or as filed
   std::optional<std::string> context, question;  ///< instead of a file, instead of standard input
   int64_t stride = -1;                           ///< tokens that windows of a text share; -1: as usual
   int64_t batch_tokens = 4096;                   ///< positions of a batch
@@ -170,14 +170,14 @@ struct AnswerFlags {
 struct LogitsFlags {
   CommonFlags common;
   std::string model, ids, out, adapter;
-  std::string dtype;                ///< of weights; empty: f32, of a .gguf what it has
+  std::string dtype;                ///< of weights; empty: f32, or as filed
   std::optional<std::string> text;  ///< instead of ids
 };
 
 struct PerplexityFlags {
   CommonFlags common;
   std::string model, adapter, file;
-  std::string dtype;  ///< of weights; empty: f32, of a .gguf what it has
+  std::string dtype;  ///< of weights; empty: f32, or as filed
   std::string cache_dtype;
   std::optional<std::string> text;  ///< instead of a file; neither: standard input
   std::string against;              ///< another model that its predictions are compared with
@@ -268,7 +268,7 @@ struct BenchFlags {
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
   int64_t texts = 1;              ///< generated side by side, beside one alone
-  std::string dtype;              ///< of weights when generating; empty: f32, of a .gguf what it has
+  std::string dtype;              ///< of weights when generating; empty: f32, or as filed
   std::string cache_dtype;        ///< as of GenerateFlags
   std::string precision = "f32";  ///< when training
   int64_t batch = 12;

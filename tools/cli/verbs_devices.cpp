@@ -141,7 +141,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   add_weight_dtype(
       *command, flags->dtype,
-      "type of the weights when generating (default: f32; of a .gguf's weights, and of MXFP4, the file's own)");
+      "type of the weights when generating (default: f32; of a .gguf's or a quantised folder's weights the files' own)");
   add_cache_dtype(*command, flags->cache_dtype);
   add_precision(*command, flags->precision);
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")

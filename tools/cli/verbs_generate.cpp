@@ -11,7 +11,7 @@ void add_dtypes(CLI::App& command, GenerateFlags& flags) {
   flags.dtype.clear();
   add_weight_dtype(
       command, flags.dtype,
-      "type of the weights in the device's memory (default: f32; of a .gguf, and of MXFP4, the file's own)");
+      "type of the weights in the device's memory (default: f32; of a .gguf or a quantised folder the files' own)");
   add_cache_dtype(command, flags.cache_dtype);
 }
 

@@ -14,7 +14,7 @@ void add_batch_tokens(CLI::App& command, int64_t& batch_tokens) {
 }
 
 constexpr const char* type_of_weights =
-    "type of the weights in the device's memory (default: f32; of a .gguf, and of MXFP4, the file's own)";
+    "type of the weights in the device's memory (default: f32; of a .gguf or a quantised folder the files' own)";
 
 void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, const char* prompt) {
   add_common_flags(command, flags.common);
@@ -139,7 +139,7 @@ void add_logits_verb(CLI::App& app) {
       ->excludes(text);
   add_weight_dtype(
       *command, flags->dtype,
-      "type of the weights in the device's memory (default: f32; of a .gguf, and of MXFP4, the file's own)");
+      "type of the weights in the device's memory (default: f32; of a .gguf or a quantised folder the files' own)");
   add_adapter(*command, flags->adapter);
   command->add_option("--out", flags->out, "safetensors file to write: the same and logits")
       ->required()
