@@ -17,11 +17,17 @@ namespace {
 
 const ToolCallForm qwen{.begin = "<tool_call>\n", .end = "\n</tool_call>", .arguments = "arguments"};
 const ToolCallForm llama{.arguments = "parameters"};
+const ToolCallForm coder{.begin = "<tool_call>\n<function=",
+                         .end = "</function>\n</tool_call>",
+                         .tags = ToolCallForm::Tags{">\n", "<parameter=", ">\n", "\n</parameter>\n"}};
 const ToolCallForm granite{.begin = "<tool_call>", .list = true, .arguments = "arguments"};
 
+const ToolCallForm glm{.begin = "<tool_call>",
+                       .end = "</tool_call>",
+                       .tags = ToolCallForm::Tags{"\n", "<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"}};
+
 /// An answer, read in pieces: its text, then its calls as name(arguments);
-std::string read(const ToolCallForm& form, const std::string& answer, size_t piece) {
-  ToolCallReader reader(form);
+std::string read_with(ToolCallReader reader, const std::string& answer, size_t piece) {
   std::string text, calls;
   const auto take = [&](const ToolCallReader::Part& part) {
     text += part.text;
@@ -30,6 +36,9 @@ std::string read(const ToolCallForm& form, const std::string& answer, size_t pie
   for (size_t at = 0; at < answer.size(); at += piece) take(reader.push(answer.substr(at, piece)));
   take(reader.end());
   return text + "|" + calls;
+}
+std::string read(const ToolCallForm& form, const std::string& answer, size_t piece) {
+  return read_with(ToolCallReader(form), answer, piece);
 }
 
 }  // namespace
@@ -42,7 +51,8 @@ TEST_CASE("templates say how their model calls tools", "[chat]") {
   CHECK(form_of("qwen2_5") == qwen);
   CHECK(form_of("qwen3") == qwen);
   CHECK(form_of("llama3_tools") == llama);
-  for (const char* name : {"chatml", "gemma3", "qwen3_coder", "harmony", "deepseek_r1", "mistral_tools", "granite"}) {
+  CHECK(form_of("qwen3_coder") == coder);
+  for (const char* name : {"chatml", "gemma3", "harmony", "deepseek_r1", "mistral_tools", "granite"}) {
     INFO(name);
     CHECK(!form_of(name));
   }
@@ -70,6 +80,38 @@ TEST_CASE("calls are told from the rest of an answer, in whatever pieces it come
     CHECK(read(granite, "<tool_call>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\"}]", piece) ==
           "|f({});g({});");
   }
+}
+
+TEST_CASE("calls in tags have values as their schemas say", "[chat]") {
+  const auto tools = ordered_json::parse(R"([{"type": "function", "function": {"name": "f", "parameters": {"properties":
+      {"text": {"type": "string"}, "count": {"type": "integer"}, "list": {"type": "array"}}}}}])");
+  const auto read_all = [&](const ToolCallForm& form, const std::string& answer, size_t piece) {
+    return read_with(ToolCallReader(form, tools), answer, piece);
+  };
+  const std::string call =
+      "<tool_call>\n<function=f>\n<parameter=text>\nif (a < 1) {\n  "
+      "b</p>\n}\n</parameter>\n<parameter=count>\n12\n</parameter>\n"
+      "<parameter=list>\n[1, \"x\"]\n</parameter>\n</function>\n</tool_call>";
+  const std::string called = R"(f({"text":"if (a < 1) {\n  b</p>\n}","count":12,"list":[1,"x"]});)";
+  for (const size_t piece : {1, 2, 5, 1000}) {
+    INFO(piece);
+    CHECK(read_all(coder, call, piece) == "|" + called);
+    CHECK(read_all(coder, "I look.\n" + call + "\n" + call, piece) == "I look.|" + called + called);
+    // Without line ends; what is no number stays text; a key that the tool has not is text.
+    CHECK(read_all(coder,
+                   "<tool_call><function=f><parameter=count>many</parameter><parameter=other>1</parameter></function></"
+                   "tool_call>.",
+                   piece) == R"(.|f({"count":"many","other":"1"});)");
+    CHECK(read_all(coder, "<tool_call>\n<function=g>\n</function>\n</tool_call>", piece) == "|g({});");
+    for (const char* none : {"a <tool_call>\nnothing", "<tool_call>\n<function=f>\n<parameter=text>\nhalf",
+                             "<tool_call>\n<function=f>\nx</function>"})
+      CHECK(read_all(coder, none, piece) == std::string(none) + "|");
+    CHECK(read_all(glm,
+                   "<tool_call>f\n<arg_key>text</arg_key>\n<arg_value>1\n2</arg_value>\n<arg_key>count</"
+                   "arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
+                   piece) == R"(|f({"text":"1\n2","count":3});)");
+  }
+  CHECK_THROWS_AS(gbnf_of_tool_calls(coder, {{"f", {}}}, false), Error);
 }
 
 TEST_CASE("a grammar makes the calls of some tools", "[chat]") {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/chat/tagged_calls.h"
+#include "models/chat/white_space.h"
 #include "models/constraint/grammar.h"
 #include "models/constraint/json_schema.h"
 #include "runtime/check.h"
@@ -12,14 +14,6 @@ namespace vkformer {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view blanks = " \t\r\n";
-
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(blanks);
-  if (first == text.npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(blanks) + 1 - first));
-}
 
 /// Bytes of the object or list that a text begins with; 0: it does not end.
 size_t json_length(std::string_view text) {
@@ -60,12 +54,46 @@ size_t overlap(std::string_view text, std::string_view mark) {
   return length;
 }
 
+/// The calls that a JSON object or list is.
+std::optional<std::vector<ToolCall>> calls_in(const ToolCallForm& form, std::string_view text) {
+  Json json;
+  try {
+    const std::string whole = fmt::format("{{\"calls\": {}}}", text);
+    JsonObject::parse(whole, "calls");  // which bounds how deep it is
+    json = Json::parse(whole)["calls"];
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  const Json list = json.is_array() ? json : Json::array({json});
+  std::vector<ToolCall> calls;
+  for (const Json& call : list) {
+    if (!call.is_object() || !call.contains("name") || !call["name"].is_string()) return std::nullopt;
+    // Models take one key for the other.
+    const std::string key = call.contains(form.arguments) ? form.arguments
+                            : call.contains("arguments")  ? "arguments"
+                                                          : "parameters";
+    const Json arguments = call.value(key, Json::object());
+    if (!arguments.is_object()) return std::nullopt;
+    calls.push_back({call["name"], arguments.dump()});
+  }
+  return calls.empty() ? std::nullopt : std::optional(calls);
+}
+
+/// What stands behind the beginning of a call.
+CallBody json_body(const ToolCallForm& form, std::string_view text) {
+  if (text[0] != '{' && text[0] != '[') return {};
+  const size_t length = json_length(text);
+  if (length == 0) return {.may_come = true};
+  auto calls = calls_in(form, text.substr(0, length));
+  return calls ? CallBody{.length = length, .calls = std::move(*calls)} : CallBody{};
+}
+
 }  // namespace
 
 std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const Json& variables) {
   if (!chat.mentions("tools")) return std::nullopt;
   const std::string name = "vkformer_tool", answer = "vkformer-answer";
-  const Json arguments{{"vkformer_argument", 1}};
+  const Json arguments{{"vkformer_argument", 4711}, {"vkformer_other", "vkformer-text"}};
   const Json tools = Json::array({{{"type", "function"},
                                    {"function",
                                     {{"name", name},
@@ -109,31 +137,7 @@ std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const 
     end.erase(end.find_last_not_of(blanks) + 1);
     return ToolCallForm{.begin = begin, .end = end, .list = json.is_array(), .arguments = key};
   }
-  return std::nullopt;
-}
-
-std::optional<std::vector<ToolCall>> ToolCallReader::calls_in(std::string_view text) const {
-  Json json;
-  try {
-    const std::string whole = fmt::format("{{\"calls\": {}}}", text);
-    JsonObject::parse(whole, "calls");  // which bounds how deep it is
-    json = Json::parse(whole)["calls"];
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  const Json list = json.is_array() ? json : Json::array({json});
-  std::vector<ToolCall> calls;
-  for (const Json& call : list) {
-    if (!call.is_object() || !call.contains("name") || !call["name"].is_string()) return std::nullopt;
-    // Models take one key for the other.
-    const std::string key = call.contains(form_->arguments) ? form_->arguments
-                            : call.contains("arguments")    ? "arguments"
-                                                            : "parameters";
-    const Json arguments = call.value(key, Json::object());
-    if (!arguments.is_object()) return std::nullopt;
-    calls.push_back({call["name"], arguments.dump()});
-  }
-  return calls.empty() ? std::nullopt : std::optional(calls);
+  return tagged_call_form(turn, name, arguments);
 }
 
 ToolCallReader::Part ToolCallReader::push(std::string_view piece) {
@@ -153,7 +157,7 @@ ToolCallReader::Part ToolCallReader::end() {
 }
 
 void ToolCallReader::read(bool ended, Part& part) {
-  const std::string mark = trimmed(form_->begin);
+  const std::string mark(form_->tags ? first_word(form_->begin) : trimmed(form_->begin));
   const auto show = [&](size_t length) {
     std::string text = held_.substr(0, length);
     held_.erase(0, length);
@@ -175,18 +179,17 @@ void ToolCallReader::read(bool ended, Part& part) {
       while (!ended && kept < held_.size() && blanks.find(held_[held_.size() - 1 - kept]) != blanks.npos) ++kept;
       return show(held_.size() - kept);
     }
-    const size_t json = held_.find_first_not_of(blanks, at + mark.size());
-    if (json == held_.npos) return;
-    const size_t length = json_length(std::string_view(held_).substr(json));
-    const auto calls = length > 0 ? calls_in(std::string_view(held_).substr(json, length)) : std::nullopt;
-    if (!calls) {
-      const bool may_come = length == 0 && (held_[json] == '{' || held_[json] == '[');
-      if (may_come && !ended) return;
-      show(mark.empty() ? held_.size() : json);
+    const size_t inside = held_.find_first_not_of(blanks, at + mark.size());
+    if (inside == held_.npos) return;
+    const std::string_view behind_mark = std::string_view(held_).substr(inside);
+    CallBody body = form_->tags ? tagged_body(*form_, tools_, behind_mark) : json_body(*form_, behind_mark);
+    if (body.calls.empty()) {
+      if (body.may_come && !ended) return;
+      show(mark.empty() ? held_.size() : inside);
       continue;
     }
-    const std::string closing = trimmed(form_->end);
-    size_t behind = json + length;
+    const std::string_view closing = form_->tags ? "" : trimmed(form_->end);
+    size_t behind = inside + body.length;
     if (!closing.empty()) {
       const size_t close = held_.find_first_not_of(blanks, behind);
       const std::string_view rest = close == held_.npos ? "" : std::string_view(held_).substr(close);
@@ -200,12 +203,13 @@ void ToolCallReader::read(bool ended, Part& part) {
       behind -= text + 1;
     }
     held_.erase(0, behind);
-    part.calls.insert(part.calls.end(), calls->begin(), calls->end());
+    std::ranges::move(body.calls, std::back_inserter(part.calls));
     any_calls_ = true;
   }
 }
 
 std::string gbnf_of_tool_calls(const ToolCallForm& form, const std::vector<Tool>& tools, bool several) {
+  check(!form.tags, "the model writes calls of tools in tags, which it can't be held to; take tool_choice \"auto\"");
   Json calls = Json::array();
   for (size_t i = 0; i < tools.size(); ++i) {
     Json parameters = tools[i].parameters;

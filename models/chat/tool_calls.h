@@ -16,16 +16,31 @@ namespace vkformer {
 ///   {"name": "weather", "arguments": {"city": "Bern"}}
 ///   </tool_call>
 ///
-/// Llama 3: the object alone, all of the answer.
+/// Llama 3: the object alone, all of the answer. Or name, keys and values between tags (Qwen3-Coder, GLM 4.5):
+///
+///   <tool_call>
+///   <function=weather>
+///   <parameter=city>
+///   Bern
+///   </parameter>
+///   </function>
+///   </tool_call>
 struct ToolCallForm {
-  std::string begin, end;  ///< with the white space inside; "": nothing
-  bool list = false;       ///< of calls, even of one
-  std::string arguments;   ///< the key of them: "arguments", or "parameters"
+  /// What stands between the parts of a call in tags, with the white space inside.
+  struct Tags {
+    std::string name_end, key_begin, key_end, value_end;
+    bool operator==(const Tags&) const = default;
+  };
+
+  std::string begin, end;    ///< with the white space inside; "": nothing
+  bool list = false;         ///< of calls, even of one
+  std::string arguments;     ///< the key of them: "arguments", or "parameters"
+  std::optional<Tags> tags;  ///< in place of JSON
 
   bool operator==(const ToolCallForm&) const = default;
 };
 
-/// As the template writes a call in a conversation; nothing where it writes none, or not as JSON.
+/// As the template writes a call in a conversation; nothing where it writes none, or in another form.
 std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const nlohmann::ordered_json& variables);
 
 struct ToolCall {
@@ -40,7 +55,9 @@ class ToolCallReader {
  public:
   /// For which all of an answer is text.
   ToolCallReader() = default;
-  explicit ToolCallReader(ToolCallForm form) : form_(std::move(form)) {}
+  /// `tools`: those of the request, as OpenAI has them. Their schemas say which values between tags are texts.
+  explicit ToolCallReader(ToolCallForm form, nlohmann::ordered_json tools = nlohmann::ordered_json::array())
+      : form_(std::move(form)), tools_(std::move(tools)) {}
 
   struct Part {
     std::string text;  ///< that is no call
@@ -53,9 +70,9 @@ class ToolCallReader {
 
  private:
   void read(bool ended, Part& part);
-  std::optional<std::vector<ToolCall>> calls_in(std::string_view json) const;
 
   std::optional<ToolCallForm> form_;
+  nlohmann::ordered_json tools_;
   std::string held_;
   bool any_text_ = false, any_calls_ = false;
 };
@@ -67,7 +84,7 @@ struct Tool {
 };
 
 /// GBNF of an answer that is one call of one of these, or with `several` one and more. Throws Error like
-/// gbnf_of_schema().
+/// gbnf_of_schema(), and for a form of tags.
 std::string gbnf_of_tool_calls(const ToolCallForm& form, const std::vector<Tool>& tools, bool several);
 
 }  // namespace vkformer

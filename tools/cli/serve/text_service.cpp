@@ -117,10 +117,10 @@ std::string TextService::rendered(const TextRequest& request) const {
 }
 
 const ToolCallForm& TextService::tool_form() const {
-  check(
-      tool_form_.has_value(),
-      "the model's chat template writes no calls of tools, or none that are JSON between texts, so they can't be told "
-      "from its answers");
+  check(tool_form_.has_value(),
+        "the model's chat template writes no calls of tools, or in a form that is not known, so they can't be told "
+        "from its "
+        "answers");
   // What is not shown can't be found.
   const ToolCallForm& form = *tool_form_;
   for (const int32_t id : tokenizer_.encode_as_it_is(form.begin + form.end))
@@ -217,7 +217,7 @@ std::string TextService::echo_of(const TextRequest& request, size_t answer) cons
 }
 
 HttpReply TextService::answer(const TextRequest& request, const HttpRequest& from) {
-  const ToolCallReader tools(request.tools.is_null() ? ToolCallReader() : ToolCallReader(tool_form()));
+  const ToolCallReader tools(request.tools.is_null() ? ToolCallReader() : ToolCallReader(tool_form(), request.tools));
   std::vector<TextTask> tasks = tasks_of(request);
   const auto mail = std::make_shared<TextMail>(tasks.size());
   const TextReplyHead head{

@@ -1,0 +1,26 @@
+#pragma once
+// Calls of tools whose names, keys and values stand between tags.
+
+#include "models/chat/tool_calls.h"
+
+namespace vkformer {
+
+/// What stands behind the beginning of a call.
+struct CallBody {
+  size_t length = 0;            ///< of the calls' text
+  std::vector<ToolCall> calls;  ///< none: it is no call, or not yet
+  bool may_come = false;        ///< it begins like one
+};
+
+/// The form of a turn that calls `name` with two arguments, a number and a text; nothing where it is not of tags.
+std::optional<ToolCallForm> tagged_call_form(std::string_view turn, std::string_view name,
+                                             const nlohmann::ordered_json& arguments);
+
+/// The part of a text up to its first white space: by which calls in tags are told.
+std::string_view first_word(std::string_view text);
+
+/// `text`: what follows the first word of the form's beginning, but for white space; up to the call's end. A value is
+/// what the schema of its key among `tools` says: text where that is a string, or unknown, else JSON if it is any.
+CallBody tagged_body(const ToolCallForm& form, const nlohmann::ordered_json& tools, std::string_view text);
+
+}  // namespace vkformer

@@ -1,0 +1,13 @@
+#pragma once
+// White space around the parts of an answer.
+
+#include "models/chat/jinja/python_text.h"
+
+namespace vkformer {
+
+inline constexpr std::string_view blanks = " \t\r\n";
+
+/// Less the white space at both ends.
+inline std::string_view trimmed(std::string_view text) { return jinja::strip(text, jinja::Side::both, blanks); }
+
+}  // namespace vkformer
