@@ -7,6 +7,7 @@
 
 #include "models/chat/chat_files.h"
 #include "models/constraint/grammar_states.h"
+#include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
 
 using namespace vkformer;
@@ -25,6 +26,9 @@ const ToolCallForm granite{.begin = "<tool_call>", .list = true, .arguments = "a
 const ToolCallForm glm{.begin = "<tool_call>",
                        .end = "</tool_call>",
                        .tags = ToolCallForm::Tags{"\n", "<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"}};
+
+const ToolCallForm mistral{.begin = "[TOOL_CALLS] ", .list = true, .arguments = "arguments"};
+const ToolCallForm mistral_2025{.begin = "[TOOL_CALLS]", .name_end = "[ARGS]"};
 
 /// An answer, read in pieces: its text, then its calls as name(arguments);
 std::string read_with(ToolCallReader reader, const std::string& answer, size_t piece) {
@@ -52,7 +56,8 @@ TEST_CASE("templates say how their model calls tools", "[chat]") {
   CHECK(form_of("qwen3") == qwen);
   CHECK(form_of("llama3_tools") == llama);
   CHECK(form_of("qwen3_coder") == coder);
-  for (const char* name : {"chatml", "gemma3", "harmony", "deepseek_r1", "mistral_tools", "granite"}) {
+  CHECK(form_of("mistral_tools") == mistral);
+  for (const char* name : {"chatml", "gemma3", "harmony", "deepseek_r1", "granite"}) {
     INFO(name);
     CHECK(!form_of(name));
   }
@@ -79,6 +84,30 @@ TEST_CASE("calls are told from the rest of an answer, in whatever pieces it come
     CHECK(read(qwen, deep, 50 * piece) == deep + "|");
     CHECK(read(granite, "<tool_call>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\"}]", piece) ==
           "|f({});g({});");
+  }
+}
+
+TEST_CASE("a call may have its name before the JSON", "[chat]") {
+  const auto written = [](const std::string& call) {
+    const TemporaryFolder folder;
+    std::ofstream(folder / "template.jinja") << "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages "
+                                                "%}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
+                                                "{% else %}{% for c in m.tool_calls or [] %}" +
+                                                    call + "{% endfor %}{{ m.content }}</s>{% endif %}{% endfor %}";
+    return find_tool_call_form(chat_template_named((folder / "template.jinja").string()), {});
+  };
+  CHECK(written("[TOOL_CALLS]{{ c.function.name }}[ARGS]{{ c.function.arguments | tojson }}") == mistral_2025);
+  CHECK(written("[TOOL_CALLS]{{ c.function.name }}[CALL_ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}")
+            ->name_end == "[CALL_ID]");
+  for (const size_t piece : {1, 4, 1000}) {
+    INFO(piece);
+    CHECK(read(mistral_2025, "[TOOL_CALLS]f[ARGS]{\"a\": \"}\"}[TOOL_CALLS]g[ARGS]{}", piece) ==
+          "|f({\"a\":\"}\"});g({});");
+    CHECK(read(mistral_2025, "[TOOL_CALLS]f[ARGS]{\"a\"", piece) == "[TOOL_CALLS]f[ARGS]{\"a\"|");
+    CHECK(read(mistral_2025, "[TOOL_CALLS] is a mark", piece) == "[TOOL_CALLS] is a mark|");
+    CHECK(read(harmony_call_form, "Let me see.<|channel|>commentary to=functions.f<|message|>{\"a\": 1}", piece) ==
+          "Let me see.|f({\"a\":1});");
+    CHECK(read(mistral, "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {}}]", piece) == "|f({});");
   }
 }
 

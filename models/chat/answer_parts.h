@@ -16,6 +16,7 @@ enum class AnswerPart : uint8_t {
   header,   ///< names a part, or a mark
   thought,  ///< what the model tells itself
   answer,   ///< what was asked for
+  call,     ///< arguments of a tool, where a header names it
 };
 
 /// Tells of one answer's tokens, in order, what they are part of.
@@ -26,6 +27,8 @@ class AnswerParts {
   virtual AnswerPart part() const = 0;
   /// What this one is.
   virtual AnswerPart take(int32_t id) = 0;
+  /// Of a call, the tool.
+  virtual std::string called() const { return {}; }
 };
 
 }  // namespace vkformer

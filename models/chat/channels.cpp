@@ -19,17 +19,27 @@ Channels::Channels(const Marks& marks, TextOf text_of, std::span<const int32_t> 
 }
 
 Channels::Part Channels::take(int32_t id) {
-  if (id == marks_.start || id == marks_.end || id == marks_.channel) {
-    channel_.clear();
-    named_ = id == marks_.channel;
+  if (id == marks_.start || id == marks_.end) {
+    header_.clear();
+    channel_.reset();
+    part_ = Part::header;
+  } else if (id == marks_.channel) {
+    if (part_ != Part::header) header_.clear();
+    channel_ = header_.size();
     part_ = Part::header;
   } else if (id == marks_.message) {
-    // "final", or "commentary to=functions.search", and what more a header says.
-    const bool final = !named_ || text_of_(channel_).starts_with("final");
-    part_ = final ? Part::answer : Part::thought;
+    // "final", or "commentary to=functions.search", and what more a header says; the tool may stand before the channel.
+    const bool final =
+        !channel_ || text_of_({header_.begin() + static_cast<int64_t>(*channel_), header_.end()}).starts_with("final");
+    constexpr std::string_view recipient = "to=functions.";
+    const std::string text = text_of_(header_);
+    const size_t at = text.find(recipient);
+    called_ = at == text.npos ? "" : text.substr(at + recipient.size());
+    called_.erase(std::min(called_.find_first_of(" <"), called_.size()));
+    part_ = !called_.empty() ? Part::call : final ? Part::answer : Part::thought;
     return Part::header;
-  } else if (part_ == Part::header && named_) {
-    channel_.push_back(id);
+  } else if (part_ == Part::header) {
+    header_.push_back(id);
   }
   return part_;
 }

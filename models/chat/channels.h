@@ -1,8 +1,9 @@
 #pragma once
 // Answers in several messages, as gpt-oss writes them ("harmony", OpenAI 2025): each with a header that names its
-// channel, of which "final" is what was asked for; the others are thoughts.
+// channel, of which "final" is what was asked for; the others are thoughts, or calls of tools.
 //
 //   <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>...<|return|>
+//   <|channel|>commentary to=functions.weather <|constrain|>json<|message|>{...}<|call|>
 
 #include "models/chat/answer_parts.h"
 
@@ -24,13 +25,15 @@ class Channels final : public AnswerParts {
   Channels(const Marks& marks, TextOf text_of, std::span<const int32_t> prompt);
   Part part() const override { return part_; }
   Part take(int32_t id) override;
+  std::string called() const override { return called_; }
 
  private:
   Marks marks_;
   TextOf text_of_;
   Part part_ = Part::answer;
-  bool named_ = false;            ///< the header has a channel
-  std::vector<int32_t> channel_;  ///< its ids behind that mark
+  std::vector<int32_t> header_;    ///< its ids, without marks
+  std::optional<size_t> channel_;  ///< where in it that mark was
+  std::string called_;
 };
 
 }  // namespace vkformer

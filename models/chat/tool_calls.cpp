@@ -15,6 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Of the call that templates are asked to write: some want nine letters.
+constexpr std::string_view call_id = "call00000";
+
+std::string_view trimmed_end(std::string_view text) { return text.substr(0, text.find_last_not_of(blanks) + 1); }
+
 /// Bytes of the object or list that a text begins with; 0: it does not end.
 size_t json_length(std::string_view text) {
   int depth = 0;
@@ -54,6 +59,19 @@ size_t overlap(std::string_view text, std::string_view mark) {
   return length;
 }
 
+/// A turn that has the name, behind it other text and then the arguments as JSON.
+std::optional<ToolCallForm> named_call_form(std::string_view turn, std::string_view name, const Json& arguments) {
+  const size_t at = turn.find(name), json = turn.find('{', at == turn.npos ? at : at + name.size());
+  if (at == turn.npos || json == turn.npos) return std::nullopt;
+  const size_t length = json_length(turn.substr(json));
+  if (Json::parse(turn.substr(json, length), nullptr, false) != arguments) return std::nullopt;
+  const std::string_view begin = trimmed(turn.substr(0, at)), end = trimmed(turn.substr(json + length));
+  std::string_view name_end = turn.substr(at + name.size(), json - at - name.size());
+  name_end = name_end.substr(0, name_end.find(call_id));  // some have one between
+  if (begin.empty() || name_end.empty() || name_end.find_first_of(blanks) != name_end.npos) return std::nullopt;
+  return ToolCallForm{.begin = std::string(begin), .end = std::string(end), .name_end = std::string(name_end)};
+}
+
 /// The calls that a JSON object or list is.
 std::optional<std::vector<ToolCall>> calls_in(const ToolCallForm& form, std::string_view text) {
   Json json;
@@ -79,7 +97,21 @@ std::optional<std::vector<ToolCall>> calls_in(const ToolCallForm& form, std::str
   return calls.empty() ? std::nullopt : std::optional(calls);
 }
 
-/// What stands behind the beginning of a call.
+/// What stands behind the beginning of a call, a name and its arguments.
+CallBody named_body(const ToolCallForm& form, std::string_view text) {
+  const size_t name = text.find(form.name_end);
+  if (name == text.npos) return {.may_come = text.find_first_of(blanks) == text.npos};
+  const size_t json = text.find('{', name + form.name_end.size());
+  if (json == text.npos) return {.may_come = true};
+  const size_t length = json_length(text.substr(json));
+  if (length == 0) return {.may_come = true};
+  auto calls = calls_in(
+      {.arguments = "arguments"},
+      fmt::format(R"({{"name": {}, "arguments": {}}})", Json(text.substr(0, name)).dump(), text.substr(json, length)));
+  return calls ? CallBody{.length = json + length, .calls = std::move(*calls)} : CallBody{};
+}
+
+/// The same of JSON.
 CallBody json_body(const ToolCallForm& form, std::string_view text) {
   if (text[0] != '{' && text[0] != '[') return {};
   const size_t length = json_length(text);
@@ -108,16 +140,19 @@ std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const 
     without = rendered({{"role", "assistant"}, {"content", answer}});
     with = rendered({{"role", "assistant"},
                      {"content", ""},
-                     {"tool_calls", Json::array({{{"id", "call00000"},
+                     {"tool_calls", Json::array({{{"id", call_id},
                                                   {"type", "function"},
                                                   {"function", {{"name", name}, {"arguments", arguments}}}}})}});
   } catch (const Error&) {
     return std::nullopt;
   }
   const size_t start = without.rfind(answer);
-  if (start == without.npos || with.compare(0, start, without, 0, start) != 0) return std::nullopt;
+  if (start == without.npos) return std::nullopt;
+  // An answer may stand behind a blank, a call not.
+  const size_t before = trimmed_end(std::string_view(without).substr(0, start)).size();
+  if (with.compare(0, before, without, 0, before) != 0) return std::nullopt;
   const std::string_view behind = std::string_view(without).substr(start + answer.size());
-  std::string_view turn = std::string_view(with).substr(start);
+  std::string_view turn = std::string_view(with).substr(before);
   if (!trimmed(behind).empty() && turn.ends_with(behind)) turn.remove_suffix(behind.size());
 
   // The outermost JSON that has the name.
@@ -137,6 +172,7 @@ std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const 
     end.erase(end.find_last_not_of(blanks) + 1);
     return ToolCallForm{.begin = begin, .end = end, .list = json.is_array(), .arguments = key};
   }
+  if (auto form = named_call_form(turn, name, arguments)) return form;
   return tagged_call_form(turn, name, arguments);
 }
 
@@ -182,7 +218,9 @@ void ToolCallReader::read(bool ended, Part& part) {
     const size_t inside = held_.find_first_not_of(blanks, at + mark.size());
     if (inside == held_.npos) return;
     const std::string_view behind_mark = std::string_view(held_).substr(inside);
-    CallBody body = form_->tags ? tagged_body(*form_, tools_, behind_mark) : json_body(*form_, behind_mark);
+    CallBody body = form_->tags                ? tagged_body(*form_, tools_, behind_mark)
+                    : !form_->name_end.empty() ? named_body(*form_, behind_mark)
+                                               : json_body(*form_, behind_mark);
     if (body.calls.empty()) {
       if (body.may_come && !ended) return;
       show(mark.empty() ? held_.size() : inside);
@@ -209,7 +247,8 @@ void ToolCallReader::read(bool ended, Part& part) {
 }
 
 std::string gbnf_of_tool_calls(const ToolCallForm& form, const std::vector<Tool>& tools, bool several) {
-  check(!form.tags, "the model writes calls of tools in tags, which it can't be held to; take tool_choice \"auto\"");
+  check(!form.tags && form.name_end.empty(),
+        "the model writes calls of tools in a form that it can't be held to; take tool_choice \"auto\"");
   Json calls = Json::array();
   for (size_t i = 0; i < tools.size(); ++i) {
     Json parameters = tools[i].parameters;

@@ -25,6 +25,9 @@ namespace vkformer {
 ///   </parameter>
 ///   </function>
 ///   </tool_call>
+///
+/// Or the name, and behind some text the arguments as JSON (Mistral since 2025): [TOOL_CALLS]weather[ARGS]{"city":
+/// "Bern"}
 struct ToolCallForm {
   /// What stands between the parts of a call in tags, with the white space inside.
   struct Tags {
@@ -32,13 +35,18 @@ struct ToolCallForm {
     bool operator==(const Tags&) const = default;
   };
 
-  std::string begin, end;    ///< with the white space inside; "": nothing
-  bool list = false;         ///< of calls, even of one
-  std::string arguments;     ///< the key of them: "arguments", or "parameters"
-  std::optional<Tags> tags;  ///< in place of JSON
+  std::string begin, end;         ///< with the white space inside; "": nothing
+  bool list = false;              ///< of calls, even of one
+  std::string arguments;          ///< the key of them: "arguments", or "parameters"
+  std::string name_end = {};      ///< between the name and JSON arguments; "": the name is in the JSON
+  std::optional<Tags> tags = {};  ///< in place of JSON
 
   bool operator==(const ToolCallForm&) const = default;
 };
+
+/// gpt-oss's calls as AnswerText writes them, which it knows by their tokens.
+inline const ToolCallForm harmony_call_form{
+    .begin = "<|channel|>commentary to=functions.", .end = "<|call|>", .name_end = "<|message|>"};
 
 /// As the template writes a call in a conversation; nothing where it writes none, or in another form.
 std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const nlohmann::ordered_json& variables);
@@ -84,7 +92,7 @@ struct Tool {
 };
 
 /// GBNF of an answer that is one call of one of these, or with `several` one and more. Throws Error like
-/// gbnf_of_schema(), and for a form of tags.
+/// gbnf_of_schema(), and for a form whose calls are not JSON alone.
 std::string gbnf_of_tool_calls(const ToolCallForm& form, const std::vector<Tool>& tools, bool several);
 
 }  // namespace vkformer

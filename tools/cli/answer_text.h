@@ -19,6 +19,10 @@ class AnswerText {
   struct Marks {
     std::optional<Channels::Marks> channels;
     std::optional<Thinking::Marks> thinking;
+    /// Calls of tools are text of the answer, written as `harmony_call_form` says; otherwise they are thoughts.
+    bool calls = false;
+    /// Special tokens that are text: those around such calls.
+    std::vector<int32_t> shown = {};
     /// Leaves out what ends a message, of which an answer may have more.
     void spare_messages(std::vector<int32_t>& end_ids) const {
       if (channels) std::erase(end_ids, channels->end);
@@ -44,10 +48,13 @@ class AnswerText {
 
  private:
   void write(std::string piece);
+  void write_mark(std::string_view mark);
 
   const PromptText& tokenizer_;
   std::vector<int32_t> prompt_;
   Emit emit_;
+  bool calls_;
+  std::vector<int32_t> shown_;
   std::unique_ptr<AnswerParts> parts_;
   AnswerPart part_ = AnswerPart::answer;
   bool begins_ = false;  ///< a part, before which line ends say nothing

@@ -21,7 +21,9 @@ struct TextTask {
   GenerationConfig config;
   std::unique_ptr<Search> search;  ///< of this prompt and config
   std::vector<std::string> stops;
-  bool in_parts = false;                  ///< thoughts are no part of the answer, see AnswerParts
+  bool in_parts = false;  ///< thoughts are no part of the answer, see AnswerParts
+  bool calls = false;     ///< see AnswerText::Marks, and `shown`
+  std::vector<int32_t> shown = {};
   bool reuse = true;                      ///< what a cache holds of the prompt
   std::optional<int64_t> likeliest = {};  ///< see TextRequest
   /// The prompt's text is part of the answer; with `likeliest` it is written here, with its tokens.

@@ -71,7 +71,9 @@ TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const Ch
       setup_(setup),
       marks_(AnswerText::find_marks(tokenizer)),
       grammars_(tokenizer),
-      tool_form_(setup ? find_tool_call_form(setup->chat_template, setup->variables) : std::nullopt),
+      tool_form_(!setup            ? std::nullopt
+                 : marks_.channels ? std::optional(harmony_call_form)
+                                   : find_tool_call_form(setup->chat_template, setup->variables)),
       config_(std::move(config)),
       seeded_(seeded),
       vocabulary_(vocabulary),
@@ -121,12 +123,14 @@ const ToolCallForm& TextService::tool_form() const {
         "the model's chat template writes no calls of tools, or in a form that is not known, so they can't be told "
         "from its "
         "answers");
-  // What is not shown can't be found.
-  const ToolCallForm& form = *tool_form_;
-  for (const int32_t id : tokenizer_.encode_as_it_is(form.begin + form.end))
-    check(!tokenizer_.is_special(id), "the model calls tools behind the special token {}, which is not supported",
-          tokenizer_.piece(id));
-  return form;
+  return *tool_form_;
+}
+
+std::vector<int32_t> TextService::marks_of_calls() const {
+  const ToolCallForm& form = tool_form();
+  std::vector<int32_t> marks = tokenizer_.encode_as_it_is(form.begin + form.name_end + form.end);
+  std::erase_if(marks, [this](int32_t id) { return !tokenizer_.is_special(id); });
+  return marks;
 }
 
 std::string TextService::grammar_of(const TextRequest& request) const {
@@ -151,6 +155,8 @@ std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
   if (!seeded_) config.seed = std::random_device{}();
   config = request.over(std::move(config));
   const std::string grammar = grammar_of(request);
+  check(!request.must_call || marks_of_calls().empty(),
+        "the model marks calls of tools by special tokens, which it can't be held to; take tool_choice \"auto\"");
   std::vector<std::vector<int32_t>> prompts;
   if (request.chat()) prompts.push_back(tokenizer_.encode_as_it_is(rendered(request)));
   for (const auto& [text, ids] : request.prompts)
@@ -196,6 +202,10 @@ TextTask TextService::task_of(const TextRequest& request, const GenerationConfig
                 .reuse = request.cache_prompt,
                 .likeliest = request.likeliest,
                 .prompt_alone = request.max_tokens == 0};
+  if (!request.tools.is_null()) {
+    task.calls = true;
+    if (!marks_.channels) task.shown = marks_of_calls();
+  }
   task.config.max_new_tokens = std::clamp<int64_t>(*config.max_new_tokens, 1, room_behind(task.prompt));
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
   if (!grammar.empty()) {

@@ -21,6 +21,8 @@ class TextService final : public Service {
 
  private:
   const ToolCallForm& tool_form() const;
+  /// Special tokens around calls.
+  std::vector<int32_t> marks_of_calls() const;
   std::string grammar_of(const TextRequest& request) const;  ///< of the answer, "" for any
   /// Of each answer that the request wants.
   std::vector<TextTask> tasks_of(const TextRequest& request);

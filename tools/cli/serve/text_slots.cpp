@@ -149,13 +149,14 @@ void TextSlots::start(Slot& slot, std::unique_ptr<TextJob> job) {
   slot.tokens.clear();
   slot.characters = 0;
   slot.stops = StopTexts(task.stops);
-  slot.text.emplace(tokenizer_, task.prompt, task.in_parts ? marks_ : AnswerText::Marks(),
-                    [&slot](const std::string& piece, bool thought) {
-                      const std::string shown = thought ? piece : slot.stops.push(piece);
-                      if (shown.empty()) return;
-                      slot.job->write(shown, thought,
-                                      thought ? std::vector<ReplyToken>() : std::exchange(slot.tokens, {}));
-                    });
+  AnswerText::Marks marks = task.in_parts ? marks_ : AnswerText::Marks();
+  marks.calls = task.calls;
+  marks.shown = task.shown;
+  slot.text.emplace(tokenizer_, task.prompt, marks, [&slot](const std::string& piece, bool thought) {
+    const std::string shown = thought ? piece : slot.stops.push(piece);
+    if (shown.empty()) return;
+    slot.job->write(shown, thought, thought ? std::vector<ReplyToken>() : std::exchange(slot.tokens, {}));
+  });
   if (!task.reuse) slot.session.clear();
   const GeneratorShape& shape = slot.generator.shape();
   const int64_t needed = task.search->choices();
