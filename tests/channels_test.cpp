@@ -1,12 +1,21 @@
 // Answers of several messages.
 
 #include "models/chat/channels.h"
+
+#include "models/chat/answer_text.h"
 #include "models/chat/thinking.h"
+#include "models/chat/tool_calls.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
+using nlohmann::json;
 
 namespace {
 
@@ -81,4 +90,35 @@ TEST_CASE("thoughts stand between two tokens at an answer's begin", "[chat]") {
   CHECK(parts({50, 51, 52, 1, 53, 2}, {7}) == "aaaaaa");  // an answer that speaks of it
   CHECK(parts({1, 50, 2, 51, 1, 52, 2}, {7}) == "-t-aaaa");
   CHECK(!Thinking::find([](std::string_view) { return std::nullopt; }));
+}
+
+TEST_CASE("calls of tools are text of an answer where they are asked for", "[chat]") {
+  const TemporaryFolder folder;
+  json tokenizer = json::parse(std::ifstream(fixtures / "tokenizers/gpt2/tokenizer.json"));
+  int32_t next = 600;
+  for (const char* token : {"<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|constrain|>", "[TOOL_CALLS]"})
+    tokenizer["added_tokens"].push_back({{"id", next++}, {"content", token}, {"special", true}});
+  std::ofstream(folder / "tokenizer.json") << tokenizer;
+  const PromptText text(folder.path());
+  AnswerText::Marks harmony = AnswerText::find_marks(text);
+  REQUIRE(harmony.channels);
+  // What is shown of an answer: pieces of thoughts in brackets.
+  const auto shown = [&](const AnswerText::Marks& these, const std::string& prompt, const std::string& answer) {
+    std::string all;
+    AnswerText to(text, text.encode_as_it_is(prompt), these,
+                  [&](const std::string& piece, bool thought) { all += thought ? "(" + piece + ")" : piece; });
+    for (const int32_t id : text.encode_as_it_is(answer)) to.take(id);
+    to.end();
+    return all;
+  };
+  const std::string answer =
+      "<|channel|>commentary to=functions.f "
+      "<|constrain|>json<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>1";
+  CHECK(shown(harmony, "<|start|>assistant", answer) == "({)(})1");
+  harmony.calls = true;
+  CHECK(shown(harmony, "<|start|>assistant", answer) == "<|channel|>commentary to=functions.f<|message|>{}<|call|>1");
+  AnswerText::Marks shows;
+  CHECK(shown(shows, "a", "b[TOOL_CALLS]c") == "bc");
+  shows.shown = text.encode_as_it_is("[TOOL_CALLS]");
+  CHECK(shown(shows, "a", "b[TOOL_CALLS]c[TOOL_CALLS]") == "b[TOOL_CALLS]c[TOOL_CALLS]");
 }

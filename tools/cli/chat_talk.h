@@ -7,7 +7,7 @@
 #include "models/constraint/grammar_constraint.h"
 #include "models/generation/generation_config.h"
 #include "models/generation/session.h"
-#include "tools/cli/answer_text.h"
+#include "models/chat/answer_text.h"
 
 namespace vkformer {
 

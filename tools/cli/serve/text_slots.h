@@ -4,7 +4,7 @@
 
 #include "models/generation/session_group.h"
 #include "models/serving/stop_texts.h"
-#include "tools/cli/answer_text.h"
+#include "models/chat/answer_text.h"
 #include "tools/cli/serve/text_job.h"
 
 namespace vkformer {

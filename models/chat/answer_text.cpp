@@ -1,4 +1,4 @@
-#include "tools/cli/answer_text.h"
+#include "models/chat/answer_text.h"
 
 #include <algorithm>
 
