@@ -50,6 +50,7 @@ JsonObject load_model_json(const std::filesystem::path& model, std::string_view 
     const auto side = side_of_older(model, file);
     if (!side) {
       const JsonObject content = JsonObject::load(model / file);
+      if (file == "config.json") return with_quantisation_beside(content, model);
       return file == tokenizer_file ? with_class_template(content, model) : content;
     }
     return JsonObject::make(older_tokenizer(model, *side), printable(model.string()) + " (its older tokenizer)");

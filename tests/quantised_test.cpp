@@ -141,8 +141,6 @@ TEST_CASE("what is wrong with quantised weights is told by name", "[weights]") {
   CHECK_THAT(error("gptq_4_v2", {{"sym", true}}), ContainsSubstring("zeros that are not in the middle"));
   CHECK_THAT(error("gptq_4", {{"checkpoint_format", "marlin"}}),
              ContainsSubstring("checkpoint_format 'marlin' is not supported; take the original model"));
-  CHECK_THAT(error("gptq_4", {{"bits", 5}}), ContainsSubstring("bits must be 2, 3, 4 or 8"));
-  CHECK_THAT(error("gptq_4", {{"bits", 8}}), ContainsSubstring("does not fit"));
   CHECK_THAT(error("awq_4", {{"version", "gemv"}}), ContainsSubstring("version 'gemv' is not supported"));
   CHECK_THAT(error("mlx_4", {{"group_size", 7}}), ContainsSubstring("does not fit"));
   CHECK_THAT(error("mlx_4", {{"mode", "mxfp4"}}), ContainsSubstring("mode 'mxfp4' is not supported"));
@@ -151,8 +149,75 @@ TEST_CASE("what is wrong with quantised weights is told by name", "[weights]") {
              ContainsSubstring("transform_config is not supported"));
   CHECK_THAT(error("modelopt_fp8", {{"quant_algo", "W4A8_AWQ"}}),
              ContainsSubstring("quant_algo 'W4A8_AWQ' is not supported"));
+  for (const json& value : {json(3), json("x"), json{{"format", nullptr}, {"x", 1}}})
+    CHECK_THAT(error("ct_int_8", {{"sparsity_config", value}}), ContainsSubstring("sparsity_config"));
+  const auto with = [](const char* name) {
+    return [name](std::vector<TensorSource>& tensors) {
+      static const std::vector<float> values(2);
+      tensors.push_back(TensorSource::of(name, {2}, values));
+    };
+  };
+  CHECK_THAT(error("modelopt_fp8", json::object(), with("model.layers.0.mlp.up_proj.pre_quant_scale")),
+             ContainsSubstring("not known what tensor \"model.layers.0.mlp.up_proj.pre_quant_scale\" does"));
+  CHECK_THAT(error("awq_4", json::object(), with("model.layers.0.mlp.act.scales")),
+             ContainsSubstring("activations with scales (\"model.layers.0.mlp.act.scales\") are not supported"));
+  CHECK_THAT(error("bnb_int8", json::object(),
+                   [](std::vector<TensorSource>& tensors) {
+                     static constexpr std::byte turing{2};
+                     for (TensorSource& tensor : tensors)
+                       if (tensor.name.ends_with("weight_format")) tensor.data = [] { return std::span(&turing, 1); };
+                   }),
+             ContainsSubstring("weight_format\" has a value that is not supported"));
   CHECK_THAT(error("gptq_4", {{"quant_method", "aqlm"}}),
              ContainsSubstring("its weights are quantised (aqlm), which is not supported"));
+}
+
+TEST_CASE("configs say in several ways how weights are quantised", "[weights]") {
+  const auto error = [](const std::string& name, const json& config, const std::string& beside = {},
+                        const json& how = {}) {
+    const TemporaryFolder folder;
+    write_case(recorded_case(name), "unused", {}, folder);
+    std::ofstream(folder / "config.json") << config;
+    if (!beside.empty()) std::ofstream(folder / beside) << how;
+    return error_of([&] {
+      const auto weights = open_weights(folder.path());
+      check(weights->find("model.layers.0.mlp.up_proj.weight")->is_float(), "not read");
+    });
+  };
+  const auto read = [&](const std::string& name, const json& config, const std::string& beside = {},
+                        const json& how = {}) {
+    INFO(name << " " << config << " " << beside);
+    CHECK(error(name, config, beside, how).empty());
+  };
+  const auto how_of_case = [](const std::string& name) { return how_of(recorded_case(name)); };
+  read("fp8_tensor", {{"text_config", {{"quantization_config", how_of_case("fp8_tensor")}}}});
+  read("mlx_4", {{"quantization_config", how_of_case("mlx_4")}});
+  read("bnb_nf4", {{"quantization_config", {{"load_in_4bit", true}}}});
+  for (const char* packing : {"auto_round:gptq", "auto_round:auto_gptq"})
+    read("gptq_4", {{"quantization_config",
+                     {{"quant_method", "auto-round"},
+                      {"bits", 4},
+                      {"group_size", 32},
+                      {"sym", true},
+                      {"packing_format", packing}}}});
+  read("gptq_4", json::object(), "quantize_config.json",
+       {{"bits", 4}, {"group_size", 32}, {"sym", true}, {"desc_act", false}});
+  read("awq_4", json::object(), "quant_config.json",
+       {{"zero_point", true}, {"q_group_size", 32}, {"w_bit", 4}, {"version", "GEMM"}});
+  read("modelopt_nvfp4", json::object(), "hf_quant_config.json",
+       {{"producer", {{"name", "modelopt"}}}, {"quantization", {{"quant_algo", "NVFP4"}}}});
+  // Bits and groups of single layers.
+  json other_group = how_of_case("mlx_4");
+  other_group["group_size"] = 64;
+  other_group["bits"] = 8;
+  other_group["model.layers.0.mlp.up_proj"] = {{"group_size", 32}, {"bits", 4}};
+  other_group["model.embed_tokens"] = {{"group_size", 32}, {"bits", 4}};
+  read("mlx_4", {{"quantization", other_group}});
+  json other_bits = how_of_case("gptq_8");
+  other_bits["bits"] = 4;
+  read("gptq_8", {{"quantization_config", other_bits}});
+  CHECK_THAT(error("gptq_4", {{"quantization_config", json::object()}}),
+             ContainsSubstring("quantised (without a quant_method)"));
 }
 
 TEST_CASE("damaged quantised weights are refused or read, and nothing else", "[weights]") {

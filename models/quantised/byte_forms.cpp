@@ -12,8 +12,8 @@ namespace vkformer {
 CodedMatrix fp4_layer(const QuantisedLayer& layer, const Quantisation& how) {
   const WeightTensor &codes = layer.codes(), &scales = layer.require(".weight_scale");
   layer.check_matrix(codes);
-  layer.check_type(scales, {"U8", "F8_E4M3"});
-  const bool powers = scales.type() == "U8";
+  layer.check_type(scales, {"U8", "F8_E8M0", "F8_E4M3"});
+  const bool powers = scales.type() != "F8_E4M3";
   CodedMatrix matrix = layer.matrix(powers ? "MXFP4" : "NVFP4", codes.shape()[0], codes.shape()[1] * 2);
   matrix.codes = PackedCodes::stream(codes, matrix.rows, matrix.columns, 4);
   matrix.value_of = e2m1_values();
@@ -40,7 +40,7 @@ CodedMatrix fp4_layer(const QuantisedLayer& layer, const Quantisation& how) {
 CodedMatrix byte_layer(const QuantisedLayer& layer, const WeightTensor& scales, const Quantisation& how) {
   const WeightTensor& codes = layer.codes();
   layer.check_matrix(codes);
-  layer.check_type(scales, {"F16", "BF16", "F32", "U8"});
+  layer.check_type(scales, {"F16", "BF16", "F32", "U8", "F8_E8M0"});
   const bool integers = codes.type() == "I8";
   CodedMatrix matrix = layer.matrix(integers ? "INT8" : "FP8", codes.shape()[0], codes.shape()[1]);
   matrix.codes = PackedCodes::stream(codes, matrix.rows, matrix.columns, 8);
@@ -67,6 +67,8 @@ CodedMatrix byte_layer(const QuantisedLayer& layer, const WeightTensor& scales, 
 
 /// bitsandbytes of 8 bits: rows by their largest values, which are 127.
 CodedMatrix bitsandbytes_byte_layer(const QuantisedLayer& layer, const WeightTensor& largest) {
+  if (const WeightTensor* order = layer.find(".weight_format"))
+    layer.check_value(*order, std::ranges::all_of(bytes_of(*order), [](std::byte b) { return b == std::byte{0}; }));
   CodedMatrix matrix = byte_layer(layer, largest, {});
   matrix.scales = [&largest] {
     std::vector<float> values = floats_of(largest);
@@ -130,18 +132,21 @@ CodedMatrix bitsandbytes_layer(const QuantisedLayer& layer, const WeightTensor& 
 
 /// MLX, "affine": codes [out, in] without a gap, value = code * scale + bias.
 CodedMatrix mlx_layer(const QuantisedLayer& layer, const Quantisation& how) {
-  const WeightTensor &codes = layer.codes(), &scales = layer.require(".scales"), &biases = layer.require(".biases");
+  const WeightTensor &codes = layer.codes(), &scales = layer.require(".scales"), *other = layer.find(".qbiases"),
+                     &biases = other ? *other : layer.require(".biases");
   for (const WeightTensor* tensor : {&codes, &scales, &biases}) layer.check_matrix(*tensor);
   for (const WeightTensor* tensor : {&scales, &biases}) {
     layer.check_type(*tensor, {"F16", "BF16", "F32"});
     layer.check_shape(*tensor, tensor->shape()[0] == codes.shape()[0] && tensor->shape()[1] == scales.shape()[1]);
   }
-  const int64_t in = scales.shape()[1] * how.block_columns, bits = codes.shape()[1] * 32 / in;
+  const auto own = how.layer_columns.find(layer.name());
+  const int64_t group = own == how.layer_columns.end() ? how.block_columns : own->second;
+  const int64_t in = scales.shape()[1] * group, bits = codes.shape()[1] * 32 / in;
   layer.check_shape(scales, bits >= 2 && bits <= 8 && bits * in == codes.shape()[1] * 32);
   CodedMatrix matrix = layer.matrix(int_type(static_cast<int>(bits)), codes.shape()[0], in);
   matrix.codes = PackedCodes::stream(codes, matrix.rows, in, static_cast<int>(bits));
   layer.check_codes(matrix.codes);
-  matrix.block_columns = how.block_columns;
+  matrix.block_columns = group;
   matrix.scales = [&scales] { return floats_of(scales); };
   matrix.biases = [&biases] { return floats_of(biases); };
   return matrix;

@@ -35,6 +35,10 @@ void QuantisedLayer::check_shape(const WeightTensor& tensor, bool right) const {
         in_quotes(codes_.name(), 120));
 }
 
+void QuantisedLayer::check_value(const WeightTensor& tensor, bool known) const {
+  check(known, "{}: tensor {} has a value that is not supported", files_.name(), in_quotes(tensor.name(), 120));
+}
+
 void QuantisedLayer::check_matrix(const WeightTensor& tensor) const {
   check_shape(tensor, tensor.shape().size() == 2 && tensor.elements() > 0);
 }
@@ -110,7 +114,7 @@ std::vector<float> floats_of(const WeightTensor& tensor) {
   const std::vector<float> fp8 = e4m3_values();
   std::ranges::transform(bytes_of(tensor), values.begin(), [&](std::byte byte) {
     const auto code = std::to_integer<uint8_t>(byte);
-    return tensor.type() == "U8" ? std::ldexp(1.0f, code - 127) : fp8[code];
+    return tensor.type() != "F8_E4M3" ? std::ldexp(1.0f, code - 127) : fp8[code];
   });
   return values;
 }

@@ -14,6 +14,7 @@ class QuantisedLayer {
 
   const WeightSource& files() const { return files_; }
   const WeightTensor& codes() const { return codes_; }
+  const std::string& name() const { return name_; }
   /// Of the codes and all that was found.
   uint64_t bytes() const { return codes_.bytes() + bytes_; }
 
@@ -23,6 +24,8 @@ class QuantisedLayer {
 
   void check_type(const WeightTensor& tensor, std::initializer_list<std::string_view> types) const;
   void check_shape(const WeightTensor& tensor, bool right) const;
+  /// For what a tensor says that is not supported.
+  void check_value(const WeightTensor& tensor, bool known) const;
   void check_matrix(const WeightTensor& tensor) const;
   /// Codes that fill their tensor.
   void check_codes(const PackedCodes& codes) const;

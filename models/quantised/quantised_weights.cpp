@@ -1,8 +1,11 @@
 #include "models/quantised/quantised_weights.h"
 
+#include <algorithm>
 #include <set>
 
 #include "models/quantised/forms.h"
+#include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer {
 namespace {
@@ -50,6 +53,31 @@ std::optional<CodedMatrix> find_layer(const WeightSource& files, const WeightTen
   return matrix;
 }
 
+/// What belongs to layers beside their codes; those of inputs, outputs and caches have no effect here.
+constexpr std::string_view known_parts[] = {"qzeros",
+                                            "scales",
+                                            "g_idx",
+                                            "biases",
+                                            "qbiases",
+                                            "weight_scale",
+                                            "weight_scale_inv",
+                                            "weight_shape",
+                                            "weight_g_idx",
+                                            "weight_scale_2",
+                                            "weight_zero_point",
+                                            "weight_global_scale",
+                                            "SCB",
+                                            "weight_format",
+                                            "input_scale",
+                                            "input_scale_ub",
+                                            "input_zero_point",
+                                            "input_global_scale",
+                                            "activation_scale",
+                                            "output_scale",
+                                            "q_scale",
+                                            "k_scale",
+                                            "v_scale"};
+
 }  // namespace
 
 QuantisedWeights::QuantisedWeights(std::unique_ptr<const WeightSource> files, const Quantisation& how)
@@ -63,9 +91,18 @@ QuantisedWeights::QuantisedWeights(std::unique_ptr<const WeightSource> files, co
     }
   // A layer's other tensors are in its matrix; names of deeper ones (nested scales) begin with the layer's, too.
   const auto is_part = [&](std::string_view name) {
-    if (name.ends_with(".bias")) return false;
-    for (size_t dot = name.rfind('.'); dot != name.npos && dot > 0; dot = name.rfind('.', dot - 1))
-      if (layers.contains(name.substr(0, dot + 1))) return true;
+    for (size_t dot = name.rfind('.'); dot != name.npos && dot > 0; dot = name.rfind('.', dot - 1)) {
+      if (!layers.contains(name.substr(0, dot + 1))) continue;
+      const std::string_view part = name.substr(dot + 1);
+      if (part == "bias") return false;
+      check(part.starts_with("weight.") || std::ranges::find(known_parts, part) != std::end(known_parts),
+            "{}: it is not known what tensor {} does to its layer; {}", files_->name(), in_quotes(name, 120),
+            other_than_quantised);
+      return true;
+    }
+    // AutoAWQ divides activations of some models by a layer's scales.
+    check(how.method != "awq" || !name.ends_with(".scales"), "{}: activations with scales ({}) are not supported; {}",
+          files_->name(), in_quotes(name, 120), other_than_quantised);
     return false;
   };
   for (const auto& tensor : files_->tensors()) {

@@ -11,7 +11,8 @@ namespace vkformer {
 /// these as they are.
 class QuantisedWeights : public WeightSource {
  public:
-  /// Throws Error naming a tensor that lacks what belongs to it, or that has another shape or type than it must.
+  /// Throws Error naming a tensor that lacks what belongs to it, that has another shape or type than it must, or of
+  /// which nobody knows what it does.
   QuantisedWeights(std::unique_ptr<const WeightSource> files, const Quantisation& how);
 
   const std::string& name() const override { return files_->name(); }

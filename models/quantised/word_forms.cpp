@@ -27,7 +27,10 @@ CodedMatrix gptq_layer(const QuantisedLayer& layer, const Quantisation& how) {
   layer.check_type(zeros, {"I32"});
   layer.check_type(scales, {"F16", "BF16", "F32"});
   for (const WeightTensor* tensor : {&codes, &scales, &zeros}) layer.check_matrix(*tensor);
-  const int bits = static_cast<int>(how.bits);
+  // A config's bits are not those of all layers.
+  const int64_t zero_bits = zeros.shape()[1] * 32 / scales.shape()[1];
+  layer.check_shape(zeros, (zero_bits >= 2 && zero_bits <= 4) || zero_bits == 8);
+  const int bits = static_cast<int>(zero_bits);
   const int64_t in = codes.shape()[0] * 32 / bits, out = codes.shape()[1], groups = scales.shape()[0];
   CodedMatrix matrix = layer.matrix(int_type(bits), out, in);
   matrix.codes = PackedCodes::stream(codes, in, out, bits);
@@ -90,14 +93,18 @@ CodedMatrix packed_layer(const QuantisedLayer& layer, const Quantisation& how) {
                      &shape = layer.require(".weight_shape");
   layer.check_matrix(codes);
   layer.check_type(scales, {"F16", "BF16", "F32"});
-  layer.check_type(shape, {"I64"});
+  layer.check_type(shape, {"I64", "I32"});
   layer.check_shape(shape, shape.elements() == 2);
-  std::array<int64_t, 2> sizes;
-  std::memcpy(sizes.data(), bytes_of(shape).data(), sizeof sizes);
-  const auto [out, in] = sizes;
+  const auto size_at = [bytes = bytes_of(shape)](size_t i) {
+    const size_t width = bytes.size() / 2;
+    int64_t size = 0;
+    std::memcpy(&size, bytes.data() + i * width, width);
+    return size;
+  };
+  const int64_t out = size_at(0), in = size_at(1);
   layer.check_shape(shape, out == codes.shape()[0] && in > 0 && in <= codes.shape()[1] * 32);
-  const auto bits = std::ranges::find_if(
-      how.int_bits, [&, columns = in](int64_t b) { return (columns + 32 / b - 1) / (32 / b) == codes.shape()[1]; });
+  const auto bits =
+      std::ranges::find_if(how.int_bits, [&](int64_t b) { return (in + 32 / b - 1) / (32 / b) == codes.shape()[1]; });
   layer.check_shape(shape, bits != how.int_bits.end());
   const int width = static_cast<int>(*bits);
   CodedMatrix matrix = layer.matrix(int_type(width), out, in);

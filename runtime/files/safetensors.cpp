@@ -27,11 +27,12 @@ struct FileDTypeInfo {
   int64_t size;
 };
 /// In the order of FileDType.
-constexpr std::array<FileDTypeInfo, 15> dtype_table = {{{"BOOL", 1},
+constexpr std::array<FileDTypeInfo, 16> dtype_table = {{{"BOOL", 1},
                                                         {"U8", 1},
                                                         {"I8", 1},
                                                         {"F8_E5M2", 1},
                                                         {"F8_E4M3", 1},
+                                                        {"F8_E8M0", 1},
                                                         {"I16", 2},
                                                         {"U16", 2},
                                                         {"F16", 2},

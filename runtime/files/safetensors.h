@@ -18,7 +18,7 @@
 namespace vkformer {
 
 /// Element types a file may hold; more than the runtime computes with (see DType).
-enum class FileDType : uint8_t { boolean, u8, i8, f8_e5m2, f8_e4m3, i16, u16, f16, bf16, i32, u32, f32, f64, i64, u64 };
+enum class FileDType : uint8_t { boolean, u8, i8, f8_e5m2, f8_e4m3, f8_e8m0, i16, u16, f16, bf16, i32, u32, f32, f64, i64, u64 };
 /// The name in the header: "F32".
 std::string_view name_of(FileDType);
 /// Bytes of one element.
