@@ -17,16 +17,21 @@ std::vector<float> transposed(const Values& values, int64_t rows, int64_t column
   return turned;
 }
 
+void check_words(const QuantisedLayer& layer, const WeightTensor& codes, const WeightTensor& scales,
+                 const WeightTensor& zeros) {
+  layer.check_type(codes, {"I32"});
+  layer.check_type(zeros, {"I32"});
+  layer.check_type(scales, {"F16", "BF16", "F32"});
+  for (const WeightTensor* tensor : {&codes, &scales, &zeros}) layer.check_matrix(*tensor);
+}
+
 }  // namespace
 
 /// GPTQ: codes [in, out] in words down the columns, zeros [groups, out] along the rows, all LSB first.
 /// AutoGPTQ's qlinear_cuda_old.py.
 CodedMatrix gptq_layer(const QuantisedLayer& layer, const Quantisation& how) {
   const WeightTensor &codes = layer.codes(), &scales = layer.require(".scales"), &zeros = layer.require(".qzeros");
-  layer.check_type(codes, {"I32"});
-  layer.check_type(zeros, {"I32"});
-  layer.check_type(scales, {"F16", "BF16", "F32"});
-  for (const WeightTensor* tensor : {&codes, &scales, &zeros}) layer.check_matrix(*tensor);
+  check_words(layer, codes, scales, zeros);
   // A config's bits are not those of all layers.
   const int64_t zero_bits = zeros.shape()[1] * 32 / scales.shape()[1];
   layer.check_shape(zeros, (zero_bits >= 2 && zero_bits <= 4) || zero_bits == 8);
@@ -65,10 +70,7 @@ CodedMatrix gptq_layer(const QuantisedLayer& layer, const Quantisation& how) {
 /// AWQ: codes [in, out] and zeros [groups, out], eight to a word in an order of their own. AutoAWQ's packing_utils.py.
 CodedMatrix awq_layer(const QuantisedLayer& layer, const Quantisation& how) {
   const WeightTensor &codes = layer.codes(), &scales = layer.require(".scales"), &zeros = layer.require(".qzeros");
-  layer.check_type(codes, {"I32"});
-  layer.check_type(zeros, {"I32"});
-  layer.check_type(scales, {"F16", "BF16", "F32"});
-  for (const WeightTensor* tensor : {&codes, &scales, &zeros}) layer.check_matrix(*tensor);
+  check_words(layer, codes, scales, zeros);
   const int64_t in = codes.shape()[0], out = codes.shape()[1] * 8, groups = scales.shape()[0];
   CodedMatrix matrix = layer.matrix("INT4", out, in);
   const auto packed = [&](const WeightTensor& tensor, int64_t rows) {
