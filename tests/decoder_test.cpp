@@ -17,6 +17,7 @@
 #include "models/families/llama/llama.h"
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
+#include "models/families/nanochat/nanochat.h"
 #include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/olmo3/olmo3.h"
@@ -73,7 +74,8 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"ernie4_5", make_ernie4_5},
                              {"exaone4", make_exaone4},
                              {"hunyuan", make_hunyuan},
-                             {"seed_oss", make_seed_oss}};
+                             {"seed_oss", make_seed_oss},
+                             {"nanochat", make_nanochat}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {

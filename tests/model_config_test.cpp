@@ -68,6 +68,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"exaone4", "Olmo2ForCausalLM"},
                                                         {"hunyuan", "HunYuanMoEV1ForCausalLM"},
                                                         {"seed_oss", "LlamaForCausalLM"},
+                                                        {"nanochat", "LlamaForCausalLM"},
                                                         {"mixtral", "MistralForCausalLM"},
                                                         {"granite", "LlamaForCausalLM"},
                                                         {"olmoe", "Olmo2ForCausalLM"},

@@ -9,6 +9,11 @@ namespace vkformer {
 /// Throws Error naming file and key for any other, several or none.
 size_t architecture_of(const JsonObject& config, const std::vector<std::string>& known, bool required = false);
 
+// Beyond these a config is taken for damaged.
+inline constexpr int64_t most_width = 1 << 20;  ///< of layers, heads and what is in them
+inline constexpr int64_t most_layers = 10000;
+inline constexpr int64_t most_positions = 1 << 24;
+inline constexpr int64_t most_rows = 1 << 24;  ///< of tables: vocabularies, segments
 /// Most classes a classifier may have.
 inline constexpr int64_t most_classes = int64_t{1} << 20;
 /// Names of the classes: those of id2label, or LABEL_0 .. where the config gives only their number, num_labels (2).

@@ -25,6 +25,7 @@
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
+#include "models/families/nanochat/nanochat.h"
 #include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/olmo3/olmo3.h"
@@ -74,6 +75,7 @@ const Family families[] = {
     {{"exaone4"}, make_exaone4},
     {{"hunyuan_v1_dense"}, make_hunyuan},
     {{"seed_oss"}, make_seed_oss},
+    {{"nanochat"}, make_nanochat},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
     {{"phi3"}, make_phi3},

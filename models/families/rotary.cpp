@@ -195,7 +195,7 @@ double RotaryConfig::frequency(int64_t i, int64_t width, bool stretched) const {
 std::vector<float> RotaryConfig::table(int64_t positions, int64_t width, bool stretched) const {
   std::vector<float> values(static_cast<size_t>(positions * width));
   for (int64_t i = 0; i < width / 2; ++i) {
-    const double step = frequency(i, width, stretched);
+    const double step = (backwards ? -1 : 1) * frequency(i, width, stretched);
     for (int64_t p = 0; p < positions; ++p) {
       const double angle = static_cast<double>(p) * step;
       values[static_cast<size_t>(p * width + i)] = static_cast<float>(attention_factor * std::cos(angle));

@@ -31,6 +31,8 @@ struct RotaryConfig {
   double query_growth = 0;
   static constexpr const char* query_growth_key = "llama_4_scaling_beta";
 
+  bool backwards = false;  ///< pairs turn the other way (nanochat)
+
   /// What a family says where a config doesn't.
   struct Usual {
     const char* theta_key = "rope_theta";  ///< in the config, for a base that place() leaves out

@@ -27,7 +27,8 @@ NO_DROPOUT["gpt_neo"] = dict(resid_dropout=0.0, embed_dropout=0.0, attention_dro
 NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
-for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense"):
+for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
+            "nanochat"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -378,6 +379,9 @@ SMALL = {
                     rotary("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
                            head_dim=6, tie_word_embeddings=True,
                            rope_parameters=dict(rope_type="dynamic", rope_theta=10000.0, alpha=5.0, factor=1.0))),
+    "nanochat": case("norms without gains, of each head of what has turned backwards, the square of relu, a cap of logits", 124, 13,
+                     rotary("nanochat", "NanoChatForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
+                            rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "seed_oss": case("biases of queries, keys and values", 122, 13,
                      rotary("seed_oss", "SeedOssForCausalLM", 1, 18, 3, 19, 61, 32, num_key_value_heads=1, head_dim=6,
                             rope_parameters=dict(rope_type="default", rope_theta=10000.0))),

@@ -2,6 +2,7 @@
 
 #include "models/families/bert/bert_parameters.h"
 #include "models/families/bert/nomic.h"
+#include "models/families/config_keys.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -11,8 +12,6 @@ namespace vkformer {
 namespace {
 
 using Head = BertConfig::Head;
-
-constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
 
 /// What else Hugging Face's modules could do with these weights.
 void refuse_options(const JsonObject& json) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/families/config_keys.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -10,7 +11,6 @@ namespace vkformer::bert {
 
 namespace {
 
-constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
 constexpr int64_t inner_step = 256;  ///< widths of feed-forward layers are multiples of it, whatever n_inner says
 
 /// What the code that came with those files could do besides.

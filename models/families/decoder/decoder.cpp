@@ -10,6 +10,7 @@
 #include "shaders/head_norm/head_norm.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/rms_norm/rms_norm.h"
 #include "shaders/rope/rope.h"
 
 namespace vkformer {
@@ -22,8 +23,10 @@ using Norms = Decoder::Norms;
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view qkv = "qkv_proj";
 constexpr const char* attention_sinks = ".sinks";
-/// The gain of norms that have none.
-constexpr const char* unit_gain = "norm.ones";
+/// The gains of norms that have none, of layers and of heads.
+constexpr const char *unit_gain = "norm.ones", *head_unit_gain = "norm.ones.head";
+
+bool has_gains(const Decoder& d) { return d.norm != Norm::plain && d.norm != Norm::rms_plain; }
 
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
@@ -85,6 +88,7 @@ class Builder {
   Value hidden() {
     const Value tokens = layers_.tensor("model.embed_tokens.weight", {decoder_.vocabulary, decoder_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
+    if (decoder_.embedding_normed) x = norm(x, "model.norm");
     for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
     return norm(x, "model.norm");
   }
@@ -95,9 +99,11 @@ class Builder {
   Value norm(Value x, const std::string& name) {
     if (decoder_.norm == Norm::rms) return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset());
     if (decoder_.norm == Norm::layer) return layers_.layer_norm(x, name, decoder_.epsilon);
-    const Value gain = decoder_.norm == Norm::gain ? layers_.tensor(name + ".weight", {decoder_.width})
-                                                   : layers_.constant(unit_gain, {decoder_.width});
-    return layer_norm(layers_.graph(), x, gain, {}, static_cast<float>(decoder_.epsilon));
+    const Value gain = has_gains(decoder_) ? layers_.tensor(name + ".weight", {decoder_.width})
+                                           : layers_.constant(unit_gain, {decoder_.width});
+    const auto epsilon = static_cast<float>(decoder_.epsilon);
+    return decoder_.norm == Norm::rms_plain ? rms_norm(layers_.graph(), x, gain, epsilon)
+                                            : layer_norm(layers_.graph(), x, gain, {}, epsilon);
   }
 
   Value block(Value x, int64_t layer) {
@@ -130,7 +136,9 @@ class Builder {
     const bool each = decoder_.query_norms == Decoder::QueryNorms::head;
     const auto part = [&](const char* norm, int64_t heads) -> HeadNormPart {
       const int64_t width = each ? decoder_.head_width : heads * decoder_.head_width;
-      return {.gain = layers_.tensor(fmt::format("{}.{}.weight", name, norm), {width}), .heads = each ? heads : 1};
+      const Value gain = has_gains(decoder_) ? layers_.tensor(fmt::format("{}.{}.weight", name, norm), {width})
+                                             : layers_.constant(head_unit_gain, {width});
+      return {.gain = gain, .heads = each ? heads : 1};
     };
     return head_norm(layers_.graph(), projected, part(decoder_.query_norm, decoder_.heads),
                      part(decoder_.key_norm, decoder_.kv_heads), static_cast<float>(decoder_.epsilon),
@@ -188,7 +196,7 @@ class Builder {
 };
 
 void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, int64_t columns) {
-  if (d.norm == Norm::plain) return;
+  if (!has_gains(d)) return;
   if (d.norm == Norm::layer)
     list.layer_norm(norm, columns);
   else if (d.gain_less_one)
@@ -272,10 +280,13 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
                                      return angles.query_table(positions, width);
                                    }});
     }
-  if (decoder.norm == Norm::plain)
-    model.constants.push_back({unit_gain, {{decoder.width}}, [columns = static_cast<size_t>(decoder.width)] {
-                                 return std::vector<float>(columns, 1.0f);
-                               }});
+  const auto add_ones = [&](const char* name, int64_t columns) {
+    model.constants.push_back(
+        {name, {{columns}}, [count = static_cast<size_t>(columns)] { return std::vector<float>(count, 1.0f); }});
+  };
+  if (!has_gains(decoder)) add_ones(unit_gain, decoder.width);
+  if (!has_gains(decoder) && decoder.query_norms == Decoder::QueryNorms::head)
+    add_ones(head_unit_gain, decoder.head_width);
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });

@@ -11,10 +11,11 @@ namespace vkformer {
 
 struct Decoder {
   enum class Norm : uint8_t {
-    rms,    ///< RMSNorm
-    layer,  ///< LayerNorm with gain and bias
-    gain,   ///< LayerNorm with a gain alone
-    plain,  ///< LayerNorm with neither
+    rms,        ///< RMSNorm
+    rms_plain,  ///< RMSNorm without a gain
+    layer,      ///< LayerNorm with gain and bias
+    gain,       ///< LayerNorm with a gain alone
+    plain,      ///< LayerNorm with neither
   };
   /// Where the norms of attention and feed-forward layer stand.
   enum class Norms : uint8_t {
@@ -67,6 +68,7 @@ struct Decoder {
   double residual_scale = 1;
   Gate gate = Gate::silu;
   bool gated = true;  ///< false: feed-forward layers have no gate, but the square of relu (So et al. 2021, "Primer")
+  const char *inner_up = "up_proj", *inner_down = "down_proj";  ///< names in files of those without a gate
   Norm norm = Norm::rms;
   Norms norms = Norms::before;
   /// Names in files of norms that stand around parts, but for the first.
@@ -74,6 +76,7 @@ struct Decoder {
   const char *inner_before = "pre_feedforward_layernorm", *inner_after = "post_feedforward_layernorm";
   QueryNorms query_norms = QueryNorms::none;
   const char *query_norm = "q_norm", *key_norm = "k_norm";  ///< their names in files
+  bool embedding_normed = false;                            ///< what goes into the first layer is
   bool norms_turned = false;                                ///< they norm what has turned, not what turns then
   bool gain_less_one = false;                               ///< files store the norms' gains minus 1
   bool joint_inputs = false;                                ///< q, k and v are one tensor in files

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/families/config_keys.h"
 #include "models/families/decoder_head.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
@@ -11,7 +12,6 @@ namespace vkformer {
 
 namespace {
 
-constexpr int64_t most_width = 1 << 20;
 constexpr const char* share = "partial_rotary_factor";
 constexpr const char* squared_relu = "relu2";
 constexpr std::string_view windowed = "sliding_attention", full = "full_attention";
@@ -24,7 +24,8 @@ std::string_view name_of_gate(Gate gate) {
 /// nullptr: it is a constant.
 const char* epsilon_key(const Decoder& d) {
   switch (d.norm) {
-    case Decoder::Norm::rms: return "rms_norm_eps";
+    case Decoder::Norm::rms:
+    case Decoder::Norm::rms_plain: return "rms_norm_eps";
     case Decoder::Norm::layer:
     case Decoder::Norm::gain: return "layer_norm_eps";
     case Decoder::Norm::plain: break;
@@ -41,7 +42,8 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
   d.width = integer_or(json, "hidden_size", d.width, 1, most_width);
   d.inner = integer_or(json, "intermediate_size", d.inner, 1, 4 * most_width);
   d.layers.assign(
-      static_cast<size_t>(integer_or(json, "num_hidden_layers", static_cast<int64_t>(d.layers.size()), 1, 10000)), {});
+      static_cast<size_t>(integer_or(json, "num_hidden_layers", static_cast<int64_t>(d.layers.size()), 1, most_layers)),
+      {});
   d.heads = integer_or(json, "num_attention_heads", d.heads, 1, most_width);
   // A family's usual value holds for an absent key; null stands for what follows from the others.
   const auto is_null = [&](const char* key) { return json.value().contains(key) && !json.has(key); };
@@ -122,6 +124,13 @@ nlohmann::json rotary_keys(const Decoder& d) {
   return keys;
 }
 
+double read_cap(const JsonObject& json, const char* key, double usual) {
+  if (!json.value().contains(key)) return usual;
+  return json.has(key) ? require_number(json, key, 1e-3, 1e6) : 0;
+}
+
+nlohmann::json cap_or_null(double cap) { return cap > 0 ? nlohmann::json(cap) : nlohmann::json(); }
+
 int64_t window_of(const JsonObject& json, int64_t usual) {
   if (!json.value().contains("sliding_window")) return usual;
   return json.has("sliding_window") ? require_integer(json, "sliding_window", 1, int64_t{1} << 40) : 0;
@@ -145,7 +154,7 @@ void set_windows(const JsonObject& json, Decoder& d, int64_t window, const std::
 }
 
 void read_upper_windows(const JsonObject& json, Decoder& d) {
-  const int64_t first = integer_or(json, "max_window_layers", 28, 0, 10000);
+  const int64_t first = integer_or(json, "max_window_layers", 28, 0, most_layers);
   const int64_t window = boolean_or(json, "use_sliding_window", false) ? window_of(json, 4096) : 0;
   set_windows(json, d, window, [&](int64_t layer) { return layer >= first; });
 }

@@ -25,6 +25,9 @@ void read_rotaries(const JsonObject& json, Decoder& d, double usual_theta, doubl
                    const std::function<RotaryConfig(const RotaryConfig& full)>& local);
 /// Both, and the first as older versions read it.
 nlohmann::json rotary_keys(const Decoder& d);
+/// A bound of scores or logits; `usual` for an absent key, 0 for null: there is none.
+double read_cap(const JsonObject& json, const char* key, double usual);
+nlohmann::json cap_or_null(double cap);
 /// sliding_window; 0 for null, `usual` for an absent key.
 int64_t window_of(const JsonObject& json, int64_t usual);
 /// Gives that window to the layers that layer_types names or, in a file without that list, to those that `has_window`

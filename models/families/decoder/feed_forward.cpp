@@ -12,14 +12,14 @@ Value inner_states(Layers& layers, const Decoder& decoder, Value x, const std::s
     return layers.linear(x, join_names(name, part), columns, {.bias = decoder.inner_bias});
   };
   if (decoder.gated) return gated_unit(layers.graph(), decoder.gate, project(gate_up, 2 * decoder.inner));
-  const Value up = project("up_proj", decoder.inner);
+  const Value up = project(decoder.inner_up, decoder.inner);
   return gated_unit(layers.graph(), Gate::relu, up, up);
 }
 
 }  // namespace
 
 Value feed_forward(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual) {
-  return layers.linear(inner_states(layers, decoder, x, name), name + ".down_proj", decoder.width,
+  return layers.linear(inner_states(layers, decoder, x, name), join_names(name, decoder.inner_down), decoder.width,
                        {.bias = decoder.inner_bias,
                         .scale = decoder.residual_scale,
                         .dropout = decoder.output_dropout,
@@ -28,13 +28,13 @@ Value feed_forward(Layers& layers, const Decoder& decoder, Value x, const std::s
 
 void add_feed_forward(ParameterList& list, const Decoder& decoder, const std::string& name) {
   if (!decoder.gated)
-    list.linear(name + ".up_proj", decoder.width, decoder.inner, decoder.inner_bias);
+    list.linear(join_names(name, decoder.inner_up), decoder.width, decoder.inner, decoder.inner_bias);
   else if (decoder.joint_inner)
     list.linear(join_names(name, gate_up), decoder.width, 2 * decoder.inner, decoder.inner_bias);
   else
     list.joint_linear(name, gate_up, {{"gate_proj", decoder.inner}, {"up_proj", decoder.inner}}, decoder.width,
                       decoder.inner_bias);
-  list.linear(name + ".down_proj", decoder.inner, decoder.width, decoder.inner_bias);
+  list.linear(join_names(name, decoder.inner_down), decoder.inner, decoder.width, decoder.inner_bias);
 }
 
 }  // namespace vkformer

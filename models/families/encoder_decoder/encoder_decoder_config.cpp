@@ -40,8 +40,6 @@ const HuggingFaceFamily& hugging_face_family(const EncoderDecoderConfig& c) {
   return *std::ranges::find(hugging_face_families, c.family, &HuggingFaceFamily::type);
 }
 
-constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000;
-
 void check_stack(const JsonObject& json, const EncoderDecoderConfig& c, const Stack& stack,
                  std::string_view heads_key) {
   check(c.width % stack.heads == 0, "{}: d_model {} is not a multiple of {} {}", json.name(), c.width, heads_key,

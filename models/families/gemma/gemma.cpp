@@ -74,14 +74,6 @@ nlohmann::json gemma3_rotary_keys(const Decoder& d) {
 }
 
 /// Present, or null for none.
-nlohmann::json cap_or_null(double cap) { return cap > 0 ? nlohmann::json(cap) : nlohmann::json(); }
-
-/// `usual` for an absent key; null is none.
-double read_cap(const JsonObject& json, const char* key, double usual) {
-  if (!json.value().contains(key)) return usual;
-  return json.has(key) ? require_number(json, key, 1e-3, 1e6) : 0;
-}
-
 }  // namespace
 
 Model make_gemma(const JsonObject& json) {

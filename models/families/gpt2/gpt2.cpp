@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/families/config_keys.h"
 #include "models/families/decoder_head.h"
 #include "runtime/check.h"
 #include "shaders/embedding/embedding.h"
@@ -12,7 +13,6 @@ namespace vkformer {
 
 namespace {
 
-constexpr int64_t most_width = 1 << 20;
 constexpr const char* family = "gpt2";
 constexpr const char* architecture = "GPT2LMHeadModel";
 
@@ -101,7 +101,7 @@ Gpt2Config Gpt2Config::from_json(const JsonObject& json) {
   c.vocabulary = integer_or(json, "vocab_size", c.vocabulary, 1, int64_t{1} << 24);
   c.context = integer_or(json, "n_positions", c.context, 1, most_width);
   c.width = integer_or(json, "n_embd", c.width, 1, most_width);
-  c.layers = integer_or(json, "n_layer", c.layers, 1, 10000);
+  c.layers = integer_or(json, "n_layer", c.layers, 1, most_layers);
   c.heads = integer_or(json, "n_head", c.heads, 1, most_width);
   c.inner = integer_or(json, "n_inner", 4 * c.width, 1, 4 * most_width);
   c.activation = activation_of(json, "activation_function", "gelu_new");

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/families/config_keys.h"
 #include "models/families/decoder_head.h"
 #include "runtime/check.h"
 
 namespace vkformer {
 
 namespace {
-
-constexpr int64_t most_width = 1 << 20;
 
 /// The probabilities of dropout, by their keys.
 std::vector<std::pair<const char*, double LayerNormDecoder::*>> dropouts(const LayerNormDecoderKeys& keys) {
@@ -30,7 +29,7 @@ void read_layer_norm_decoder(const JsonObject& json, LayerNormDecoder& d, const 
   d.context = integer_or(json, keys.context, d.context, 1, int64_t{1} << 24);
   d.width = integer_or(json, keys.width, d.width, 1, most_width);
   d.inner = integer_or(json, keys.inner, d.inner ? d.inner : 4 * d.width, 1, 4 * most_width);
-  d.windows.assign(static_cast<size_t>(integer_or(json, keys.layers, std::ssize(d.windows), 1, 10000)), 0);
+  d.windows.assign(static_cast<size_t>(integer_or(json, keys.layers, std::ssize(d.windows), 1, most_layers)), 0);
   d.heads = integer_or(json, keys.heads, d.heads, 1, most_width);
   d.kv_heads =
       keys.kv_heads ? integer_or(json, keys.kv_heads, d.kv_heads ? d.kv_heads : d.heads, 1, most_width) : d.heads;

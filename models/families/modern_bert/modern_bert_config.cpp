@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/families/config_keys.h"
 #include "models/families/layers.h"
 #include "models/families/modern_bert/modern_bert.h"
 #include "runtime/check.h"
@@ -10,7 +11,6 @@ namespace vkformer {
 
 namespace {
 
-constexpr int64_t most_width = 1 << 20, most_positions = 1 << 24, most_layers = 10000, most_rows = 1 << 24;
 constexpr const char *with_window = "sliding_attention", *without_window = "full_attention";
 constexpr const char *cls = "cls", *mean = "mean";
 

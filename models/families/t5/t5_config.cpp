@@ -10,7 +10,7 @@ namespace vkformer {
 
 namespace {
 
-constexpr int64_t most_width = 1 << 20, most_layers = 10000, most_distance = 1 << 20;
+constexpr int64_t most_distance = 1 << 20;
 
 void check_architecture(const JsonObject& json) {
   check(boolean_or(json, "is_encoder_decoder", true),

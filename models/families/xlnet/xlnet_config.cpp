@@ -12,7 +12,6 @@ namespace {
 
 using Head = XlnetConfig::Head;
 
-constexpr int64_t most_width = 1 << 20, most_rows = 1 << 24;
 constexpr const char *language_model = "XLNetLMHeadModel", *classifier = "XLNetForSequenceClassification";
 
 /// What Hugging Face's modules could do besides. mem_len, reuse_len and use_mems_* only cache earlier segments.
@@ -47,7 +46,7 @@ XlnetConfig XlnetConfig::from_json(const JsonObject& json) {
   refuse_options(json);
   c.vocabulary = integer_or(json, json.has("vocab_size") ? "vocab_size" : "n_token", c.vocabulary, 1, most_rows);
   c.width = integer_or(json, "d_model", c.width, 1, most_width);
-  c.layers = integer_or(json, "n_layer", c.layers, 1, 10000);
+  c.layers = integer_or(json, "n_layer", c.layers, 1, most_layers);
   c.heads = integer_or(json, "n_head", c.heads, 1, most_width);
   c.inner = integer_or(json, "d_inner", c.inner, 1, 4 * most_width);
   check(c.width % c.heads == 0, "{}: d_model {} is not a multiple of n_head {}", json.name(), c.width, c.heads);
