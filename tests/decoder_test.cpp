@@ -56,6 +56,7 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"llama_yarn", make_llama},
                              {"mixtral", make_mixtral},
                              {"granite", make_granite},
+                             {"granite4", make_granite},
                              {"olmoe", make_olmoe},
                              {"qwen2_moe", make_qwen2_moe},
                              {"olmo3", make_olmo3},
@@ -230,6 +231,10 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("olmo2", {{"rope_parameters", {{"rope_type", "ntk"}, {"factor", 2}}}}, "ntk");
   for (const char* key : {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"})
     says("granite", {{key, 0}}, key);
+  says("granite4", {{"num_local_experts", 8}}, "num_local_experts must be 0");
+  says("granite4", {{"layer_types", {"attention", "mamba"}}}, "layer_types");
+  says("granite4", {{"layer_types", nullptr}}, "layer_types");
+  says("granite4", {{"position_embedding_type", "alibi"}}, "position_embedding_type");
   says("olmoe", {{"clip_qkv", 8}}, "clip_qkv");
   says("cohere", {{"use_qk_norm", true}}, "use_qk_norm");
   says("cohere", {{"logit_scale", 0}}, "logit_scale");

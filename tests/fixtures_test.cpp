@@ -95,6 +95,7 @@ const std::map<std::string, int> cases = {
     {"nomic_mlm", 39},
     {"nomic_cls", 38},
     {"nanochat", 30},
+    {"granite4", 35},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

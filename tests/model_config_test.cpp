@@ -71,6 +71,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"nanochat", "LlamaForCausalLM"},
                                                         {"mixtral", "MistralForCausalLM"},
                                                         {"granite", "LlamaForCausalLM"},
+                                                        {"granite4", "GraniteForCausalLM"},
                                                         {"olmoe", "Olmo2ForCausalLM"},
                                                         {"olmo3", "Olmo2ForCausalLM"},
                                                         {"gpt_oss", "Qwen3MoeForCausalLM"},

@@ -85,7 +85,7 @@ const Family families[] = {
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
     {{"mixtral"}, make_mixtral},
-    {{"granite"}, make_granite},
+    {{"granite", "granitemoehybrid"}, make_granite},
     {{"olmoe"}, make_olmoe},
     {{"qwen2_moe"}, make_qwen2_moe},
     {{"olmo3"}, make_olmo3},

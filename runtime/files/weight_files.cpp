@@ -33,6 +33,7 @@ class SafetensorsTensor : public WeightTensor {
     }
   }
   void read_stored(int64_t first, std::span<std::byte> out) const override {
+    if (out.empty()) return;  // memcpy takes no nullptr
     const auto begin = static_cast<size_t>(first * size_of(entry_.dtype));
     std::memcpy(out.data(), entry_.bytes.subspan(begin, out.size()).data(), out.size());  // std::copy goes byte by byte
   }

@@ -28,7 +28,7 @@ NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, att
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
-            "nanochat"):
+            "nanochat", "granitemoehybrid"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -340,6 +340,12 @@ SMALL = {
                            attention_bias=True, tie_word_embeddings=True, embedding_multiplier=1.5,
                            attention_multiplier=0.3, residual_multiplier=0.7, logits_scaling=1.7,
                            rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "granite4": case("Granite of attention alone, in the form of its hybrids: joint feed-forward layers", 125, 13,
+                     rotary("granitemoehybrid", "GraniteMoeHybridForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1,
+                            shared_intermediate_size=19, num_local_experts=0, layer_types=["attention"] * 2,
+                            position_embedding_type="rope", mamba_n_heads=4, embedding_multiplier=1.5,
+                            attention_multiplier=0.3, residual_multiplier=0.7, logits_scaling=1.7,
+                            rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "olmoe": case("five experts, three a token with weights as the softmax gives them", 92, 13,
                   rotary("olmoe", "OlmoeForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1, num_experts=5,
                          num_experts_per_tok=3, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),

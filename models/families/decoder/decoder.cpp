@@ -77,7 +77,7 @@ PartNorms feed_forward_norms(const Decoder& d) {
 /// The feed-forward layer's name in the file, or that of the mixture that stands for it.
 std::string inner_name(const Decoder& d, int64_t layer) {
   const bool experts = d.layers[static_cast<size_t>(layer)].experts;
-  return join_names(layer_name(layer), experts ? d.experts.name : "mlp");
+  return join_names(layer_name(layer), experts ? d.experts.name : d.inner_name);
 }
 
 /// One pass through a decoder in a graph.

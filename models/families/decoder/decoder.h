@@ -68,7 +68,8 @@ struct Decoder {
   double residual_scale = 1;
   Gate gate = Gate::silu;
   bool gated = true;  ///< false: feed-forward layers have no gate, but the square of relu (So et al. 2021, "Primer")
-  const char *inner_up = "up_proj", *inner_down = "down_proj";  ///< names in files of those without a gate
+  const char* inner_name = "mlp";  ///< of feed-forward layers in files, and of their parts:
+  const char *inner_joint = "gate_up_proj", *inner_up = "up_proj", *inner_down = "down_proj";
   Norm norm = Norm::rms;
   Norms norms = Norms::before;
   /// Names in files of norms that stand around parts, but for the first.

@@ -4,14 +4,12 @@ namespace vkformer {
 
 namespace {
 
-constexpr std::string_view gate_up = "gate_up_proj";
-
 /// The activations [.., F].
 Value inner_states(Layers& layers, const Decoder& decoder, Value x, const std::string& name) {
   const auto project = [&](std::string_view part, int64_t columns) {
     return layers.linear(x, join_names(name, part), columns, {.bias = decoder.inner_bias});
   };
-  if (decoder.gated) return gated_unit(layers.graph(), decoder.gate, project(gate_up, 2 * decoder.inner));
+  if (decoder.gated) return gated_unit(layers.graph(), decoder.gate, project(decoder.inner_joint, 2 * decoder.inner));
   const Value up = project(decoder.inner_up, decoder.inner);
   return gated_unit(layers.graph(), Gate::relu, up, up);
 }
@@ -30,10 +28,10 @@ void add_feed_forward(ParameterList& list, const Decoder& decoder, const std::st
   if (!decoder.gated)
     list.linear(join_names(name, decoder.inner_up), decoder.width, decoder.inner, decoder.inner_bias);
   else if (decoder.joint_inner)
-    list.linear(join_names(name, gate_up), decoder.width, 2 * decoder.inner, decoder.inner_bias);
+    list.linear(join_names(name, decoder.inner_joint), decoder.width, 2 * decoder.inner, decoder.inner_bias);
   else
-    list.joint_linear(name, gate_up, {{"gate_proj", decoder.inner}, {"up_proj", decoder.inner}}, decoder.width,
-                      decoder.inner_bias);
+    list.joint_linear(name, decoder.inner_joint, {{"gate_proj", decoder.inner}, {"up_proj", decoder.inner}},
+                      decoder.width, decoder.inner_bias);
   list.linear(join_names(name, decoder.inner_down), decoder.inner, decoder.width, decoder.inner_bias);
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// Granite (IBM 2024): LLaMA whose embeddings, scores, residuals and logits are scaled.
+// Granite (IBM 2024): LLaMA whose embeddings, scores, residuals and logits are scaled. Of Granite 4 the models of attention
+// alone.
 
 #include "models/model.h"
 
 namespace vkformer {
 
-/// Throws Error naming file and key for values that can't be.
+/// Of a config.json whose model_type is "granite" or "granitemoehybrid". Throws Error naming file and key for values that
+/// can't be, and for what is not supported.
 Model make_granite(const JsonObject& config);
 
 }  // namespace vkformer
