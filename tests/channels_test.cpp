@@ -19,12 +19,12 @@ using nlohmann::json;
 
 namespace {
 
-constexpr Channels::Marks marks{.start = 1, .channel = 2, .message = 3, .end = 4};
+constexpr Channels::Marks marks{.start = 1, .channel = 2, .message = 3, .end = 4, .constrain = 5};
 
 /// What a sequence of ids shows: t thoughts, a answers, c calls of f, - neither.
 std::string parts_of(const std::vector<int32_t>& answer, const std::vector<int32_t>& prompt = {7, 1, 60}) {
-  const std::map<int32_t, std::string> words{{10, "analysis"},         {11, "fin"}, {12, "al"}, {13, "commentary"},
-                                             {14, " to=functions.f "}, {15, "json"}};
+  const std::map<int32_t, std::string> words{{10, "analysis"},        {11, "fin"}, {12, "al"}, {13, "commentary"},
+                                             {14, " to=functions.f"}, {15, "json"}};
   const auto text_of = [&](const std::vector<int32_t>& ids) {
     std::string text;
     for (const int32_t one : ids) text += words.contains(one) ? words.at(one) : "?";
@@ -50,7 +50,8 @@ TEST_CASE("an answer's messages are thoughts but for the final one", "[chat]") {
   CHECK(parts_of({2, 13, 55, 3, 50, 4, 1, 60, 3, 51}) == "----t----a");  // the last one names no channel
   CHECK(parts_of({50, 51, 3, 52}) == "---a");
   // A tool is named in the channel, or before it.
-  CHECK(parts_of({2, 10, 3, 50, 4, 1, 60, 2, 13, 14, 15, 3, 51, 52}) == "---t--------cc");
+  CHECK(parts_of({2, 10, 3, 50, 4, 1, 60, 2, 13, 14, 3, 51, 52}) == "---t-------cc");
+  CHECK(parts_of({2, 13, 14, 5, 15, 3, 51}) == "------c");
   CHECK(parts_of({1, 60, 14, 2, 13, 15, 3, 51, 4, 1, 60, 2, 11, 12, 3, 52}) == "-------c-------a");
   // A prompt that has begun the message, and one of another format.
   CHECK(parts_of({50, 51}, {1, 60, 2, 11, 12, 3}) == "aa");

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "models/chat/chat_files.h"
+#include "models/chat/tagged_values.h"
 #include "models/constraint/grammar_states.h"
 #include "tests/file_helpers.h"
 #include "tests/model_helpers.h"
@@ -104,6 +105,10 @@ TEST_CASE("a call may have its name before the JSON", "[chat]") {
     CHECK(read(mistral_2025, "[TOOL_CALLS]f[ARGS]{\"a\": \"}\"}[TOOL_CALLS]g[ARGS]{}", piece) ==
           "|f({\"a\":\"}\"});g({});");
     CHECK(read(mistral_2025, "[TOOL_CALLS]f[ARGS]{\"a\"", piece) == "[TOOL_CALLS]f[ARGS]{\"a\"|");
+    CHECK(read(mistral_2025, "[TOOL_CALLS]f[CALL_ID]a1[ARGS]{}", piece) == "|f({});");
+    CHECK(read(mistral_2025, "[TOOL_CALLS]f{\"a\": 1}[TOOL_CALLS]g[ARGS]{}", piece) == "|f({\"a\":1});g({});");
+    CHECK(read(mistral_2025, "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {}}]", piece) == "|f({});");
+    CHECK(read(harmony_call_form, "<|channel|>commentary to=functions.f<|message|><|call|>", piece) == "|f({});");
     CHECK(read(mistral_2025, "[TOOL_CALLS] is a mark", piece) == "[TOOL_CALLS] is a mark|");
     CHECK(read(harmony_call_form, "Let me see.<|channel|>commentary to=functions.f<|message|>{\"a\": 1}", piece) ==
           "Let me see.|f({\"a\":1});");
@@ -126,6 +131,20 @@ TEST_CASE("calls in tags have values as their schemas say", "[chat]") {
     INFO(piece);
     CHECK(read_all(coder, call, piece) == "|" + called);
     CHECK(read_all(coder, "I look.\n" + call + "\n" + call, piece) == "I look.|" + called + called);
+    // Models leave out the first tag (of tools that there are), or the last; or have two calls between them.
+    const std::string bare = call.substr(std::string_view("<tool_call>\n").size());
+    CHECK(read_all(coder, "I look.\n\n" + bare, piece) == "I look.|" + called);
+    CHECK(read_all(coder, "<function=unknown>\n</function>", piece) == "<function=unknown>\n</function>|");
+    CHECK(read_all(coder, call.substr(0, call.rfind("\n<")) + "\n", piece) == "|" + called);
+    CHECK(read_all(coder, "<tool_call>\n<function=f>\n</function>\n<function=f>\n</function>\n</tool_call>", piece) ==
+          "|f({});f({});");
+    // A value ends where a key begins or the call ends.
+    CHECK(
+        read_all(coder,
+                 "<tool_call>\n<function=f>\n<parameter=text>\na</parameter>b\n</parameter>\n</function>\n</tool_call>",
+                 piece) == R"(|f({"text":"a</parameter>b"});)");
+    CHECK(read_all(glm, "<tool_call>f<arg_key>text</arg_key><arg_value>x</arg_value></tool_call>", piece) ==
+          R"(|f({"text":"x"});)");
     // Without line ends; what is no number stays text; a key that the tool has not is text.
     CHECK(read_all(coder,
                    "<tool_call><function=f><parameter=count>many</parameter><parameter=other>1</parameter></function></"
@@ -141,6 +160,30 @@ TEST_CASE("calls in tags have values as their schemas say", "[chat]") {
                    piece) == R"(|f({"text":"1\n2","count":3});)");
   }
   CHECK_THROWS_AS(gbnf_of_tool_calls(coder, {{"f", {}}}, false), Error);
+}
+
+TEST_CASE("values between tags have the types of their schemas", "[chat]") {
+  const auto tools = ordered_json::parse(R"([{"type": "function", "function": {"name": "f", "parameters": {
+      "properties": {"maybe": {"type": ["string", "null"]}, "any": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "one": {"enum": ["1", "2"]},
+                     "number": {"enum": [1, 2]}, "flag": {"type": "boolean"}, "list": {"type": "array"}, "ref": {"$ref": "#/$defs/part"}, "free": {},
+                     "lost": {"$ref": "#/$defs/none"}, "count": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+      "$defs": {"part": {"type": "object"}}}}}, {"type": "function"}])");
+  const auto value = [&](const char* key, const char* text) { return tagged_value(tools, "f", key, text).dump(); };
+  CHECK(value("maybe", "12") == "\"12\"");
+  CHECK(value("maybe", "None") == "null");
+  CHECK(value("any", "{\"a\": 1}") == "\"{\\\"a\\\": 1}\"");
+  CHECK(value("one", "1") == "\"1\"");
+  CHECK(value("number", "1") == "1");
+  CHECK(value("flag", "True") == "true");
+  CHECK(value("list", "['it\\'s', \"b\", None, 1.5]") == "[\"it's\",\"b\",null,1.5]");
+  CHECK(value("list", "1, \"z\": 2") == "\"1, \\\"z\\\": 2\"");
+  CHECK(value("ref", "{'a': 'say \"x\"', 'b': False}") == R"({"a":"say \"x\"","b":false})");
+  for (const char* key : {"free", "lost", "unknown"}) CHECK(value(key, "1") == "\"1\"");
+  CHECK(value("count", "3") == "3");
+  CHECK(value("count", "null") == "null");
+  CHECK(tagged_value(tools, "g", "count", "3") == "3");
+  CHECK(has_tool(tools, "f"));
+  CHECK(!has_tool(tools, "g"));
 }
 
 TEST_CASE("a grammar makes the calls of some tools", "[chat]") {

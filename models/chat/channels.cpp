@@ -7,7 +7,7 @@ std::optional<Channels::Marks> Channels::find(
   const auto start = id_of("<|start|>"), channel = id_of("<|channel|>"), message = id_of("<|message|>"),
              end = id_of("<|end|>");
   if (!start || !channel || !message || !end) return std::nullopt;
-  return Marks{*start, *channel, *message, *end};
+  return Marks{*start, *channel, *message, *end, id_of("<|constrain|>").value_or(-1)};
 }
 
 Channels::Channels(const Marks& marks, TextOf text_of, std::span<const int32_t> prompt)
@@ -16,6 +16,16 @@ Channels::Channels(const Marks& marks, TextOf text_of, std::span<const int32_t> 
   while (begin > 0 && prompt[begin - 1] != marks.start) --begin;
   if (begin > 0)
     for (const int32_t id : prompt.subspan(begin - 1)) take(id);
+}
+
+std::string Channels::recipient_in(std::span<const int32_t> header) const {
+  constexpr std::string_view recipient = "to=functions.";
+  const auto end = std::ranges::find(header, marks_.constrain);
+  const std::string text = text_of_({header.begin(), end});
+  const size_t at = text.find(recipient);
+  if (at == text.npos) return {};
+  const size_t begin = at + recipient.size();
+  return text.substr(begin, text.find_first_of(" \t\r\n<", begin) - begin);
 }
 
 Channels::Part Channels::take(int32_t id) {
@@ -29,13 +39,12 @@ Channels::Part Channels::take(int32_t id) {
     part_ = Part::header;
   } else if (id == marks_.message) {
     // "final", or "commentary to=functions.search", and what more a header says; the tool may stand before the channel.
+    const std::span<const int32_t> header = header_;
+    const size_t before = channel_.value_or(header.size());
     const bool final =
-        !channel_ || text_of_({header_.begin() + static_cast<int64_t>(*channel_), header_.end()}).starts_with("final");
-    constexpr std::string_view recipient = "to=functions.";
-    const std::string text = text_of_(header_);
-    const size_t at = text.find(recipient);
-    called_ = at == text.npos ? "" : text.substr(at + recipient.size());
-    called_.erase(std::min(called_.find_first_of(" <"), called_.size()));
+        !channel_ || text_of_({header.begin() + static_cast<int64_t>(before), header.end()}).starts_with("final");
+    called_ = recipient_in(header.first(before));
+    if (called_.empty()) called_ = recipient_in(header.subspan(before));
     part_ = !called_.empty() ? Part::call : final ? Part::answer : Part::thought;
     return Part::header;
   } else if (part_ == Part::header) {

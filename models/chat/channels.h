@@ -14,6 +14,7 @@ class Channels final : public AnswerParts {
   /// Special tokens of the format.
   struct Marks {
     int32_t start, channel, message, end;
+    int32_t constrain = -1;  ///< before what a message is made of; -1: there is none
   };
   /// `id_of`: of a special token, nothing where there is none. Nothing where the format is not the tokenizer's.
   static std::optional<Marks> find(const std::function<std::optional<int32_t>(std::string_view token)>& id_of);
@@ -28,6 +29,9 @@ class Channels final : public AnswerParts {
   std::string called() const override { return called_; }
 
  private:
+  /// The tool that a part of a header names; "": none.
+  std::string recipient_in(std::span<const int32_t> header) const;
+
   Marks marks_;
   TextOf text_of_;
   Part part_ = Part::answer;

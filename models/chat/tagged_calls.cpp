@@ -1,8 +1,7 @@
 #include "models/chat/tagged_calls.h"
 
+#include "models/chat/tagged_values.h"
 #include "models/chat/white_space.h"
-#include "runtime/check.h"
-#include "runtime/files/json_file.h"
 
 namespace vkformer {
 
@@ -15,32 +14,6 @@ std::string_view without_lines(const ToolCallForm::Tags& tags, std::string_view 
   if (tags.key_end.ends_with('\n') && value.starts_with('\n')) value.remove_prefix(1);
   if (tags.value_end.starts_with('\n') && value.ends_with('\n')) value.remove_suffix(1);
   return value;
-}
-
-/// Whether a key's schema says that its value is text; a key without one has none.
-bool is_text(const Json& tools, std::string_view name, const std::string& key) {
-  for (const Json& tool : tools) {
-    const Json function = tool.value("function", Json::object());
-    if (function.value("name", "") != name) continue;
-    const Json parameters = function.value("parameters", Json::object());
-    if (!parameters.is_object()) break;
-    const Json properties = parameters.value("properties", Json::object());
-    if (!properties.is_object() || !properties.contains(key)) break;
-    const Json& property = properties[key];
-    return !property.is_object() || property.value("type", Json()) == "string";
-  }
-  return true;
-}
-
-Json value_of(std::string_view text, bool as_text) {
-  if (!as_text) try {
-      const std::string whole = fmt::format("{{\"value\": {}}}", text);
-      JsonObject::parse(whole, "a value");  // which bounds how deep it is
-      return Json::parse(whole)["value"];
-    } catch (const Error&) {
-      // A text, then.
-    }
-  return std::string(text);
 }
 
 enum class Found : uint8_t { yes, no, not_yet };
@@ -59,14 +32,44 @@ Found take(std::string_view& text, std::string_view mark) {
   return Found::yes;
 }
 
-/// Takes what stands before `mark`, and the mark. Nothing where it has not come.
-std::optional<std::string_view> take_until(std::string_view& text, std::string_view mark) {
-  const std::string_view bare = trimmed(mark);
-  const size_t end = bare.empty() ? text.find_first_of(" \t\r\n<") : text.find(bare);
-  if (end == text.npos) return std::nullopt;
-  const std::string_view before = text.substr(0, end);
-  text.remove_prefix(end + bare.size());
-  return before;
+/// Takes what stands before `mark`, and the mark; of one without letters what stands before white space or a tag.
+Found take_until(std::string_view& text, std::string_view mark, std::string_view& before) {
+  const std::string_view word = first_word(trimmed(mark));
+  const size_t at = word.empty() ? text.find_first_of(" \t\r\n<") : text.find(word);
+  if (at == text.npos) return Found::not_yet;
+  std::string_view rest = text.substr(at);
+  const Found found = take(rest, mark);
+  if (found != Found::yes) return found;
+  before = text.substr(0, at);
+  text = rest;
+  return Found::yes;
+}
+
+/// Takes the call's end, of which the first tag is enough: models leave out what follows it.
+Found take_end(std::string_view& text, std::string_view end, bool ended) {
+  const std::string_view first = first_word(end);
+  std::string_view rest = text;
+  if (const Found found = take(rest, first); found != Found::yes) return found;
+  if (take(rest, end.substr(first.size())) == Found::not_yet && !ended) return Found::not_yet;
+  text = rest;
+  return Found::yes;
+}
+
+/// Takes a value: up to the first end of one behind which the next key begins, or the call ends. A value may have the
+/// end's text in it.
+Found take_value(std::string_view& text, const ToolCallForm& form, std::string_view& value) {
+  const std::string_view word = trimmed(form.tags->value_end);
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    std::string_view rest = text.substr(at + word.size()), next = rest, end = rest;
+    const Found key_begins = take(next, form.tags->key_begin), call_ends = take(end, first_word(form.end));
+    if (key_begins == Found::yes || call_ends == Found::yes) {
+      value = text.substr(0, at);
+      text = rest;
+      return Found::yes;
+    }
+    if (key_begins == Found::not_yet || call_ends == Found::not_yet) return Found::not_yet;
+  }
+  return Found::not_yet;
 }
 
 }  // namespace
@@ -98,28 +101,35 @@ std::optional<ToolCallForm> tagged_call_form(std::string_view turn, std::string_
                                                  std::string(key_end), std::string(value_end)}};
 }
 
-CallBody tagged_body(const ToolCallForm& form, const Json& tools, std::string_view text) {
+CallBody tagged_body(const ToolCallForm& form, const Json& tools, std::string_view text, bool opened, bool ended) {
   const ToolCallForm::Tags& tags = *form.tags;
-  const CallBody not_yet{.may_come = true};
+  const auto unless = [](Found found) { return CallBody{.may_come = found == Found::not_yet}; };
   const size_t size = text.size();
-  const std::string_view mark = first_word(form.begin);
-  if (const Found found = take(text, std::string_view(form.begin).substr(mark.size())); found != Found::yes)
-    return {.may_come = found == Found::not_yet};
-  const auto name = take_until(text, tags.name_end);
-  if (!name) return not_yet;
+  if (opened)
+    if (const Found found = take(text, std::string_view(form.begin).substr(first_word(form.begin).size()));
+        found != Found::yes)
+      return unless(found);
+  std::string_view name, key, value;
+  if (const Found found = take_until(text, tags.name_end, name); found != Found::yes) return unless(found);
+  name = trimmed(name);
+  if (!opened && !has_tool(tools, name)) return {};
   Json arguments = Json::object();
   while (true) {
-    const Found end = take(text, form.end);
+    const Found end = take_end(text, form.end, ended);
     if (end == Found::yes) break;
     const Found key_begins = take(text, tags.key_begin);
     if (key_begins != Found::yes) return {.may_come = end == Found::not_yet || key_begins == Found::not_yet};
-    const auto key = take_until(text, tags.key_end);
-    const auto value = key ? take_until(text, tags.value_end) : std::nullopt;
-    if (!value) return not_yet;
-    const std::string its_key(trimmed(*key)), its_name(trimmed(*name));
-    arguments[its_key] = value_of(without_lines(tags, *value), is_text(tools, its_name, its_key));
+    if (const Found found = take_until(text, tags.key_end, key); found != Found::yes) return unless(found);
+    if (const Found found = take_value(text, form, value); found != Found::yes) return unless(found);
+    key = trimmed(key);
+    arguments[std::string(key)] = tagged_value(tools, name, key, without_lines(tags, value));
   }
-  return {.length = size - text.size(), .calls = {{std::string(trimmed(*name)), arguments.dump()}}};
+  return {.length = size - text.size(), .calls = {{std::string(name), arguments.dump()}}};
+}
+
+std::string_view inner_mark(const ToolCallForm& form) {
+  const size_t blank = form.begin.find_last_of(blanks);
+  return blank == form.begin.npos ? std::string_view() : std::string_view(form.begin).substr(blank + 1);
 }
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find_first_of(blanks)); }

@@ -18,9 +18,12 @@ std::optional<ToolCallForm> tagged_call_form(std::string_view turn, std::string_
 
 /// The part of a text up to its first white space: by which calls in tags are told.
 std::string_view first_word(std::string_view text);
+/// The last tag of the form's beginning, where it has several: some models leave out those before it. "": one.
+std::string_view inner_mark(const ToolCallForm& form);
 
-/// `text`: what follows the first word of the form's beginning, but for white space; up to the call's end. A value is
-/// what the schema of its key among `tools` says: text where that is a string, or unknown, else JSON if it is any.
-CallBody tagged_body(const ToolCallForm& form, const nlohmann::ordered_json& tools, std::string_view text);
+/// `text`: what follows the first word of the form's beginning or, where not `opened`, its last tag; up to the call's
+/// end. Without the first only calls of known tools count. `ended`: no more comes.
+CallBody tagged_body(const ToolCallForm& form, const nlohmann::ordered_json& tools, std::string_view text, bool opened,
+                     bool ended);
 
 }  // namespace vkformer

@@ -97,27 +97,33 @@ std::optional<std::vector<ToolCall>> calls_in(const ToolCallForm& form, std::str
   return calls.empty() ? std::nullopt : std::optional(calls);
 }
 
-/// What stands behind the beginning of a call, a name and its arguments.
-CallBody named_body(const ToolCallForm& form, std::string_view text) {
-  const size_t name = text.find(form.name_end);
-  if (name == text.npos) return {.may_come = text.find_first_of(blanks) == text.npos};
-  const size_t json = text.find('{', name + form.name_end.size());
-  if (json == text.npos) return {.may_come = true};
-  const size_t length = json_length(text.substr(json));
-  if (length == 0) return {.may_come = true};
-  auto calls = calls_in(
-      {.arguments = "arguments"},
-      fmt::format(R"({{"name": {}, "arguments": {}}})", Json(text.substr(0, name)).dump(), text.substr(json, length)));
-  return calls ? CallBody{.length = json + length, .calls = std::move(*calls)} : CallBody{};
-}
-
-/// The same of JSON.
+/// What stands behind the beginning of a call, of JSON.
 CallBody json_body(const ToolCallForm& form, std::string_view text) {
   if (text[0] != '{' && text[0] != '[') return {};
   const size_t length = json_length(text);
   if (length == 0) return {.may_come = true};
   auto calls = calls_in(form, text.substr(0, length));
   return calls ? CallBody{.length = length, .calls = std::move(*calls)} : CallBody{};
+}
+
+/// The same of a name, and behind some text without white space (a mark, an id) its arguments.
+CallBody named_body(const ToolCallForm& form, std::string_view text) {
+  constexpr std::string_view of_names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  constexpr size_t most_between = 100;
+  if (text[0] == '{' || text[0] == '[') return json_body({.arguments = "arguments"}, text);
+  const size_t name = std::min(text.find_first_not_of(of_names), text.size());
+  if (name == 0) return {};
+  std::string_view rest = text.substr(name);
+  if (!form.end.empty() && rest.starts_with(form.name_end + form.end))  // without arguments
+    return {.length = name + form.name_end.size(), .calls = {{std::string(text.substr(0, name)), "{}"}}};
+  const size_t json = rest.find('{'), between = std::min(json, rest.size());
+  if (between > most_between || rest.substr(0, between).find_first_of(blanks) != rest.npos) return {};
+  const size_t length = json == rest.npos ? 0 : json_length(rest.substr(json));
+  if (length == 0) return {.may_come = true};
+  auto calls = calls_in(
+      {.arguments = "arguments"},
+      fmt::format(R"({{"name": {}, "arguments": {}}})", Json(text.substr(0, name)).dump(), rest.substr(json, length)));
+  return calls ? CallBody{.length = name + json + length, .calls = std::move(*calls)} : CallBody{};
 }
 
 }  // namespace
@@ -194,6 +200,7 @@ ToolCallReader::Part ToolCallReader::end() {
 
 void ToolCallReader::read(bool ended, Part& part) {
   const std::string mark(form_->tags ? first_word(form_->begin) : trimmed(form_->begin));
+  const std::string inner(form_->tags ? inner_mark(*form_) : "");
   const auto show = [&](size_t length) {
     std::string text = held_.substr(0, length);
     held_.erase(0, length);
@@ -204,6 +211,9 @@ void ToolCallReader::read(bool ended, Part& part) {
   };
   while (!held_.empty()) {
     size_t at = mark.empty() ? held_.find_first_not_of(blanks) : held_.find(mark);
+    const size_t bare = inner.empty() ? held_.npos : held_.find(inner);
+    const bool opened = at <= bare;
+    at = std::min(at, bare);
     if (mark.empty() && (at == held_.npos || any_text_ || (held_[at] != '{' && held_[at] != '['))) {
       // Without a mark a call is all of the answer.
       if (at == held_.npos && !ended && !any_text_) return;
@@ -211,14 +221,14 @@ void ToolCallReader::read(bool ended, Part& part) {
     }
     if (at == held_.npos) {
       // The blanks before what may be a mark wait with it.
-      size_t kept = ended ? 0 : overlap(held_, mark);
+      size_t kept = ended ? 0 : std::max(overlap(held_, mark), overlap(held_, inner));
       while (!ended && kept < held_.size() && blanks.find(held_[held_.size() - 1 - kept]) != blanks.npos) ++kept;
       return show(held_.size() - kept);
     }
-    const size_t inside = held_.find_first_not_of(blanks, at + mark.size());
+    const size_t inside = held_.find_first_not_of(blanks, at + (opened ? mark : inner).size());
     if (inside == held_.npos) return;
     const std::string_view behind_mark = std::string_view(held_).substr(inside);
-    CallBody body = form_->tags                ? tagged_body(*form_, tools_, behind_mark)
+    CallBody body = form_->tags                ? tagged_body(*form_, tools_, behind_mark, opened, ended)
                     : !form_->name_end.empty() ? named_body(*form_, behind_mark)
                                                : json_body(*form_, behind_mark);
     if (body.calls.empty()) {

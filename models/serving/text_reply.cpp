@@ -39,9 +39,19 @@ const char* reason_of(const TextReplyEnd& end, size_t calls) {
   return end.cut ? "length" : calls > 0 ? "tool_calls" : "stop";
 }
 
+/// Nine letters or digits, which Mistral's templates want: a hash (FNV-1a) of what is the call's own.
+std::string id_of_call(const TextReplyHead& head, size_t number) {
+  constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : fmt::format("{}-{}-{}-{}", head.created, head.id, head.choice, number))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  std::string id;
+  for (int i = 0; i < 9; ++i, hash /= digits.size()) id += digits[hash % digits.size()];
+  return id;
+}
+
 json call_of(const TextReplyHead& head, const ToolCall& call, size_t number) {
-  const std::string answer = head.choice > 0 ? fmt::format("-{}", head.choice) : "";
-  return {{"id", fmt::format("call-{}{}-{}", head.id, answer, number)},
+  return {{"id", id_of_call(head, number)},
           {"type", "function"},
           {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
 }

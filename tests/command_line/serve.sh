@@ -232,7 +232,7 @@ ask 200 POST /v1/chat/completions "$tools}"
 call='"function":{"arguments":"{\\"a\\":[12],\\"b\\":\\"x\\"}","name":"add"}'
 grep -q "$call" reply && grep -q '"finish_reason":"tool_calls"' reply || fail "no call: $(cat reply)"
 ask 200 POST /v1/chat/completions "$tools, \"stream\": true}"
-grep -q "$call,\"id\":\"call-[^\"]*\",\"index\":0" reply || fail "no call in a stream: $(cat reply)"
+grep -q "$call,\"id\":\"[0-9a-z]\{9\}\",\"index\":0" reply || fail "no call in a stream: $(cat reply)"
 ask 200 POST /apply-template "${tools/'"role"'/'"role": "assistant", "tool_calls": [{"function": {"name": "add", "arguments": "{\"a\": 1}"}}], "role2"'}}"
 grep -q '<tool_call>{\\"name\\": \\"add\\", \\"arguments\\": {\\"a\\": 1}}' reply || fail "a call that was: $(cat reply)"
 stop

@@ -114,6 +114,10 @@ std::string TextService::rendered(const TextRequest& request) const {
     conversation.tools = request.tools;
   }
   name_roles(conversation.messages, setup_->chat_template);
+  if (setup_->chat_template.mentions("thinking") && !setup_->chat_template.mentions("reasoning_content"))
+    for (auto& message : conversation.messages)  // gpt-oss's name
+      if (message.contains("reasoning_content") && !message.contains("thinking"))
+        message["thinking"] = message["reasoning_content"];
   conversation.variables.update(request.template_variables);
   return setup_->chat_template.render(conversation).text;
 }
@@ -205,6 +209,9 @@ TextTask TextService::task_of(const TextRequest& request, const GenerationConfig
   if (!request.tools.is_null()) {
     task.calls = true;
     if (!marks_.channels) task.shown = marks_of_calls();
+    // Behind a call comes its result, which is not the model's to write.
+    if (const auto end = tokenizer_.special_id(harmony_call_form.end); end && marks_.channels)
+      task.config.eos_token_ids.push_back(*end);
   }
   task.config.max_new_tokens = std::clamp<int64_t>(*config.max_new_tokens, 1, room_behind(task.prompt));
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
