@@ -1,5 +1,6 @@
 #include "models/families/granite/granite.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/config_keys.h"

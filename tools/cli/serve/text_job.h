@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 
+#include "models/chat/answer_text.h"
 #include "models/generation/beam_search.h"
 #include "models/serving/text_reply.h"
 
@@ -21,9 +22,8 @@ struct TextTask {
   GenerationConfig config;
   std::unique_ptr<Search> search;  ///< of this prompt and config
   std::vector<std::string> stops;
-  bool in_parts = false;  ///< thoughts are no part of the answer, see AnswerParts
-  bool calls = false;     ///< see AnswerText::Marks, and `shown`
-  std::vector<int32_t> shown = {};
+  bool in_parts = false;                  ///< thoughts are no part of the answer, see AnswerParts
+  AnswerText::Marks marks = {};           ///< by which they are told
   bool reuse = true;                      ///< what a cache holds of the prompt
   std::optional<int64_t> likeliest = {};  ///< see TextRequest
   /// The prompt's text is part of the answer; with `likeliest` it is written here, with its tokens.

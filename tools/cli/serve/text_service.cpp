@@ -125,8 +125,7 @@ std::string TextService::rendered(const TextRequest& request) const {
 const ToolCallForm& TextService::tool_form() const {
   check(tool_form_.has_value(),
         "the model's chat template writes no calls of tools, or in a form that is not known, so they can't be told "
-        "from its "
-        "answers");
+        "from its answers");
   return *tool_form_;
 }
 
@@ -206,9 +205,10 @@ TextTask TextService::task_of(const TextRequest& request, const GenerationConfig
                 .reuse = request.cache_prompt,
                 .likeliest = request.likeliest,
                 .prompt_alone = request.max_tokens == 0};
+  if (task.in_parts) task.marks = marks_;
   if (!request.tools.is_null()) {
-    task.calls = true;
-    if (!marks_.channels) task.shown = marks_of_calls();
+    task.marks.calls = true;
+    if (!marks_.channels) task.marks.shown = marks_of_calls();
     // Behind a call comes its result, which is not the model's to write.
     if (const auto end = tokenizer_.special_id(harmony_call_form.end); end && marks_.channels)
       task.config.eos_token_ids.push_back(*end);

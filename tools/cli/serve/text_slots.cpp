@@ -50,7 +50,7 @@ std::vector<std::pair<int32_t, double>> likeliest_of(std::span<const double> log
 }  // namespace
 
 TextSlots::TextSlots(SessionGroup& group, const PromptText& tokenizer, size_t most_waiting)
-    : group_(group), tokenizer_(tokenizer), marks_(AnswerText::find_marks(tokenizer)), most_waiting_(most_waiting) {
+    : group_(group), tokenizer_(tokenizer), most_waiting_(most_waiting) {
   for (size_t i = 0; i < group.size(); ++i) slots_.push_back(std::make_unique<Slot>(group, i));
 }
 
@@ -149,10 +149,7 @@ void TextSlots::start(Slot& slot, std::unique_ptr<TextJob> job) {
   slot.tokens.clear();
   slot.characters = 0;
   slot.stops = StopTexts(task.stops);
-  AnswerText::Marks marks = task.in_parts ? marks_ : AnswerText::Marks();
-  marks.calls = task.calls;
-  marks.shown = task.shown;
-  slot.text.emplace(tokenizer_, task.prompt, marks, [&slot](const std::string& piece, bool thought) {
+  slot.text.emplace(tokenizer_, task.prompt, task.marks, [&slot](const std::string& piece, bool thought) {
     const std::string shown = thought ? piece : slot.stops.push(piece);
     if (shown.empty()) return;
     slot.job->write(shown, thought, thought ? std::vector<ReplyToken>() : std::exchange(slot.tokens, {}));

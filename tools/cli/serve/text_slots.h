@@ -2,9 +2,9 @@
 // Texts that are written side by side by the one thread that has the device: each prompt by itself, then a token of
 // each in one run.
 
+#include "models/chat/answer_text.h"
 #include "models/generation/session_group.h"
 #include "models/serving/stop_texts.h"
-#include "models/chat/answer_text.h"
 #include "tools/cli/serve/text_job.h"
 
 namespace vkformer {
@@ -57,7 +57,6 @@ class TextSlots {
 
   SessionGroup& group_;
   const PromptText& tokenizer_;
-  AnswerText::Marks marks_;
   size_t most_waiting_;
   std::vector<std::unique_ptr<Slot>> slots_;
   int64_t starts_ = 0;
