@@ -11,7 +11,8 @@ const uint activation_gelu_tanh = 3;
 const uint activation_silu = 4;
 const uint activation_tanh = 5;
 const uint activation_quick_gelu = 6;
-const uint activation_clamped = 7;  // of gates alone
+const uint activation_clamped = 7;  // of gates alone, as the next
+const uint activation_sigmoid = 8;
 
 // (1 + erf(x / sqrt(2))) / 2 with absolute error below 1e-7 (erf below 2e-7). One minimax polynomial q stands for
 // -ln(erfc(t)) / t on 0 <= t <= 5; it keeps growing past 5, so the far tail underflows to zero.
@@ -115,6 +116,7 @@ float activate(uint kind, float x) {
   if (kind == activation_tanh) return hyperbolic_tangent(x);
   if (kind == activation_quick_gelu) return quick_gelu(x);
   if (kind == activation_clamped) return clamped_gate(x);
+  if (kind == activation_sigmoid) return sigmoid(x);
   return x;
 }
 
@@ -126,6 +128,7 @@ float activation_derivative(uint kind, float x) {
   if (kind == activation_tanh) return hyperbolic_tangent_derivative(x);
   if (kind == activation_quick_gelu) return quick_gelu_derivative(x);
   if (kind == activation_clamped) return clamped_gate_derivative(x);
+  if (kind == activation_sigmoid) return sigmoid_derivative(x);
   return 1.0;
 }
 

@@ -40,6 +40,7 @@ const GateRow gates[] = {
     {Gate::gelu_tanh, 10, 21, gelu_tanh, gelu_tanh_derivative},
     {Gate::relu, 2, 4, [](double x) { return x < 0 ? 0 : x; }, [](double x) { return x <= 0 ? 0.0 : 1.0; }},
     {Gate::clamped, 10, 18, clamped_gate, clamped_gate_derivative, clamped_up, clamped_up_derivative},
+    {Gate::sigmoid, 5, 8, sigmoid, sigmoid_derivative},
 };
 
 /// The shader's constant for it.

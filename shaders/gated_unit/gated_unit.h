@@ -13,6 +13,7 @@ enum class Gate : uint8_t {
   silu = static_cast<uint8_t>(Activation::silu),            ///< x * sigmoid(x), "swish": SwiGLU
   /// gpt-oss's: x * sigmoid(1.702 x), x at most 7; what it is multiplied with is 1 + up, up from -7 to 7.
   clamped = 7,
+  sigmoid = 8,  ///< sigmoid(x) itself, without x
 };
 
 /// act(gate) * up [.., C], element by element, of two values [.., C], or of the halves of one, gate [.., 2 C] = [gate,

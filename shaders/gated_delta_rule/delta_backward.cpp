@@ -1,0 +1,233 @@
+// gated_delta_rule_backward: upstream, x, gates, texts -> dx, dgates
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/store_layout.h"
+#include "shaders/gated_delta_rule/delta_sizes.h"
+
+namespace vkformer {
+
+namespace {
+
+Types infer(const Node& node) {
+  check_delta_inputs(node, 1, 3);
+  const Shape y = DeltaProblem(node, 1).y();
+  check(node.input_types[0] == TensorType{y}, "[gated_delta_rule_backward] upstream is {}, needs f32 {}",
+        node.in(0).to_string(), y.to_string());
+  return {node.input_types[1], node.input_types[2]};
+}
+
+/// Parts of the scratch: of [B, T, H Dv] twice, [B, T, H Dk] three times, [B, T, H].
+struct Parts {
+  int64_t values, keys, ends;
+
+  explicit Parts(const DeltaProblem& p)
+      : values(align_part(4 * p.rows() * p.heads.values())),
+        keys(align_part(4 * p.rows() * p.heads.heads * p.heads.key_width)),
+        ends(align_part(4 * p.rows() * p.heads.heads)) {}
+  int64_t all() const { return 2 * values + 3 * keys + ends; }
+};
+
+int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) { return Parts(DeltaProblem(node, 1)).all(); }
+
+void record(Recorder& recorder, const Node& node) {
+  const DeltaProblem p(node, 1);
+  const Parts parts(p);
+  const auto input = [&](size_t i) { return node.has_input(i) ? recorder.region(node.inputs[i]) : Region{}; };
+  const Region upstream = input(0), x = input(1), gates = input(2), texts = input(3);
+  const Region dx = recorder.region(node.outputs[0]), dgates = recorder.region(node.outputs[1]);
+  int64_t taken = 0;
+  const auto part = [&](int64_t bytes) {
+    taken += bytes;
+    return recorder.scratch_region(static_cast<uint64_t>(taken - bytes), static_cast<uint64_t>(bytes));
+  };
+  const Region corrections = part(parts.values), dwritten = part(parts.values), dq = part(parts.keys),
+               dk_read = part(parts.keys), dk_write = part(parts.keys), ends = part(parts.ends);
+  const DeltaSizes sizes = p.sizes(node.has_input(3));
+  const int64_t Dk = p.heads.key_width, Dv = p.heads.value_width;
+
+  Launch launch = delta_launch(recorder, "gated_delta_rule", p, p.value_lines(2));
+  launch.reads = {x, gates, texts};
+  launch.writes = {corrections};
+  recorder.dispatch(launch, DeltaRuleArgs{.x = x.address,
+                                          .gates = gates.address,
+                                          .texts = texts.address,
+                                          .corrections = corrections.address,
+                                          .sizes = sizes,
+                                          .outputs = 2});
+
+  launch = delta_launch(recorder, "delta_values_backward", p, p.value_lines(1));
+  launch.reads = {x, gates, texts, upstream};
+  launch.writes = {dwritten};
+  recorder.dispatch(launch, DeltaValuesBackwardArgs{.x = x.address,
+                                                    .gates = gates.address,
+                                                    .texts = texts.address,
+                                                    .upstream = upstream.address,
+                                                    .dwritten = dwritten.address,
+                                                    .sizes = sizes});
+
+  launch = delta_launch(recorder, "delta_keys_backward", p,
+                        {.lines = Dk, .columns = Dv, .staged = 3, .kept = 2, .times = 2});
+  launch.reads = {x, gates, texts, upstream, corrections, dwritten};
+  launch.writes = {dq, dk_read, dk_write};
+  recorder.dispatch(launch, DeltaKeysBackwardArgs{.x = x.address,
+                                                  .gates = gates.address,
+                                                  .texts = texts.address,
+                                                  .upstream = upstream.address,
+                                                  .corrections = corrections.address,
+                                                  .dwritten = dwritten.address,
+                                                  .dq = dq.address,
+                                                  .dk_read = dk_read.address,
+                                                  .dk_write = dk_write.address,
+                                                  .sizes = sizes});
+
+  const auto items = static_cast<uint64_t>(p.rows() * p.heads.key_heads);
+  launch = {.kernel = "delta_join",
+            .constants = {recorder.device().largest_group(64)},
+            .groups = spread_groups(recorder.device(), items),
+            .reads = {x, gates, texts, corrections, dwritten, dq, dk_read, dk_write},
+            .writes = {dx, dgates, ends}};
+  recorder.dispatch(launch, DeltaJoinArgs{.x = x.address,
+                                          .gates = gates.address,
+                                          .texts = texts.address,
+                                          .corrections = corrections.address,
+                                          .dwritten = dwritten.address,
+                                          .dq = dq.address,
+                                          .dk_read = dk_read.address,
+                                          .dk_write = dk_write.address,
+                                          .dx = dx.address,
+                                          .dgates = dgates.address,
+                                          .ends = ends.address,
+                                          .sizes = sizes,
+                                          .rows = static_cast<uint>(items),
+                                          .outputs = (dx.address ? 1u : 0u) | (dgates.address ? 2u : 0u)});
+  if (!dgates.address) return;
+  launch = {.kernel = "delta_decay_backward",
+            .constants = {recorder.device().largest_group(64)},
+            .groups = {1, static_cast<uint32_t>(p.heads.heads), static_cast<uint32_t>(p.batches)},
+            .reads = {ends, texts},
+            .writes = {dgates}};
+  launch.apart = true;
+  recorder.dispatch(
+      launch,
+      DeltaDecayBackwardArgs{.ends = ends.address, .texts = texts.address, .dgates = dgates.address, .sizes = sizes});
+}
+
+/// Straight through the adjoint of each step, over states that are kept.
+void reference(const Node& node, Inputs in, Outputs out) {
+  const DeltaProblem p(node, 1);
+  const HostTensor &upstream = *in[0], &x = *in[1], &gates = *in[2];
+  const DeltaHeads& heads = p.heads;
+  const int64_t Dk = heads.key_width, Dv = heads.value_width, T = p.positions, size = Dk * Dv;
+  for (int64_t b = 0; b < p.batches; ++b)
+    for (int64_t h = 0; h < heads.heads; ++h) {
+      const int64_t query = h / (heads.heads / heads.key_heads) * Dk, key = heads.keys() + query;
+      const int64_t value = 2 * heads.keys() + h * Dv;
+      const auto text = [&](int64_t t) { return node.has_input(3) ? (*in[3])[b * T + t] : 1; };
+      const auto begins = [&](int64_t t) { return t == 0 || text(t) != text(t - 1); };
+      // Before each position and behind it, [Dk, Dv]. What the corrections are is computed anew.
+      std::vector<std::vector<double>> before(static_cast<size_t>(T)), behind(static_cast<size_t>(T));
+      std::vector<double> state(static_cast<size_t>(size), 0);
+      std::vector<std::vector<double>> corrections(static_cast<size_t>(T),
+                                                   std::vector<double>(static_cast<size_t>(Dv)));
+      for (int64_t t = 0; t < T; ++t) {
+        const auto at = static_cast<size_t>(t);
+        const int64_t row = b * T + t, from = row * heads.columns();
+        if (begins(t) && text(t) != 0) std::ranges::fill(state, 0);
+        before[at] = state;
+        if (text(t) != 0) {
+          const double beta = gates[2 * row * heads.heads + h],
+                       decay = std::exp(gates[(2 * row + 1) * heads.heads + h]);
+          for (int64_t j = 0; j < Dv; ++j) {
+            double read = 0;
+            for (int64_t i = 0; i < Dk; ++i) read += decay * state[static_cast<size_t>(i * Dv + j)] * x[from + key + i];
+            corrections[at][static_cast<size_t>(j)] = x[from + value + j] - read;
+          }
+          for (int64_t i = 0; i < Dk; ++i)
+            for (int64_t j = 0; j < Dv; ++j) {
+              double& s = state[static_cast<size_t>(i * Dv + j)];
+              s = decay * s + x[from + key + i] * beta * corrections[at][static_cast<size_t>(j)];
+            }
+        }
+        behind[at] = state;
+      }
+      std::vector<double> dstate(static_cast<size_t>(size), 0);
+      for (int64_t t = T; t-- > 0;) {
+        if (text(t) == 0) continue;
+        const auto at = static_cast<size_t>(t);
+        const int64_t row = b * T + t, from = row * heads.columns();
+        const double beta = gates[2 * row * heads.heads + h], decay = std::exp(gates[(2 * row + 1) * heads.heads + h]);
+        std::vector<double> dread(static_cast<size_t>(Dv));
+        for (int64_t i = 0; i < Dk; ++i)
+          for (int64_t j = 0; j < Dv; ++j) {
+            const double dy = upstream[row * heads.values() + h * Dv + j];
+            out[0][from + query + i] += behind[at][static_cast<size_t>(i * Dv + j)] * dy;
+            dstate[static_cast<size_t>(i * Dv + j)] += x[from + query + i] * dy;
+          }
+        for (int64_t j = 0; j < Dv; ++j) {
+          double dwritten = 0;
+          for (int64_t i = 0; i < Dk; ++i) {
+            dwritten += dstate[static_cast<size_t>(i * Dv + j)] * x[from + key + i];
+            out[0][from + key + i] +=
+                dstate[static_cast<size_t>(i * Dv + j)] * beta * corrections[at][static_cast<size_t>(j)];
+          }
+          out[1][2 * row * heads.heads + h] += dwritten * corrections[at][static_cast<size_t>(j)];
+          out[0][from + value + j] += beta * dwritten;
+          dread[static_cast<size_t>(j)] = -beta * dwritten;
+        }
+        double ddecay = 0;
+        for (int64_t i = 0; i < Dk; ++i)
+          for (int64_t j = 0; j < Dv; ++j) {
+            const double old = before[at][static_cast<size_t>(i * Dv + j)];
+            double& d = dstate[static_cast<size_t>(i * Dv + j)];
+            out[0][from + key + i] += decay * old * dread[static_cast<size_t>(j)];
+            d += x[from + key + i] * dread[static_cast<size_t>(j)];
+            ddecay += d * old;
+            d *= decay;
+          }
+        out[1][(2 * row + 1) * heads.heads + h] = decay * ddecay;
+        if (begins(t)) std::ranges::fill(dstate, 0);
+      }
+    }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const DeltaCase& problem : delta_cases()) {
+    const Shape y{problem.batches, problem.positions, problem.heads.values()};
+    Case next{.inputs = delta_case_inputs(problem),
+              .attributes = DeltaProblem::attributes(problem.heads),
+              .reduction = (problem.heads.key_width + problem.heads.value_width) * problem.positions};
+    next.inputs.insert(next.inputs.begin(), {.type = {y}});
+    list.push_back(next);
+  }
+  return list;
+}
+
+Cost cost(const Node& node) {
+  const DeltaProblem p(node, 1);
+  const auto bytes = static_cast<double>(2 * node.input_types[1].bytes() + 2 * node.input_types[0].bytes());
+  return {.bytes = bytes,
+          .flops = 24 * static_cast<double>(p.rows() * p.heads.heads * p.heads.key_width * p.heads.value_width)};
+}
+
+}  // namespace
+
+const Op gated_delta_rule_backward_op = {.name = "gated_delta_rule_backward",
+                                         .infer = infer,
+                                         .record = record,
+                                         .reference = reference,
+                                         .cases = cases,
+                                         .cost = cost,
+                                         .candidates = delta_candidates,
+                                         .scratch = scratch};
+
+Values delta_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  const Values inputs = node.inputs;
+  Values gradients =
+      graph.add(gated_delta_rule_backward_op, {upstream[0], inputs[0], inputs[1], inputs[2]}, node.attributes);
+  gradients.push_back({});
+  return gradients;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,56 @@
+#pragma once
+// What the kernels of the gated delta rule have in common on the host: sizes out of nodes, launches of lines.
+
+#include "runtime/recorder.h"
+#include "shaders/gated_delta_rule/gated_delta_rule.args.h"
+#include "shaders/gated_delta_rule/gated_delta_rule.h"
+
+namespace vkformer {
+
+/// What a kernel of delta_lines.glsl walks: `lines` lines of `columns` values in each head of each row. It stages
+/// `staged` of so many values a position, and keeps `kept` numbers of each line; `times` as many workgroups along x.
+struct DeltaLines {
+  int64_t lines, columns, staged, kept;
+  uint32_t times = 1;
+};
+
+/// The heads that the attributes of a node name, and how many rows and positions they have.
+struct DeltaProblem {
+  DeltaHeads heads;
+  int64_t batches, positions;
+
+  /// Of x as input `x` of the node.
+  explicit DeltaProblem(const Node& node, size_t x = 0);
+  static Attributes attributes(const DeltaHeads& heads);
+
+  DeltaSizes sizes(bool has_texts) const;
+  int64_t rows() const { return batches * positions; }
+  Shape y() const { return {batches, positions, heads.values()}; }
+  DeltaLines value_lines(int64_t kept) const {
+    return {.lines = heads.value_width, .columns = heads.key_width, .staged = 2, .kept = kept};
+  }
+};
+
+/// Checks x, gates and texts, inputs `x`, `x + 1` and `texts` of the node.
+void check_delta_inputs(const Node& node, size_t x, size_t texts);
+
+std::vector<std::string_view> delta_candidates(const Node& node, const DeviceFacts& facts);
+
+/// The launch of a kernel of delta_lines.glsl.
+Launch delta_launch(const Recorder& recorder, std::string_view kernel, const DeltaProblem& problem,
+                    const DeltaLines& lines, std::string_view variant = "");
+
+/// The gradient of gated_delta_rule(), and its op.
+Values delta_gradient(Graph& graph, const Node& node, std::span<const Value> upstream);
+extern const Op gated_delta_rule_backward_op;
+/// Conformance problems of both.
+struct DeltaCase {
+  int64_t batches, positions;
+  DeltaHeads heads;
+  bool texts = false;
+};
+std::span<const DeltaCase> delta_cases();
+/// x, gates and texts of one.
+std::vector<CaseInput> delta_case_inputs(const DeltaCase& problem);
+
+}  // namespace vkformer

@@ -1,0 +1,62 @@
+#version 460
+// variant workgroup:
+// variant subgroup: -DSUBGROUP
+// Backwards through time, with column j of E = dS in the registers of its sharers: E = E + q dy', and of what was
+// written by k the gradient is E' k; what was read by k has -beta times that, so E = exp(g) (E - k (beta E' k)').
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/gated_delta_rule/delta_lines.glsl"
+
+PUSH(DeltaValuesBackwardArgs);
+
+shared vec4 keys[STEPS * QUADS], queries[STEPS * QUADS];
+shared float decays[STEPS], rates[STEPS];
+shared float values[STEPS * LINES];  // upstream; what is made of it takes its place
+
+void main() {
+  const DeltaSizes sizes = args.sizes;
+  const uint head = gl_WorkGroupID.y, batch = gl_WorkGroupID.z, T = sizes.positions;
+  const uint first_line = gl_WorkGroupID.x * LINES, lines = min(LINES, sizes.value_width - first_line);
+  const uint columns = x_columns(sizes), width = sizes.heads * sizes.value_width;
+  vec4 state[HELD];
+  [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
+  for (uint end = T; end > 0; end -= min(STEPS, end)) {
+    const uint steps = min(STEPS, end), first = end - steps;
+    for (uint i = invocation(); i < steps * QUADS; i += INVOCATIONS) {
+      const uint row = batch * T + first + i / QUADS, quad = i % QUADS;
+      const bool live = is_live(sizes, args.texts, row);
+      keys[i] = staged_quad(args.x, row * columns + key_column(sizes, head), quad, live);
+      queries[i] = staged_quad(args.x, row * columns + query_column(sizes, head), quad, live);
+    }
+    for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
+      const uint row = batch * T + first + i / LINES, j = min(i % LINES, lines - 1);
+      values[i] = args.upstream.v[row * width + head * sizes.value_width + first_line + j];
+    }
+    for (uint i = invocation(); i < steps; i += INVOCATIONS) {
+      const uint row = batch * T + first + i;
+      decays[i] = decay_of(sizes, args.gates, args.texts, row, first + i, head);
+      rates[i] = rate_of(sizes, args.gates, args.texts, row, head);
+    }
+    barrier();
+    for (uint i = steps; i-- > 0;) {
+      const float upstream = values[i * LINES + line_of_group()];
+      vec4 sums = vec4(0);
+      [[unroll]] for (uint h = 0; h < HELD; ++h) {
+        const uint at = i * QUADS + h * SHARERS + sharer();
+        state[h] += upstream * queries[at];
+        sums += state[h] * keys[at];
+      }
+      const float dwritten = line_sum(sums.x + sums.y + sums.z + sums.w), dread = -rates[i] * dwritten;
+      const float decay = decays[i];
+      [[unroll]] for (uint h = 0; h < HELD; ++h)
+        state[h] = decay * (state[h] + dread * keys[i * QUADS + h * SHARERS + sharer()]);
+      if (sharer() == 0) values[i * LINES + line_of_group()] = dwritten;
+    }
+    barrier();
+    for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
+      if (i % LINES >= lines) continue;
+      const uint row = batch * T + first + i / LINES;
+      args.dwritten.v[row * width + head * sizes.value_width + first_line + i % LINES] = values[i];
+    }
+    barrier();
+  }
+}
