@@ -82,9 +82,11 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
     pass.predicted = integers("predicted", {B, shape.predictions});
   } else if (shape.packed) {
     check(model.task == Task::causal, "{} does not take rows of several texts", model.family);
-    pass.mask = visible_keys(graph, integers("texts", {B, T}), MaskRule::same);
+    pass.texts = integers("texts", {B, T});
+    pass.mask = visible_keys(graph, pass.texts, MaskRule::same);
   } else if (shape.mask) {
     (S > 0 ? pass.source_mask : pass.mask) = S > 0 ? integers("source_mask", {B, S}) : integers("mask", {B, T});
+    pass.texts = pass.mask;
   }
   if (shape.packed || shape.numbered) {
     check(model.task == Task::causal, "{} counts positions itself; it takes no numbers for them", model.family);

@@ -24,6 +24,7 @@ std::vector<int64_t> dimensions_of(const ParameterSpec& parameter) {
 std::vector<int64_t> stack_shape(const ParameterSpec& part) {
   const int64_t columns = part.stack->step * part.shape[0];
   if (part.shape.rank() == 1) return {part.stack->count, columns};
+  if (part.stack->rows) return {part.stack->count, columns, part.shape[1]};
   return {part.stack->count, part.shape[1], columns};
 }
 
@@ -67,6 +68,26 @@ class FloatPart : public WeightTensor {
   const WeightTensor& whole_;
   Stack stack_;
   int64_t inputs_, outputs_;
+};
+
+/// Of floats, [count, parts' rows, in]: its values follow one another.
+class RowPart : public WeightTensor {
+ public:
+  RowPart(const WeightTensor& whole, const ParameterSpec& part)
+      : WeightTensor(part.name, dimensions_of(part), part.shape.elements(), whole.type(),
+                     whole.bytes() / static_cast<uint64_t>(part.stack->count * part.stack->step)),
+        whole_(whole),
+        begin_((part.stack->index * part.stack->step + part.stack->first) * part.shape.elements()) {}
+
+  bool is_float() const override { return whole_.is_float(); }
+  std::optional<DType> stored(bool) const override { return std::nullopt; }
+  void read_stored(int64_t, std::span<std::byte>) const override { fail("tensor {} is a part of floats", name()); }
+  void read_floats(int64_t first, std::span<float> out) const override { whole_.read_floats(begin_ + first, out); }
+  void release(int64_t first, int64_t count) const override { whole_.release(begin_ + first, count); }
+
+ private:
+  const WeightTensor& whole_;
+  int64_t begin_;
 };
 
 constexpr int64_t block_values = 32, code_bytes = block_values / 2, block_bytes = code_bytes + 1;
@@ -139,10 +160,11 @@ std::optional<StackedWeight> find_in_stack(const WeightSource& files, const Para
                                            const std::string& name) {
   if (const WeightTensor* whole = files.find(name)) {
     check_shape(*whole, stack_shape(parameter));
+    if (parameter.stack->rows) return StackedWeight{std::make_unique<RowPart>(*whole, parameter), {whole}};
     return StackedWeight{std::make_unique<FloatPart>(*whole, parameter), {whole}};
   }
   const WeightTensor *codes = files.find(name + "_blocks"), *scales = files.find(name + "_scales");
-  if ((!codes && !scales) || parameter.shape.rank() != 2) return std::nullopt;
+  if ((!codes && !scales) || parameter.shape.rank() != 2 || parameter.stack->rows) return std::nullopt;
   check(codes && scales, "there is a tensor {} without its {}", in_quotes((codes ? codes : scales)->name(), 120),
         codes ? "scales" : "blocks");
   check(parameter.shape[1] % block_values == 0, "tensor {} can't have rows of {} values in blocks of {}",
@@ -166,6 +188,10 @@ std::vector<float> FileTensor::values(const std::function<std::vector<float>(con
   std::vector<float> whole(static_cast<size_t>(first.stack->count * in * out * step));
   for (const ParameterSpec* part : parts) {
     const std::vector<float> values = values_of(*part);
+    if (part->stack->rows) {
+      std::ranges::copy(values, whole.begin() + (part->stack->index * step + part->stack->first) * out * in);
+      continue;
+    }
     for (int64_t r = 0; r < out; ++r)
       for (int64_t k = 0; k < in; ++k)
         whole[static_cast<size_t>(((part->stack->index * in + k) * out + r) * step + part->stack->first)] =

@@ -26,7 +26,7 @@ std::string Attributes::to_string() const {
 }
 
 std::string_view name_of(Role role) {
-  constexpr std::string_view names[] = {"parameter", "constant", "cache", "memory", "moment", "gradient sum"};
+  constexpr std::string_view names[] = {"parameter", "constant", "cache", "state", "memory", "moment", "gradient sum"};
   return names[static_cast<size_t>(role)];
 }
 

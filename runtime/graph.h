@@ -70,6 +70,7 @@ enum class Role : uint8_t {
   parameter,     ///< of the model, or a block of them: loaded, saved, and trained where there is a gradient
   constant,      ///< written once by the host, never trained or saved (rotary angles, sinusoids)
   cache,         ///< keys and values of each row's earlier positions
+  state,         ///< what a layer keeps of all earlier positions of each row, of constant size
   memory,        ///< what a decoder keeps of its encoder's output: one for each source, whatever rows read it
   moment,        ///< state of the optimiser
   gradient_sum,  ///< of an iteration's micro-batches

@@ -26,6 +26,7 @@
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
+#include "models/families/qwen3_5/qwen3_5.h"
 #include "models/families/seed_oss/seed_oss.h"
 #include "models/families/smollm3/smollm3.h"
 #include "models/families/stablelm/stablelm.h"
@@ -76,7 +77,9 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"exaone4", make_exaone4},
                              {"hunyuan", make_hunyuan},
                              {"seed_oss", make_seed_oss},
-                             {"nanochat", make_nanochat}};
+                             {"nanochat", make_nanochat},
+                             {"qwen3_5", make_qwen3_5},
+                             {"qwen3_5_moe", make_qwen3_5}};
 
 json fixture_with(const std::string& fixture, const json& changes = json::object(),
                   std::initializer_list<const char*> without = {}) {
@@ -235,6 +238,10 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("granite4", {{"layer_types", {"attention", "mamba"}}}, "layer_types");
   says("granite4", {{"layer_types", nullptr}}, "layer_types");
   says("granite4", {{"position_embedding_type", "alibi"}}, "position_embedding_type");
+  says("qwen3_5", {{"layer_types", {"linear_attention"}}}, "layer_types must name \"linear_attention\" or");
+  says("qwen3_5", {{"linear_num_value_heads", 3}}, "linear_num_value_heads 3 is not a multiple of");
+  says("qwen3_5", {{"linear_conv_kernel_dim", 9}}, "linear_conv_kernel_dim is 9; 2 to 8 are supported");
+  says("qwen3_5", {{"linear_key_head_dim", 257}}, "linear_key_head_dim");
   says("olmoe", {{"clip_qkv", 8}}, "clip_qkv");
   says("cohere", {{"use_qk_norm", true}}, "use_qk_norm");
   says("cohere", {{"logit_scale", 0}}, "logit_scale");

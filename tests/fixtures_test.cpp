@@ -96,6 +96,8 @@ const std::map<std::string, int> cases = {
     {"nomic_cls", 38},
     {"nanochat", 30},
     {"granite4", 35},
+    {"qwen3_5", 69},
+    {"qwen3_5_moe", 69},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

@@ -69,13 +69,18 @@ TEST_CASE("a node tells which of its inputs could have another type", "[graph]")
 
 TEST_CASE("a persistent tensor has one role, and rewriting keeps it", "[graph]") {
   Graph graph;
-  for (Role role : {Role::parameter, Role::constant, Role::cache, Role::memory, Role::moment, Role::gradient_sum})
+  for (Role role :
+       {Role::parameter, Role::constant, Role::cache, Role::state, Role::memory, Role::moment, Role::gradient_sum})
     graph.persistent(std::string(name_of(role)), {3}, role);
   CHECK(graph.info(graph.persistent("weight", {3})).role == Role::parameter);
   CHECK_THAT(error_of([&] { graph.persistent("cache", {3}); }),
              ContainsSubstring("'cache' is asked for as a parameter, but the graph has it as a cache"));
-  const Graph copy = rewrite(graph, {.type_of = [](const ValueInfo& info) { return TensorType{info.type.shape, DType::f16}; }}).graph;
-  REQUIRE(copy.persistents().size() == 7);
+  const Graph copy = rewrite(graph, {.type_of =
+                                         [](const ValueInfo& info) {
+                                           return TensorType{info.type.shape, DType::f16};
+                                         }})
+                         .graph;
+  REQUIRE(copy.persistents().size() == 8);
   for (Value value : graph.persistents()) {
     const ValueInfo& copied = copy.info(copy.find(graph.info(value).name));
     CHECK(copied.role == graph.info(value).role);

@@ -76,6 +76,8 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"olmo3", "Olmo2ForCausalLM"},
                                                         {"gpt_oss", "Qwen3MoeForCausalLM"},
                                                         {"qwen2_moe", "Qwen3MoeForCausalLM"},
+                                                        {"qwen3_5", "Qwen3ForCausalLM"},
+                                                        {"qwen3_5_moe", "Qwen3_5ForCausalLM"},
                                                         {"bart", "MarianModel"},
                                                         {"marian", "BartModel"},
                                                         {"t5", "T5EncoderModel"},

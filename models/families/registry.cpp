@@ -35,6 +35,7 @@
 #include "models/families/phi3/phi3.h"
 #include "models/families/qwen2_moe/qwen2_moe.h"
 #include "models/families/qwen3/qwen3.h"
+#include "models/families/qwen3_5/qwen3_5.h"
 #include "models/families/qwen3_moe/qwen3_moe.h"
 #include "models/families/seed_oss/seed_oss.h"
 #include "models/families/smollm3/smollm3.h"
@@ -84,6 +85,7 @@ const Family families[] = {
     {{"stablelm"}, make_stablelm},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
+    {{"qwen3_5_text", "qwen3_5_moe_text"}, make_qwen3_5},
     {{"mixtral"}, make_mixtral},
     {{"granite", "granitemoehybrid"}, make_granite},
     {{"olmoe"}, make_olmoe},

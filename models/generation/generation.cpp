@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ranges>
 
 #include "models/stored_weights.h"
@@ -12,14 +13,20 @@ namespace vkformer {
 
 namespace {
 
-Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& caches, int64_t rows) {
+Graph build_reorder(const StoreLayout& layout, const std::vector<std::string>& caches,
+                    const std::vector<std::string>& states, int64_t rows) {
   Graph graph;
   const Value parents = graph.input("parents", {rows}, DType::i32);
-  const Value count = graph.input("count", {1}, DType::i32);
-  for (const std::string& name : caches) {
-    const TensorType& type = layout.find(name)->type;
-    cache_reorder(graph, graph.persistent(name, type.shape, Role::cache, type.dtype), parents, count);
-  }
+  const auto reorder = [&](const std::vector<std::string>& names, Role role, const char* count) {
+    if (names.empty()) return;
+    const Value positions = graph.input(count, {1}, DType::i32);
+    for (const std::string& name : names) {
+      const TensorType& type = layout.find(name)->type;
+      cache_reorder(graph, graph.persistent(name, type.shape, role, type.dtype), parents, positions);
+    }
+  };
+  reorder(caches, Role::cache, "count");
+  reorder(states, Role::state, "all");
   return graph;
 }
 
@@ -34,6 +41,7 @@ Generator::Generator(Backend& backend, const Model& model, std::shared_ptr<Store
   GenerationPlan plan = plan_generation(model, shape, weights->layout(), &backend.facts());
   shape_ = plan.shape;
   caches_ = std::move(plan.caches);
+  states_ = std::move(plan.states);
   store_ = backend.extend_store(std::move(weights), plan.layout);
   workspace_ = workspace ? std::move(workspace) : backend.make_workspace();
 }
@@ -99,6 +107,15 @@ void Generator::write_inputs(Program& program, std::span<const int32_t> tokens, 
   }
   write_feed(program, {{"ids", ids}, {"position", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
   if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});
+  if (model_.recurrent) {
+    // States take nothing of what pads a row in front, or the program behind.
+    std::vector<int32_t> texts(ids.size(), 0);
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t i = 0; i < length; ++i)
+        texts[r * static_cast<size_t>(positions) + i] =
+            !shape_.left_padded || position_ + static_cast<int64_t>(i) >= pads_[r];
+    program.write("texts", texts);
+  }
   if (model_.has_encoder()) {
     check(!source_mask_.empty(), "there is no source yet; call encode() before the decoder");
     program.write("source_mask", source_mask_);
@@ -280,6 +297,8 @@ void Generator::visit_logits(std::span<const int32_t> tokens,
 
 void Generator::rewind(int64_t position) {
   check(position >= 0 && position <= position_, "{} positions are taken; it can't go back to {}", position_, position);
+  check(kept(position) == position, "a {} model keeps states, which can't go back from {} positions to {}",
+        model_.family, position_, position);
   position_ = position;
 }
 
@@ -291,8 +310,10 @@ std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
 
 void Generator::reorder(std::span<const int32_t> parents) {
   if (!reorder_)
-    reorder_ = backend_.compile(build_reorder(store_->layout(), caches_, shape_.rows), store_, {}, workspace_);
-  write_feed(*reorder_, {{"parents", parents}, {"count", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
+    reorder_ = backend_.compile(build_reorder(store_->layout(), caches_, states_, shape_.rows), store_, {}, workspace_);
+  reorder_->write("parents", parents);
+  if (!caches_.empty()) reorder_->write("count", std::vector<int32_t>{static_cast<int32_t>(position_)});
+  if (!states_.empty()) reorder_->write("all", std::vector<int32_t>{std::numeric_limits<int32_t>::max()});
   reorder_->run();
   // Beams of one prompt have the same padding, so `pads_` and `mask_` stay.
 }

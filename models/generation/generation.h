@@ -54,7 +54,9 @@ class Generator {
                     const std::function<void(size_t token, std::span<const float> logits)>& take);
   /// From now on logits are of all tokens, whatever the shape says of choices; false: as it says.
   void give_all_logits(bool all) { all_logits_ = all && shape_.choices > 0; }
-  /// As if nothing from `position` on had been run.
+  /// Of so many positions, those that it can go back to: none of a model with states, but for all that were run.
+  int64_t kept(int64_t positions) const { return model_.recurrent && positions != position_ ? 0 : positions; }
+  /// As if nothing from `position` on had been run. Throws Error for one that it can't go back to.
   void rewind(int64_t position);
   /// As if one more had been run: another program has written it to the caches.
   void skip_one() { ++position_; }
@@ -85,7 +87,7 @@ class Generator {
   const Model& model_;
   GeneratorShape shape_;
   int64_t position_ = 0;
-  std::vector<std::string> caches_;
+  std::vector<std::string> caches_, states_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs
   std::vector<int32_t> mask_, pads_, source_mask_, choices_;

@@ -28,6 +28,9 @@ namespace {
 
 bool is_cache(const ValueInfo& info) { return info.role == Role::cache || info.role == Role::memory; }
 
+/// What belongs to the rows of a Generator.
+bool is_of_rows(const ValueInfo& info) { return is_cache(info) || info.role == Role::state; }
+
 std::string row_of(const std::string& cache, int64_t row) { return fmt::format("{}, row {}", cache, row); }
 
 /// With caches of the shape's type, and in its row.
@@ -38,7 +41,7 @@ Graph with_caches(Graph graph, const GeneratorShape& shape) {
     return is_cache(info) ? TensorType{info.type.shape, type} : info.type;
   };
   const auto name_of = [&](const ValueInfo& info) {
-    return is_cache(info) && shape.cache_row >= 0 ? row_of(info.name, shape.cache_row) : info.name;
+    return is_of_rows(info) && shape.cache_row >= 0 ? row_of(info.name, shape.cache_row) : info.name;
   };
   return rewrite(graph, {.type_of = type_of, .name_of = name_of}).graph;
 }
@@ -77,6 +80,7 @@ Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, int
   pass.ids = graph.input("ids", {R, positions}, DType::i32);
   pass.position = graph.input("position", {shape.apart ? R : 1}, DType::i32);
   pass.capacity = shape.capacity;
+  if (model.recurrent) pass.texts = graph.input("texts", {R, positions}, DType::i32);
   if (shape.left_padded) {
     pass.mask = graph.input("mask", {R, shape.capacity}, DType::i32);
     pass.first_positions = graph.input("first_positions", {R}, DType::i32);
@@ -216,9 +220,10 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked, 
   const auto add_state = [&](const Graph& graph) {
     for (Value value : graph.persistents()) {
       const ValueInfo& info = graph.info(value);
-      if (is_cache(info) && !plan.layout.find(info.name)) {
+      if (is_of_rows(info) && !plan.layout.find(info.name)) {
         add_cache(plan.layout, info.name, info.type, plan.shape.apart);
         if (info.role == Role::cache) plan.caches.push_back(info.name);
+        if (info.role == Role::state) plan.states.push_back(info.name);
       }
       plan.layout.require(info.name, info.type);
     }

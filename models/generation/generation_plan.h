@@ -45,6 +45,7 @@ struct GenerationPlan {
   StoreLayout layout;    ///< parameters, constants, caches
   int64_t cache_bytes = 0;
   std::vector<std::string> caches;  ///< of the decoder's own positions
+  std::vector<std::string> states;  ///< of all that went before
 };
 /// On GPUs the 16-bit type of most of the weights, f16 beside encoded ones, f32 beside f32 and for heads that are no
 /// whole vectors of 16 bytes then, which decoding reads. On CPU devices, whose kernels for decoding take no other, f32.

@@ -8,7 +8,7 @@ namespace vkformer {
 
 size_t GenerationSession::kept(std::span<const int32_t> ids) const {
   const auto same = static_cast<size_t>(std::ranges::mismatch(ids, ids_).in1 - ids.begin());
-  return std::min(same, ids.size() - 1);
+  return static_cast<size_t>(generator_.kept(static_cast<int64_t>(std::min(same, ids.size() - 1))));
 }
 
 std::vector<float> GenerationSession::begin(std::span<const int32_t> ids) {

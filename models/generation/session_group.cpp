@@ -54,6 +54,11 @@ std::vector<float> SessionGroup::append(std::span<const Next> next, bool all_log
   all_logits = all_logits && shape_.choices > 0;
   Program& steps = program(all_logits);
   write_feed(steps, {{"ids", ids}, {"position", positions}});
+  if (model_.recurrent) {  // the states of the others stay as they are
+    std::vector<int32_t> texts(size(), 0);
+    for (const Next& one : next) texts[one.session] = 1;
+    steps.write("texts", texts);
+  }
   steps.run();
   const std::vector<float> all = steps.read("logits");
   const bool chosen = shape_.choices > 0 && !all_logits;

@@ -28,7 +28,7 @@ NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, att
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
-            "nanochat", "granitemoehybrid"):
+            "nanochat", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -128,6 +128,19 @@ def gpt_neox(*sizes, **more):
 
 def llama(*sizes, **more):
     return rotary("llama", "LlamaForCausalLM", *sizes, rms_norm_eps=1e-6, **more)
+
+
+def qwen3_5(layers, *sizes, **more):
+    """The layers after the first are linear, but for a fourth; the first one has attention weights to record."""
+    return rotary("qwen3_5_text", "Qwen3_5ForCausalLM", layers, *sizes, num_key_value_heads=1,
+                  layer_types=(["full_attention"] + ["linear_attention"] * 2 + ["full_attention"])[:layers], **more)
+
+
+def qwen3_5_moe(*sizes, **more):
+    case = qwen3_5(*sizes, **more)
+    case.update(family="qwen3_5_moe_text", architecture="Qwen3_5MoeForCausalLM")
+    case["config"]["moe_intermediate_size"] = case["config"].pop("intermediate_size")
+    return case
 
 
 def phi3(*sizes, original, short, long):
@@ -400,6 +413,17 @@ SMALL = {
                                   rope_type="yarn", rope_theta=10000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
                                   original_max_position_embeddings=4, mscale=1.0, mscale_all_dim=1.0,
                                   llama_4_scaling_beta=0.3))),
+    "qwen3_5": case("gated attention that turns half of each head around two gated delta nets, two value heads a key head",
+                    126, 13, qwen3_5(4, 18, 3, 19, 61, 32, head_dim=12, linear_num_key_heads=2,
+                                     linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=10,
+                                     rope_parameters=HALF_TURNS)),
+    "qwen3_5_moe": case("gated delta nets of as many key heads as value heads, wider than these, and kernels of 3 positions; "
+                        "five experts, two a token, and one that all tokens take; tied head", 127, 13,
+                        qwen3_5_moe(3, 18, 3, 7, 61, 32, head_dim=10, linear_num_key_heads=2, linear_num_value_heads=2,
+                                    linear_key_head_dim=10, linear_value_head_dim=6, linear_conv_kernel_dim=3,
+                                    num_experts=5, num_experts_per_tok=2, shared_expert_intermediate_size=9,
+                                    tie_word_embeddings=True,
+                                    rope_parameters=dict(HALF_TURNS, partial_rotary_factor=0.4))),
     "llama_cls": case("head of the last position, padded or not: a projection", 89, 13,
                       classifier(llama(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
                                        rope_parameters=dict(rope_type="default", rope_theta=10000.0)),

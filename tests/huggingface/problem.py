@@ -15,7 +15,7 @@ NEW_TOKENS, BEAMS = 16, 4
 
 
 class InDouble(TorchFunctionMode):
-    """transformers computes norms, softmax and rotary angles in float32 by name; here that name means float64."""
+    """transformers computes norms, softmax, delta rules and rotary angles in float32 by name; here that means float64."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         def wide(value):

@@ -20,6 +20,12 @@ def random_weights(model, names, case, seed):
         noise = torch.randn(shape, generator=random, dtype=torch.float64)
         if re.search(r"(?i)(norm\w*|\.ln_\w+)\.weight$", name):
             value = 1 + 0.2 * noise
+            if case["family"].startswith("qwen3_5") and "linear_attn" not in name:
+                value -= 1  # stored as what they add to one; only the norm within a delta net is not
+        elif last in ("A_log", "dt_bias"):
+            value = 0.7 * noise  # decays from nearly none to most of the state
+        elif "conv1d" in name:
+            value = 0.5 * noise
         elif re.search(r"r_[wrs]_bias|seg_embed|relative_attention_bias", name):
             value = 0.7 * noise
         elif last == "sinks":
@@ -29,13 +35,15 @@ def random_weights(model, names, case, seed):
         elif last.endswith("bias"):
             value = (0.3 if name == "final_logits_bias" else 0.1) * noise
         else:
-            outer = type(module).__name__ == "Conv1D" or len(shape) == 3
+            inner = 0 if type(module).__name__ == "Conv1D" or len(shape) == 3 else 1
             gain = case["gain"]
             if case["family"] == "gpt_oss" and len(shape) == 3:
-                outer, gain = False, 2 * gain  # some values are beyond the gate's limit
+                inner, gain = 1, 2 * gain  # some values are beyond the gate's limit
+            elif "experts" in name:
+                inner = -1
             if re.search(r"\b(q|k|r|query|key|q_proj|k_proj|q_lin|k_lin)(\.weight)?$", name):
                 gain *= {"t5": 0.5, "gpt_neo": 0.5, "xlnet": 1.4}.get(case["family"], 0.9)  # two don't scale their scores
-            value = gain / math.sqrt(shape[0 if outer else 1]) * noise
+            value = gain / math.sqrt(shape[inner]) * noise
         weights[name] = value.to(torch.float32)
     return weights
 

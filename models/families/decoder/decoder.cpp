@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/families/decoder/delta_net.h"
 #include "models/families/decoder/feed_forward.h"
 #include "models/families/decoder/mixture.h"
 #include "models/families/decoder_head.h"
@@ -10,8 +11,10 @@
 #include "shaders/head_norm/head_norm.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/reshape/reshape.h"
 #include "shaders/rms_norm/rms_norm.h"
 #include "shaders/rope/rope.h"
+#include "shaders/slice/slice.h"
 
 namespace vkformer {
 
@@ -20,8 +23,8 @@ namespace {
 using Norm = Decoder::Norm;
 using Norms = Decoder::Norms;
 
-/// The joint tensor of an attention's input projections.
-constexpr std::string_view qkv = "qkv_proj";
+/// The joint tensors of an attention's input projections: of all, and of k and v where q's has gates.
+constexpr std::string_view qkv = "qkv_proj", kv = "kv_proj";
 constexpr const char* attention_sinks = ".sinks";
 /// The gains of norms that have none, of layers and of heads.
 constexpr const char *unit_gain = "norm.ones", *head_unit_gain = "norm.ones.head";
@@ -109,7 +112,11 @@ class Builder {
   Value block(Value x, int64_t layer) {
     const std::string name = layer_name(layer);
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
-    const auto attention = [&](Value in, Value residual) { return attend(in, name + ".self_attn", layer, residual); };
+    const auto attention = [&](Value in, Value residual) {
+      return decoder_.layers[static_cast<size_t>(layer)].delta
+                 ? delta_net(layers_, decoder_, in, name + ".linear_attn", layer, residual)
+                 : attend(in, name + ".self_attn", layer, residual);
+    };
     const auto inner = [&](Value in, Value residual) {
       const bool experts = decoder_.layers[static_cast<size_t>(layer)].experts;
       return (experts ? mixture : feed_forward)(layers_, decoder_, in, inner_name(decoder_, layer), residual);
@@ -166,11 +173,28 @@ class Builder {
     return turn(turn(x, query_table(table), 0, decoder_.heads), table, decoder_.heads, decoder_.kv_heads);
   }
 
+  /// The projections of an attention's input, and the gates of its results: q's tensor has those of each head behind
+  /// it.
+  std::pair<Value, Value> project_gated(Value x, const std::string& name) {
+    Graph& graph = layers_.graph();
+    const int64_t B = graph.shape(x)[0], T = graph.shape(x)[1], D = decoder_.head_width, heads = decoder_.heads;
+    const Value both = layers_.linear(x, name + ".q_proj", 2 * heads * D, {.bias = decoder_.input_bias});
+    const auto half = [&](int64_t first) {
+      return reshape(graph, slice(graph, reshape(graph, both, {B * T * heads, 2 * D}), first, D), {B, T, heads * D});
+    };
+    const Value others =
+        layers_.linear(x, join_names(name, kv), 2 * decoder_.kv_heads * D, {.bias = decoder_.input_bias});
+    return {join_columns(graph, {half(0), others}), half(D)};
+  }
+
   Value attend(Value x, const std::string& name, int64_t index, Value residual) {
     const int64_t D = decoder_.head_width, heads = decoder_.heads, kv_heads = decoder_.kv_heads;
     const Decoder::Layer& layer = decoder_.layers[static_cast<size_t>(index)];
-    const Value projected =
-        layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = decoder_.input_bias});
+    Value projected, gate;
+    if (decoder_.output_gate)
+      std::tie(projected, gate) = project_gated(x, name);
+    else
+      projected = layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = decoder_.input_bias});
     const Value y = decoder_.norms_turned ? norm_queries(rotate(projected, layer.rotary), name)
                                           : rotate(norm_queries(projected, name), layer.rotary);
     AttentionOptions options{.heads = heads,
@@ -182,8 +206,9 @@ class Builder {
                              .softcap = static_cast<float>(decoder_.score_cap)};
     if (decoder_.sinks) options.sinks = layers_.tensor(name + attention_sinks, {heads});
     if (decoder_.both_ways && layer.window > 0) layers_.see_both_ways(options, reach_of(decoder_, layer.window));
-    const Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
-                                                  decoder_.attention_dropout, fmt::format("cache.{}", index));
+    Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
+                                            decoder_.attention_dropout, fmt::format("cache.{}", index));
+    if (gate) attended = gated_unit(layers_.graph(), Gate::sigmoid, gate, attended);
     return layers_.linear(attended, name + ".o_proj", decoder_.width,
                           {.bias = decoder_.output_bias,
                            .scale = decoder_.residual_scale,
@@ -207,11 +232,15 @@ void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, in
 
 void add_attention(ParameterList& list, const Decoder& d, const std::string& name) {
   const int64_t q_width = d.heads * d.head_width, kv_width = d.kv_heads * d.head_width;
-  if (d.joint_inputs)
+  if (d.output_gate) {
+    list.linear(name + ".q_proj", d.width, 2 * q_width, d.input_bias);
+    list.joint_linear(name, kv, {{"k_proj", kv_width}, {"v_proj", kv_width}}, d.width, d.input_bias);
+  } else if (d.joint_inputs) {
     list.linear(join_names(name, qkv), d.width, q_width + 2 * kv_width, d.input_bias);
-  else
+  } else {
     list.joint_linear(name, qkv, {{"q_proj", q_width}, {"k_proj", kv_width}, {"v_proj", kv_width}}, d.width,
                       d.input_bias);
+  }
   if (d.query_norms != Decoder::QueryNorms::none) {
     const bool each = d.query_norms == Decoder::QueryNorms::head;
     add_gain(list, d, join_names(name, d.query_norm), each ? d.head_width : q_width);
@@ -233,7 +262,10 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
     const auto layer = static_cast<int64_t>(i);
     const std::string name = layer_name(layer);
     add_norm(name, attention.before);
-    add_attention(list, d, name + ".self_attn");
+    if (d.layers[i].delta)
+      add_delta_net(list, d, name + ".linear_attn");
+    else
+      add_attention(list, d, name + ".self_attn");
     add_norm(name, attention.after);
     add_norm(name, inner.before);
     (d.layers[i].experts ? add_mixture : add_feed_forward)(list, d, inner_name(d, layer));
@@ -287,6 +319,8 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   if (!has_gains(decoder)) add_ones(unit_gain, decoder.width);
   if (!has_gains(decoder) && decoder.query_norms == Decoder::QueryNorms::head)
     add_ones(head_unit_gain, decoder.head_width);
+  model.recurrent = std::ranges::any_of(decoder.layers, &Decoder::Layer::delta);
+  if (model.recurrent) std::ranges::copy(delta_net_constants(decoder), std::back_inserter(model.constants));
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });

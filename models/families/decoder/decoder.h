@@ -31,6 +31,7 @@ struct Decoder {
     int64_t window = 0;    ///< a position sees itself and the window - 1 before it; 0: all before it
     int rotary = 0;        ///< which of `rotaries` turns queries and keys; -1: none
     bool experts = false;  ///< its feed-forward layer is a mixture of experts
+    bool delta = false;    ///< a gated delta net stands for its attention
   };
   /// Feed-forward layers of which each token takes a few.
   struct Experts {
@@ -40,11 +41,19 @@ struct Decoder {
     int64_t shared = 0;       ///< F of one more, which every token takes by a gate of its own; 0: there is none
     bool normalised = false;  ///< a token's weights sum to 1
     bool bias = false;        ///< of the router, and of all that the experts have
-    bool stacked = false;     ///< files have those of all experts in one tensor each (see ParameterSpec::Stack)
+    /// Where files have those of all experts in one tensor each, how (see ParameterSpec::Stack).
+    enum class Stacks : uint8_t { none, columns, rows } stacks = Stacks::none;
     /// Their names in files: of the mixture in a layer, of what is in it, and of each expert's weights.
     const char* name = "mlp";
     const char* router = "gate";
     const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
+  };
+
+  /// Layers whose memory is a matrix a head (Yang et al. 2024, "Gated Delta Networks").
+  struct DeltaNet {
+    int64_t key_heads = 16, heads = 32;
+    int64_t key_width = 128, value_width = 128;
+    int64_t positions = 4;  ///< that their convolution sees
   };
 
   std::string family;  ///< model_type
@@ -84,9 +93,10 @@ struct Decoder {
   bool joint_inner = false;                                 ///< gate and up are
   bool input_bias = false;                                  ///< of q, k and v
   bool output_bias = false;                                 ///< of the attention's output
-  bool sinks = false;                                       ///< attention has them
-  bool inner_bias = false;                                  ///< of the feed-forward layers
-  bool tied = false;                                        ///< the head is the embedding
+  bool output_gate = false;  ///< what attention gives passes gates, which q's tensor has beside each head
+  bool sinks = false;        ///< attention has them
+  bool inner_bias = false;   ///< of the feed-forward layers
+  bool tied = false;         ///< the head is the embedding
   /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
   std::optional<HeadClasses> classes;
   /// An encoder, without a head: a position also sees what is behind it, of a window half to either side.
@@ -96,6 +106,7 @@ struct Decoder {
   double rotary_share = 1;        ///< of each head's columns that turn, the first ones
   std::vector<Layer> layers;
   Experts experts;
+  DeltaNet delta;
 
   bool writes() const { return !both_ways && !classes; }
   /// Columns of a head that turn.

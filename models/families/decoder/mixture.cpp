@@ -14,6 +14,8 @@ namespace {
 constexpr const char *all_gates = ".experts.gate_up_proj", *all_downs = ".experts.down_proj";
 constexpr const char* bias_end = "_bias";  // of theirs
 
+using Stacks = Decoder::Experts::Stacks;
+
 constexpr const char *shared = ".shared_expert", *shared_gate = ".shared_expert_gate";
 
 /// The expert that every token takes, as the feed-forward layer of a decoder that gives the half of it.
@@ -62,7 +64,8 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
       for (int64_t first = 0; const char* part : parts) {
         append(fmt::format("{}.experts.{}.{}", name, i, part));
         list.last().joint = all;
-        if (experts.stacked) list.last().stack = {all, i, experts.count, first, std::ssize(parts)};
+        if (experts.stacks != Stacks::none)
+          list.last().stack = {all, i, experts.count, first, std::ssize(parts), experts.stacks == Stacks::rows};
         ++first;
       }
   };

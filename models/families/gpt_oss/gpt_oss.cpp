@@ -38,7 +38,7 @@ Model make_gpt_oss(const JsonObject& json) {
                         .chosen = 4,
                         .normalised = true,  // a softmax of the chosen ones' logits is the same
                         .bias = true,
-                        .stacked = true,
+                        .stacks = Decoder::Experts::Stacks::columns,
                         .router = "router"}};
   read_decoder(json, d, architecture);
   d.input_bias = d.output_bias = boolean_or(json, "attention_bias", true);

@@ -1,0 +1,101 @@
+#include "models/families/qwen3_5/qwen3_5.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/families/config_keys.h"
+#include "models/families/decoder/decoder_config.h"
+#include "models/families/decoder/expert_config.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr const char* types_key = "layer_types";
+constexpr std::string_view recurrent = "linear_attention", full = "full_attention";
+constexpr const char* mixtures = "qwen3_5_moe_text";
+
+void read_layer_types(const JsonObject& json, Decoder& d) {
+  if (!json.has(types_key)) {
+    const int64_t step = integer_or(json, "full_attention_interval", 4, 1, most_layers);
+    for (size_t i = 0; i < d.layers.size(); ++i) d.layers[i].delta = (static_cast<int64_t>(i) + 1) % step != 0;
+    return;
+  }
+  const nlohmann::json& types = json.value()[types_key];
+  check(types.is_array() && types.size() == d.layers.size() &&
+            std::ranges::all_of(types, [](const auto& type) { return type == recurrent || type == full; }),
+        "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", json.name(), types_key, recurrent, full,
+        d.layers.size());
+  for (size_t i = 0; i < d.layers.size(); ++i) d.layers[i].delta = types[i] == recurrent;
+}
+
+nlohmann::json types_of_layers(const Decoder& d) {
+  nlohmann::json types = nlohmann::json::array();
+  for (const Decoder::Layer& layer : d.layers) types.push_back(layer.delta ? recurrent : full);
+  return types;
+}
+
+constexpr std::pair<const char*, int64_t Decoder::DeltaNet::*> sizes[] = {
+    {"linear_num_key_heads", &Decoder::DeltaNet::key_heads},
+    {"linear_num_value_heads", &Decoder::DeltaNet::heads},
+    {"linear_key_head_dim", &Decoder::DeltaNet::key_width},
+    {"linear_value_head_dim", &Decoder::DeltaNet::value_width},
+    {"linear_conv_kernel_dim", &Decoder::DeltaNet::positions}};
+
+void read_delta_net(const JsonObject& json, Decoder& d) {
+  for (const auto& [key, size] : sizes) {
+    const bool heads = std::string_view(key).find("num") != std::string_view::npos;
+    d.delta.*size = integer_or(json, key, d.delta.*size, 1, heads ? most_width : 256);
+  }
+  check(d.delta.heads % d.delta.key_heads == 0,
+        "{}: linear_num_value_heads {} is not a multiple of "
+        "linear_num_key_heads {}",
+        json.name(), d.delta.heads, d.delta.key_heads);
+  check(d.delta.positions >= 2 && d.delta.positions <= 8, "{}: linear_conv_kernel_dim is {}; 2 to 8 are supported",
+        json.name(), d.delta.positions);
+}
+
+}  // namespace
+
+Model make_qwen3_5(const JsonObject& json) {
+  const bool has_experts = string_or(json, "model_type", "") == mixtures;
+  const char* architecture = has_experts ? "Qwen3_5MoeForCausalLM" : "Qwen3_5ForCausalLM";
+  Decoder d{.family = has_experts ? mixtures : "qwen3_5_text",
+            .vocabulary = 248320,
+            .context = 32768,
+            .width = has_experts ? 2048 : 4096,
+            .inner = 12288,
+            .heads = 16,
+            .kv_heads = has_experts ? 2 : 4,
+            .head_width = 256,
+            .query_norms = Decoder::QueryNorms::head,
+            .gain_less_one = true,
+            .output_gate = true,
+            .rotary_share = 0.25,
+            .layers = std::vector<Decoder::Layer>(has_experts ? 40 : 32),
+            .experts = {
+                .count = 256, .chosen = 8, .inner = 512, .normalised = true, .stacks = Decoder::Experts::Stacks::rows}};
+  read_decoder(json, d, architecture);
+  d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
+  read_layer_types(json, d);
+  read_delta_net(json, d);
+  read_rotary(json, d, 10000, true);
+
+  nlohmann::json written = decoder_keys(d, architecture);
+  written.update({{"attention_bias", d.input_bias}, {types_key, types_of_layers(d)}});
+  for (const auto& [key, size] : sizes) written[key] = d.delta.*size;
+  written.update(part_rotary_keys(d));
+  if (has_experts) {
+    constexpr const char *inner = "moe_intermediate_size", *shared = "shared_expert_intermediate_size";
+    read_experts(json, d, 1);
+    d.experts.inner = integer_or(json, inner, d.experts.inner, 1, 1 << 22);
+    d.experts.shared = integer_or(json, shared, 512, 1, 1 << 22);
+    written.erase("intermediate_size");
+    written.update(expert_keys(d));
+    written.update({{inner, d.experts.inner}, {shared, d.experts.shared}});
+  }
+  return make_decoder(d, written);
+}
+
+}  // namespace vkformer
