@@ -145,7 +145,8 @@ TEST_CASE("answers from a kept cache on the device are those from scratch", "[ch
 
 TEST_CASE("sessions that go on together are what each is alone", "[chat]") {
   const auto backend = make_reference_backend();
-  for (const char* name : {"gpt2", "llama", "mistral", "bloom", "qwen3_5"}) check_group(*backend, name, true);
+  for (const char* name : {"gpt2", "llama", "mistral", "bloom", "qwen3_5", "lfm2", "granite4_mamba"})
+    check_group(*backend, name, true);
 }
 
 TEST_CASE("sessions that go on together on a device are what each is alone", "[chat][device][one_driver]") {

@@ -14,6 +14,7 @@
 #include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/granite/granite.h"
 #include "models/families/hunyuan/hunyuan.h"
+#include "models/families/lfm2/lfm2.h"
 #include "models/families/llama/llama.h"
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
@@ -58,6 +59,8 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"mixtral", make_mixtral},
                              {"granite", make_granite},
                              {"granite4", make_granite},
+                             {"granite4_mamba", make_granite},
+                             {"lfm2", make_lfm2},
                              {"olmoe", make_olmoe},
                              {"qwen2_moe", make_qwen2_moe},
                              {"olmo3", make_olmo3},
@@ -234,9 +237,14 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("olmo2", {{"rope_parameters", {{"rope_type", "ntk"}, {"factor", 2}}}}, "ntk");
   for (const char* key : {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"})
     says("granite", {{key, 0}}, key);
-  says("granite4", {{"num_local_experts", 8}}, "num_local_experts must be 0");
-  says("granite4", {{"layer_types", {"attention", "mamba"}}}, "layer_types");
-  says("granite4", {{"layer_types", nullptr}}, "layer_types");
+  says("granite4", {{"layer_types", {"attention"}}}, "layer_types");
+  says("granite4", {{"layer_types", {"attention", "window", "attention"}}}, "layer_types");
+  says("granite4_mamba", {{"mamba_d_head", 8}}, "6 heads of 8 (mamba_n_heads, mamba_d_head) are not");
+  says("granite4_mamba", {{"mamba_n_groups", 4}}, "mamba_n_heads 6 is not a multiple of mamba_n_groups 4");
+  says("granite4_mamba", {{"time_step_limit", {0.0, 0.1}}}, "time_step_limit is not supported");
+  says("lfm2", {{"layer_types", {"conv"}}}, "layer_types must name \"conv\" or");
+  says("lfm2", {{"layer_types", nullptr}, {"full_attn_idxs", "all"}}, "full_attn_idxs must be a list");
+  says("lfm2", {{"conv_L_cache", 1}}, "conv_L_cache");
   says("granite4", {{"position_embedding_type", "alibi"}}, "position_embedding_type");
   says("qwen3_5", {{"layer_types", {"linear_attention"}}}, "layer_types must name \"linear_attention\" or");
   says("qwen3_5", {{"linear_num_value_heads", 3}}, "linear_num_value_heads 3 is not a multiple of");

@@ -98,6 +98,8 @@ const std::map<std::string, int> cases = {
     {"granite4", 35},
     {"qwen3_5", 69},
     {"qwen3_5_moe", 69},
+    {"lfm2", 62},
+    {"granite4_mamba", 74},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

@@ -76,7 +76,7 @@ const std::vector<Ids> unlike{{5, 17, 3}, {9, 4, 7, 8, 20, 11, 30, 31, 32}, {40}
 
 TEST_CASE("a batch of prompts of unlike lengths gives what each gives alone", "[generation]") {
   const auto backend = make_reference_backend();
-  for (const char* name : {"gpt2", "gpt_neox", "opt_after", "gpt_neo", "gptj", "llama", "mistral", "qwen3_5"})
+  for (const char* name : {"gpt2", "gpt_neox", "opt_after", "gpt_neo", "gptj", "llama", "mistral", "qwen3_5", "lfm2"})
     check_batch(*backend, name, unlike);
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("prompts in several runs give what they give in one", "[generation][de
   const std::vector<Ids> given{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8},
                                {2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4}};
   for (const std::string name : {"gpt2", "llama_yarn", "mistral", "gpt_neox", "gemma3", "phi3_long", "qwen3_moe",
-                                 "opt_after", "gpt_neo", "phi", "gptj", "qwen3_5"}) {
+                                 "opt_after", "gpt_neo", "phi", "gptj", "qwen3_5", "granite4_mamba"}) {
     INFO(name);
     const Model model = fixture_model(name);
     std::vector<std::vector<float>> found;

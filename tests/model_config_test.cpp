@@ -72,6 +72,8 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"mixtral", "MistralForCausalLM"},
                                                         {"granite", "LlamaForCausalLM"},
                                                         {"granite4", "GraniteForCausalLM"},
+                                                        {"granite4_mamba", "GraniteForCausalLM"},
+                                                        {"lfm2", "LlamaForCausalLM"},
                                                         {"olmoe", "Olmo2ForCausalLM"},
                                                         {"olmo3", "Olmo2ForCausalLM"},
                                                         {"gpt_oss", "Qwen3MoeForCausalLM"},

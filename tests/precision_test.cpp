@@ -254,6 +254,28 @@ TEST_CASE("on GPUs values between ops and their gradients have 16 bits, too, and
   }
 }
 
+TEST_CASE("recurrent layers keep f32 between values of 16 bits", "[precision][device][one_driver]") {
+  const Model model = model_of({{"model_type", "qwen3_5_text"},
+                                {"vocab_size", 24},
+                                {"hidden_size", 32},
+                                {"intermediate_size", 36},
+                                {"num_hidden_layers", 2},
+                                {"layer_types", {"linear_attention", "full_attention"}},
+                                {"num_attention_heads", 2},
+                                {"num_key_value_heads", 1},
+                                {"head_dim", 8},
+                                {"partial_rotary_factor", 0.5},
+                                {"linear_num_key_heads", 1},
+                                {"linear_num_value_heads", 2},
+                                {"linear_key_head_dim", 8},
+                                {"linear_value_head_dim", 8}});
+  const auto losses = [&](DType products) { return losses_of(*make_backend("", {.as_gpu = true}), model, products); };
+  const auto full = losses(DType::f32), mixed = losses(DType::bf16);
+  CHECK(mixed.back() < 0.9f * mixed.front());
+  CHECK(largest_difference(full, mixed) > 0);
+  CHECK(largest_difference(full, mixed) < 0.05);
+}
+
 TEST_CASE("a gradient that overflows f16 is computed again with a smaller scale", "[precision][device][one_driver]") {
   const Model model = model_of(gpt2);
   for (const char* device : {"reference", ""})

@@ -21,6 +21,7 @@
 #include "models/families/gptj/gptj.h"
 #include "models/families/granite/granite.h"
 #include "models/families/hunyuan/hunyuan.h"
+#include "models/families/lfm2/lfm2.h"
 #include "models/families/llama/llama.h"
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
@@ -77,6 +78,7 @@ const Family families[] = {
     {{"hunyuan_v1_dense"}, make_hunyuan},
     {{"seed_oss"}, make_seed_oss},
     {{"nanochat"}, make_nanochat},
+    {{"lfm2"}, make_lfm2},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
     {{"phi3"}, make_phi3},

@@ -4,6 +4,7 @@
 
 #include "shaders/attention/attention_problem.h"
 #include "shaders/attention/cached_attention.h"
+#include "shaders/cast/cast.h"
 
 namespace vkformer {
 
@@ -81,7 +82,8 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
   Values gradients(node.inputs.size());
   if (!upstream[0]) return gradients;
   Values inputs = node.inputs;
-  inputs.insert(inputs.end(), {node.outputs[0], node.outputs[1], upstream[0]});
+  const Value of_result = cast(graph, upstream[0], node.output_types[0].dtype);  // what a cast was made of has f32's
+  inputs.insert(inputs.end(), {node.outputs[0], node.outputs[1], of_result});
   const Values of_sources = graph.add(attention_backward_op, std::move(inputs), node.attributes);
   size_t next = 0;
   for (size_t i : attention_differentiable)

@@ -12,6 +12,7 @@ struct DeltaGatesArgs {
   Floats gates;
   uint elements;  // pairs of b and a
   uint heads;
+  uint steps;  // `projected` has a alone
 };
 
 struct DeltaGatesBackwardArgs {
@@ -23,6 +24,7 @@ struct DeltaGatesBackwardArgs {
   Floats drate;       // [.., H]: each row's part, bit 1
   uint elements;
   uint heads;
+  uint steps;
   uint outputs;
 };
 

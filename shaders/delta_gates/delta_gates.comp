@@ -13,6 +13,7 @@ void main() {
   const uint i = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (i >= args.elements) return;
   const uint head = i % args.heads, b = i / args.heads * 2 * args.heads + head, a = b + args.heads;
-  args.gates.v[b] = sigmoid(args.projected.v[b]);
-  args.gates.v[a] = -exp(args.rate.v[head]) * softplus(args.projected.v[a] + args.offset.v[head]);
+  const float step = softplus(args.projected.v[args.steps != 0 ? i : a] + args.offset.v[head]);
+  args.gates.v[b] = args.steps != 0 ? step : sigmoid(args.projected.v[b]);
+  args.gates.v[a] = -exp(args.rate.v[head]) * step;
 }

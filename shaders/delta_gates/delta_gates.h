@@ -10,4 +10,7 @@ namespace vkformer {
 /// Error when the shapes disagree.
 Value delta_gates(Graph& graph, Value projected, Value rate, Value offset);
 
+/// The same of steps [.., H], which are a (Dao & Gu 2024, "Mamba 2"): beta = softplus(a + offset), g = -exp(rate) beta.
+Value step_gates(Graph& graph, Value steps, Value rate, Value offset);
+
 }  // namespace vkformer

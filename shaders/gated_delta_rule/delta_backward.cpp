@@ -1,21 +1,14 @@
-// gated_delta_rule_backward: upstream, x, gates, texts -> dx, dgates
+// gated_delta_rule_backward: upstream, x, gates, texts, skip -> dx, dgates, each position's part of dskip
 #include <algorithm>
 #include <cmath>
 
 #include "runtime/store_layout.h"
+#include "shaders/column_sum/column_sum.h"
 #include "shaders/gated_delta_rule/delta_sizes.h"
 
 namespace vkformer {
 
 namespace {
-
-Types infer(const Node& node) {
-  check_delta_inputs(node, 1, 3);
-  const Shape y = DeltaProblem(node, 1).y();
-  check(node.input_types[0] == TensorType{y}, "[gated_delta_rule_backward] upstream is {}, needs f32 {}",
-        node.in(0).to_string(), y.to_string());
-  return {node.input_types[1], node.input_types[2]};
-}
 
 /// Parts of the scratch: of [B, T, H Dv] twice, [B, T, H Dk] three times, [B, T, H].
 struct Parts {
@@ -28,14 +21,26 @@ struct Parts {
   int64_t all() const { return 2 * values + 3 * keys + ends; }
 };
 
+Types infer(const Node& node) {
+  check_delta_inputs(node, 1);
+  const DeltaProblem p(node, 1);
+  const Shape y = p.y();
+  check(node.input_types[0] == TensorType{y}, "[gated_delta_rule_backward] upstream is {}, needs f32 {}",
+        node.in(0).to_string(), y.to_string());
+  check(Parts(p).all() / 4 < int64_t{1} << 32,
+        "[gated_delta_rule_backward] x is {}; kernels address at most 2^32 - 1 floats", node.in(1).to_string());
+  return {node.input_types[1], node.input_types[2], {Shape{p.batches, p.positions, p.heads.heads}}};
+}
+
 int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) { return Parts(DeltaProblem(node, 1)).all(); }
 
 void record(Recorder& recorder, const Node& node) {
   const DeltaProblem p(node, 1);
   const Parts parts(p);
   const auto input = [&](size_t i) { return node.has_input(i) ? recorder.region(node.inputs[i]) : Region{}; };
-  const Region upstream = input(0), x = input(1), gates = input(2), texts = input(3);
-  const Region dx = recorder.region(node.outputs[0]), dgates = recorder.region(node.outputs[1]);
+  const Region upstream = input(0), x = input(1), gates = input(2), texts = input(3), skip = input(4);
+  const Region dx = recorder.region(node.outputs[0]), dgates = recorder.region(node.outputs[1]),
+               dskip = recorder.region(node.outputs[2]);
   int64_t taken = 0;
   const auto part = [&](int64_t bytes) {
     taken += bytes;
@@ -43,15 +48,16 @@ void record(Recorder& recorder, const Node& node) {
   };
   const Region corrections = part(parts.values), dwritten = part(parts.values), dq = part(parts.keys),
                dk_read = part(parts.keys), dk_write = part(parts.keys), ends = part(parts.ends);
-  const DeltaSizes sizes = p.sizes(node.has_input(3));
+  const DeltaSizes sizes = p.sizes(node.has_input(3), node.has_input(4));
   const int64_t Dk = p.heads.key_width, Dv = p.heads.value_width;
 
   Launch launch = delta_launch(recorder, "gated_delta_rule", p, p.value_lines(2));
-  launch.reads = {x, gates, texts};
+  launch.reads = {x, gates, texts, skip};
   launch.writes = {corrections};
   recorder.dispatch(launch, DeltaRuleArgs{.x = x.address,
                                           .gates = gates.address,
                                           .texts = texts.address,
+                                          .skip = skip.address,
                                           .corrections = corrections.address,
                                           .sizes = sizes,
                                           .outputs = 2});
@@ -85,22 +91,23 @@ void record(Recorder& recorder, const Node& node) {
   launch = {.kernel = "delta_join",
             .constants = {recorder.device().largest_group(64)},
             .groups = spread_groups(recorder.device(), items),
-            .reads = {x, gates, texts, corrections, dwritten, dq, dk_read, dk_write},
-            .writes = {dx, dgates, ends}};
+            .reads = {x, gates, texts, upstream, skip, corrections, dwritten, dq, dk_read, dk_write},
+            .writes = {dx, dgates, dskip, ends}};
   recorder.dispatch(launch, DeltaJoinArgs{.x = x.address,
                                           .gates = gates.address,
                                           .texts = texts.address,
-                                          .corrections = corrections.address,
-                                          .dwritten = dwritten.address,
-                                          .dq = dq.address,
-                                          .dk_read = dk_read.address,
-                                          .dk_write = dk_write.address,
+                                          .upstream = upstream.address,
+                                          .skip = skip.address,
+                                          .scratch = recorder.scratch(),
                                           .dx = dx.address,
                                           .dgates = dgates.address,
-                                          .ends = ends.address,
+                                          .dskip = dskip.address,
                                           .sizes = sizes,
+                                          .values_part = static_cast<uint>(parts.values / 4),
+                                          .keys_part = static_cast<uint>(parts.keys / 4),
                                           .rows = static_cast<uint>(items),
-                                          .outputs = (dx.address ? 1u : 0u) | (dgates.address ? 2u : 0u)});
+                                          .outputs = (dx.address ? 1u : 0u) | (dgates.address ? 2u : 0u) |
+                                                     (dskip.address ? 4u : 0u)});
   if (!dgates.address) return;
   launch = {.kernel = "delta_decay_backward",
             .constants = {recorder.device().largest_group(64)},
@@ -121,8 +128,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const int64_t Dk = heads.key_width, Dv = heads.value_width, T = p.positions, size = Dk * Dv;
   for (int64_t b = 0; b < p.batches; ++b)
     for (int64_t h = 0; h < heads.heads; ++h) {
-      const int64_t query = h / (heads.heads / heads.key_heads) * Dk, key = heads.keys() + query;
-      const int64_t value = 2 * heads.keys() + h * Dv;
+      const auto columns = delta_columns(heads, h);
+      const int64_t query = columns.query, key = columns.key, value = columns.value;
       const auto text = [&](int64_t t) { return node.has_input(3) ? (*in[3])[b * T + t] : 1; };
       const auto begins = [&](int64_t t) { return t == 0 || text(t) != text(t - 1); };
       // Before each position and behind it, [Dk, Dv]. What the corrections are is computed anew.
@@ -141,7 +148,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
           for (int64_t j = 0; j < Dv; ++j) {
             double read = 0;
             for (int64_t i = 0; i < Dk; ++i) read += decay * state[static_cast<size_t>(i * Dv + j)] * x[from + key + i];
-            corrections[at][static_cast<size_t>(j)] = x[from + value + j] - read;
+            corrections[at][static_cast<size_t>(j)] = x[from + value + j] - (heads.corrects ? read : 0);
           }
           for (int64_t i = 0; i < Dk; ++i)
             for (int64_t j = 0; j < Dv; ++j) {
@@ -172,8 +179,10 @@ void reference(const Node& node, Inputs in, Outputs out) {
                 dstate[static_cast<size_t>(i * Dv + j)] * beta * corrections[at][static_cast<size_t>(j)];
           }
           out[1][2 * row * heads.heads + h] += dwritten * corrections[at][static_cast<size_t>(j)];
-          out[0][from + value + j] += beta * dwritten;
-          dread[static_cast<size_t>(j)] = -beta * dwritten;
+          const double dy = upstream[row * heads.values() + h * Dv + j];
+          out[0][from + value + j] += beta * dwritten + (node.has_input(4) ? (*in[4])[h] * dy : 0);
+          out[2][row * heads.heads + h] += dy * x[from + value + j];
+          dread[static_cast<size_t>(j)] = heads.corrects ? -beta * dwritten : 0;
         }
         double ddecay = 0;
         for (int64_t i = 0; i < Dk; ++i)
@@ -224,10 +233,9 @@ const Op gated_delta_rule_backward_op = {.name = "gated_delta_rule_backward",
 
 Values delta_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   const Values inputs = node.inputs;
-  Values gradients =
-      graph.add(gated_delta_rule_backward_op, {upstream[0], inputs[0], inputs[1], inputs[2]}, node.attributes);
-  gradients.push_back({});
-  return gradients;
+  const Values found = graph.add(gated_delta_rule_backward_op,
+                                 {upstream[0], inputs[0], inputs[1], inputs[2], inputs[3]}, node.attributes);
+  return {found[0], found[1], {}, inputs[3] ? column_sum(graph, found[2]) : Value{}};
 }
 
 }  // namespace vkformer

@@ -2,7 +2,7 @@
 // dg of a head (y) of a row (z) at each position: the sum of `ends` from there to the end of its text; 0 where nothing
 // decays, at a text's first position. An invocation takes a range of positions, and the one in front goes on from it.
 #extension GL_GOOGLE_include_directive : require
-#include "shaders/gated_delta_rule/gated_delta_rule.args.h"
+#include "shaders/gated_delta_rule/delta_columns.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint INVOCATIONS = 64;
@@ -13,7 +13,7 @@ shared float sums[INVOCATIONS];
 shared bool closed[INVOCATIONS];  // a text begins in the range: what is behind does not get through
 
 // Which texts positions are of; a row of its own without any.
-int text_of(uint row) { return args.sizes.has_texts != 0 ? args.texts.v[row] : 1; }
+int text_of(uint row) { return rules(args.sizes, delta_has_texts) ? args.texts.v[row] : 1; }
 
 void main() {
   const DeltaSizes sizes = args.sizes;

@@ -19,9 +19,10 @@ float total(vec4 sums) { return line_sum(sums.x + sums.y + sums.z + sums.w); }
 void main() {
   const DeltaSizes sizes = args.sizes;
   const uint head = gl_WorkGroupID.y, batch = gl_WorkGroupID.z, T = sizes.positions;
+  const bool corrects = rules(sizes, delta_corrects);
   const bool forwards = gl_WorkGroupID.x % 2 == 0;
   const uint first_line = gl_WorkGroupID.x / 2 * LINES, lines = min(LINES, sizes.key_width - first_line);
-  const uint columns = x_columns(sizes), width = sizes.heads * sizes.value_width;
+  const uint key_head = key_head_of(sizes, head), columns = x_columns(sizes), width = sizes.heads * sizes.value_width;
   vec4 state[HELD];
   [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
   for (uint done = 0; done < T; done += STEPS) {
@@ -32,13 +33,13 @@ void main() {
       const float rate = rate_of(sizes, args.gates, args.texts, row, head);
       upstreams[i] = staged_quad(args.upstream, from, quad, live);
       writes[i] = rate * staged_quad(args.corrections, from, quad, live);
-      dreads[i] = -rate * staged_quad(args.dwritten, from, quad, live);
+      dreads[i] = corrects ? -rate * staged_quad(args.dwritten, from, quad, live) : vec4(0);
     }
     for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
       const uint row = batch * T + first + i / LINES, j = first_line + min(i % LINES, lines - 1);
       const bool live = is_live(sizes, args.texts, row);
-      keys[i] = live ? args.x.v[row * columns + key_column(sizes, head) + j] : 0;
-      queries[i] = live ? args.x.v[row * columns + query_column(sizes, head) + j] : 0;
+      keys[i] = live ? args.x.v[row * columns + key_column(sizes, key_head) + j] : 0;
+      queries[i] = live ? args.x.v[row * columns + query_column(sizes, key_head) + j] : 0;
     }
     for (uint i = invocation(); i < steps; i += INVOCATIONS)
       decays[i] = decay_of(sizes, args.gates, args.texts, batch * T + first + i, first + i, head);

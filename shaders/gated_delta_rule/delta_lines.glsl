@@ -5,7 +5,7 @@
 // positions is staged in shared memory, quads of nothing behind their ends. A workgroup takes LINES lines of a head (y)
 // of a row (z).
 //   -DSUBGROUP  sharers are neighbours in a full subgroup, and sums are shuffles; else they go through shared memory
-#include "shaders/gated_delta_rule/gated_delta_rule.args.h"
+#include "shaders/gated_delta_rule/delta_columns.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint INVOCATIONS = 64;
@@ -47,21 +47,9 @@ float line_sum(float x) {
 uint sharer() { return invocation() % SHARERS; }
 uint line_of_group() { return invocation() / SHARERS; }
 
-uint x_columns(DeltaSizes sizes) {
-  return 2 * sizes.key_heads * sizes.key_width + sizes.heads * sizes.value_width;
-}
-uint key_head(DeltaSizes sizes, uint head) { return head / (sizes.heads / sizes.key_heads); }
-// Where those of a row of x begin.
-uint query_column(DeltaSizes sizes, uint head) { return key_head(sizes, head) * sizes.key_width; }
-uint key_column(DeltaSizes sizes, uint head) { return sizes.key_heads * sizes.key_width + query_column(sizes, head); }
-uint value_column(DeltaSizes sizes, uint head) {
-  return 2 * sizes.key_heads * sizes.key_width + head * sizes.value_width;
-}
-
-bool is_live(DeltaSizes sizes, Ints texts, uint row) { return sizes.has_texts == 0 || texts.v[row] != 0; }
 // The state begins anew at this position, `t` of its row.
 bool is_first(DeltaSizes sizes, Ints texts, uint row, uint t) {
-  return sizes.has_texts != 0 && t > 0 && texts.v[row] != texts.v[row - 1];
+  return rules(sizes, delta_has_texts) && t > 0 && texts.v[row] != texts.v[row - 1];
 }
 
 // What a position leaves of the state before it: all where it is skipped, nothing where it is the first of a text.

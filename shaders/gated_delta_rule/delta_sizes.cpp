@@ -18,27 +18,30 @@ DeltaProblem::DeltaProblem(const Node& node, size_t x)
     : heads{.key_heads = node.integer("key_heads"),
             .heads = node.integer("heads"),
             .key_width = node.integer("key_width"),
-            .value_width = node.integer("value_width")},
+            .value_width = node.integer("value_width"),
+            .values_first = node.flag("values_first"),
+            .corrects = node.flag("corrects")},
       batches(node.in(x)[0]),
       positions(node.in(x)[1]) {}
 
 Attributes DeltaProblem::attributes(const DeltaHeads& heads) {
-  return {{"key_heads", static_cast<double>(heads.key_heads)},
-          {"heads", static_cast<double>(heads.heads)},
-          {"key_width", static_cast<double>(heads.key_width)},
-          {"value_width", static_cast<double>(heads.value_width)}};
+  return {{"key_heads", static_cast<double>(heads.key_heads)}, {"heads", static_cast<double>(heads.heads)},
+          {"key_width", static_cast<double>(heads.key_width)}, {"value_width", static_cast<double>(heads.value_width)},
+          {"values_first", heads.values_first ? 1.0 : 0.0},    {"corrects", heads.corrects ? 1.0 : 0.0}};
 }
 
-DeltaSizes DeltaProblem::sizes(bool has_texts) const {
+DeltaSizes DeltaProblem::sizes(bool texts, bool skip) const {
   return {.positions = static_cast<uint>(positions),
           .key_heads = static_cast<uint>(heads.key_heads),
           .heads = static_cast<uint>(heads.heads),
           .key_width = static_cast<uint>(heads.key_width),
           .value_width = static_cast<uint>(heads.value_width),
-          .has_texts = has_texts};
+          .rules = (texts ? delta_has_texts : 0) | (heads.corrects ? delta_corrects : 0) |
+                   (heads.values_first ? delta_values_first : 0) | (skip ? delta_skips : 0)};
 }
 
-void check_delta_inputs(const Node& node, size_t x, size_t texts) {
+void check_delta_inputs(const Node& node, size_t x) {
+  const size_t texts = x + 2, skip = x + 3;
   const std::string_view op = node.op->name;
   check(node.in(x).rank() == 3 && node.in(x).elements() > 0, "[{}] x is {}, needs [B, T, columns]", op,
         node.in(x).to_string());
@@ -58,8 +61,16 @@ void check_delta_inputs(const Node& node, size_t x, size_t texts) {
           name_of(node.input_types[i].dtype));
   check(!node.has_input(texts) || node.input_types[texts] == TensorType{{p.batches, p.positions}, DType::i32},
         "[{}] texts is {}, needs i32 [{}, {}]", op, node.in(texts).to_string(), p.batches, p.positions);
+  check(!node.has_input(skip) || node.input_types[skip] == TensorType{Shape{h.heads}},
+        "[{}] skip is {}, needs f32 [{}]", op, node.in(skip).to_string(), h.heads);
   const int64_t most = std::max(node.in(x).elements(), p.rows() * h.heads * std::max(h.key_width, h.value_width));
   check(most < int64_t{1} << 31, "[{}] x is {}; kernels address at most 2^31 - 1 elements", op, node.in(x).to_string());
+}
+
+DeltaColumns delta_columns(const DeltaHeads& heads, int64_t h) {
+  const int64_t of_key = h / (heads.heads / heads.key_heads) * heads.key_width, of_value = h * heads.value_width;
+  if (heads.values_first) return {heads.values() + heads.keys() + of_key, heads.values() + of_key, of_value};
+  return {of_key, heads.keys() + of_key, 2 * heads.keys() + of_value};
 }
 
 std::vector<std::string_view> delta_candidates(const Node& node, const DeviceFacts& facts) {
@@ -91,11 +102,19 @@ Launch delta_launch(const Recorder& recorder, std::string_view kernel, const Del
 }
 
 // Lines of one value, of less than a quad, of several quads for each sharer; heads that share keys; more positions than
-// are staged at a time, and than the sums of decays have invocations.
+// are staged at a time, and than the sums of decays have invocations; both rules and both orders of columns.
 std::span<const DeltaCase> delta_cases() {
   static constexpr DeltaCase cases[] = {
-      {1, 1, {1, 1, 1, 1}},    {2, 5, {1, 2, 7, 3}},     {1, 37, {2, 2, 7, 7}, true}, {2, 19, {1, 3, 64, 7}, true},
-      {1, 131, {1, 1, 7, 64}}, {1, 3, {1, 2, 130, 130}}, {3, 67, {2, 4, 7, 1}, true},
+      {1, 1, {1, 1, 1, 1}},
+      {2, 5, {1, 2, 7, 3}},
+      {1, 37, {2, 2, 7, 7}, true},
+      {2, 19, {1, 3, 64, 7}, true},
+      {1, 131, {1, 1, 7, 64}},
+      {1, 3, {1, 2, 130, 130}},
+      {3, 67, {2, 4, 7, 1}, true},
+      {2, 19, {2, 6, 7, 64, true, false}, true, true},
+      {1, 37, {1, 2, 64, 7, true, false}, false, true},
+      {1, 5, {1, 2, 7, 7, true}, true, true},
   };
   return cases;
 }
@@ -104,10 +123,12 @@ std::span<const DeltaCase> delta_cases() {
 std::vector<CaseInput> delta_case_inputs(const DeltaCase& problem) {
   const DeltaHeads& heads = problem.heads;
   const double most = std::min(1.0, std::sqrt(3 / static_cast<double>(heads.key_width)));
+  const auto rows = [&](int64_t columns) { return Shape{problem.batches, problem.positions, columns}; };
   return {
-      {.type = {Shape{problem.batches, problem.positions, heads.columns()}}, .low = -most, .high = most},
-      {.type = {Shape{problem.batches, problem.positions, 2 * heads.heads}}, .low = -1, .high = 0},
-      {.type = {Shape{problem.batches, problem.positions}, DType::i32}, .low = 0, .high = 2, .absent = !problem.texts}};
+      {.type = {rows(heads.columns())}, .low = -most, .high = most},
+      {.type = {rows(2 * heads.heads)}, .low = -1, .high = 0},
+      {.type = {Shape{problem.batches, problem.positions}, DType::i32}, .low = 0, .high = 2, .absent = !problem.texts},
+      {.type = {Shape{heads.heads}}, .absent = !problem.skip}};
 }
 
 }  // namespace vkformer

@@ -23,7 +23,8 @@ struct DeltaProblem {
   explicit DeltaProblem(const Node& node, size_t x = 0);
   static Attributes attributes(const DeltaHeads& heads);
 
-  DeltaSizes sizes(bool has_texts) const;
+  /// `texts`, `skip`: whether there are such inputs.
+  DeltaSizes sizes(bool texts, bool skip) const;
   int64_t rows() const { return batches * positions; }
   Shape y() const { return {batches, positions, heads.values()}; }
   DeltaLines value_lines(int64_t kept) const {
@@ -31,10 +32,16 @@ struct DeltaProblem {
   }
 };
 
-/// Checks x, gates and texts, inputs `x`, `x + 1` and `texts` of the node.
-void check_delta_inputs(const Node& node, size_t x, size_t texts);
+/// Checks x, gates, texts and skip, inputs `x` to `x + 3` of the node.
+void check_delta_inputs(const Node& node, size_t x);
 
 std::vector<std::string_view> delta_candidates(const Node& node, const DeviceFacts& facts);
+
+/// The first columns of head h's query, key and value in a row of x, for references.
+struct DeltaColumns {
+  int64_t query, key, value;
+};
+DeltaColumns delta_columns(const DeltaHeads& heads, int64_t h);
 
 /// The launch of a kernel of delta_lines.glsl.
 Launch delta_launch(const Recorder& recorder, std::string_view kernel, const DeltaProblem& problem,
@@ -47,10 +54,10 @@ extern const Op gated_delta_rule_backward_op;
 struct DeltaCase {
   int64_t batches, positions;
   DeltaHeads heads;
-  bool texts = false;
+  bool texts = false, skip = false;
 };
 std::span<const DeltaCase> delta_cases();
-/// x, gates and texts of one.
+/// x, gates, texts and skip of one.
 std::vector<CaseInput> delta_case_inputs(const DeltaCase& problem);
 
 }  // namespace vkformer

@@ -16,7 +16,8 @@ void main() {
   const DeltaSizes sizes = args.sizes;
   const uint head = gl_WorkGroupID.y, batch = gl_WorkGroupID.z, T = sizes.positions;
   const uint first_line = gl_WorkGroupID.x * LINES, lines = min(LINES, sizes.value_width - first_line);
-  const uint columns = x_columns(sizes), width = sizes.heads * sizes.value_width;
+  const uint key_head = key_head_of(sizes, head), columns = x_columns(sizes), width = sizes.heads * sizes.value_width;
+  const bool corrects = rules(sizes, delta_corrects);
   vec4 state[HELD];
   [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
   for (uint end = T; end > 0; end -= min(STEPS, end)) {
@@ -24,8 +25,8 @@ void main() {
     for (uint i = invocation(); i < steps * QUADS; i += INVOCATIONS) {
       const uint row = batch * T + first + i / QUADS, quad = i % QUADS;
       const bool live = is_live(sizes, args.texts, row);
-      keys[i] = staged_quad(args.x, row * columns + key_column(sizes, head), quad, live);
-      queries[i] = staged_quad(args.x, row * columns + query_column(sizes, head), quad, live);
+      keys[i] = staged_quad(args.x, row * columns + key_column(sizes, key_head), quad, live);
+      queries[i] = staged_quad(args.x, row * columns + query_column(sizes, key_head), quad, live);
     }
     for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
       const uint row = batch * T + first + i / LINES, j = min(i % LINES, lines - 1);
@@ -45,7 +46,7 @@ void main() {
         state[h] += upstream * queries[at];
         sums += state[h] * keys[at];
       }
-      const float dwritten = line_sum(sums.x + sums.y + sums.z + sums.w), dread = -rates[i] * dwritten;
+      const float dwritten = line_sum(sums.x + sums.y + sums.z + sums.w), dread = corrects ? -rates[i] * dwritten : 0;
       const float decay = decays[i];
       [[unroll]] for (uint h = 0; h < HELD; ++h)
         state[h] = decay * (state[h] + dread * keys[i * QUADS + h * SHARERS + sharer()]);

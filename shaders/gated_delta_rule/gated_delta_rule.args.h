@@ -9,13 +9,18 @@ struct DeltaSizes {
   uint positions;         // T
   uint key_heads, heads;  // Hk, H
   uint key_width, value_width;
-  uint has_texts;
+  uint rules;  // bits: below
 };
+const uint delta_has_texts = 1;     // `texts` says which positions belong together
+const uint delta_corrects = 2;      // what is written is beta (v - S' k), not beta v
+const uint delta_values_first = 4;  // rows of x are values, keys, queries, not queries, keys, values
+const uint delta_skips = 8;         // y has skip v added
 
 struct DeltaRuleArgs {
   Floats x;
   Floats gates;
   Ints texts;
+  Floats skip;
   Floats y;            // has storage where bit 0 of `outputs` is set
   Floats corrections;  // bit 1
   Floats state;        // of variants that go on
@@ -51,16 +56,15 @@ struct DeltaJoinArgs {
   Floats x;
   Floats gates;
   Ints texts;
-  Floats corrections;
-  Floats dwritten;
-  Floats dq;
-  Floats dk_read;
-  Floats dk_write;
-  Floats dx;      // bit 0 of `outputs`
-  Floats dgates;  // bit 1
-  Floats ends;    // [B, T, H]: what a position adds to dg of all before it
+  Floats upstream;
+  Floats skip;
+  Floats scratch;  // corrections, dwritten, dq, dk_read, dk_write, and [B, T, H]: what a position adds to dg before it
+  Floats dx;       // bit 0 of `outputs`
+  Floats dgates;   // bit 1
+  Floats dskip;    // [B, T, H]: each position's part, bit 2
   DeltaSizes sizes;
-  uint rows;  // B T Hk
+  uint values_part, keys_part;  // floats of a part of `scratch`: of the first two, of the next three
+  uint rows;                    // B T Hk
   uint outputs;
 };
 

@@ -3,8 +3,8 @@
 // variant subgroup: -DSUBGROUP
 // variant workgroup_on: -DGOES_ON
 // variant subgroup_on: -DGOES_ON -DSUBGROUP
-// With column j of S in the registers of its sharers, at each position: w = v - exp(g) S' k, S = exp(g) S + k (beta w)',
-// y = S' q. -DGOES_ON: from the state that is stored, and back.
+// With column j of S in the registers of its sharers, at each position: w = v - exp(g) S' k, or v itself where nothing is
+// corrected, S = exp(g) S + k (beta w)', y = S' q + skip v. -DGOES_ON: from the state that is stored, and back.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/gated_delta_rule/delta_lines.glsl"
 
@@ -18,7 +18,9 @@ void main() {
   const DeltaSizes sizes = args.sizes;
   const uint head = gl_WorkGroupID.y, batch = gl_WorkGroupID.z, T = sizes.positions;
   const uint first_line = gl_WorkGroupID.x * LINES, lines = min(LINES, sizes.value_width - first_line);
-  const uint columns = x_columns(sizes), width = sizes.heads * sizes.value_width;
+  const uint key_head = key_head_of(sizes, head), columns = x_columns(sizes), width = sizes.heads * sizes.value_width;
+  const bool corrects = rules(sizes, delta_corrects);
+  const float skip = rules(sizes, delta_skips) ? args.skip.v[head] : 0;
   vec4 state[HELD];
   [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
 #ifdef GOES_ON
@@ -34,8 +36,8 @@ void main() {
     for (uint i = invocation(); i < steps * QUADS; i += INVOCATIONS) {
       const uint row = batch * T + first + i / QUADS, quad = i % QUADS;
       const bool live = is_live(sizes, args.texts, row);
-      keys[i] = staged_quad(args.x, row * columns + key_column(sizes, head), quad, live);
-      queries[i] = staged_quad(args.x, row * columns + query_column(sizes, head), quad, live);
+      keys[i] = staged_quad(args.x, row * columns + key_column(sizes, key_head), quad, live);
+      queries[i] = staged_quad(args.x, row * columns + query_column(sizes, key_head), quad, live);
     }
     for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
       const uint row = batch * T + first + i / LINES, j = min(i % LINES, lines - 1);
@@ -52,8 +54,9 @@ void main() {
       const float decay = decays[i];
       vec4 sums = vec4(0);
       [[unroll]] for (uint h = 0; h < HELD; ++h) sums += state[h] * keys[i * QUADS + h * SHARERS + sharer()];
-      const float read = decay * line_sum(sums.x + sums.y + sums.z + sums.w);
-      const float correction = values[i * LINES + line_of_group()] - read, written = rates[i] * correction;
+      const float value = values[i * LINES + line_of_group()];
+      const float correction = corrects ? value - decay * line_sum(sums.x + sums.y + sums.z + sums.w) : value;
+      const float written = rates[i] * correction;
       sums = vec4(0);
       [[unroll]] for (uint h = 0; h < HELD; ++h) {
         const uint at = i * QUADS + h * SHARERS + sharer();
@@ -62,7 +65,7 @@ void main() {
       }
       const float y = line_sum(sums.x + sums.y + sums.z + sums.w);
       if (sharer() == 0) {
-        results[i * LINES + line_of_group()] = y;
+        results[i * LINES + line_of_group()] = y + skip * value;
         values[i * LINES + line_of_group()] = correction;
       }
     }

@@ -8,23 +8,23 @@ namespace vkformer {
 
 namespace {
 
-// --- gated_delta_rule: x, gates, texts -> y;
-// --- continued_delta_rule: state, x, gates, texts, position -> state, y ---
+// --- gated_delta_rule: x, gates, texts, skip -> y;
+// --- continued_delta_rule: state, x, gates, texts, skip, position -> state, y ---
 
 Types infer(const Node& node) {
-  check_delta_inputs(node, 0, 2);
+  check_delta_inputs(node, 0);
   return {{DeltaProblem(node).y()}};
 }
 
 Types infer_continued(const Node& node) {
-  check_delta_inputs(node, 1, 3);
+  check_delta_inputs(node, 1);
   const DeltaProblem p(node, 1);
   const Shape state{p.batches, p.heads.values(), p.heads.key_width};
   check(node.input_types[0] == TensorType{state}, "[continued_delta_rule] state is {} {}, needs f32 {}",
         name_of(node.input_types[0].dtype), node.in(0).to_string(), state.to_string());
   check(
-      node.input_types[4] == TensorType{{1}, DType::i32} || node.input_types[4] == TensorType{{p.batches}, DType::i32},
-      "[continued_delta_rule] position is {}, it must be i32 [1] or [{}]", node.in(4).to_string(), p.batches);
+      node.input_types[5] == TensorType{{1}, DType::i32} || node.input_types[5] == TensorType{{p.batches}, DType::i32},
+      "[continued_delta_rule] position is {}, it must be i32 [1] or [{}]", node.in(5).to_string(), p.batches);
   check(state.elements() < int64_t{1} << 31, "[continued_delta_rule] state is {}; kernels address at most 2^31 - 1",
         state.to_string());
   return {{state}, {p.y()}};
@@ -36,8 +36,9 @@ void record(Recorder& recorder, const Node& node) {
                     DeltaRuleArgs{.x = recorder.address(node.inputs[0]),
                                   .gates = recorder.address(node.inputs[1]),
                                   .texts = node.has_input(2) ? recorder.address(node.inputs[2]) : 0,
+                                  .skip = node.has_input(3) ? recorder.address(node.inputs[3]) : 0,
                                   .y = recorder.address(node.outputs[0]),
-                                  .sizes = p.sizes(node.has_input(2)),
+                                  .sizes = p.sizes(node.has_input(2), node.has_input(3)),
                                   .outputs = 1});
 }
 
@@ -49,19 +50,21 @@ void record_continued(Recorder& recorder, const Node& node) {
                     DeltaRuleArgs{.x = recorder.address(node.inputs[1]),
                                   .gates = recorder.address(node.inputs[2]),
                                   .texts = node.has_input(3) ? recorder.address(node.inputs[3]) : 0,
+                                  .skip = node.has_input(4) ? recorder.address(node.inputs[4]) : 0,
                                   .y = y,
                                   .state = recorder.address(node.inputs[0]),
-                                  .position = recorder.address(node.inputs[4]),
-                                  .sizes = p.sizes(node.has_input(3)),
-                                  .own_positions = node.in(4)[0] > 1,
+                                  .position = recorder.address(node.inputs[5]),
+                                  .sizes = p.sizes(node.has_input(3), node.has_input(4)),
+                                  .own_positions = node.in(5)[0] > 1,
                                   .outputs = y ? 1u : 0u});
 }
 
 /// One head of one row, step by step, over its state [Dv, Dk].
 void run_head(const DeltaProblem& p, int64_t b, int64_t h, const HostTensor& x, const HostTensor& gates,
-              const HostTensor* texts, std::span<double> state, HostTensor& y) {
+              const HostTensor* texts, const HostTensor* skip, std::span<double> state, HostTensor& y) {
   const DeltaHeads& heads = p.heads;
-  const int64_t Dk = heads.key_width, Dv = heads.value_width, query = h / (heads.heads / heads.key_heads) * Dk;
+  const int64_t Dk = heads.key_width, Dv = heads.value_width;
+  const auto [query, key, value] = delta_columns(heads, h);
   for (int64_t t = 0; t < p.positions; ++t) {
     const int64_t row = b * p.positions + t, from = row * heads.columns();
     const double text = texts ? (*texts)[row] : 1;
@@ -73,14 +76,14 @@ void run_head(const DeltaProblem& p, int64_t b, int64_t h, const HostTensor& x, 
       double read = 0, result = 0;
       for (int64_t i = 0; i < Dk; ++i) {
         column[i] *= decay;
-        read += column[i] * x[from + heads.keys() + query + i];
+        read += column[i] * x[from + key + i];
       }
-      const double correction = x[from + 2 * heads.keys() + h * Dv + j] - read;
+      const double own = x[from + value + j], correction = heads.corrects ? own - read : own;
       for (int64_t i = 0; i < Dk; ++i) {
-        column[i] += beta * correction * x[from + heads.keys() + query + i];
+        column[i] += beta * correction * x[from + key + i];
         result += column[i] * x[from + query + i];
       }
-      y[row * heads.values() + h * Dv + j] = result;
+      y[row * heads.values() + h * Dv + j] = result + (skip ? (*skip)[h] * own : 0);
     }
   }
 }
@@ -90,7 +93,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
   for (int64_t b = 0; b < p.batches; ++b)
     for (int64_t h = 0; h < p.heads.heads; ++h) {
       std::vector<double> state(static_cast<size_t>(p.heads.key_width * p.heads.value_width), 0);
-      run_head(p, b, h, *in[0], *in[1], node.has_input(2) ? in[2] : nullptr, state, out[0]);
+      run_head(p, b, h, *in[0], *in[1], node.has_input(2) ? in[2] : nullptr, node.has_input(3) ? in[3] : nullptr, state,
+               out[0]);
     }
 }
 
@@ -100,8 +104,9 @@ void reference_continued(const Node& node, Inputs in, Outputs out) {
   for (int64_t b = 0; b < p.batches; ++b)
     for (int64_t h = 0; h < p.heads.heads; ++h) {
       const std::span<double> state(&out[0].data[static_cast<size_t>(b * p.heads.heads + h) * size], size);
-      if ((*in[4])[node.in(4)[0] > 1 ? b : 0] == 0) std::ranges::fill(state, 0);
-      run_head(p, b, h, *in[1], *in[2], node.has_input(3) ? in[3] : nullptr, state, out[1]);
+      if ((*in[5])[node.in(5)[0] > 1 ? b : 0] == 0) std::ranges::fill(state, 0);
+      run_head(p, b, h, *in[1], *in[2], node.has_input(3) ? in[3] : nullptr, node.has_input(4) ? in[4] : nullptr, state,
+               out[1]);
     }
 }
 
@@ -169,13 +174,13 @@ const Op continued_delta_rule_op = {.name = "continued_delta_rule",
 
 }  // namespace
 
-Value gated_delta_rule(Graph& graph, Value x, Value gates, Value texts, const DeltaHeads& heads) {
-  return graph.apply(gated_delta_rule_op, {x, gates, texts}, DeltaProblem::attributes(heads));
+Value gated_delta_rule(Graph& graph, const GatedDeltaRule& of) {
+  return graph.apply(gated_delta_rule_op, {of.x, of.gates, of.texts, of.skip}, DeltaProblem::attributes(of.heads));
 }
 
-Value continued_delta_rule(Graph& graph, Value x, Value gates, Value texts, Value state, Value position,
-                           const DeltaHeads& heads) {
-  return graph.add(continued_delta_rule_op, {state, x, gates, texts, position}, DeltaProblem::attributes(heads))[1];
+Value continued_delta_rule(Graph& graph, const GatedDeltaRule& of, Value state, Value position) {
+  return graph.add(continued_delta_rule_op, {state, of.x, of.gates, of.texts, of.skip, position},
+                   DeltaProblem::attributes(of.heads))[1];
 }
 
 }  // namespace vkformer

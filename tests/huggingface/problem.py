@@ -68,6 +68,11 @@ def loss_of(logits, labels, task, smoothing):
     return F.cross_entropy(logits.flatten(0, -2), labels.flatten().long(), label_smoothing=smoothing)
 
 
+def goes_on_alone(config):
+    """In transformers a bias in padding on the left reaches the convolution behind it, and Falcon-H1's norm mixes the rows."""
+    return any(getattr(config, name, False) for name in ("conv_bias", "mamba_proj_bias", "mamba_rms_norm"))
+
+
 class Problem:
     """A model, its inputs and its prompts; everything that is recorded follows from them."""
 
@@ -170,6 +175,13 @@ class Problem:
                     end, pad = self.generation["eos_token_id"], self.generation["pad_token_id"]
                     for row in out.sequences:  # transformers fills with the end id where the pad id is 0
                         row[1:][(row[1:] == end).cumsum(0) - (row[1:] == end).int() > 0] = pad
+                elif goes_on_alone(self.config):
+                    real = [ids[seen > 0] for ids, seen in zip(prompt["input_ids"], prompt["attention_mask"])]
+                    outs = [model.generate(ids[None], **settings, output_logits=True) for ids in real]
+                    found[prefix + "logits"] = torch.cat([torch.stack(out.logits, 1) for out in outs])
+                    found[prefix + "sequences"] = torch.cat(
+                        [prompt["input_ids"], torch.cat([out.sequences[:, -NEW_TOKENS:] for out in outs])], 1)
+                    continue
                 else:
                     out = model.generate(**prompt, **settings, output_logits=True)
                     found[prefix + "logits"] = torch.stack(out.logits, 1)

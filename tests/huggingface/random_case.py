@@ -24,7 +24,9 @@ def random_weights(model, names, case, seed):
                 value -= 1  # stored as what they add to one; only the norm within a delta net is not
         elif last in ("A_log", "dt_bias"):
             value = 0.7 * noise  # decays from nearly none to most of the state
-        elif "conv1d" in name:
+        elif last == "D":
+            value = 1 + 0.2 * noise
+        elif "conv1d" in name or ".conv.conv." in name:
             value = 0.5 * noise
         elif re.search(r"r_[wrs]_bias|seg_embed|relative_attention_bias", name):
             value = 0.7 * noise
@@ -39,7 +41,7 @@ def random_weights(model, names, case, seed):
             gain = case["gain"]
             if case["family"] == "gpt_oss" and len(shape) == 3:
                 inner, gain = 1, 2 * gain  # some values are beyond the gate's limit
-            elif "experts" in name:
+            elif "experts" in name or "block_sparse_moe" in name:
                 inner = -1
             if re.search(r"\b(q|k|r|query|key|q_proj|k_proj|q_lin|k_lin)(\.weight)?$", name):
                 gain *= {"t5": 0.5, "gpt_neo": 0.5, "xlnet": 1.4}.get(case["family"], 0.9)  # two don't scale their scores

@@ -5,7 +5,9 @@
 
 #include "models/families/decoder/delta_net.h"
 #include "models/families/decoder/feed_forward.h"
+#include "models/families/decoder/mamba.h"
 #include "models/families/decoder/mixture.h"
+#include "models/families/decoder/short_convolution.h"
 #include "models/families/decoder_head.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/head_norm/head_norm.h"
@@ -22,6 +24,7 @@ namespace {
 
 using Norm = Decoder::Norm;
 using Norms = Decoder::Norms;
+using Mixer = Decoder::Mixer;
 
 /// The joint tensors of an attention's input projections: of all, and of k and v where q's has gates.
 constexpr std::string_view qkv = "qkv_proj", kv = "kv_proj";
@@ -33,6 +36,17 @@ bool has_gains(const Decoder& d) { return d.norm != Norm::plain && d.norm != Nor
 
 /// Positions that a window shows to either side.
 int64_t reach_of(const Decoder& d, int64_t window) { return std::min(window / 2, d.context); }
+
+/// In files.
+std::string_view mixer_name(Mixer mixer) {
+  switch (mixer) {
+    case Mixer::delta_net: return "linear_attn";
+    case Mixer::short_convolution: return "conv";
+    case Mixer::mamba: return "mamba";
+    case Mixer::attention: break;
+  }
+  return "self_attn";
+}
 
 std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
 
@@ -60,16 +74,16 @@ struct PartNorms {
 PartNorms attention_norms(const Decoder& d) {
   switch (d.norms) {
     case Norms::before:
-    case Norms::parallel: return {"input_layernorm", ""};
+    case Norms::parallel: return {d.attention_before, ""};
     case Norms::after: return {"", d.attention_after};
     case Norms::around: break;
   }
-  return {"input_layernorm", d.attention_after};
+  return {d.attention_before, d.attention_after};
 }
 
 PartNorms feed_forward_norms(const Decoder& d) {
   switch (d.norms) {
-    case Norms::before: return {"post_attention_layernorm", ""};
+    case Norms::before: return {d.inner_first, ""};
     case Norms::parallel: return {"", ""};
     case Norms::after: return {"", d.inner_after};
     case Norms::around: break;
@@ -77,10 +91,15 @@ PartNorms feed_forward_norms(const Decoder& d) {
   return {d.inner_before, d.inner_after};
 }
 
-/// The feed-forward layer's name in the file, or that of the mixture that stands for it.
-std::string inner_name(const Decoder& d, int64_t layer) {
+/// A layer's feed-forward layer, its mixture of experts, or both: of each the name in the file.
+struct InnerParts {
+  std::string feed_forward, mixture;
+};
+
+InnerParts inner_parts(const Decoder& d, int64_t layer) {
   const bool experts = d.layers[static_cast<size_t>(layer)].experts;
-  return join_names(layer_name(layer), experts ? d.experts.name : d.inner_name);
+  return {!experts || d.experts.beside ? join_names(layer_name(layer), d.inner_name) : "",
+          experts ? join_names(layer_name(layer), d.experts.name) : ""};
 }
 
 /// One pass through a decoder in a graph.
@@ -91,9 +110,9 @@ class Builder {
   Value hidden() {
     const Value tokens = layers_.tensor("model.embed_tokens.weight", {decoder_.vocabulary, decoder_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
-    if (decoder_.embedding_normed) x = norm(x, "model.norm");
+    if (decoder_.embedding_normed) x = norm(x, decoder_.last_norm);
     for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
-    return norm(x, "model.norm");
+    return norm(x, decoder_.last_norm);
   }
 
  private:
@@ -113,13 +132,20 @@ class Builder {
     const std::string name = layer_name(layer);
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
     const auto attention = [&](Value in, Value residual) {
-      return decoder_.layers[static_cast<size_t>(layer)].delta
-                 ? delta_net(layers_, decoder_, in, name + ".linear_attn", layer, residual)
-                 : attend(in, name + ".self_attn", layer, residual);
+      const Mixer mixer = decoder_.layers[static_cast<size_t>(layer)].mixer;
+      const std::string of_mixer = join_names(name, mixer_name(mixer));
+      switch (mixer) {
+        case Mixer::delta_net: return delta_net(layers_, decoder_, in, of_mixer, layer, residual);
+        case Mixer::short_convolution: return short_convolution(layers_, decoder_, in, of_mixer, layer, residual);
+        case Mixer::mamba: return mamba(layers_, decoder_, in, of_mixer, layer, residual);
+        case Mixer::attention: break;
+      }
+      return attend(in, of_mixer, layer, residual);
     };
     const auto inner = [&](Value in, Value residual) {
-      const bool experts = decoder_.layers[static_cast<size_t>(layer)].experts;
-      return (experts ? mixture : feed_forward)(layers_, decoder_, in, inner_name(decoder_, layer), residual);
+      const InnerParts parts = inner_parts(decoder_, layer);
+      const Value sum = parts.mixture.empty() ? residual : mixture(layers_, decoder_, in, parts.mixture, residual);
+      return parts.feed_forward.empty() ? sum : feed_forward(layers_, decoder_, in, parts.feed_forward, sum);
     };
     if (decoder_.norms == Norms::parallel) {
       const Value in = norm(x, join_names(name, attention_norms(decoder_).before));
@@ -209,7 +235,7 @@ class Builder {
     Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
                                             decoder_.attention_dropout, fmt::format("cache.{}", index));
     if (gate) attended = gated_unit(layers_.graph(), Gate::sigmoid, gate, attended);
-    return layers_.linear(attended, name + ".o_proj", decoder_.width,
+    return layers_.linear(attended, join_names(name, decoder_.attention_output), decoder_.width,
                           {.bias = decoder_.output_bias,
                            .scale = decoder_.residual_scale,
                            .dropout = decoder_.output_dropout,
@@ -246,8 +272,18 @@ void add_attention(ParameterList& list, const Decoder& d, const std::string& nam
     add_gain(list, d, join_names(name, d.query_norm), each ? d.head_width : q_width);
     add_gain(list, d, join_names(name, d.key_norm), each ? d.head_width : kv_width);
   }
-  list.linear(name + ".o_proj", q_width, d.width, d.output_bias);
+  list.linear(join_names(name, d.attention_output), q_width, d.width, d.output_bias);
   if (d.sinks) list.normal(name + attention_sinks, {d.heads});
+}
+
+void add_mixer(ParameterList& list, const Decoder& d, Mixer mixer, const std::string& layer) {
+  const std::string name = join_names(layer, mixer_name(mixer));
+  switch (mixer) {
+    case Mixer::attention: return add_attention(list, d, name);
+    case Mixer::delta_net: return add_delta_net(list, d, name);
+    case Mixer::short_convolution: return add_short_convolution(list, d, name);
+    case Mixer::mamba: return add_mamba(list, d, name);
+  }
 }
 
 std::vector<ParameterSpec> parameters_of(const Decoder& d) {
@@ -262,16 +298,15 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
     const auto layer = static_cast<int64_t>(i);
     const std::string name = layer_name(layer);
     add_norm(name, attention.before);
-    if (d.layers[i].delta)
-      add_delta_net(list, d, name + ".linear_attn");
-    else
-      add_attention(list, d, name + ".self_attn");
+    add_mixer(list, d, d.layers[i].mixer, name);
     add_norm(name, attention.after);
     add_norm(name, inner.before);
-    (d.layers[i].experts ? add_mixture : add_feed_forward)(list, d, inner_name(d, layer));
+    const InnerParts parts = inner_parts(d, layer);
+    if (!parts.mixture.empty()) add_mixture(list, d, parts.mixture);
+    if (!parts.feed_forward.empty()) add_feed_forward(list, d, parts.feed_forward);
     add_norm(name, inner.after);
   }
-  add_gain(list, d, "model.norm", d.width);
+  add_gain(list, d, d.last_norm, d.width);
   if (!d.tied && d.writes()) list.linear("lm_head", d.width, d.vocabulary, false);
   if (d.classes) add_class_head(list, d.width, *d.classes);
   return list.take();
@@ -319,8 +354,10 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   if (!has_gains(decoder)) add_ones(unit_gain, decoder.width);
   if (!has_gains(decoder) && decoder.query_norms == Decoder::QueryNorms::head)
     add_ones(head_unit_gain, decoder.head_width);
-  model.recurrent = std::ranges::any_of(decoder.layers, &Decoder::Layer::delta);
-  if (model.recurrent) std::ranges::copy(delta_net_constants(decoder), std::back_inserter(model.constants));
+  const auto has = [&](Mixer mixer) { return std::ranges::count(decoder.layers, mixer, &Decoder::Layer::mixer) > 0; };
+  model.recurrent = std::cmp_less(std::ranges::count(decoder.layers, Mixer::attention, &Decoder::Layer::mixer),
+                                  decoder.layers.size());
+  if (has(Mixer::delta_net)) std::ranges::copy(delta_net_constants(decoder), std::back_inserter(model.constants));
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });

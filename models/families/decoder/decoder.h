@@ -24,6 +24,8 @@ struct Decoder {
     around,    ///< both (Gemma 2)
     parallel,  ///< one, of what goes into both, which do not see each other's results (Cohere)
   };
+  /// What a layer begins with: attention, or what stands for it, with a state instead of a cache.
+  enum class Mixer : uint8_t { attention, delta_net, short_convolution, mamba };
   /// What of the queries, and of the keys, is normed together.
   enum class QueryNorms : uint8_t { none, head, whole };
   /// What differs from layer to layer.
@@ -31,7 +33,7 @@ struct Decoder {
     int64_t window = 0;    ///< a position sees itself and the window - 1 before it; 0: all before it
     int rotary = 0;        ///< which of `rotaries` turns queries and keys; -1: none
     bool experts = false;  ///< its feed-forward layer is a mixture of experts
-    bool delta = false;    ///< a gated delta net stands for its attention
+    Mixer mixer = Mixer::attention;
   };
   /// Feed-forward layers of which each token takes a few.
   struct Experts {
@@ -43,9 +45,11 @@ struct Decoder {
     bool bias = false;        ///< of the router, and of all that the experts have
     /// Where files have those of all experts in one tensor each, how (see ParameterSpec::Stack).
     enum class Stacks : uint8_t { none, columns, rows } stacks = Stacks::none;
-    /// Their names in files: of the mixture in a layer, of what is in it, and of each expert's weights.
+    bool beside = false;  ///< layers with experts have their feed-forward layer, too, and add its results
+    /// Their names in files: of the mixture in a layer, of what is in it, of the tensors of all, and of each expert's.
     const char* name = "mlp";
     const char* router = "gate";
+    const char *all_gates = "experts.gate_up_proj", *all_downs = "experts.down_proj";
     const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   };
 
@@ -54,6 +58,19 @@ struct Decoder {
     int64_t key_heads = 16, heads = 32;
     int64_t key_width = 128, value_width = 128;
     int64_t positions = 4;  ///< that their convolution sees
+  };
+
+  /// Layers that mix a few neighbouring positions between two gates (LFM2).
+  struct Convolution {
+    int64_t positions = 3;
+    bool bias = false;
+  };
+  /// State space layers (Dao & Gu 2024, "Mamba 2").
+  struct Mamba {
+    int64_t heads = 128, head_width = 64;   ///< of values
+    int64_t groups = 1, state_width = 256;  ///< heads of a group share their keys and queries, "B" and "C"
+    int64_t positions = 4;                  ///< that their convolution sees
+    bool convolution_bias = true, bias = false;
   };
 
   std::string family;  ///< model_type
@@ -73,20 +90,24 @@ struct Decoder {
   double score_cap = 0;        ///< scores stay within it, by tanh; 0: as they are
   double logit_cap = 0;        ///< the same of logits
   double logit_scale = 1;      ///< of logits
-  /// Of what attention and feed-forward layers add; of those with norms before them alone and without experts.
+  /// Of what attention and feed-forward layers add; of those with norms before them alone, and without shared experts.
   double residual_scale = 1;
   Gate gate = Gate::silu;
   bool gated = true;  ///< false: feed-forward layers have no gate, but the square of relu (So et al. 2021, "Primer")
   const char* inner_name = "mlp";  ///< of feed-forward layers in files, and of their parts:
-  const char *inner_joint = "gate_up_proj", *inner_up = "up_proj", *inner_down = "down_proj";
+  const char *inner_joint = "gate_up_proj", *inner_gate = "gate_proj", *inner_up = "up_proj";
+  const char* inner_down = "down_proj";
+  const char* attention_output = "o_proj";  ///< its name in files
   Norm norm = Norm::rms;
   Norms norms = Norms::before;
-  /// Names in files of norms that stand around parts, but for the first.
-  const char* attention_after = "post_attention_layernorm";
+  /// Names in files of norms that stand before or behind parts; inner_first: where no others do.
+  const char *attention_before = "input_layernorm", *attention_after = "post_attention_layernorm";
+  const char* inner_first = "post_attention_layernorm";
   const char *inner_before = "pre_feedforward_layernorm", *inner_after = "post_feedforward_layernorm";
   QueryNorms query_norms = QueryNorms::none;
   const char *query_norm = "q_norm", *key_norm = "k_norm";  ///< their names in files
-  bool embedding_normed = false;                            ///< what goes into the first layer is
+  const char* last_norm = "model.norm";                     ///< its name in files
+  bool embedding_normed = false;                            ///< what goes into the first layer is, by the same
   bool norms_turned = false;                                ///< they norm what has turned, not what turns then
   bool gain_less_one = false;                               ///< files store the norms' gains minus 1
   bool joint_inputs = false;                                ///< q, k and v are one tensor in files
@@ -107,6 +128,8 @@ struct Decoder {
   std::vector<Layer> layers;
   Experts experts;
   DeltaNet delta;
+  Convolution convolution;
+  Mamba mamba;
 
   bool writes() const { return !both_ways && !classes; }
   /// Columns of a head that turn.

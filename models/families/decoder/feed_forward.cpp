@@ -30,8 +30,9 @@ void add_feed_forward(ParameterList& list, const Decoder& decoder, const std::st
   else if (decoder.joint_inner)
     list.linear(join_names(name, decoder.inner_joint), decoder.width, 2 * decoder.inner, decoder.inner_bias);
   else
-    list.joint_linear(name, decoder.inner_joint, {{"gate_proj", decoder.inner}, {"up_proj", decoder.inner}},
-                      decoder.width, decoder.inner_bias);
+    list.joint_linear(name, decoder.inner_joint,
+                      {{decoder.inner_gate, decoder.inner}, {decoder.inner_up, decoder.inner}}, decoder.width,
+                      decoder.inner_bias);
   list.linear(join_names(name, decoder.inner_down), decoder.inner, decoder.width, decoder.inner_bias);
 }
 

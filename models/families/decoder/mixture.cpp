@@ -10,9 +10,7 @@ namespace vkformer {
 
 namespace {
 
-// The joint tensors of a layer's experts.
-constexpr const char *all_gates = ".experts.gate_up_proj", *all_downs = ".experts.down_proj";
-constexpr const char* bias_end = "_bias";  // of theirs
+constexpr const char* bias_end = "_bias";  // of the joint tensors of a layer's experts
 
 using Stacks = Decoder::Experts::Stacks;
 
@@ -43,15 +41,18 @@ Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string
   const Decoder::Experts& experts = decoder.experts;
   const Value logits = layers.linear(x, join_names(name, experts.router), experts.count, {.bias = experts.bias});
   const Routing routing = router(graph, logits, experts.chosen, experts.normalised);
-  const Value gates = layers.tensor(name + all_gates, {experts.count, 2 * experts.inner, decoder.width});
-  const Value downs = layers.tensor(name + all_downs, {experts.count, decoder.width, experts.inner});
-  const auto biases = [&](const char* of, int64_t columns) {
-    return experts.bias ? layers.tensor(name + of + bias_end, {experts.count, columns}) : Value{};
+  const std::string all_gates = join_names(name, experts.all_gates), all_downs = join_names(name, experts.all_downs);
+  const Value gates = layers.tensor(all_gates, {experts.count, 2 * experts.inner, decoder.width});
+  const Value downs = layers.tensor(all_downs, {experts.count, decoder.width, experts.inner});
+  const auto biases = [&](const std::string& of, int64_t columns) {
+    return experts.bias ? layers.tensor(of + bias_end, {experts.count, columns}) : Value{};
   };
   const Value both = expert_matmul(graph, x, gates, routing.chosen, true, biases(all_gates, 2 * experts.inner));
   const Value found = expert_matmul(graph, gated_unit(graph, decoder.gate, both), downs, routing.chosen, true,
                                     biases(all_downs, decoder.width));
-  const Value sum = expert_sum(graph, found, routing.weights, residual);
+  const Value weights =
+      decoder.residual_scale == 1 ? routing.weights : scale(graph, routing.weights, decoder.residual_scale);
+  const Value sum = expert_sum(graph, found, weights, residual);
   return experts.shared > 0 ? add_shared(layers, decoder, x, name, sum) : sum;
 }
 
@@ -74,8 +75,8 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
     add(parts, all, [&](const std::string& part) { list.normal(part + ".weight", {out, in}); });
     if (experts.bias) add(parts, all + bias_end, [&](const std::string& part) { list.zeros(part + ".bias", {out}); });
   };
-  add_linear({experts.gate, experts.up}, name + all_gates, decoder.width, experts.inner);
-  add_linear({experts.down}, name + all_downs, experts.inner, decoder.width);
+  add_linear({experts.gate, experts.up}, join_names(name, experts.all_gates), decoder.width, experts.inner);
+  add_linear({experts.down}, join_names(name, experts.all_downs), experts.inner, decoder.width);
   if (experts.shared == 0) return;
   add_feed_forward(list, half_of_shared(decoder), name + shared);
   list.linear(name + shared_gate, decoder.width, 1, false);

@@ -5,6 +5,7 @@
 
 #include "models/families/config_keys.h"
 #include "models/families/decoder/decoder_config.h"
+#include "models/families/decoder/expert_config.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -13,20 +14,69 @@ namespace {
 
 constexpr const char* hybrid = "granitemoehybrid";
 constexpr const char *types_key = "layer_types", *positions_key = "position_embedding_type";
-constexpr const char *inner_key = "shared_intermediate_size", *experts_key = "num_local_experts";
+constexpr const char *inner_key = "shared_intermediate_size", *expert_inner_key = "intermediate_size";
+constexpr const char* experts_key = "num_local_experts";
+constexpr const char *heads_key = "mamba_n_heads", *width_key = "mamba_d_head", *groups_key = "mamba_n_groups";
+constexpr const char *state_key = "mamba_d_state", *convolution_key = "mamba_d_conv", *expand_key = "mamba_expand";
+constexpr const char *convolution_bias_key = "mamba_conv_bias", *bias_key = "mamba_proj_bias";
+constexpr std::string_view state_space = "mamba", attention = "attention";
 
-/// Granite 4 of attention alone: what files call a shared expert is the feed-forward layer, and positions may be
-/// missing.
-void read_hybrid(const JsonObject& json, Decoder& d) {
-  check(integer_or(json, experts_key, 8, 0, most_width) == 0, "{}: {} must be 0: mixtures of experts are not supported",
-        json.name(), experts_key);
+/// Steps of state spaces may be bounded, which no released model does.
+void check_steps(const JsonObject& json) {
+  constexpr const char* key = "time_step_limit";
+  if (!json.has(key)) return;
+  const nlohmann::json& limits = json.value()[key];
+  check(limits.is_array() && limits.size() == 2 && limits[0] == 0.0 && !limits[1].is_number(),
+        "{}: {} is not supported; steps must be from 0 to infinity", json.name(), key);
+}
+
+void read_mamba(const JsonObject& json, Decoder& d) {
+  Decoder::Mamba& mamba = d.mamba;
+  mamba.heads = integer_or(json, heads_key, mamba.heads, 1, most_width);
+  mamba.groups = integer_or(json, groups_key, mamba.groups, 1, most_width);
+  mamba.state_width = integer_or(json, state_key, mamba.state_width, 1, 256);
+  mamba.positions = integer_or(json, convolution_key, mamba.positions, 2, 8);
+  mamba.convolution_bias = boolean_or(json, convolution_bias_key, true);
+  mamba.bias = boolean_or(json, bias_key, false);
+  const int64_t inner = integer_or(json, expand_key, 2, 1, 1024) * d.width;
+  const bool derived = !json.has(width_key) || json.value()[width_key] == "auto";
+  mamba.head_width = derived ? inner / mamba.heads : require_integer(json, width_key, 1, 256);
+  check(mamba.head_width >= 1 && mamba.head_width <= 256 && mamba.head_width * mamba.heads == inner,
+        "{}: {} heads of {} ({}, {}) are not {} times hidden_size {}", json.name(), mamba.heads, mamba.head_width,
+        heads_key, width_key, expand_key, d.width);
+  check(mamba.heads % mamba.groups == 0, "{}: {} {} is not a multiple of {} {}", json.name(), heads_key, mamba.heads,
+        groups_key, mamba.groups);
+  check_steps(json);
+}
+
+void read_layer_types(const JsonObject& json, Decoder& d) {
   const nlohmann::json types = json.value().value(types_key, nlohmann::json());
-  const bool attention =
-      types.is_array() && types.size() == d.layers.size() && std::ranges::all_of(types, [](const nlohmann::json& type) {
-        return type == "attention" || type == "full_attention";
-      });
-  check(attention, "{}: {} must be \"attention\" for each of {} layers: others (mamba) are not supported", json.name(),
-        types_key, d.layers.size());
+  const auto is_attention = [](const nlohmann::json& type) { return type == attention || type == "full_attention"; };
+  const bool known = types.is_null() ||
+                     (types.is_array() && types.size() == d.layers.size() &&
+                      std::ranges::all_of(types, [&](const auto& t) { return t == state_space || is_attention(t); }));
+  check(known, "{}: {} must be \"{}\" or \"{}\" for each of {} layers", json.name(), types_key, attention, state_space,
+        d.layers.size());
+  for (size_t i = 0; i < d.layers.size(); ++i)
+    if (types.is_null() || !is_attention(types[i])) d.layers[i].mixer = Decoder::Mixer::mamba;
+}
+
+/// Granite 4: state spaces stand for attention in some layers, mixtures of experts beside the feed-forward layer, which
+/// files call a shared expert, and positions may be missing.
+void read_hybrid(const JsonObject& json, Decoder& d) {
+  read_layer_types(json, d);
+  read_mamba(json, d);
+  d.experts = {.count = 8,
+               .chosen = 2,
+               .inner = d.inner,
+               .normalised = true,
+               .stacks = Decoder::Experts::Stacks::rows,
+               .beside = true,
+               .name = "block_sparse_moe",
+               .router = "router.layer",
+               .all_gates = "input_linear.weight",
+               .all_downs = "output_linear.weight"};
+  read_experts(json, d, 0);
   d.inner = integer_or(json, inner_key, 1024, 1, 4 * most_width);
   d.joint_inner = true;
   d.inner_name = "shared_mlp";
@@ -39,10 +89,24 @@ void read_hybrid(const JsonObject& json, Decoder& d) {
 }
 
 nlohmann::json hybrid_keys(const Decoder& d) {
-  return {{experts_key, 0},
-          {types_key, std::vector<std::string>(d.layers.size(), "attention")},
-          {inner_key, d.inner},
-          {positions_key, d.layers[0].rotary < 0 ? "nope" : "rope"}};
+  nlohmann::json types = nlohmann::json::array();
+  for (const Decoder::Layer& layer : d.layers)
+    types.push_back(layer.mixer == Decoder::Mixer::mamba ? state_space : attention);
+  const Decoder::Mamba& mamba = d.mamba;
+  nlohmann::json keys = expert_keys(d, experts_key);
+  keys.update({{types_key, types},
+               {expert_inner_key, d.experts.inner},
+               {inner_key, d.inner},
+               {positions_key, d.layers[0].rotary < 0 ? "nope" : "rope"},
+               {heads_key, mamba.heads},
+               {width_key, mamba.head_width},
+               {groups_key, mamba.groups},
+               {state_key, mamba.state_width},
+               {convolution_key, mamba.positions},
+               {expand_key, mamba.heads * mamba.head_width / d.width},
+               {convolution_bias_key, mamba.convolution_bias},
+               {bias_key, mamba.bias}});
+  return keys;
 }
 
 }  // namespace

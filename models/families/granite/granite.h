@@ -1,6 +1,6 @@
 #pragma once
-// Granite (IBM 2024): LLaMA whose embeddings, scores, residuals and logits are scaled. Of Granite 4 the models of attention
-// alone.
+// Granite (IBM 2024): LLaMA whose embeddings, scores, residuals and logits are scaled; Granite 4, with state spaces in place
+// of attention in most layers and experts beside the feed-forward layers.
 
 #include "models/model.h"
 

@@ -19,7 +19,8 @@ constexpr const char* mixtures = "qwen3_5_moe_text";
 void read_layer_types(const JsonObject& json, Decoder& d) {
   if (!json.has(types_key)) {
     const int64_t step = integer_or(json, "full_attention_interval", 4, 1, most_layers);
-    for (size_t i = 0; i < d.layers.size(); ++i) d.layers[i].delta = (static_cast<int64_t>(i) + 1) % step != 0;
+    for (size_t i = 0; i < d.layers.size(); ++i)
+      if ((static_cast<int64_t>(i) + 1) % step != 0) d.layers[i].mixer = Decoder::Mixer::delta_net;
     return;
   }
   const nlohmann::json& types = json.value()[types_key];
@@ -27,12 +28,14 @@ void read_layer_types(const JsonObject& json, Decoder& d) {
             std::ranges::all_of(types, [](const auto& type) { return type == recurrent || type == full; }),
         "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", json.name(), types_key, recurrent, full,
         d.layers.size());
-  for (size_t i = 0; i < d.layers.size(); ++i) d.layers[i].delta = types[i] == recurrent;
+  for (size_t i = 0; i < d.layers.size(); ++i)
+    if (types[i] == recurrent) d.layers[i].mixer = Decoder::Mixer::delta_net;
 }
 
 nlohmann::json types_of_layers(const Decoder& d) {
   nlohmann::json types = nlohmann::json::array();
-  for (const Decoder::Layer& layer : d.layers) types.push_back(layer.delta ? recurrent : full);
+  for (const Decoder::Layer& layer : d.layers)
+    types.push_back(layer.mixer == Decoder::Mixer::attention ? full : recurrent);
   return types;
 }
 

@@ -1,0 +1,99 @@
+#include "models/families/lfm2/lfm2.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/families/config_keys.h"
+#include "models/families/decoder/decoder_config.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr const char *types_key = "layer_types", *indices_key = "full_attn_idxs";
+constexpr const char *adjust_key = "block_auto_adjust_ff_dim", *older_inner_key = "block_ff_dim";
+constexpr const char *positions_key = "conv_L_cache", *bias_key = "conv_bias", *epsilon = "norm_eps";
+constexpr std::string_view convolution = "conv", full = "full_attention";
+
+/// By their types or, in older files, by the numbers of those with attention; all have it where neither is there.
+void read_mixers(const JsonObject& json, Decoder& d) {
+  const auto count = d.layers.size();
+  const auto mix = [&](size_t layer) { d.layers[layer].mixer = Decoder::Mixer::short_convolution; };
+  if (json.has(types_key)) {
+    const nlohmann::json& types = json.value()[types_key];
+    check(types.is_array() && types.size() == count &&
+              std::ranges::all_of(types, [](const auto& type) { return type == convolution || type == full; }),
+          "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", json.name(), types_key, convolution, full,
+          count);
+    for (size_t i = 0; i < count; ++i)
+      if (types[i] == convolution) mix(i);
+  } else if (json.has(indices_key)) {
+    const nlohmann::json& indices = json.value()[indices_key];
+    check(indices.is_array() && std::ranges::all_of(indices, [](const auto& i) { return i.is_number_integer(); }),
+          "{}: {} must be a list of layers' numbers", json.name(), indices_key);
+    for (size_t i = 0; i < count; ++i)
+      if (std::ranges::none_of(indices, [i](const auto& index) { return index == i; })) mix(i);
+  }
+}
+
+/// Unless told otherwise files have the width of a layer without gates.
+int64_t inner_width(const JsonObject& json, int64_t written) {
+  if (!boolean_or(json, adjust_key, true)) return written;
+  const double factor = number_or(json, "block_ffn_dim_multiplier", 1, 1e-3, 1e3);
+  const int64_t step = integer_or(json, "block_multiple_of", 256, 1, most_width);
+  const auto width = static_cast<int64_t>(factor * static_cast<double>(2 * written / 3));
+  return (width + step - 1) / step * step;
+}
+
+}  // namespace
+
+Model make_lfm2(const JsonObject& json) {
+  constexpr const char* architecture = "Lfm2ForCausalLM";
+  Decoder d{.family = "lfm2",
+            .vocabulary = 65536,
+            .context = 128000,
+            .width = 2560,
+            .inner = 12288,
+            .heads = 32,
+            .kv_heads = 8,
+            .head_width = 0,
+            .inner_name = "feed_forward",
+            .inner_gate = "w1",
+            .inner_up = "w3",
+            .inner_down = "w2",
+            .attention_output = "out_proj",
+            .attention_before = "operator_norm",
+            .inner_first = "ffn_norm",
+            .query_norms = Decoder::QueryNorms::head,
+            .query_norm = "q_layernorm",
+            .key_norm = "k_layernorm",
+            .last_norm = "model.embedding_norm",
+            .tied = true,
+            .layers = std::vector<Decoder::Layer>(32)};
+  read_decoder(json, d, architecture);
+  d.epsilon = number_or(json, epsilon, 1e-5, 0, 1);
+  d.tied = boolean_or(json, "tie_embedding", d.tied);
+  d.inner = inner_width(json, integer_or(json, older_inner_key, d.inner, 1, 4 * most_width));
+  d.convolution.positions = integer_or(json, positions_key, 3, 2, 8);
+  d.convolution.bias = boolean_or(json, bias_key, false);
+  read_mixers(json, d);
+  read_rotary(json, d, 1e6);
+
+  nlohmann::json types = nlohmann::json::array();
+  for (const Decoder::Layer& layer : d.layers)
+    types.push_back(layer.mixer == Decoder::Mixer::attention ? full : convolution);
+  nlohmann::json written = decoder_keys(d, architecture);
+  written.erase("rms_norm_eps");
+  written.update({{epsilon, d.epsilon},
+                  {types_key, types},
+                  {positions_key, d.convolution.positions},
+                  {bias_key, d.convolution.bias},
+                  {adjust_key, false},
+                  {older_inner_key, d.inner},
+                  {"tie_embedding", d.tied}});
+  written.update(d.rotaries[0].keys());
+  return make_decoder(d, written);
+}
+
+}  // namespace vkformer
