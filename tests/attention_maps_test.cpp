@@ -55,6 +55,12 @@ void check_rows(const AttentionMap& map) {
 
 }  // namespace
 
+TEST_CASE("beside layers with states attention has its layer's number", "[attention_maps]") {
+  std::vector<int64_t> layers;
+  for (const AttentionMap& map : maps_of("qwen3_5")) layers.push_back(map.layer);
+  CHECK(layers == std::vector<int64_t>{0, 3});
+}
+
 TEST_CASE("weights of attention sum to 1 and decoders see nothing ahead", "[attention_maps]") {
   struct Expected {
     std::string fixture;

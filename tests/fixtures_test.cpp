@@ -99,6 +99,7 @@ const std::map<std::string, int> cases = {
     {"qwen3_5", 69},
     {"qwen3_5_moe", 69},
     {"lfm2", 62},
+    {"granitemoe", 36},
     {"granite4_mamba", 74},
 };
 

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -41,12 +42,12 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   CHECK_THAT(error_of([&] { write_fixture(folder, "smollm3", "f32"); }),
              ContainsSubstring("which layers have no rotary positions"));
   for (const char* fixture :
-       {"llama",      "llama_linear", "mistral",    "qwen2", "gpt2",   "gpt_neox",   "gpt_neox_sequential",
-        "bert_cls",   "t5",           "t5_v11",     "qwen3", "olmo2",  "phi3",       "qwen3_moe",
-        "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2", "gemma3",     "mixtral",
-        "granite",    "olmoe",        "qwen2_moe",  "olmo3", "phi",    "starcoder2", "stablelm",
-        "olmo",       "gpt_oss",      "exaone4",    "glm4",  "cohere", "cohere2",    "ernie4_5",
-        "arcee",      "ministral3",   "seed_oss",   "bloom"}) {
+       {"llama",      "llama_linear", "mistral",    "qwen2", "gpt2",    "gpt_neox",   "gpt_neox_sequential",
+        "bert_cls",   "t5",           "t5_v11",     "qwen3", "olmo2",   "phi3",       "qwen3_moe",
+        "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2",  "gemma3",     "mixtral",
+        "granite",    "olmoe",        "qwen2_moe",  "olmo3", "phi",     "starcoder2", "stablelm",
+        "olmo",       "gpt_oss",      "exaone4",    "glm4",  "cohere",  "cohere2",    "ernie4_5",
+        "arcee",      "ministral3",   "seed_oss",   "bloom", "qwen3_5", "qwen3_5_moe"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -54,16 +55,19 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
     CHECK(theirs.extra().empty());
     CHECK(theirs.absent().empty());
     REQUIRE(before.parameters.size() == after.parameters.size());
-    const bool gains_less_one = std::string_view(fixture).starts_with("gemma");
+    const std::string_view name = fixture;
+    const bool gains_less_one = name.starts_with("gemma") || name.starts_with("qwen3_5");
     for (const ParameterSpec& parameter : before.parameters) {
       INFO(parameter.name);
       const std::vector<float> a = ours.read(parameter.name), b = theirs.read(parameter.name);
       REQUIRE(a.size() == b.size());
       bool equal = true;
-      // The gains of Gemma's norms are stored one larger, which rounds them.
+      // The gains of Gemma's and Qwen3.5's norms are stored one larger, logarithms of delta nets as exponentials.
+      const bool gains = gains_less_one && parameter.name.ends_with("norm.weight");
+      const bool logarithms = parameter.name.ends_with("A_log");
       for (size_t i = 0; i < a.size(); ++i)
-        equal = equal && (a[i] == b[i] ||
-                          (gains_less_one && parameter.name.ends_with("norm.weight") && b[i] == (a[i] + 1.0f) - 1.0f));
+        equal = equal && (a[i] == b[i] || (gains && b[i] == (a[i] + 1.0f) - 1.0f) ||
+                          (logarithms && std::abs(b[i] - a[i]) < 3e-7f));
       CHECK(equal);
     }
     // What a file can't say has its usual value: dropout, and how a training would begin.
@@ -240,6 +244,13 @@ TEST_CASE("weights are mixed by what their layers have", "[gguf]") {
   for (const char* side : {"dec", "enc"})
     for (int layer = 0; layer < 4; ++layer) names.push_back(fmt::format("{}.blk.{}.ffn_down.weight", side, layer));
   CHECK(types_of(names, {.layers = 4}, "q4_k_m") == "q4_k q4_k q6_k q6_k q6_k q6_k q6_k q6_k ");
+  // Of experts and the one for all texts each layer has both; they count by layers.
+  names.clear();
+  for (int layer = 0; layer < 4; ++layer)
+    for (const char* kind : {"exps", "shexp"}) names.push_back(fmt::format("blk.{}.ffn_down_{}.weight", layer, kind));
+  CHECK(types_of(names, {.layers = 4, .experts = 6}, "q4_k_m") == "q4_k q4_k q4_k q4_k q6_k q6_k q6_k q6_k ");
+  names = {"blk.0.ssm_conv1d.weight", "blk.0.ssm_out.weight"};
+  CHECK(types_of(names, {.layers = 1}, "q4_k_m") == "f32 q4_k ");
   names = {"blk.0.attn_q.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight", "blk.0.attn_output.weight"};
   CHECK(types_of(names, {.layers = 1, .experts = 8}, "q4_k_m") == "q4_k q8_0 q8_0 q5_k ");
   CHECK(types_of(names, {.layers = 1, .experts = 8}, "q5_k_m") == "q5_k q8_0 q8_0 q5_k ");

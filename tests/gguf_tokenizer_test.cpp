@@ -87,6 +87,7 @@ TEST_CASE("words are split as the file says", "[gguf]") {
   for (const auto& [pre, words] : {std::pair{"gpt-2", Words{"aB", "a", "'", "s", "12"}},
                                    {"gpt-4o", {"a", "Ba'", "s", "12"}},
                                    {"tekken", {"a", "Ba", "'", "s", "1", "2"}},
+                                   {"qwen35", {"aB", "a", "'", "s", "1", "2"}},
                                    {"qwen2", {"aB", "a", "'", "s", "1", "2"}}}) {
     INFO(pre);
     GgufPairs pairs;
@@ -103,6 +104,32 @@ TEST_CASE("words are split as the file says", "[gguf]") {
          Tokenizer(JsonObject::make(gguf_tokenizer(file.metadata()), "t.gguf")).encode("aBa's12").ids)
       found.push_back(tokens.at(static_cast<size_t>(id)));
     CHECK(found == words);
+  }
+}
+
+TEST_CASE("marks belong to words where the file says so, and a file says it", "[gguf]") {
+  const TemporaryFolder folder;
+  // A hook that goes under the letter before it, of two bytes.
+  const std::vector<std::string> tokens{"a", "\xC3\x8C", "\xC2\xA1", "\xC3\x8C\xC2\xA1", "a\xC3\x8C\xC2\xA1"};
+  const auto pairs_of = [&](const char* pre) {
+    GgufPairs pairs;
+    pairs.add_text("tokenizer.ggml.model", "gpt2");
+    pairs.add_text("tokenizer.ggml.pre", pre);
+    pairs.add_texts("tokenizer.ggml.tokens", tokens);
+    pairs.add_texts("tokenizer.ggml.merges", std::vector<std::string>{"\xC3\x8C \xC2\xA1", "a \xC3\x8C\xC2\xA1"});
+    pairs.add_integers("tokenizer.ggml.token_type", std::vector<int32_t>(tokens.size(), 1));
+    return pairs;
+  };
+  for (const auto& [pre, ids] : {std::pair{"qwen2", std::vector<int32_t>{0, 3}}, {"qwen35", {4}}}) {
+    INFO(pre);
+    write_gguf(folder / "t.gguf", pairs_of(pre), {});
+    const json tokenizer = gguf_tokenizer(GgufFile(folder / "t.gguf").metadata());
+    CHECK(Tokenizer(JsonObject::make(tokenizer, "t.gguf")).encode("a\xCC\xA1", false).ids == ids);
+    put(folder / "tokenizer.json", tokenizer.dump());
+    GgufPairs again;
+    add_tokenizer(again, folder.path(), json::object(), std::ssize(tokens));
+    write_gguf(folder / "again.gguf", again, {});
+    CHECK(GgufFile(folder / "again.gguf").metadata().text("tokenizer.ggml.pre") == pre);
   }
 }
 

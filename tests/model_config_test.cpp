@@ -71,6 +71,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"nanochat", "LlamaForCausalLM"},
                                                         {"mixtral", "MistralForCausalLM"},
                                                         {"granite", "LlamaForCausalLM"},
+                                                        {"granitemoe", "GraniteForCausalLM"},
                                                         {"granite4", "GraniteForCausalLM"},
                                                         {"granite4_mamba", "GraniteForCausalLM"},
                                                         {"lfm2", "LlamaForCausalLM"},

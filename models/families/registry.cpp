@@ -89,7 +89,7 @@ const Family families[] = {
     {{"qwen3_moe"}, make_qwen3_moe},
     {{"qwen3_5_text", "qwen3_5_moe_text"}, make_qwen3_5},
     {{"mixtral"}, make_mixtral},
-    {{"granite", "granitemoehybrid"}, make_granite},
+    {{"granite", "granitemoe", "granitemoehybrid"}, make_granite},
     {{"olmoe"}, make_olmoe},
     {{"qwen2_moe"}, make_qwen2_moe},
     {{"olmo3"}, make_olmo3},

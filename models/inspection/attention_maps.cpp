@@ -16,10 +16,16 @@ AttentionMap::Kind kind_of(const Node& node) {
   return looks_back(node) ? AttentionMap::Kind::decoder : AttentionMap::Kind::encoder;
 }
 
+/// "layers.3.qk_norm" is 3: the first number in a scope.
+int64_t layer_in(const std::string& scope) {
+  const size_t digits = scope.find_first_of("0123456789");
+  return digits == scope.npos ? 0 : std::stoll(scope.substr(digits));
+}
+
 std::string output_of(size_t map) { return fmt::format("attention.{}", map); }
 
 /// Appends the weights of all attentions so far, as outputs. Without their values.
-std::vector<AttentionMap> mark_attentions(Graph& graph) {
+std::vector<AttentionMap> mark_attentions(Graph& graph, bool recurrent) {
   std::vector<AttentionMap> maps;
   std::array<int64_t, 3> layers{};
   const std::vector<Node> nodes = graph.nodes();
@@ -29,8 +35,9 @@ std::vector<AttentionMap> mark_attentions(Graph& graph) {
     graph.mark_output(weights, output_of(maps.size()));
     const Shape& shape = graph.shape(weights);
     const AttentionMap::Kind kind = kind_of(node);
+    const int64_t among_all = layers[static_cast<size_t>(kind)]++;
     maps.push_back({.kind = kind,
-                    .layer = layers[static_cast<size_t>(kind)]++,
+                    .layer = recurrent ? layer_in(node.scope) : among_all,
                     .heads = shape[1],
                     .queries = shape[2],
                     .keys = shape[3]});
@@ -59,7 +66,8 @@ std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, s
   Pass pass = add_inputs(graph, model, batch);
   if (model.has_encoder()) pass.memory = model.encode(graph, pass);
   model.hidden(graph, pass);
-  std::vector<AttentionMap> maps = mark_attentions(graph);
+  std::vector<AttentionMap> maps = mark_attentions(graph, model.recurrent);
+  check(!maps.empty(), "this {} model has no attention, only states", model.family);
 
   const auto program = backend.compile(std::move(graph), std::move(weights));
   write_feed(*program, feed);

@@ -13,7 +13,7 @@ struct AttentionMap {
     cross,    ///< a decoder's positions see its encoder's
   };
   Kind kind = Kind::encoder;
-  int64_t layer = 0;                ///< among those of its kind
+  int64_t layer = 0;                ///< among those of its kind; where others have states instead, among all
   int64_t heads = 0;                ///< H
   int64_t queries = 0, keys = 0;    ///< T, S
   std::vector<float> weights = {};  ///< [H, T, S]; each row sums to 1, without dropout

@@ -203,11 +203,9 @@ void reference(const Node& node, Inputs in, Outputs out) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (const DeltaCase& problem : delta_cases()) {
-    const Shape y{problem.batches, problem.positions, problem.heads.values()};
-    Case next{.inputs = delta_case_inputs(problem),
-              .attributes = DeltaProblem::attributes(problem.heads),
-              .reduction = (problem.heads.key_width + problem.heads.value_width) * problem.positions};
-    next.inputs.insert(next.inputs.begin(), {.type = {y}});
+    Case next = delta_case(problem, (problem.heads.key_width + problem.heads.value_width) * problem.positions);
+    next.inputs.insert(next.inputs.begin(),
+                       {.type = {Shape{problem.batches, problem.positions, problem.heads.values()}}});
     list.push_back(next);
   }
   return list;

@@ -120,15 +120,21 @@ std::span<const DeltaCase> delta_cases() {
 }
 
 // Keys whose squares sum to less than 2, so that what is corrected does not grow.
-std::vector<CaseInput> delta_case_inputs(const DeltaCase& problem) {
+Case delta_case(const DeltaCase& problem, int64_t reduction) {
   const DeltaHeads& heads = problem.heads;
   const double most = std::min(1.0, std::sqrt(3 / static_cast<double>(heads.key_width)));
   const auto rows = [&](int64_t columns) { return Shape{problem.batches, problem.positions, columns}; };
-  return {
-      {.type = {rows(heads.columns())}, .low = -most, .high = most},
-      {.type = {rows(2 * heads.heads)}, .low = -1, .high = 0},
-      {.type = {Shape{problem.batches, problem.positions}, DType::i32}, .low = 0, .high = 2, .absent = !problem.texts},
-      {.type = {Shape{heads.heads}}, .absent = !problem.skip}};
+  const bool narrow = std::max(heads.key_width, heads.value_width) <= 7;
+  return {.inputs = {{.type = {rows(heads.columns())}, .low = -most, .high = most},
+                     {.type = {rows(2 * heads.heads)}, .low = -1, .high = 0},
+                     {.type = {Shape{problem.batches, problem.positions}, DType::i32},
+                      .low = 0,
+                      .high = 2,
+                      .absent = !problem.texts},
+                     {.type = {Shape{heads.heads}}, .absent = !problem.skip}},
+          .attributes = DeltaProblem::attributes(heads),
+          .reduction = reduction,
+          .spared = narrow ? std::vector<std::string_view>() : std::vector<std::string_view>{"workgroup"}};
 }
 
 }  // namespace vkformer

@@ -57,7 +57,8 @@ struct DeltaCase {
   bool texts = false, skip = false;
 };
 std::span<const DeltaCase> delta_cases();
-/// x, gates, texts and skip of one.
-std::vector<CaseInput> delta_case_inputs(const DeltaCase& problem);
+/// A case of one with x, gates, texts and skip; `reduction`: see Case. Sums through shared memory are proved by those
+/// of narrow heads, widths by the others.
+Case delta_case(const DeltaCase& problem, int64_t reduction);
 
 }  // namespace vkformer

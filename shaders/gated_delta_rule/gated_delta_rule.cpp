@@ -114,10 +114,7 @@ int64_t reduction_of(const DeltaCase& problem) { return problem.heads.key_width 
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  for (const DeltaCase& problem : delta_cases())
-    list.push_back({.inputs = delta_case_inputs(problem),
-                    .attributes = DeltaProblem::attributes(problem.heads),
-                    .reduction = reduction_of(problem)});
+  for (const DeltaCase& problem : delta_cases()) list.push_back(delta_case(problem, reduction_of(problem)));
   return list;
 }
 
@@ -127,9 +124,7 @@ std::vector<Case> cases_continued() {
     for (const bool own : {false, true}) {
       if (problem.positions > 20 && own) continue;
       const DeltaHeads& heads = problem.heads;
-      Case next{.inputs = delta_case_inputs(problem),
-                .attributes = DeltaProblem::attributes(heads),
-                .reduction = reduction_of(problem)};
+      Case next = delta_case(problem, reduction_of(problem));
       next.inputs.insert(next.inputs.begin(), {.type = {Shape{problem.batches, heads.values(), heads.key_width}}});
       next.inputs.push_back(
           {.type = {{own ? problem.batches : 1}, DType::i32}, .low = own ? 0.0 : 3, .high = own ? 1.0 : 3});

@@ -28,7 +28,7 @@ NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, att
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
-            "nanochat", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "falcon_h1"):
+            "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "falcon_h1"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["lfm2"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -428,6 +428,11 @@ SMALL = {
                  rotary("lfm2", "Lfm2ForCausalLM", 4, 18, 3, 19, 61, 32, num_key_value_heads=1, conv_L_cache=3,
                         conv_bias=True, block_auto_adjust_ff_dim=False,
                         layer_types=["full_attention", "conv", "conv", "full_attention"])),
+    "granitemoe": case("Granite with experts in place of feed-forward layers, multipliers", 131, 13,
+                       rotary("granitemoe", "GraniteMoeForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1,
+                              num_local_experts=5, num_experts_per_tok=2, embedding_multiplier=1.5,
+                              residual_multiplier=0.7, attention_multiplier=0.3, logits_scaling=1.7,
+                              tie_word_embeddings=True)),
     "granite4_mamba": case("Mamba 2 with three heads a group and biases between attention without positions, five experts, two "
                            "a token, and one that all tokens take; tied head", 129, 13,
                            rotary("granitemoehybrid", "GraniteMoeHybridForCausalLM", 4, 18, 3, 7, 61, 32,

@@ -136,7 +136,8 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   }
   const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks,
                                               backend ? &backend->facts() : nullptr);
-  rows[fmt::format("key-value cache of {} positions", positions)] = plan.cache_bytes;
+  rows[fmt::format("key-value cache of {} positions{}", positions, model.recurrent ? ", and states" : "")] =
+      plan.cache_bytes;
   if (!backend) return rows;
   plan.layout.check_blocks(backend->facts());
   std::vector<int64_t> workspace;  // the programs' temporaries share memory

@@ -12,7 +12,7 @@ namespace vkformer {
 
 namespace {
 
-constexpr const char* hybrid = "granitemoehybrid";
+constexpr const char *hybrid = "granitemoehybrid", *mixture = "granitemoe";
 constexpr const char *types_key = "layer_types", *positions_key = "position_embedding_type";
 constexpr const char *inner_key = "shared_intermediate_size", *expert_inner_key = "intermediate_size";
 constexpr const char* experts_key = "num_local_experts";
@@ -61,22 +61,26 @@ void read_layer_types(const JsonObject& json, Decoder& d) {
     if (types.is_null() || !is_attention(types[i])) d.layers[i].mixer = Decoder::Mixer::mamba;
 }
 
-/// Granite 4: state spaces stand for attention in some layers, mixtures of experts beside the feed-forward layer, which
-/// files call a shared expert, and positions may be missing.
-void read_hybrid(const JsonObject& json, Decoder& d) {
-  read_layer_types(json, d);
-  read_mamba(json, d);
+void read_granite_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
   d.experts = {.count = 8,
                .chosen = 2,
                .inner = d.inner,
                .normalised = true,
                .stacks = Decoder::Experts::Stacks::rows,
-               .beside = true,
                .name = "block_sparse_moe",
                .router = "router.layer",
                .all_gates = "input_linear.weight",
                .all_downs = "output_linear.weight"};
-  read_experts(json, d, 0);
+  read_experts(json, d, fewest);
+}
+
+/// Granite 4: state spaces stand for attention in some layers, mixtures of experts beside the feed-forward layer, which
+/// files call a shared expert, and positions may be missing.
+void read_hybrid(const JsonObject& json, Decoder& d) {
+  read_layer_types(json, d);
+  read_mamba(json, d);
+  read_granite_experts(json, d, 0);
+  d.experts.beside = true;
   d.inner = integer_or(json, inner_key, 1024, 1, 4 * most_width);
   d.joint_inner = true;
   d.inner_name = "shared_mlp";
@@ -112,16 +116,17 @@ nlohmann::json hybrid_keys(const Decoder& d) {
 }  // namespace
 
 Model make_granite(const JsonObject& json) {
-  const bool is_hybrid = string_or(json, "model_type", "") == hybrid;
-  const char* architecture = is_hybrid ? "GraniteMoeHybridForCausalLM" : "GraniteForCausalLM";
-  Decoder d{.family = is_hybrid ? hybrid : "granite",
-            .kv_heads = 0,
-            .head_width = 0,
-            .layers = std::vector<Decoder::Layer>(32)};
+  const std::string type = string_or(json, "model_type", "granite");
+  const bool is_hybrid = type == hybrid, has_experts = type == mixture;
+  const char* architecture = is_hybrid     ? "GraniteMoeHybridForCausalLM"
+                             : has_experts ? "GraniteMoeForCausalLM"
+                                           : "GraniteForCausalLM";
+  Decoder d{.family = type, .kv_heads = 0, .head_width = 0, .layers = std::vector<Decoder::Layer>(32)};
   read_decoder(json, d, architecture);
   if (is_hybrid) read_hybrid(json, d);
+  if (has_experts) read_granite_experts(json, d, 1);
   d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
-  d.inner_bias = !is_hybrid && boolean_or(json, "mlp_bias", false);
+  d.inner_bias = type == "granite" && boolean_or(json, "mlp_bias", false);
   const auto factor = [&](const char* key) { return number_or(json, key, 1, 1e-6, 1e6); };
   const double divisor = factor("logits_scaling");
   d.embedding_scale = factor("embedding_multiplier");
@@ -136,10 +141,9 @@ Model make_granite(const JsonObject& json) {
                   {"attention_multiplier", d.score_scale},
                   {"residual_multiplier", d.residual_scale},
                   {"logits_scaling", divisor}});
-  if (is_hybrid)
-    written.update(hybrid_keys(d));
-  else
-    written["mlp_bias"] = d.inner_bias;
+  if (is_hybrid) written.update(hybrid_keys(d));
+  if (has_experts) written.update(expert_keys(d, experts_key));
+  if (type == "granite") written["mlp_bias"] = d.inner_bias;
   written.update(d.rotaries[0].keys());
   return make_decoder(d, written);
 }
