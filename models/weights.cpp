@@ -260,7 +260,10 @@ DType Weights::stored_type(std::string_view parameter, bool turned) const {
   const WeightTensor* tensor = place_of(parameter).tensor;
   if (!tensor) return DType::f32;
   if (const auto stored = tensor->stored(turned)) return *stored;
-  return tensor->type() == "F16" ? DType::f16 : tensor->type() == "BF16" ? DType::bf16 : DType::f32;
+  // Blocks whose values lie in another order than the parameter's, too.
+  const std::string_view type = tensor->type();
+  if (type == "F16" || type.starts_with("Q") || type.starts_with("IQ")) return DType::f16;
+  return type == "BF16" ? DType::bf16 : DType::f32;
 }
 
 void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change,

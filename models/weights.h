@@ -31,8 +31,8 @@ class Weights {
   const std::vector<std::string>& absent() const { return absent_; }
   /// Writes every parameter into the store, piece by piece: no more than some MiB of the files are in memory at a time.
   void load(Store& store, const LoadProgress& progress = {}) const;
-  /// The type of the files' values of a parameter where a store could have the same, otherwise f32; `turned`: blocks of
-  /// the transposed matrix are asked for. Throws Error for a parameter that is none of the model's.
+  /// The type of the files' values of a parameter where a store could have the same, otherwise f16 for blocks and f32;
+  /// `turned`: blocks of the transposed matrix are asked for. Throws Error for a parameter that is none of the model's.
   DType stored_type(std::string_view parameter, bool turned) const;
   /// All values of one parameter. Throws Error for one that is none of the model's.
   std::vector<float> read(std::string_view parameter) const;

@@ -65,15 +65,16 @@ std::vector<Value> with_heads_back(const std::vector<Value>& stored, size_t row,
   return result;
 }
 
-/// What a file says of a model with such a config, with `more` in the metadata, and its tensors' names.
-json config_of(const json& config, const std::function<void(GgufPairs&)>& more) {
+/// What a file says of a model with such a config, and every how many of its layers have no delta net, or 0.
+json config_of(const json& config, int64_t& interval) {
   const TemporaryFolder folder;
   const GgufFile whole(write_fixture(folder, "qwen3_5", "f32"));
   GgufPairs pairs;
   pairs.add_text("general.architecture", "qwen35");
   add_config(pairs, *find_architecture("qwen35"), config);
-  more(pairs);
-  return config_with(folder, pairs, whole);
+  const json read = config_with(folder, pairs, whole);
+  interval = GgufFile(folder / "m.gguf").metadata().integer_or("qwen35.full_attention_interval", 0, 1, 100);
+  return read;
 }
 
 }  // namespace
@@ -143,9 +144,11 @@ TEST_CASE("tensors that heads of values can't be in are refused", "[gguf]") {
 TEST_CASE("a list says which layers of a GGUF file have delta nets, or every how many have none", "[gguf]") {
   const std::string net = "linear_attention", full = "full_attention";
   json config = *load_model(fixtures / "qwen3_5").config;
+  config["full_attention_interval"] = 4;  // beside the list, as Qwen's own files have it
   const auto types = [&] {
-    const json read = config_of(config, [](GgufPairs&) {});
-    return std::pair(read["layer_types"], read.value("full_attention_interval", 0));
+    int64_t interval = 0;
+    const json read = config_of(config, interval);
+    return std::pair(read["layer_types"], static_cast<int>(interval));
   };
   CHECK(types() == std::pair(json{full, net, net, full}, 0));  // which no number says
   config["layer_types"] = {net, full, net, full};

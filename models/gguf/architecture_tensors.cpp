@@ -26,6 +26,13 @@ std::vector<TensorRow> expert_tensors() {
           {"blk.{}.ffn_down_exps", "model.layers.{}.mlp.experts.{}.down_proj", RowOrder::experts}};
 }
 
+std::vector<TensorRow> shared_expert_tensors() {
+  return {{"blk.{}.ffn_gate_inp_shexp", "model.layers.{}.mlp.shared_expert_gate", RowOrder::one_row},
+          {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_expert.gate_proj"},
+          {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_expert.up_proj"},
+          {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_expert.down_proj"}};
+}
+
 std::vector<TensorRow> gpt_oss_tensors() {
   std::vector<TensorRow> rows = one_norm(llama_tensors());
   std::vector<TensorRow> experts = expert_tensors();
@@ -76,6 +83,29 @@ std::vector<TensorRow> gemma_tensors() {
   std::vector<TensorRow> rows = llama_tensors();
   for (TensorRow& row : rows) row.added = row.gguf.ends_with("_norm") ? 1 : 0;
   return rows;
+}
+
+std::vector<TensorRow> qwen3_5_tensors() {
+  std::vector<TensorRow> rows = with(gemma_tensors(), query_norms(1));
+  std::ranges::find(rows, "blk.{}.ffn_norm", &TensorRow::gguf)->gguf = "blk.{}.post_attention_norm";
+  return with(std::move(rows), {{"blk.{}.attn_qkv", "model.layers.{}.linear_attn.in_proj_qkv", RowOrder::value_rows},
+                                {"blk.{}.attn_gate", "model.layers.{}.linear_attn.in_proj_z", RowOrder::value_heads},
+                                {"blk.{}.ssm_beta", "model.layers.{}.linear_attn.in_proj_b", RowOrder::value_heads},
+                                {"blk.{}.ssm_alpha", "model.layers.{}.linear_attn.in_proj_a", RowOrder::value_heads},
+                                {"blk.{}.ssm_conv1d", "model.layers.{}.linear_attn.conv1d", RowOrder::value_channels},
+                                {.gguf = "blk.{}.ssm_dt",
+                                 .hugging_face = "model.layers.{}.linear_attn.dt_bias",
+                                 .order = RowOrder::value_heads,
+                                 .bare = true,
+                                 .ending = ".bias"},
+                                {.gguf = "blk.{}.ssm_a",
+                                 .hugging_face = "model.layers.{}.linear_attn.A_log",
+                                 .order = RowOrder::value_heads,
+                                 .bare = true,
+                                 .ending = "",
+                                 .decay = true},
+                                {"blk.{}.ssm_norm", "model.layers.{}.linear_attn.norm"},
+                                {"blk.{}.ssm_out", "model.layers.{}.linear_attn.out_proj", RowOrder::value_columns}});
 }
 
 std::vector<TensorRow> gemma2_tensors() {

@@ -25,12 +25,16 @@ std::vector<TensorRow> joint_gates(std::vector<TensorRow> rows);
 std::vector<TensorRow> norms_behind();
 /// A router and experts in place of the feed-forward layers.
 std::vector<TensorRow> expert_tensors();
+/// What Qwen's mixtures have besides: an expert for all texts.
+std::vector<TensorRow> shared_expert_tensors();
 /// Mixtral's. Its first files have each expert apart.
 std::vector<TensorRow> mixtral_tensors();
 std::vector<TensorRow> gpt_oss_tensors();
 /// Norms of queries and keys, whose gains lack `added`.
 std::vector<TensorRow> query_norms(float added = 0);
 std::vector<TensorRow> gemma_tensors();
+/// Qwen3.5's, with norms like Gemma's, and delta nets.
+std::vector<TensorRow> qwen3_5_tensors();
 /// Gemma 2 and 3: norms before and behind each part.
 std::vector<TensorRow> gemma2_tensors();
 std::vector<TensorRow> t5_tensors();

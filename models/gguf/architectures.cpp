@@ -203,11 +203,11 @@ std::optional<NamedRow> find_row(const GgufArchitecture& architecture, std::stri
   tensor.remove_suffix(ending.size());
   const bool in_gguf = name == &TensorRow::gguf;
   for (const TensorRow& row : architecture.tensors) {
-    if (ending.empty() != (row.bare && !in_gguf)) continue;
+    if (row.bare ? ending != (in_gguf ? row.ending : "") : ending.empty()) continue;
     auto numbers = match_name(row.*name, tensor);
     if (!numbers) continue;
     if (!row.beside.empty() && !has(fill_name(row.beside, *numbers) + ".weight")) continue;
-    return NamedRow{&row, std::move(*numbers), ending.empty() ? ".weight" : ending};
+    return NamedRow{&row, std::move(*numbers), row.bare ? row.ending : ending};
   }
   return std::nullopt;
 }
@@ -251,6 +251,12 @@ std::optional<std::vector<int64_t>> match_name(std::string_view pattern, std::st
     numbers.push_back(number);
     name.remove_prefix(digits);
   }
+}
+
+int64_t layer_in_name(std::string_view tensor) {
+  int64_t layer = -1;
+  if (tensor.starts_with("blk.")) std::from_chars(tensor.data() + 4, tensor.data() + tensor.size(), layer);
+  return layer;
 }
 
 std::string fill_name(std::string_view pattern, const std::vector<int64_t>& numbers) {

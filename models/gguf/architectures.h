@@ -23,16 +23,25 @@ enum class RowOrder : uint8_t {
   fused_heads,
   experts,  ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
   one_row,  ///< a vector, which Hugging Face has as a matrix of one row
+  /// Of a delta net, which has one or more heads of values for each of keys: Hugging Face's head k n + i, the i-th of
+  /// the n of head k of keys, is the file's i K + k.
+  value_heads,
+  value_rows,      ///< the same behind the rows of queries and keys
+  value_channels,  ///< as value_rows; Hugging Face has each row as a matrix of one row
+  value_columns,   ///< the same of columns
 };
 
-/// Tensors with one or both of the endings .weight and .bias. "{}" stands for the layer, a second one for the expert.
+/// Tensors with one or both of the endings .weight and .bias, or one without. "{}" stands for the layer, a second one
+/// for the expert.
 struct TensorRow {
   std::string_view gguf;
   std::string_view hugging_face;
   RowOrder order = RowOrder::same;
   float added = 0;               ///< to Hugging Face's weights in a GGUF file: 1 for Gemma's norms, whose gains lack it
   std::string_view beside = {};  ///< the row of files that have this tensor, too
-  bool bare = false;             ///< Hugging Face's name of the .weight has no ending
+  bool bare = false;             ///< Hugging Face's name has no ending
+  std::string_view ending = ".weight";  ///< the file's, of such a name
+  bool decay = false;                   ///< a file has -exp of Hugging Face's values
 };
 
 /// A setting. `gguf` follows the architecture's name and a dot.
@@ -70,6 +79,8 @@ std::string known_architectures();
 
 /// The numbers that stand for each "{}" of `pattern` in `name`; nothing where they don't fit.
 std::optional<std::vector<int64_t>> match_name(std::string_view pattern, std::string_view name);
+/// The layer of a GGUF file's tensor "blk.N. ..."; -1 of others.
+int64_t layer_in_name(std::string_view tensor);
 /// `pattern` with the numbers in the places of its "{}".
 std::string fill_name(std::string_view pattern, const std::vector<int64_t>& numbers);
 
@@ -77,7 +88,7 @@ std::string fill_name(std::string_view pattern, const std::vector<int64_t>& numb
 struct NamedRow {
   const TensorRow* row = nullptr;
   std::vector<int64_t> numbers;
-  std::string_view ending;  ///< ".weight" or ".bias"
+  std::string_view ending;  ///< ".weight", ".bias" or none
 
   std::string in_gguf() const { return fill_name(row->gguf, numbers).append(ending); }
   std::string in_hugging_face() const { return fill_name(row->hugging_face, numbers).append(row->bare ? "" : ending); }

@@ -24,6 +24,20 @@ std::vector<KeyRow> llama_keys() {
   return with(decoder_keys(), {{"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number}});
 }
 
+/// Of mixtures alone, whose files need not have the width of other feed-forward layers.
+std::vector<KeyRow> without_inner(std::vector<KeyRow> keys) {
+  std::erase_if(keys, [](const KeyRow& key) { return key.gguf == "feed_forward_length"; });
+  return keys;
+}
+
+/// With those of delta nets but for the width of their heads of values, and which layers have one.
+std::vector<KeyRow> delta_net_keys(std::vector<KeyRow> keys) {
+  return with(std::move(keys), {{"ssm.conv_kernel", "linear_conv_kernel_dim"},
+                                {"ssm.state_size", "linear_key_head_dim"},
+                                {"ssm.group_count", "linear_num_key_heads"},
+                                {"ssm.time_step_rank", "linear_num_value_heads"}});
+}
+
 /// Command R's.
 std::vector<KeyRow> cohere_keys() {
   return with(decoder_keys(), {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
@@ -80,11 +94,23 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  {"norm_topk_prob", {false}},
                  {"decoder_sparse_step", {1}},
                  {"mlp_only_layers", {nlohmann::json::array()}}},
-       .tensors = with(with(llama_tensors(), expert_tensors()),
-                       {{"blk.{}.ffn_gate_inp_shexp", "model.layers.{}.mlp.shared_expert_gate", RowOrder::one_row},
-                        {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_expert.gate_proj"},
-                        {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_expert.up_proj"},
-                        {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_expert.down_proj"}})});
+       .tensors = with(with(llama_tensors(), expert_tensors()), shared_expert_tensors())});
+  all.push_back({.name = "qwen35",
+                 .model_types = {"qwen3_5_text"},
+                 .model_class = "Qwen3_5ForCausalLM",
+                 .keys = delta_net_keys(llama_keys()),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}},
+                 .tensors = qwen3_5_tensors()});
+  all.push_back({.name = "qwen35moe",
+                 .model_types = {"qwen3_5_moe_text"},
+                 .model_class = "Qwen3_5MoeForCausalLM",
+                 .keys = with(delta_net_keys(without_inner(llama_keys())),
+                              {{"expert_count", "num_experts"},
+                               {"expert_used_count", "num_experts_per_tok"},
+                               {"expert_feed_forward_length", "moe_intermediate_size"},
+                               {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"}}),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}},
+                 .tensors = with(with(qwen3_5_tensors(), expert_tensors()), shared_expert_tensors())});
   all.push_back(
       {.name = "olmoe",
        .model_types = {"olmoe"},

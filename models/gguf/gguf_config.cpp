@@ -27,6 +27,9 @@ bool has_experts(const GgufSettings& settings) {
   return settings.has("expert_count") && settings.integer("expert_count") > 0;
 }
 
+/// Rotary positions turn a part of each head.
+constexpr std::string_view partly_turned[] = {"phi3", "stablelm", "glm4", "qwen3_5_text", "qwen3_5_moe_text"};
+
 /// LLaMA and its kin: heads, rotary positions, what only tensors tell.
 void read_decoder(const GgufSettings& settings, json& config) {
   const auto heads = config["num_attention_heads"].get<int64_t>();
@@ -45,7 +48,7 @@ void read_decoder(const GgufSettings& settings, json& config) {
   };
   is_width("attention.value_length");
   int64_t turned = head_width;
-  if (config["model_type"] == "phi3" || config["model_type"] == "stablelm" || config["model_type"] == "glm4") {
+  if (std::ranges::find(partly_turned, config["model_type"]) != std::end(partly_turned)) {
     if (settings.has("rope.dimension_count")) turned = settings.integer("rope.dimension_count");
     check(turned >= 2 && turned <= head_width, "{}: key {} is {}, heads have {} columns", settings.shards().name(),
           settings.name("rope.dimension_count"), turned, head_width);
@@ -122,6 +125,29 @@ void read_qwen2_moe(const GgufSettings& settings, json& config) {
   const auto inner = config["intermediate_size"].get<int64_t>(), used = config["num_experts_per_tok"].get<int64_t>();
   if (!config.contains("moe_intermediate_size")) config["moe_intermediate_size"] = inner / std::max(used, int64_t{1});
   if (!config.contains("shared_expert_intermediate_size")) config["shared_expert_intermediate_size"] = inner;
+}
+
+/// A list has a 1 for each layer with a delta net; without it, all but every so many have one.
+void read_qwen3_5(const GgufSettings& settings, json& config) {
+  read_decoder(settings, config);
+  const int64_t layers = layers_of(settings.shards(), architecture_of(settings.shards()));
+  config["num_hidden_layers"] = layers;
+  const auto heads = config["linear_num_value_heads"].get<int64_t>(), inner = settings.integer("ssm.inner_size");
+  check(heads > 0 && inner % heads == 0, "{}: key {} is {}, not a multiple of {}, which is {}",
+        settings.shards().name(), settings.name("ssm.inner_size"), inner, settings.name("ssm.time_step_rank"), heads);
+  config["linear_value_head_dim"] = inner / heads;
+  const char *listed = "attention.recurrent_layers", *period = "full_attention_interval";
+  if (!settings.has(listed)) {
+    if (settings.has(period)) config["full_attention_interval"] = settings.integer(period);
+    return;
+  }
+  const std::string key = settings.name(listed);
+  const std::vector<int64_t> list = settings.all().integers(key, 0, 1);
+  check(std::ssize(list) >= layers, "{}: key {} has {} values for {} layers", settings.shards().name(), key,
+        list.size(), layers);
+  json& types = config["layer_types"] = json::array();
+  for (int64_t layer = 0; layer < layers; ++layer)
+    types.push_back(list[static_cast<size_t>(layer)] == 1 ? "linear_attention" : "full_attention");
 }
 
 /// Files have no scale of scores: it follows from the model, the largest of a generation differing from the others.
@@ -271,6 +297,8 @@ constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
                               {"hunyuan-dense", read_decoder},
                               {"seed_oss", read_decoder},
                               {"qwen2moe", read_qwen2_moe},
+                              {"qwen35", read_qwen3_5},
+                              {"qwen35moe", read_qwen3_5},
                               {"olmoe", read_decoder},
                               {"phi3", read_phi3},
                               {"gemma", read_decoder},

@@ -148,6 +148,25 @@ void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config
           "a GGUF file can't say which layers have no rotary positions: not every fourth");
 }
 
+/// All layers with a delta net in a list, and for older readers every how many have none, where that is so.
+void add_qwen3_5(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  const RotaryConfig::Scaling scaling = rotary_of(config).scaling;
+  check(scaling != RotaryConfig::Scaling::llama3 && scaling != RotaryConfig::Scaling::longrope,
+        "a GGUF file of this architecture can't say \"rope_type\" \"llama3\" or \"longrope\"");
+  add_decoder(pairs, prefix, config);
+  pairs.add_integer(prefix + "ssm.inner_size",
+                    integer_in(config, "linear_num_value_heads") * integer_in(config, "linear_value_head_dim"));
+  // Of columns that turn by a place in an image; in texts all places are the same.
+  pairs.add_integers(prefix + "rope.dimension_sections", std::vector<int32_t>{11, 11, 10, 0});
+  std::vector<int32_t> nets;
+  for (const json& type : config.at("layer_types")) nets.push_back(type == "linear_attention");
+  pairs.add_integers(prefix + "attention.recurrent_layers", nets);
+  const auto period = std::ranges::find(nets, 0) - nets.begin() + 1;
+  for (int64_t layer = 0; layer < std::ssize(nets); ++layer)
+    if ((nets[static_cast<size_t>(layer)] == 0) != ((layer + 1) % period == 0)) return;
+  pairs.add_integer(prefix + "full_attention_interval", static_cast<uint32_t>(period));
+}
+
 void add_olmo(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_number(prefix + "attention.layer_norm_epsilon", 1e-5f);
   add_decoder(pairs, prefix, config);
@@ -228,6 +247,8 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"hunyuan-dense", add_decoder},
                             {"seed_oss", add_decoder},
                             {"qwen2moe", add_decoder},
+                            {"qwen35", add_qwen3_5},
+                            {"qwen35moe", add_qwen3_5},
                             {"olmoe", add_decoder},
                             {"phi3", add_windowed},
                             {"gemma", add_decoder},

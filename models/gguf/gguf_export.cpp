@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include "models/gguf/gguf_generation.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
+#include "models/gguf/row_orders.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
@@ -55,6 +57,7 @@ std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
   std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
   if (order == RowOrder::transposed) std::ranges::reverse(shape);
   if (order == RowOrder::one_row) shape.erase(shape.begin());
+  if (order == RowOrder::value_channels) shape.erase(shape.begin() + 1);
   return shape;
 }
 
@@ -99,27 +102,33 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
   return targets;
 }
 
-/// Moves the rows of Hugging Face's tensor to where the file has them.
-std::vector<float> arranged(const Target& target, int64_t heads, std::vector<float> values) {
+/// Moves the rows and columns of Hugging Face's tensor to where the file has them.
+std::vector<float> arranged(const Target& target, const RowHeads& heads, std::vector<float> values) {
   const RowOrder order = target.row->order;
   std::vector<float> result;
   const bool matrix = target.tensor.shape.size() > 1;
-  if (order == RowOrder::same || order == RowOrder::experts || order == RowOrder::one_row ||
-      (order == RowOrder::transposed && !matrix)) {
-    result = std::move(values);
-  } else if (order == RowOrder::transposed) {
+  if (order == RowOrder::transposed && matrix) {
     result.resize(values.size());
     const int64_t outs = target.tensor.shape[0], ins = target.tensor.shape[1];
     for (int64_t out = 0; out < outs; ++out)
       for (int64_t in = 0; in < ins; ++in)
         result[static_cast<size_t>(out * ins + in)] = values[static_cast<size_t>(in * outs + out)];
-  } else {
+  } else if (parts_of(order, heads) > 0) {
     result.resize(values.size());
     const int64_t rows = target.tensor.shape[0], columns = static_cast<int64_t>(values.size()) / rows;
-    for (int64_t row = 0; row < rows; ++row)
-      std::copy_n(values.begin() + row * columns, columns,
-                  result.begin() + gguf_row(order, row, rows, heads) * columns);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t place = gguf_row(order, row, rows, heads) * columns;
+      for (int64_t column = 0; column < columns;) {
+        const ColumnRun run = gguf_columns(order, column, columns, heads);
+        std::copy_n(values.begin() + row * columns + column, run.count, result.begin() + place + run.first);
+        column += run.count;
+      }
+    }
+  } else {
+    result = std::move(values);
   }
+  if (target.row->decay)
+    for (float& value : result) value = static_cast<float>(-std::exp(static_cast<double>(value)));
   if (target.row->added != 0 && target.tensor.name.ends_with(".weight"))
     for (float& value : result) value += target.row->added;
   return result;
@@ -163,14 +172,16 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
   const json& config = *model.config;
   std::vector<std::string> dropped;
   std::vector<Target> targets = targets_of(*architecture, model, dropped);
-  const int64_t heads = setting_in(config, *architecture, "attention.head_count").value();
-  const int64_t kv_heads = setting_in(config, *architecture, "attention.head_count_kv").value_or(heads);
+  const auto setting = [&](std::string_view key, std::optional<int64_t> otherwise) {
+    const std::optional<int64_t> said = setting_in(config, *architecture, key);
+    return said ? *said : otherwise.value();
+  };
+  const int64_t heads = setting("attention.head_count", {}), kv_heads = setting("attention.head_count_kv", heads);
   std::vector<Mixture::Tensor> tensors;
   for (const Target& target : targets) tensors.push_back(target.tensor);
-  const std::vector<DType> types =
-      mixture.types_of(tensors, {.layers = setting_in(config, *architecture, "block_count").value(),
-                                 .queries_per_key = heads / kv_heads,
-                                 .experts = setting_in(config, *architecture, "expert_count").value_or(0)});
+  const std::vector<DType> types = mixture.types_of(tensors, {.layers = setting("block_count", {}),
+                                                              .queries_per_key = heads / kv_heads,
+                                                              .experts = setting("expert_count", 0)});
 
   GgufPairs pairs;
   pairs.add_text("general.architecture", architecture->name);
@@ -192,12 +203,11 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
            const Target& now = targets[i];
            std::vector<float> values = now.values;
            if (now.row) {
-             const bool keys = now.row->order == RowOrder::key_pairs;
              for (const ParameterSpec* part : now.parts) {
                const std::vector<float> more = weights.read(part->name);
                values.insert(values.end(), more.begin(), more.end());
              }
-             values = arranged(now, keys ? kv_heads : heads, std::move(values));
+             values = arranged(now, heads_of(now.row->order, setting), std::move(values));
            }
            check_finite(now.tensor.name, values, types[i]);
            bytes = encoded(now.tensor.name, types[i], values);

@@ -1,8 +1,10 @@
 #include "models/gguf/gguf_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "models/gguf/row_orders.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/utf8.h"
@@ -17,9 +19,10 @@ class GgufWeight : public WeightTensor {
     const GgufFile* file = nullptr;
     const GgufTensor* tensor = nullptr;
     RowOrder order = RowOrder::same;
-    int64_t heads = 1;
+    RowHeads heads = {};
     int64_t first_row = 0;  ///< of the file's tensor
     float subtracted = 0;
+    bool decay = false;  ///< the values are log(-a) of the file's a
   };
 
   GgufWeight(std::string name, std::vector<int64_t> shape, int64_t elements, uint64_t bytes, const Place& place)
@@ -45,6 +48,12 @@ class GgufWeight : public WeightTensor {
       read_rows(first, out);
     if (place_.subtracted != 0)
       for (float& value : out) value -= place_.subtracted;
+    if (place_.decay)
+      for (float& value : out) {
+        check(value < 0, "tensor {} is made of values below 0; the file's {} has {}", in_quotes(name(), 120),
+              in_quotes(place_.tensor->name, 120), value);
+        value = static_cast<float>(std::log(-static_cast<double>(value)));
+      }
   }
 
   void read_columns(int64_t first, std::span<float> out) const override {
@@ -54,27 +63,27 @@ class GgufWeight : public WeightTensor {
   }
 
   std::optional<DType> stored(bool columns) const override {
-    const bool as_they_are = columns == (place_.order == RowOrder::transposed) && place_.subtracted == 0;
+    const bool as_they_are = columns == (place_.order == RowOrder::transposed) && place_.subtracted == 0 &&
+                             !place_.decay && run_at(0).count % values_ == 0;
     return as_they_are ? dtype_ : std::nullopt;
   }
 
   void read_stored(int64_t first, std::span<std::byte> out) const override {
-    const RowOrder order = place_.order == RowOrder::transposed ? RowOrder::same : place_.order;
-    const auto size = static_cast<int64_t>(out.size());
-    for (int64_t at = first / values_ * place_.tensor->type->bytes, done = 0; done < size;) {
-      const int64_t row = place_.first_row + gguf_row(order, at / row_bytes_, rows_, place_.heads);
-      const int64_t byte = at % row_bytes_, count = std::min(row_bytes_ - byte, size - done);
-      const auto bytes =
-          place_.tensor->bytes.subspan(static_cast<size_t>(row * row_bytes_ + byte), static_cast<size_t>(count));
+    const auto size = static_cast<int64_t>(out.size()), block = place_.tensor->type->bytes;
+    for (int64_t at = first / values_, done = 0; done < size;) {  // by blocks
+      const Run run = run_at(at * values_);
+      const int64_t count = std::min(run.count / values_, size / block - done / block);
+      const auto bytes = place_.tensor->bytes.subspan(
+          static_cast<size_t>(run.row * row_bytes_ + run.column / values_ * block), static_cast<size_t>(count * block));
       std::memcpy(out.data() + done, bytes.data(), bytes.size());  // std::copy goes byte by byte
       at += count;
-      done += count;
+      done += count * block;
     }
   }
 
   void release(int64_t first, int64_t count) const override {
-    if (place_.order == RowOrder::transposed) {
-      // Every row was touched; those that are read next come from all of them again.
+    if (place_.order == RowOrder::transposed || place_.heads.key_heads > 1) {
+      // Every row was touched, or rows from anywhere; those that are read next come from all of them again.
       if (first + count == elements()) place_.file->release(place_.tensor->bytes);
       return;
     }
@@ -100,14 +109,25 @@ class GgufWeight : public WeightTensor {
     std::copy_n(scratch_.begin() + (begin - first_block * values_), end - begin, out.begin());
   }
 
+  /// Values that lie one after the other in the file, too.
+  struct Run {
+    int64_t row, column, count;
+  };
+  /// From this tensor's value `at` on, to the end of its row at most.
+  Run run_at(int64_t at) const {
+    const ColumnRun columns = gguf_columns(place_.order, at % columns_, columns_, place_.heads);
+    return {place_.first_row + gguf_row(place_.order, at / columns_, rows_, place_.heads), columns.first,
+            columns.count};
+  }
+
   void read_rows(int64_t first, std::span<float> out) const {
     const int64_t end = first + static_cast<int64_t>(out.size());
     for (int64_t at = first; at < end;) {
-      const int64_t row = at / columns_, column = at % columns_;
-      const int64_t stop = std::min(columns_, column + end - at);
-      read_part(place_.first_row + gguf_row(place_.order, row, rows_, place_.heads), column, stop,
-                out.subspan(static_cast<size_t>(at - first), static_cast<size_t>(stop - column)));
-      at += stop - column;
+      const Run run = run_at(at);
+      const int64_t count = std::min(run.count, end - at);
+      read_part(run.row, run.column, run.column + count,
+                out.subspan(static_cast<size_t>(at - first), static_cast<size_t>(count)));
+      at += count;
     }
   }
 
@@ -171,32 +191,28 @@ const GgufArchitecture& architecture_of(const GgufShards& shards) {
   return *architecture;
 }
 
-int64_t gguf_row(RowOrder order, int64_t row, int64_t rows, int64_t heads) {
-  switch (order) {
-    case RowOrder::query_pairs:
-    case RowOrder::key_pairs: {
-      const int64_t width = rows / heads, head = row / width, half = row % width / (width / 2), i = row % (width / 2);
-      return head * width + 2 * i + half;
-    }
-    case RowOrder::fused_heads: {
-      const int64_t width = rows / heads / 3, head = row / (3 * width), part = row / width % 3, i = row % width;
-      return (part * heads + head) * width + i;
-    }
-    default: return row;
-  }
-}
-
-int64_t heads_of(RowOrder order, const GgufArchitecture& architecture, const GgufMetadata& metadata) {
-  const std::string prefix = std::string(architecture.name) + ".attention.head_count";
-  const int64_t heads = metadata.integer(prefix, 1, 1 << 20);
-  return order == RowOrder::key_pairs ? metadata.integer_or(prefix + "_kv", heads, 1, 1 << 20) : heads;
+int64_t layers_of(const GgufShards& shards, const GgufArchitecture& architecture) {
+  const auto setting = [&](std::string_view key, int64_t least) {
+    return shards.metadata().integer_or(fmt::format("{}.{}", architecture.name, key), least, least, INT32_MAX);
+  };
+  const int64_t all = setting("block_count", 1), further = setting(further_layers, 0);
+  check(further < all, "{}: {} of {} layers predict further tokens: none is left", shards.name(), further, all);
+  return all - further;
 }
 
 GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
   const GgufArchitecture& architecture = architecture_of(shards_);
+  const auto setting = [&](std::string_view key, std::optional<int64_t> otherwise) {
+    const std::string name = fmt::format("{}.{}", architecture.name, key);
+    if (otherwise && !shards_.metadata().has(name)) return *otherwise;
+    return shards_.metadata().integer(name, 1, 1 << 20);
+  };
+  const bool has_further = shards_.metadata().has(fmt::format("{}.{}", architecture.name, further_layers));
+  const int64_t layers = has_further ? layers_of(shards_, architecture) : INT64_MAX;
   const auto has = [&](std::string_view tensor) { return shards_.find(tensor) != nullptr; };
   for (const auto& [file, tensor] : shards_.tensors()) {
     if (std::ranges::find(settings_of_rotary, tensor->name) != std::end(settings_of_rotary)) continue;
+    if (layer_in_name(tensor->name) >= layers) continue;
     const auto elements = static_cast<int64_t>(tensor->bytes.size()) / tensor->type->bytes * tensor->type->values;
     const auto where = [&] { return fmt::format("{}: tensor {}", name(), in_quotes(tensor->name, 120)); };
     const auto named = row_of_gguf(architecture, tensor->name, has);
@@ -209,6 +225,7 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
     std::vector<int64_t> shape = tensor->shape;
     place.subtracted = named->ending == ".weight" ? row.added : 0;
     place.order = row.order;
+    place.decay = row.decay;
     if (row.order == RowOrder::experts) {
       const bool vectors = named->ending == ".bias";
       check(shape.size() == (vectors ? 2 : 3) && shape[0] <= most_experts, "{} is no stack of at most {} {}", where(),
@@ -232,14 +249,19 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       if (shape.size() == 1) place.order = RowOrder::same;
       std::reverse(shape.begin(), shape.end());
     }
-    if (row.order == RowOrder::query_pairs || row.order == RowOrder::key_pairs || row.order == RowOrder::fused_heads) {
-      place.heads = heads_of(row.order, architecture, shards_.metadata());
-      const int64_t parts = place.heads * (row.order == RowOrder::fused_heads ? 3 : 2);
-      check(shape.size() <= 2 && shape[0] % parts == 0, "{} has {} rows, not a multiple of {} for {} heads", where(),
-            shape[0], parts, place.heads);
-      check(shape.size() == 2 || tensor->type->values == 1, "{} is one row of {} blocks, which can't be in this order",
-            where(), tensor->type->name);
+    place.heads = heads_of(place.order, setting);
+    if (const int64_t parts = parts_of(place.order, place.heads); parts > 0) {
+      const bool columns = place.order == RowOrder::value_columns, vector = shape.size() == 1;
+      const int64_t places = columns ? shape.back() : shape[0] - place.heads.before;
+      check(place.heads.heads % place.heads.key_heads == 0, "{}: {} heads of values are not a multiple of {} of keys",
+            where(), place.heads.heads, place.heads.key_heads);
+      check(shape.size() <= 2 && !(columns && vector) && places > 0 && places % parts == 0,
+            "{} has {} {}, not a multiple of {} for {} heads", where(), places, columns ? "columns" : "rows", parts,
+            place.heads.heads);
+      check(!vector || tensor->type->values == 1, "{} is one row of {} blocks, which can't be in this order", where(),
+            tensor->type->name);
     }
+    if (place.order == RowOrder::value_channels) shape.insert(shape.begin() + 1, 1);
     add(std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements, tensor->bytes.size(),
                                      place));
   }

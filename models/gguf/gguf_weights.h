@@ -15,11 +15,10 @@ const GgufArchitecture& architecture_of(const GgufShards& shards);
 std::optional<DType> dtype_of(const GgufTensorType& type);
 const GgufTensorType& gguf_type_of(DType dtype);
 
-/// For each row of Hugging Face's tensor of `rows` rows, its row in the GGUF file. `heads`: for the orders by heads.
-int64_t gguf_row(RowOrder order, int64_t row, int64_t rows, int64_t heads);
-
-/// How many heads a row order is about: those of queries or of keys in a file of this architecture.
-int64_t heads_of(RowOrder order, const GgufArchitecture& architecture, const GgufMetadata& metadata);
+/// Of layers that predict tokens further on, behind the model's own. They are not read.
+inline constexpr std::string_view further_layers = "nextn_predict_layers";
+/// How many layers a file has but for those.
+int64_t layers_of(const GgufShards& shards, const GgufArchitecture& architecture);
 
 class GgufWeights : public WeightSource {
  public:

@@ -1,9 +1,9 @@
 #include "models/gguf/mixture.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
+#include "models/gguf/architectures.h"
 #include "models/stored_weights.h"
 #include "runtime/check.h"
 
@@ -54,27 +54,22 @@ bool more_bits(int64_t layer, int64_t layers) {
 
 bool has(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
 
-/// Vectors, norms and tables of positions stay as they are.
+/// Vectors, norms, convolutions and tables of positions stay as they are.
 bool is_weight(const Mixture::Tensor& tensor) {
   if (!tensor.name.ends_with("weight") || tensor.shape.size() < 2) return false;
   // Of a matrix with one column or one row ggml sees a vector.
   if (std::ranges::count_if(tensor.shape, [](int64_t n) { return n > 1; }) < 2) return false;
-  for (const char* part : {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight"})
+  for (const char* part : {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight", "ssm_conv1d"})
     if (has(tensor.name, part)) return false;
   return tensor.name != "position_embd.weight" && tensor.name != "token_types.weight";
 }
 
 /// llama-quantize goes through the tensors by layer, then by name; others come first.
 std::vector<size_t> order_of(const std::vector<Mixture::Tensor>& tensors) {
-  const auto layer_of = [](std::string_view name) {
-    int64_t layer = -1;
-    if (name.starts_with("blk.")) std::from_chars(name.data() + 4, name.data() + name.size(), layer);
-    return layer;
-  };
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, [&](size_t a, size_t b) {
-    const int64_t layer_a = layer_of(tensors[a].name), layer_b = layer_of(tensors[b].name);
+    const int64_t layer_a = layer_in_name(tensors[a].name), layer_b = layer_in_name(tensors[b].name);
     return layer_a != layer_b ? layer_a < layer_b : tensors[a].name < tensors[b].name;
   });
   return order;
@@ -162,6 +157,7 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const S
       } else if (has(tensor.name, "attn_k.weight")) {
         if (eight) type = DType::q8_0;
       } else if (has(tensor.name, "ffn_down")) {
+        if (sizes.experts > 1) downs.before = layer_in_name(tensor.name);  // of which a layer has several such tensors
         type = down_type(*row_, downs);
         ++downs.before;
       } else if (has(tensor.name, "attn_output.weight")) {

@@ -8,6 +8,9 @@ constexpr std::string_view llama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view qwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+/// Words may have marks, too.
+constexpr std::string_view qwen35 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 /// Words end where small letters end: in capitals, too. Contractions belong to their word.
 constexpr std::string_view gpt4o =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -30,6 +33,7 @@ const std::vector<WordSplitter>& word_splitters() {
        .add_bos = true},
       {.names = {"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, .expressions = {llama3}},
       {.names = {"qwen2", "deepseek-r1-qwen", "megrez"}, .expressions = {qwen2}, .nfc = true},
+      {.names = {"qwen35"}, .expressions = {qwen35}, .nfc = true},
       {.names = {"gpt-4o", "llama4"}, .expressions = {gpt4o}},
       {.names = {"tekken"}, .expressions = {tekken}, .ignore_merges = true, .add_bos = true},
       {.names = {"stablelm2"}, .expressions = {qwen2}},

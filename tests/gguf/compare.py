@@ -85,8 +85,8 @@ def compare_logits(outputs):
     activations, to 8 or 16 bits: what it makes of both files says how much that is."""
     print(f"{'file':26} {'error':>8} {'beside its own type':>20} {'its rounding':>13}  best tokens equal")
     bad = []
-    for ours in sorted(outputs.glob("*.ours")):
-        name = ours.stem
+    for ours in sorted(outputs.glob("*.ours.safetensors")):
+        name = ours.name.removesuffix(".ours.safetensors")
         logits = load_file(ours)["logits"].astype(np.float64).reshape(-1) * scales.get(name.split(".")[0], 1)
         typed = np.fromfile(outputs / f"{name}.theirs", np.float32).astype(np.float64)
         decoded = outputs / f"{name}.decoded.theirs"
@@ -106,13 +106,15 @@ def compare_logits(outputs):
 
 
 def compare_files(written, files):
-    """Of both sides' files. llama.cpp's converter computes the divisors of rotary frequencies in f32."""
+    """Of both sides' files. llama.cpp's converter computes the divisors of rotary frequencies and the exponentials of
+    delta nets in f32, and writes vectors with a dimension of one more."""
     bad = []
     for ours in sorted(written.glob("*.gguf")):
         a, b = ({t.name: t for t in gguf.GGUFReader(file).tensors} for file in (ours, files / ours.name))
         types = [name for name in b if name not in a or a[name].tensor_type != b[name].tensor_type]
-        data = [name for name in b if name not in types and not np.array_equal(a[name].data, b[name].data) and
-                not (name == "rope_freqs.weight" and np.allclose(a[name].data, b[name].data, rtol=1e-6))]
+        data = [name for name in b if name not in types and not np.array_equal(a[name].data.ravel(), b[name].data.ravel()) and
+                not ((name == "rope_freqs.weight" or name.endswith(".ssm_a")) and
+                     np.allclose(a[name].data, b[name].data, rtol=1e-6))]
         more = [name for name in a if name not in b]
         if types or data or more:
             bad.append(ours.name)
@@ -120,15 +122,32 @@ def compare_files(written, files):
     finish(f"{len(list(written.glob('*.gguf')))} files' types and bytes", bad)
 
 
+def apart(weights):
+    """Each expert of a stack, as transformers writes small models, by its own name."""
+    parts = {}
+    for name, values in weights.items():
+        layer, _, stack = name.partition("experts.")
+        if stack not in ("gate_up_proj", "down_proj"):
+            parts[name] = values
+            continue
+        for expert, matrix in enumerate(values):
+            names = ("gate_proj", "up_proj") if stack == "gate_up_proj" else (stack,)
+            for key, part in zip(names, np.split(matrix, len(names)), strict=True):
+                parts[f"{layer}experts.{expert}.{key}.weight"] = part
+    return parts
+
+
 def compare_folders(before, after):
-    """Gains of Gemma's norms are stored one larger, which rounds them."""
+    """Gains of Gemma's and Qwen3.5's norms are stored one larger, the logarithms of delta nets as exponentials, which
+    rounds them."""
     bad = []
     for folder in sorted(before.iterdir()):
-        a, b = (load_file(side / folder.name / "model.safetensors") for side in (before, after))
-        rounded = 2.0**-23 if folder.name.startswith("gemma") else 0
+        a, b = (apart(load_file(side / folder.name / "model.safetensors")) for side in (before, after))
+        rounded = 2.0**-23 if folder.name.startswith(("gemma", "qwen3_5")) else 0
         unlike = [name for name in a if name not in b or a[name].shape != b[name].shape or not
                   (np.array_equal(a[name], b[name]) or
-                   name.endswith("norm.weight") and np.allclose(a[name], b[name], rtol=0, atol=rounded))]
+                   name.endswith("norm.weight") and np.allclose(a[name], b[name], rtol=0, atol=rounded) or
+                   name.endswith("A_log") and np.allclose(a[name], b[name], rtol=0, atol=2.0**-22))]
         if unlike:
             bad.append(folder.name)
             print(f"{folder.name:28} {len(a)} tensors, unlike {unlike}")
@@ -147,6 +166,8 @@ def byte_level(fixture):
         return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
 
     qwen2 = [split(llama3.replace("{1,3}", "")), bytes_alone]
+    marks = llama3.replace("{1,3}", "").replace(r"?\p{L}+", r"?[\p{L}\p{M}]+").replace(r"^\s\p{L}", r"^\s\p{L}\p{M}")
+    qwen35 = [split(marks), bytes_alone]
     # As Phi-4-mini's and Mistral-Nemo's files have them; llama.cpp approximates the classes of letters.
     capitals, small = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
     behind = r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -158,13 +179,13 @@ def byte_level(fixture):
     gpt4o = [split(cased("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", r"\p{N}{1,3}")), bytes_alone]
     tekken = [split(cased("", r"\p{N}")), bytes_alone]
     splitters = {"gpt-4o": gpt4o, "tekken": tekken, "gpt-2": [words], "llama-bpe": [split(llama3), bytes_alone], "dbrx": [split(llama3), bytes_alone],
-                 "qwen2": qwen2, "stablelm2": qwen2, "smollm": [digits, words],
+                 "qwen2": qwen2, "qwen35": qwen35, "stablelm2": qwen2, "smollm": [digits, words],
                  "default": [split(r"[\p{P}\$\+<=>\^~\|]+"), words, split(r"\p{N}+"), split("[0-9][0-9][0-9]")]}
     for name, steps in splitters.items():
         tokenizer = json.loads(fixture.read_text())
         tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
         tokenizer["model"]["ignore_merges"] = name in ("llama-bpe", "tekken")
-        tokenizer["normalizer"] = {"type": "NFC"} if name == "qwen2" else None
+        tokenizer["normalizer"] = {"type": "NFC"} if name in ("qwen2", "qwen35") else None
         yield name, tokenizer
 
 
@@ -206,7 +227,7 @@ def lines_of(file):
 
 def compare_tokens(texts, folders, outputs):
     """Where llama.cpp has other ids than Hugging Face's library, which computed those of the model, that library's count:
-    llama.cpp applies no NFC of Qwen2, normalises T5's texts as sentencepiece does, and BERT's by tables of its own."""
+    llama.cpp applies no NFC of Qwen's, normalises T5's texts as sentencepiece does, and BERT's by tables of its own."""
     bad = []
     for ours in sorted(outputs.glob("*.ours.txt")):
         name = ours.name.removesuffix(".ours.txt")

@@ -117,6 +117,16 @@ def save_decoders(size, width, inner, heads, kv):
     make("olmoe", t.OlmoeForCausalLM, t.OlmoeConfig, tie_word_embeddings=False, num_experts=6, num_experts_per_tok=3,
          num_key_value_heads=heads)  # llama.cpp's norms of keys are as wide as those of queries
     make("olmo3", t.Olmo3ForCausalLM, t.Olmo3Config, **windows, tie_word_embeddings=False)
+    # In all but the last layer of the wide models, and in those between of the narrow ones, a delta net, whose heads of
+    # values are several for each of keys.
+    linear = "linear_attention"
+    nets = dict(**head, linear_num_key_heads=2, linear_num_value_heads=6 if narrow else 8,
+                linear_key_head_dim=16 if narrow else 32, linear_value_head_dim=16 if narrow else 32,
+                layer_types=["full_attention", linear, linear, "full_attention"] if narrow else None,
+                rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5))
+    make("qwen3_5", t.Qwen3_5ForCausalLM, t.Qwen3_5TextConfig, **nets, tie_word_embeddings=narrow)
+    make("qwen3_5_moe", t.Qwen3_5MoeForCausalLM, t.Qwen3_5MoeTextConfig, **nets, tie_word_embeddings=False,
+         moe_intermediate_size=width, shared_expert_intermediate_size=inner, num_experts=6, num_experts_per_tok=3)
     make("smollm3", t.SmolLM3ForCausalLM, t.SmolLM3Config, tie_word_embeddings=True)
     make("olmo2", t.Olmo2ForCausalLM, t.Olmo2Config, tie_word_embeddings=False)
     # Named otherwise: llama.cpp expects tokens of Phi-3 that these tokenizers lack where it reads "phi3".

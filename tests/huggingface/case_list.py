@@ -28,7 +28,7 @@ NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, att
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
-            "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "falcon_h1"):
+            "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["lfm2"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -443,15 +443,6 @@ SMALL = {
                                   mamba_conv_bias=True, mamba_proj_bias=True, tie_word_embeddings=True,
                                   embedding_multiplier=1.5, attention_multiplier=0.3, residual_multiplier=0.7,
                                   logits_scaling=1.7)),
-    "falcon_h1": case("attention beside Mamba 2 in each layer, each group of heads with a norm of its own, a multiplier "
-                      "wherever there can be one", 130, 13,
-                      rotary("falcon_h1", "FalconH1ForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1, head_dim=10,
-                             mamba_d_ssm=30, mamba_n_heads=6, mamba_d_head=5, mamba_n_groups=2, mamba_d_state=7,
-                             mamba_d_conv=4, mamba_chunk_size=8, mamba_rms_norm=True, mamba_norm_before_gate=False,
-                             embedding_multiplier=1.6, lm_head_multiplier=0.8, key_multiplier=0.7,
-                             attention_in_multiplier=1.2, attention_out_multiplier=0.9, ssm_in_multiplier=1.3,
-                             ssm_out_multiplier=0.6, ssm_multipliers=[0.7, 1.2, 0.8, 1.4, 0.6], mlp_multipliers=[1.3, 0.7],
-                             rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
     "llama_cls": case("head of the last position, padded or not: a projection", 89, 13,
                       classifier(llama(1, 18, 3, 19, 61, 32, num_key_value_heads=1,
                                        rope_parameters=dict(rope_type="default", rope_theta=10000.0)),

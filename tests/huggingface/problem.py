@@ -69,8 +69,8 @@ def loss_of(logits, labels, task, smoothing):
 
 
 def goes_on_alone(config):
-    """In transformers a bias in padding on the left reaches the convolution behind it, and Falcon-H1's norm mixes the rows."""
-    return any(getattr(config, name, False) for name in ("conv_bias", "mamba_proj_bias", "mamba_rms_norm"))
+    """In transformers a bias in padding on the left reaches the convolution behind it."""
+    return any(getattr(config, name, False) for name in ("conv_bias", "mamba_proj_bias"))
 
 
 class Problem:
