@@ -138,6 +138,27 @@ void add_weighted(inout float product[row_count][chunk_count], int begin) {
   }
 }
 
+// What is summed for the chunks of a head, of at most 256 columns in chunks of 32 at least. Each has its own code:
+// compilers (NVK's) leave a loop over four as it is, since it holds loops, and all sums in memory then.
+const int most_chunks = 8;
+#define EACH_CHUNK(chunks, DO) \
+  DO(0)                        \
+  if (chunks > 1) DO(1)        \
+  if (chunks > 2) DO(2)        \
+  if (chunks > 3) DO(3)        \
+  if (chunks > 4) DO(4)        \
+  if (chunks > 5) DO(5)        \
+  if (chunks > 6) DO(6)        \
+  if (chunks > 7) DO(7)
+// product += the tile's weights * chunk `n` of the columns of rows `first` ..
+#define ADD_CHUNK(product, from, base, stride, first, end, n, columns)      \
+  for (int begin = 0; begin < tile; begin += strip) {                       \
+    stage_strip(from, base, stride, (first) + begin, end, n, columns);      \
+    barrier();                                                              \
+    add_weighted(product, begin);                                           \
+    barrier();                                                              \
+  }
+
 // Writes this invocation's columns of chunk `n`, times `factor`, to the row of so many columns that begins at `base`.
 void store_chunk(Reals to, int base, int n, int columns, float values[chunk_count], float factor) {
   [[unroll]] for (int j = 0; j < chunk_count; j++) {
