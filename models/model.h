@@ -24,7 +24,7 @@ struct ParameterSpec {
     std::string tensor;            ///< its name
     int64_t index = 0, count = 1;  ///< which of its parts
     int64_t first = 0, step = 1;   ///< output r of the parameter is column first + step * r
-    bool rows = false;             ///< no: its rows follow those of the `first` parts before it, of `step` parts
+    bool rows = false;             ///< instead it is whole rows, behind those of the `first` parts before it, of `step`
   };
   std::string name;
   Shape shape;

@@ -216,6 +216,11 @@ TEST_CASE("of a model that also sees, the part that writes is run", "[config][de
   const Model model = model_of(both);
   CHECK(model.family == "gemma3_text");
   CHECK(model.config->at("eos_token_id") == json{1, 106});
+  // transformers writes the head's tie above, and beside it what the part would be by itself.
+  json untied = both;
+  untied["text_config"]["tie_word_embeddings"] = false;
+  untied["tie_word_embeddings"] = true;
+  CHECK(model_of(untied).config->at("tie_word_embeddings") == true);
   check_refused({{"model_type", "gemma3"}, {"text_config", vision}}, "model_type 'gemma3' is not supported");
 }
 
@@ -249,7 +254,8 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("granite4", {{"position_embedding_type", "alibi"}}, "position_embedding_type");
   says("qwen3_5", {{"layer_types", {"linear_attention"}}}, "layer_types must name \"linear_attention\" or");
   says("qwen3_5", {{"linear_num_value_heads", 3}}, "linear_num_value_heads 3 is not a multiple of");
-  says("qwen3_5", {{"linear_conv_kernel_dim", 9}}, "linear_conv_kernel_dim is 9; 2 to 8 are supported");
+  says("qwen3_5", {{"linear_conv_kernel_dim", 9}}, "linear_conv_kernel_dim");
+  says("qwen3_5", {{"attn_output_gate", false}}, "attn_output_gate must be true");
   says("qwen3_5", {{"linear_key_head_dim", 257}}, "linear_key_head_dim");
   says("olmoe", {{"clip_qkv", 8}}, "clip_qkv");
   says("cohere", {{"use_qk_norm", true}}, "use_qk_norm");

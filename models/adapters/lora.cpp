@@ -25,20 +25,25 @@ constexpr int64_t first_stream = int64_t{1} << 24;
 
 /// PEFT's TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING, as far as there are such families here.
 std::vector<std::string> usual_targets(const std::string& family) {
-  static const std::map<std::string_view, std::vector<std::string>> known{{"gpt2", {"c_attn"}},
-                                                                          {"gpt_neox", {"query_key_value"}},
-                                                                          {"bloom", {"query_key_value"}},
-                                                                          {"t5", {"q", "v"}},
-                                                                          {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
-                                                                          {"phi3", {"qkv_proj"}},
-                                                                          {"bert", {"query", "value"}},
-                                                                          {"roberta", {"query", "value"}},
-                                                                          {"xlm-roberta", {"query", "value"}},
-                                                                          {"camembert", {"query", "value"}},
-                                                                          {"electra", {"query", "value"}},
-                                                                          {"albert", {"query", "value"}},
-                                                                          {"deberta-v2", {"query_proj", "value_proj"}},
-                                                                          {"distilbert", {"q_lin", "v_lin"}}};
+  static const std::map<std::string_view, std::vector<std::string>> known{
+      {"gpt2", {"c_attn"}},
+      {"gpt_neox", {"query_key_value"}},
+      {"bloom", {"query_key_value"}},
+      {"t5", {"q", "v"}},
+      {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
+      {"phi3", {"qkv_proj"}},
+      {"bert", {"query", "value"}},
+      {"roberta", {"query", "value"}},
+      {"xlm-roberta", {"query", "value"}},
+      {"camembert", {"query", "value"}},
+      {"electra", {"query", "value"}},
+      {"albert", {"query", "value"}},
+      {"deberta-v2", {"query_proj", "value_proj"}},
+      {"distilbert", {"q_lin", "v_lin"}},
+      // Not PEFT's: layers without attention, too.
+      {"qwen3_5_text", {"q_proj", "v_proj", "in_proj_qkv"}},
+      {"qwen3_5_moe_text", {"q_proj", "v_proj", "in_proj_qkv"}},
+      {"lfm2", {"q_proj", "v_proj", "in_proj"}}};
   const auto found = known.find(family);
   return found == known.end() ? std::vector<std::string>{"q_proj", "v_proj"} : found->second;
 }

@@ -151,8 +151,10 @@ bool is_known(const JsonObject& config) {
 JsonObject text_part(const JsonObject& config) {
   if (is_known(config) || !config.has("text_config") || !is_known(require_object(config, "text_config"))) return config;
   nlohmann::json text = config.value()["text_config"];
-  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings"})
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"})
     if (config.has(key) && !text.contains(key)) text[key] = config.value()[key];
+  // The head belongs to the whole: whatever the part says, which is what it would be by itself.
+  if (constexpr const char* tied = "tie_word_embeddings"; config.has(tied)) text[tied] = config.value()[tied];
   text.erase("architectures");  // of what is in it, of whatever name
   return JsonObject::make(std::move(text), config.name() + ", text_config");
 }

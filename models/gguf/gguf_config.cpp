@@ -48,7 +48,7 @@ void read_decoder(const GgufSettings& settings, json& config) {
   };
   is_width("attention.value_length");
   int64_t turned = head_width;
-  if (std::ranges::find(partly_turned, config["model_type"]) != std::end(partly_turned)) {
+  if (std::ranges::count(partly_turned, config["model_type"].get<std::string>()) > 0) {
     if (settings.has("rope.dimension_count")) turned = settings.integer("rope.dimension_count");
     check(turned >= 2 && turned <= head_width, "{}: key {} is {}, heads have {} columns", settings.shards().name(),
           settings.name("rope.dimension_count"), turned, head_width);

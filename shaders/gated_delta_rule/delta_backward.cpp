@@ -10,15 +10,19 @@ namespace vkformer {
 
 namespace {
 
-/// Parts of the scratch: of [B, T, H Dv] twice, [B, T, H Dk] three times, [B, T, H].
+/// Parts of the scratch: of [B, T, H Dv] twice, [B, T, H Dk] three times, [B, T, H], and of the states that are kept,
+/// behind every delta_span positions but the last, [B, kept, H Dv, Dk] and [B, kept, H Dv].
 struct Parts {
-  int64_t values, keys, ends;
+  int64_t values, keys, ends, kept, states, products;
 
   explicit Parts(const DeltaProblem& p)
       : values(align_part(4 * p.rows() * p.heads.values())),
         keys(align_part(4 * p.rows() * p.heads.heads * p.heads.key_width)),
-        ends(align_part(4 * p.rows() * p.heads.heads)) {}
-  int64_t all() const { return 2 * values + 3 * keys + ends; }
+        ends(align_part(4 * p.rows() * p.heads.heads)),
+        kept((p.positions - 1) / delta_span),
+        states(align_part(4 * p.batches * kept * p.heads.values() * p.heads.key_width)),
+        products(align_part(4 * p.batches * kept * p.heads.values())) {}
+  int64_t all() const { return 2 * values + 3 * keys + ends + states + products; }
 };
 
 Types infer(const Node& node) {
@@ -47,30 +51,36 @@ void record(Recorder& recorder, const Node& node) {
     return recorder.scratch_region(static_cast<uint64_t>(taken - bytes), static_cast<uint64_t>(bytes));
   };
   const Region corrections = part(parts.values), dwritten = part(parts.values), dq = part(parts.keys),
-               dk_read = part(parts.keys), dk_write = part(parts.keys), ends = part(parts.ends);
+               dk_read = part(parts.keys), dk_write = part(parts.keys), ends = part(parts.ends),
+               states = part(parts.states), products = part(parts.products);
   const DeltaSizes sizes = p.sizes(node.has_input(3), node.has_input(4));
   const int64_t Dk = p.heads.key_width, Dv = p.heads.value_width;
 
   Launch launch = delta_launch(recorder, "gated_delta_rule", p, p.value_lines(2));
   launch.reads = {x, gates, texts, skip};
-  launch.writes = {corrections};
+  launch.writes = {corrections, states};
   recorder.dispatch(launch, DeltaRuleArgs{.x = x.address,
                                           .gates = gates.address,
                                           .texts = texts.address,
                                           .skip = skip.address,
                                           .corrections = corrections.address,
+                                          .state = states.address,
                                           .sizes = sizes,
-                                          .outputs = 2});
+                                          .kept = static_cast<uint>(parts.kept),
+                                          .outputs = 2 | (parts.kept > 0 ? 4u : 0u)});
 
   launch = delta_launch(recorder, "delta_values_backward", p, p.value_lines(1));
-  launch.reads = {x, gates, texts, upstream};
-  launch.writes = {dwritten};
+  launch.reads = {x, gates, texts, upstream, states};
+  launch.writes = {dwritten, products};
   recorder.dispatch(launch, DeltaValuesBackwardArgs{.x = x.address,
                                                     .gates = gates.address,
                                                     .texts = texts.address,
                                                     .upstream = upstream.address,
                                                     .dwritten = dwritten.address,
-                                                    .sizes = sizes});
+                                                    .states = states.address,
+                                                    .products = products.address,
+                                                    .sizes = sizes,
+                                                    .kept = static_cast<uint>(parts.kept)});
 
   launch = delta_launch(recorder, "delta_keys_backward", p,
                         {.lines = Dk, .columns = Dv, .staged = 3, .kept = 2, .times = 2});
@@ -112,12 +122,16 @@ void record(Recorder& recorder, const Node& node) {
   launch = {.kernel = "delta_decay_backward",
             .constants = {recorder.device().largest_group(64)},
             .groups = {1, static_cast<uint32_t>(p.heads.heads), static_cast<uint32_t>(p.batches)},
-            .reads = {ends, texts},
+            .reads = {gates, texts, ends, products},
             .writes = {dgates}};
   launch.apart = true;
-  recorder.dispatch(
-      launch,
-      DeltaDecayBackwardArgs{.ends = ends.address, .texts = texts.address, .dgates = dgates.address, .sizes = sizes});
+  recorder.dispatch(launch, DeltaDecayBackwardArgs{.gates = gates.address,
+                                                   .texts = texts.address,
+                                                   .ends = ends.address,
+                                                   .products = products.address,
+                                                   .dgates = dgates.address,
+                                                   .sizes = sizes,
+                                                   .kept = static_cast<uint>(parts.kept)});
 }
 
 /// Straight through the adjoint of each step, over states that are kept.

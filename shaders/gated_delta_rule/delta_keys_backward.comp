@@ -46,7 +46,11 @@ void main() {
     barrier();
     for (uint n = 0; n < steps; ++n) {
       const uint i = forwards ? n : steps - 1 - n, own = i * LINES + line_of_group();
-      const float decay = decays[i], key = keys[own], query = queries[own];
+      const bool begins = decays[i] < 0;
+      const float decay = max(decays[i], 0), key = keys[own], query = queries[own];
+      if (begins && forwards) {
+        [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
+      }
       vec4 sums = vec4(0), more = vec4(0);
       [[unroll]] for (uint h = 0; h < HELD; ++h) {
         const uint at = i * QUADS + h * SHARERS + sharer();
@@ -57,7 +61,7 @@ void main() {
         } else {
           state[h] += query * upstreams[at];
           sums += state[h] * writes[at];
-          state[h] = decay * (state[h] + key * dreads[at]);
+          state[h] = begins ? vec4(0) : decay * (state[h] + key * dreads[at]);
         }
       }
       const float sum = total(sums), second = total(more);

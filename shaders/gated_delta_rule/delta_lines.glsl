@@ -52,10 +52,11 @@ bool is_first(DeltaSizes sizes, Ints texts, uint row, uint t) {
   return rules(sizes, delta_has_texts) && t > 0 && texts.v[row] != texts.v[row - 1];
 }
 
-// What a position leaves of the state before it: all where it is skipped, nothing where it is the first of a text.
+// What a position leaves of the state before it: all where it is skipped; below 0 where it is the first of a text, which
+// knows nothing of that state, not even that it is NaN.
 float decay_of(DeltaSizes sizes, Floats gates, Ints texts, uint row, uint t, uint head) {
   if (!is_live(sizes, texts, row)) return 1;
-  return is_first(sizes, texts, row, t) ? 0 : exp(gates.v[(2 * row + 1) * sizes.heads + head]);
+  return is_first(sizes, texts, row, t) ? -1 : exp(gates.v[(2 * row + 1) * sizes.heads + head]);
 }
 float rate_of(DeltaSizes sizes, Floats gates, Ints texts, uint row, uint head) {
   return is_live(sizes, texts, row) ? gates.v[2 * row * sizes.heads + head] : 0;

@@ -2,7 +2,8 @@
 // variant workgroup:
 // variant subgroup: -DSUBGROUP
 // Backwards through time, with column j of E = dS in the registers of its sharers: E = E + q dy', and of what was
-// written by k the gradient is E' k; what was read by k has -beta times that, so E = exp(g) (E - k (beta E' k)').
+// written by k the gradient is E' k; what was read by k has -beta times that, so E = exp(g) (E - k (beta E' k)'). Where a
+// state is kept, its product with its gradient is what g of the position behind has as gradient.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/gated_delta_rule/delta_lines.glsl"
 
@@ -20,8 +21,9 @@ void main() {
   const bool corrects = rules(sizes, delta_corrects);
   vec4 state[HELD];
   [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
-  for (uint end = T; end > 0; end -= min(STEPS, end)) {
-    const uint steps = min(STEPS, end), first = end - steps;
+  for (uint end = T; end > 0;) {
+    const uint steps = end % STEPS == 0 ? STEPS : end % STEPS, first = end - steps;
+    end = first;
     for (uint i = invocation(); i < steps * QUADS; i += INVOCATIONS) {
       const uint row = batch * T + first + i / QUADS, quad = i % QUADS;
       const bool live = is_live(sizes, args.texts, row);
@@ -30,7 +32,8 @@ void main() {
     }
     for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
       const uint row = batch * T + first + i / LINES, j = min(i % LINES, lines - 1);
-      values[i] = args.upstream.v[row * width + head * sizes.value_width + first_line + j];
+      values[i] = is_live(sizes, args.texts, row)
+                      ? args.upstream.v[row * width + head * sizes.value_width + first_line + j] : 0;
     }
     for (uint i = invocation(); i < steps; i += INVOCATIONS) {
       const uint row = batch * T + first + i;
@@ -49,7 +52,7 @@ void main() {
       const float dwritten = line_sum(sums.x + sums.y + sums.z + sums.w), dread = corrects ? -rates[i] * dwritten : 0;
       const float decay = decays[i];
       [[unroll]] for (uint h = 0; h < HELD; ++h)
-        state[h] = decay * (state[h] + dread * keys[i * QUADS + h * SHARERS + sharer()]);
+        state[h] = decay < 0 ? vec4(0) : decay * (state[h] + dread * keys[i * QUADS + h * SHARERS + sharer()]);
       if (sharer() == 0) values[i * LINES + line_of_group()] = dwritten;
     }
     barrier();
@@ -57,6 +60,15 @@ void main() {
       if (i % LINES >= lines) continue;
       const uint row = batch * T + first + i / LINES;
       args.dwritten.v[row * width + head * sizes.value_width + first_line + i % LINES] = values[i];
+    }
+    if (first % delta_span == 0 && first > 0) {
+      const uint at = (batch * args.kept + first / delta_span - 1) * width + head * sizes.value_width + first_line +
+                      min(line_of_group(), lines - 1);
+      vec4 sums = vec4(0);
+      [[unroll]] for (uint h = 0; h < HELD; ++h)
+        sums += state[h] * staged_quad(args.states, at * COLUMNS, h * SHARERS + sharer(), true);
+      const float product = line_sum(sums.x + sums.y + sums.z + sums.w);
+      if (sharer() == 0 && line_of_group() < lines) args.products.v[at] = product;
     }
     barrier();
   }

@@ -15,6 +15,8 @@ const uint delta_has_texts = 1;     // `texts` says which positions belong toget
 const uint delta_corrects = 2;      // what is written is beta (v - S' k), not beta v
 const uint delta_values_first = 4;  // rows of x are values, keys, queries, not queries, keys, values
 const uint delta_skips = 8;         // y has skip v added
+// Positions from one to the next of which the backward pass keeps the states.
+const uint delta_span = 64;
 
 struct DeltaRuleArgs {
   Floats x;
@@ -23,10 +25,11 @@ struct DeltaRuleArgs {
   Floats skip;
   Floats y;            // has storage where bit 0 of `outputs` is set
   Floats corrections;  // bit 1
-  Floats state;        // of variants that go on
+  Floats state;        // of variants that go on; else [B, kept, H, Dv, Dk] behind every delta_span positions, bit 2
   Ints position;
   DeltaSizes sizes;
   uint own_positions;  // `position` has one for each row
+  uint kept;           // states of a row
   uint outputs;
 };
 
@@ -36,7 +39,10 @@ struct DeltaValuesBackwardArgs {
   Ints texts;
   Floats upstream;
   Floats dwritten;  // [B, T, H, Dv]: gradient of beta * correction
+  Floats states;    // [B, kept, H, Dv, Dk]
+  Floats products;  // [B, kept, H, Dv]: of the columns of such a state and its gradient
   DeltaSizes sizes;
+  uint kept;
 };
 
 struct DeltaKeysBackwardArgs {
@@ -69,10 +75,13 @@ struct DeltaJoinArgs {
 };
 
 struct DeltaDecayBackwardArgs {
-  Floats ends;
+  Floats gates;
   Ints texts;
+  Floats ends;
+  Floats products;
   Floats dgates;
   DeltaSizes sizes;
+  uint kept;
 };
 
 VKFORMER_SHARED_END

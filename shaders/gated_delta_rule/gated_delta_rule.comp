@@ -14,6 +14,16 @@ shared vec4 keys[STEPS * QUADS], queries[STEPS * QUADS];
 shared float decays[STEPS], rates[STEPS];
 shared float values[STEPS * LINES], results[STEPS * LINES];  // corrections take the place of values
 
+// The group's first `lines` columns, from line `to` on.
+void store_state(vec4 state[HELD], uint to, uint lines) {
+  if (line_of_group() >= lines) return;
+  [[unroll]] for (uint h = 0; h < HELD; ++h)
+    [[unroll]] for (uint c = 0; c < 4; ++c) {
+      const uint column = 4 * (h * SHARERS + sharer()) + c;
+      if (column < COLUMNS) args.state.v[(to + line_of_group()) * COLUMNS + column] = state[h][c];
+    }
+}
+
 void main() {
   const DeltaSizes sizes = args.sizes;
   const uint head = gl_WorkGroupID.y, batch = gl_WorkGroupID.z, T = sizes.positions;
@@ -51,7 +61,10 @@ void main() {
     }
     barrier();
     for (uint i = 0; i < steps; ++i) {
-      const float decay = decays[i];
+      const float decay = max(decays[i], 0);
+      if (decays[i] < 0) {
+        [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
+      }
       vec4 sums = vec4(0);
       [[unroll]] for (uint h = 0; h < HELD; ++h) sums += state[h] * keys[i * QUADS + h * SHARERS + sharer()];
       const float value = values[i * LINES + line_of_group()];
@@ -76,15 +89,16 @@ void main() {
       if ((args.outputs & 1) != 0) args.y.v[to] = results[i];
       if ((args.outputs & 2) != 0) args.corrections.v[to] = values[i];
     }
+#ifndef GOES_ON
+    const uint done = first + steps;
+    if ((args.outputs & 4) != 0 && done % delta_span == 0 && done < T) {
+      const uint at = (batch * args.kept + done / delta_span - 1) * width + head * sizes.value_width + first_line;
+      store_state(state, at, lines);
+    }
+#endif
     barrier();
   }
 #ifdef GOES_ON
-  if (line_of_group() < lines) {
-    [[unroll]] for (uint h = 0; h < HELD; ++h)
-      [[unroll]] for (uint c = 0; c < 4; ++c) {
-        const uint column = 4 * (h * SHARERS + sharer()) + c;
-        if (column < COLUMNS) args.state.v[state_row + column] = state[h][c];
-      }
-  }
+  store_state(state, batch * width + head * sizes.value_width + first_line, lines);
 #endif
 }

@@ -28,7 +28,8 @@ struct GatedDeltaRule {
 
 /// y [B, T, H Dv]: for each head, with a state S [Dk, Dv] that begins as zeros, at each position
 ///   S = exp(g) S,  S = S + k (beta (v - S' k))',  y = S' q + skip v
-/// Where a position's text is not that of the one before it, the state begins anew; y is 0 where texts is 0. All f32.
+/// Where a position's text is not that of the one before it, be that none, the state begins anew; y is 0 where texts is
+/// 0. All f32.
 /// Throws Error when the shapes disagree.
 Value gated_delta_rule(Graph& graph, const GatedDeltaRule& of);
 

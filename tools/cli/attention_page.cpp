@@ -60,6 +60,7 @@ nlohmann::json attention_page_data(const std::vector<AttentionMap>& maps, const 
                             {"heads", first->heads},
                             {"rows", of_source ? tokens.source : tokens.read},
                             {"columns", of_source || kind == Kind::cross ? tokens.source : tokens.read},
+                            {"numbers", nlohmann::json::array()},
                             {"layers", nlohmann::json::array()}};
     if (!of_source && !tokens.written.empty()) entry["written"] = tokens.written;
     for (const AttentionMap& map : maps) {
@@ -68,6 +69,7 @@ nlohmann::json attention_page_data(const std::vector<AttentionMap>& maps, const 
       const auto size = static_cast<size_t>(map.queries * map.keys);
       for (size_t head = 0; head < static_cast<size_t>(map.heads); ++head)
         heads.push_back(coded_thousandths(std::span(map.weights).subspan(head * size, size), code_alphabet));
+      entry["numbers"].push_back(map.layer);
       entry["layers"].push_back(std::move(heads));
     }
     kinds.push_back(std::move(entry));

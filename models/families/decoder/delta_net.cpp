@@ -58,7 +58,7 @@ Value delta_net(Layers& layers, const Decoder& decoder, Value x, const std::stri
       recurred(layers, {.x = normed(layers, heads, seen), .gates = gates, .texts = pass.texts, .heads = heads}, index);
   const Value each = reshape(graph, read, {B * T * heads.heads, heads.value_width});
   const Value results = reshape(graph, layers.rms_norm(each, name + ".norm", decoder.epsilon), {B, T, heads.values()});
-  return layers.linear(gated_unit(graph, decoder.gate, z, results), name + ".out_proj", decoder.width,
+  return layers.linear(gated_unit(graph, Gate::silu, z, results), name + ".out_proj", decoder.width,
                        {.bias = false, .scale = decoder.residual_scale, .residual = residual});
 }
 

@@ -12,7 +12,7 @@ namespace vkformer {
 
 namespace {
 
-constexpr const char* types_key = "layer_types";
+constexpr const char *types_key = "layer_types", *gates_key = "attn_output_gate";
 constexpr std::string_view recurrent = "linear_attention", full = "full_attention";
 constexpr const char* mixtures = "qwen3_5_moe_text";
 
@@ -39,24 +39,25 @@ nlohmann::json types_of_layers(const Decoder& d) {
   return types;
 }
 
-constexpr std::pair<const char*, int64_t Decoder::DeltaNet::*> sizes[] = {
-    {"linear_num_key_heads", &Decoder::DeltaNet::key_heads},
-    {"linear_num_value_heads", &Decoder::DeltaNet::heads},
-    {"linear_key_head_dim", &Decoder::DeltaNet::key_width},
-    {"linear_value_head_dim", &Decoder::DeltaNet::value_width},
-    {"linear_conv_kernel_dim", &Decoder::DeltaNet::positions}};
+struct Size {
+  const char* key;
+  int64_t Decoder::DeltaNet::*size;
+  int64_t least, most;
+};
+constexpr Size sizes[] = {{"linear_num_key_heads", &Decoder::DeltaNet::key_heads, 1, most_width},
+                          {"linear_num_value_heads", &Decoder::DeltaNet::heads, 1, most_width},
+                          {"linear_key_head_dim", &Decoder::DeltaNet::key_width, 1, 256},
+                          {"linear_value_head_dim", &Decoder::DeltaNet::value_width, 1, 256},
+                          {"linear_conv_kernel_dim", &Decoder::DeltaNet::positions, 2, 8}};
 
 void read_delta_net(const JsonObject& json, Decoder& d) {
-  for (const auto& [key, size] : sizes) {
-    const bool heads = std::string_view(key).find("num") != std::string_view::npos;
-    d.delta.*size = integer_or(json, key, d.delta.*size, 1, heads ? most_width : 256);
-  }
+  for (const Size& of : sizes) d.delta.*of.size = integer_or(json, of.key, d.delta.*of.size, of.least, of.most);
   check(d.delta.heads % d.delta.key_heads == 0,
         "{}: linear_num_value_heads {} is not a multiple of "
         "linear_num_key_heads {}",
         json.name(), d.delta.heads, d.delta.key_heads);
-  check(d.delta.positions >= 2 && d.delta.positions <= 8, "{}: linear_conv_kernel_dim is {}; 2 to 8 are supported",
-        json.name(), d.delta.positions);
+  check(boolean_or(json, gates_key, true), "{}: {} must be true: attention without gates is not supported", json.name(),
+        gates_key);
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ Model make_qwen3_5(const JsonObject& json) {
 
   nlohmann::json written = decoder_keys(d, architecture);
   written.update({{"attention_bias", d.input_bias}, {types_key, types_of_layers(d)}});
-  for (const auto& [key, size] : sizes) written[key] = d.delta.*size;
+  for (const Size& of : sizes) written[of.key] = d.delta.*of.size;
   written.update(part_rotary_keys(d));
   if (has_experts) {
     constexpr const char *inner = "moe_intermediate_size", *shared = "shared_expert_intermediate_size";
