@@ -106,12 +106,12 @@ Launch delta_launch(const Recorder& recorder, std::string_view kernel, const Del
 std::span<const DeltaCase> delta_cases() {
   static constexpr DeltaCase cases[] = {
       {1, 1, {1, 1, 1, 1}},
-      {2, 17, {1, 2, 7, 3}},
+      {2, 17, {1, 2, 7, 7}},
       {1, 37, {2, 2, 7, 7}, true},
       {2, 19, {1, 3, 64, 7}, true},
       {1, 131, {1, 1, 7, 64}},
       {1, 17, {1, 2, 130, 130}},
-      {3, 67, {2, 4, 7, 1}, true},
+      {3, 67, {2, 4, 7, 7}, true},
       {2, 19, {2, 6, 7, 64, true, false}, true, true},
       {1, 37, {1, 2, 64, 7, true, false}, false, true},
       {1, 17, {1, 2, 7, 7, true}, true, true},
