@@ -12,9 +12,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/../tools/setup.sh"
 cd "$project"
 
 tree=build/order
-rm -rf "$tree"/{cmake,models,runtime,shaders,tools}
+rm -rf "$tree"/{cmake,models,python,runtime,shaders,tools}
 mkdir -p "$tree"
-cp -a CMakeLists.txt CMakePresets.json cmake models runtime shaders tools "$tree/"
+cp -a CMakeLists.txt CMakePresets.json cmake models python runtime shaders tools "$tree/"
 # Each name once: what replaces one has others that are replaced later.
 find "$tree/shaders" \( -name '*.comp' -o -name '*.glsl' \) -exec sed -i -E '
   s/\<gl_GlobalInvocationID\>/(gl_WorkGroupID * gl_WorkGroupSize + gl_LocalInvocationID)/g

@@ -138,18 +138,19 @@ void add_weighted(inout float product[row_count][chunk_count], int begin) {
   }
 }
 
-// What is summed for the chunks of a head, of at most 256 columns in chunks of 32 at least. Each has its own code:
-// compilers (NVK's) leave a loop over four as it is, since it holds loops, and all sums in memory then.
+// What is summed for the chunks of a head, of at most 256 columns. Chunks of 64 have code of their own: NVK leaves a loop
+// over four as it is, since it holds loops, and all sums in memory then. Chunks of 32 are for GPUs with few registers,
+// whose compiler (Intel's) would spill eight of them at once, and indexes registers.
 const int most_chunks = 8;
-#define EACH_CHUNK(chunks, DO) \
-  DO(0)                        \
-  if (chunks > 1) DO(1)        \
-  if (chunks > 2) DO(2)        \
-  if (chunks > 3) DO(3)        \
-  if (chunks > 4) DO(4)        \
-  if (chunks > 5) DO(5)        \
-  if (chunks > 6) DO(6)        \
-  if (chunks > 7) DO(7)
+#define EACH_CHUNK(chunks, DO)                          \
+  if (chunk > 32) {                                     \
+    DO(0)                                               \
+    if (chunks > 1) DO(1)                               \
+    if (chunks > 2) DO(2)                               \
+    if (chunks > 3) DO(3)                               \
+  } else {                                              \
+    [[unroll]] for (int n = 0; n < chunks; n++) DO(n)   \
+  }
 // product += the tile's weights * chunk `n` of the columns of rows `first` ..
 #define ADD_CHUNK(product, from, base, stride, first, end, n, columns)      \
   for (int begin = 0; begin < tile; begin += strip) {                       \
