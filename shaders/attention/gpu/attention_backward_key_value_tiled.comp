@@ -18,8 +18,8 @@ void main() {
   const int shift = visible_shift();
   const int to_query = query_end(shift, min(first + tile, args.source.keys) - 1);
 
-  float gradient_k[most_chunks][row_count][chunk_count];
-  float gradient_v[most_chunks][row_count][chunk_count];
+  float gradient_k[key_chunks][row_count][chunk_count];
+  float gradient_v[value_chunks][row_count][chunk_count];
   [[unroll]] for (int i = 0; i < row_count; i++)
     [[unroll]] for (int j = 0; j < chunk_count; j++) {
       [[unroll]] for (int n = 0; n < key_chunks; n++) gradient_k[n][i][j] = 0;
@@ -72,14 +72,22 @@ void main() {
           tiles[at] = weight * keep;
         }
       }
-#define ADD_UPSTREAM(n) \
-  ADD_CHUNK(gradient_v[n], args.upstream, up_base, up_stride, t, args.source.queries, n, value_width)
-      EACH_CHUNK(value_chunks, ADD_UPSTREAM)
+      [[unroll]] for (int n = 0; n < value_chunks; n++)
+        for (int begin = 0; begin < tile; begin += strip) {
+          stage_strip(args.upstream, up_base, up_stride, t + begin, args.source.queries, n, value_width);
+          barrier();
+          add_weighted(gradient_v[n], begin);
+          barrier();
+        }
       [[unroll]] for (int i = 0; i < row_count; i++)
         [[unroll]] for (int j = 0; j < column_count; j++) tiles[weight_at(row_of(i), column_of(j))] = slope[i][j];
-#define ADD_QUERIES(n) \
-  ADD_CHUNK(gradient_k[n], args.source.q, q_base, args.source.q_stride, t, args.source.queries, n, head_width)
-      EACH_CHUNK(key_chunks, ADD_QUERIES)
+      [[unroll]] for (int n = 0; n < key_chunks; n++)
+        for (int begin = 0; begin < tile; begin += strip) {
+          stage_strip(args.source.q, q_base, args.source.q_stride, t + begin, args.source.queries, n, head_width);
+          barrier();
+          add_weighted(gradient_k[n], begin);
+          barrier();
+        }
     }
   }
 

@@ -22,7 +22,7 @@ void main() {
   const int shift = visible_shift();
   const int block_end = key_end(shift, min(first + tile, args.source.queries) - 1);
 
-  float gradient[most_chunks][row_count][chunk_count];
+  float gradient[key_chunks][row_count][chunk_count];
   [[unroll]] for (int n = 0; n < key_chunks; n++)
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < chunk_count; j++) gradient[n][i][j] = 0;
@@ -66,8 +66,13 @@ void main() {
         tiles[at] = weight * (slope[i][j] * kept_of(tiles[at]) - delta) * score_slope(score[i][j] * args.source.scale);
       }
     }
-#define ADD_KEYS(n) ADD_CHUNK(gradient[n], args.source.k, k_base, args.source.k_stride, s, block_end, n, head_width)
-    EACH_CHUNK(key_chunks, ADD_KEYS)
+    [[unroll]] for (int n = 0; n < key_chunks; n++)
+      for (int begin = 0; begin < tile; begin += strip) {
+        stage_strip(args.source.k, k_base, args.source.k_stride, s + begin, block_end, n, head_width);
+        barrier();
+        add_weighted(gradient[n], begin);
+        barrier();
+      }
   }
 
   [[unroll]] for (int i = 0; i < row_count; i++) {

@@ -33,7 +33,7 @@ void main() {
   const int softmax_query = min(first + softmax_row, args.source.queries - 1);
   const int row = (batch * args.source.heads + head) * args.source.queries + softmax_query;
 
-  float result[most_chunks][row_count][chunk_count];
+  float result[value_chunks][row_count][chunk_count];
   [[unroll]] for (int n = 0; n < value_chunks; n++)
     [[unroll]] for (int i = 0; i < row_count; i++)
       [[unroll]] for (int j = 0; j < chunk_count; j++) result[n][i][j] = 0;
@@ -97,8 +97,13 @@ void main() {
       [[unroll]] for (int n = 0; n < value_chunks; n++)
         [[unroll]] for (int j = 0; j < chunk_count; j++) result[n][i][j] *= factor;
     }
-#define ADD_VALUES(n) ADD_CHUNK(result[n], args.source.v, v_base, args.source.v_stride, s, block_end, n, value_width)
-    EACH_CHUNK(value_chunks, ADD_VALUES)
+    [[unroll]] for (int n = 0; n < value_chunks; n++)
+      for (int begin = 0; begin < tile; begin += strip) {
+        stage_strip(args.source.v, v_base, args.source.v_stride, s + begin, block_end, n, value_width);
+        barrier();
+        add_weighted(result[n], begin);
+        barrier();
+      }
   }
 
   if (part == 0) {

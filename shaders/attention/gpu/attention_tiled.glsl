@@ -138,28 +138,6 @@ void add_weighted(inout float product[row_count][chunk_count], int begin) {
   }
 }
 
-// What is summed for the chunks of a head, of at most 256 columns. Chunks of 64 have code of their own: NVK leaves a loop
-// over four as it is, since it holds loops, and all sums in memory then. Chunks of 32 are for GPUs with few registers,
-// whose compiler (Intel's) would spill eight of them at once, and indexes registers.
-const int most_chunks = 8;
-#define EACH_CHUNK(chunks, DO)                          \
-  if (chunk > 32) {                                     \
-    DO(0)                                               \
-    if (chunks > 1) DO(1)                               \
-    if (chunks > 2) DO(2)                               \
-    if (chunks > 3) DO(3)                               \
-  } else {                                              \
-    [[unroll]] for (int n = 0; n < chunks; n++) DO(n)   \
-  }
-// product += the tile's weights * chunk `n` of the columns of rows `first` ..
-#define ADD_CHUNK(product, from, base, stride, first, end, n, columns)      \
-  for (int begin = 0; begin < tile; begin += strip) {                       \
-    stage_strip(from, base, stride, (first) + begin, end, n, columns);      \
-    barrier();                                                              \
-    add_weighted(product, begin);                                           \
-    barrier();                                                              \
-  }
-
 // Writes this invocation's columns of chunk `n`, times `factor`, to the row of so many columns that begins at `base`.
 void store_chunk(Reals to, int base, int n, int columns, float values[chunk_count], float factor) {
   [[unroll]] for (int j = 0; j < chunk_count; j++) {
