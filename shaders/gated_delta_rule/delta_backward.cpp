@@ -42,7 +42,8 @@ void record(Recorder& recorder, const Node& node) {
   const DeltaProblem p(node, 1);
   const Parts parts(p);
   const auto input = [&](size_t i) { return node.has_input(i) ? recorder.region(node.inputs[i]) : Region{}; };
-  const Region upstream = input(0), x = input(1), gates = input(2), texts = input(3), skip = input(4);
+  const Region upstream = input(0), x = input(1), gates = input(2), texts = delta_optional(recorder, node, 3, 2),
+               skip = delta_optional(recorder, node, 4, 2);
   const Region dx = recorder.region(node.outputs[0]), dgates = recorder.region(node.outputs[1]),
                dskip = recorder.region(node.outputs[2]);
   int64_t taken = 0;

@@ -67,6 +67,10 @@ void check_delta_inputs(const Node& node, size_t x) {
   check(most < int64_t{1} << 31, "[{}] x is {}; kernels address at most 2^31 - 1 elements", op, node.in(x).to_string());
 }
 
+Region delta_optional(const Recorder& recorder, const Node& node, size_t i, size_t gates) {
+  return recorder.region(node.inputs[node.has_input(i) ? i : gates]);
+}
+
 DeltaColumns delta_columns(const DeltaHeads& heads, int64_t h) {
   const int64_t of_key = h / (heads.heads / heads.key_heads) * heads.key_width, of_value = h * heads.value_width;
   if (heads.values_first) return {heads.values() + heads.keys() + of_key, heads.values() + of_key, of_value};

@@ -35,6 +35,10 @@ struct DeltaProblem {
 /// Checks x, gates, texts and skip, inputs `x` to `x + 3` of the node.
 void check_delta_inputs(const Node& node, size_t x);
 
+/// Where input i lies, texts or skip; where it is absent, the gates, input `gates`, which nobody reads as that: drivers
+/// (Mesa 26's lavapipe) load what all lanes share before they look whether it is wanted.
+Region delta_optional(const Recorder& recorder, const Node& node, size_t i, size_t gates);
+
 std::vector<std::string_view> delta_candidates(const Node& node, const DeviceFacts& facts);
 
 /// The first columns of head h's query, key and value in a row of x, for references.
