@@ -16,7 +16,7 @@ Types infer(const Node& node) {
 void record(Recorder& recorder, const Node& node) {
   const ConvolutionSizes sizes(node, 0);
   CausalConvolutionArgs args{.all = convolution_shares(recorder, node, 0, convolution_span(recorder.device(), sizes)),
-                             .before = {},
+                             .before = {.position = recorder.address(node.inputs[0])},  // see convolution_shares()
                              .y = recorder.address(node.outputs[0])};
   args.all.outputs = 1;
   recorder.dispatch(convolution_launch(recorder, "causal_convolution", args.all, sizes.taps), args);

@@ -43,7 +43,9 @@ int64_t convolution_span(const DeviceFacts& facts, const ConvolutionSizes& sizes
 
 ConvolutionShares convolution_shares(const Recorder& recorder, const Node& node, size_t x, int64_t span) {
   const ConvolutionSizes sizes(node, x);
-  const auto address = [&](size_t i) { return node.has_input(i) ? recorder.address(node.inputs[i]) : 0; };
+  // What is absent lies at x, and nobody uses it: drivers (Mesa 26's lavapipe) load what all lanes share before they
+  // look whether it is wanted.
+  const auto address = [&](size_t i) { return recorder.address(node.inputs[node.has_input(i) ? i : x]); };
   const bool silu = static_cast<Activation>(node.integer("activation")) == Activation::silu;
   return {.x = address(x),
           .weight = address(x + 1),
