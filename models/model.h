@@ -62,9 +62,10 @@ struct ConstantSpec {
 
 /// How one pass through a model runs. Optional values may be absent.
 struct Pass {
-  Value ids = {};       ///< i32 [B, T]; of the decoder where there is an encoder
-  Value mask = {};      ///< optional i32 [B, S]: 0 for keys that nobody may see; XLNet also [B, T, S]
-  /// Optional i32 [B, T]: which text of its row a position belongs to, 0: none. Layers with a state read it, not `mask`.
+  Value ids = {};   ///< i32 [B, T]; of the decoder where there is an encoder
+  Value mask = {};  ///< optional i32 [B, S]: 0 for keys that nobody may see; XLNet also [B, T, S]
+  /// Optional i32 [B, T]: which text of its row a position belongs to, 0: none. Layers with a state read it, not
+  /// `mask`.
   Value texts = {};
   Value segments = {};  ///< optional i32 [B, T]: token types; absent: all 0
   Value seed = {};      ///< optional i32 [2] {seed, step}: dropout is on
@@ -116,7 +117,7 @@ struct Model {
   int64_t padding = -1;
   /// Padding belongs before the tokens: the class is read from a sequence's last position.
   bool padding_in_front = false;
-  /// Its layers keep states of what went before (Role::state), which grow with each position and can't go back.
+  /// Its layers keep states of what went before (Role::state), which can't go back to an earlier position.
   bool recurrent = false;
   bool query_stream = false;                   ///< batches may have predictions (XLNet's language model)
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout

@@ -41,7 +41,7 @@ int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) { return
 void record(Recorder& recorder, const Node& node) {
   const DeltaProblem p(node, 1);
   const Parts parts(p);
-  const auto input = [&](size_t i) { return node.has_input(i) ? recorder.region(node.inputs[i]) : Region{}; };
+  const auto input = [&](size_t i) { return recorder.region(node.inputs[i]); };
   const Region upstream = input(0), x = input(1), gates = input(2), texts = delta_optional(recorder, node, 3, 2),
                skip = delta_optional(recorder, node, 4, 2);
   const Region dx = recorder.region(node.outputs[0]), dgates = recorder.region(node.outputs[1]),
