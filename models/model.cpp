@@ -26,6 +26,22 @@ void check_results(std::span<const float> results, size_t columns) {
         static_cast<size_t>(odd - results.begin()) / columns);
 }
 
+namespace {
+
+/// Layers with states take what a mask leaves of a row for one text.
+void check_gaps(const Model& model, std::span<const int32_t> mask, size_t positions) {
+  for (size_t first = 0; first < mask.size(); first += positions) {
+    const auto row = mask.subspan(first, std::min(positions, mask.size() - first));
+    const auto gap = std::find(std::ranges::find(row, 1), row.end(), 0);
+    check(std::find(gap, row.end(), 1) == row.end(),
+          "row {} of the mask has a 0 at position {}, between 1s; {} keeps states, which begin anew behind it: padding "
+          "must be in front of a row's tokens or behind them",
+          first / positions, gap - row.begin(), model.family);
+  }
+}
+
+}  // namespace
+
 void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
   const auto values_of = [&](std::string_view input) {
     const auto found = std::find_if(feed.begin(), feed.end(), [&](const auto& entry) { return entry.first == input; });
@@ -45,8 +61,9 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
   for (int32_t position : values_of("predicted"))
     check(position >= -1 && position < shape.rows * shape.positions, "predicted holds {}; the batch has {} positions",
           position, shape.rows * shape.positions);
-  if (model.padding < 0) return;
   const auto ids = values_of("ids"), mask = values_of("mask");
+  if (model.recurrent) check_gaps(model, mask, static_cast<size_t>(shape.positions));
+  if (model.padding < 0) return;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] != model.padding) continue;
     const bool last = (i + 1) % static_cast<size_t>(shape.positions) == 0;

@@ -170,7 +170,7 @@ using Feed = std::vector<std::pair<std::string_view, std::span<const int32_t>>>;
 void write_feed(Program& program, const Feed& feed);
 
 /// Throws Error for integers that can't be the inputs of a batch of this shape: ids and token types that the model has
-/// not; in RoBERTa padding that is not masked, or before a token.
+/// not; in RoBERTa padding that is not masked, or before a token; masks with gaps of a model with states.
 void check_feed(const Model& model, const BatchShape& shape, const Feed& feed);
 
 /// Throws Error where a model's results, rows of `columns`, are no finite numbers.

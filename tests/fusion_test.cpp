@@ -62,6 +62,7 @@ struct Parts {
   bool residual = false;
   Activation activation = Activation::none;
   bool gate = true;
+  Gate act = Gate::silu;
   bool keeps_product = false;  ///< as an output
   bool keeps_pre_activation = false;
 };
@@ -76,7 +77,7 @@ std::vector<std::string> fused_parts(const Parts& parts, const DeviceFacts& fact
                    {.transpose_b = parts.transpose_b, .activation = parts.activation, .residual = residual});
   if (parts.keeps_product) graph.mark_output(y, "product");
   if (parts.keeps_pre_activation) graph.mark_output(graph.nodes().back().outputs[1], "pre_activation");
-  if (parts.gate) y = gated_unit(graph, Gate::silu, y);
+  if (parts.gate) y = gated_unit(graph, parts.act, y);
   graph.mark_output(y, "y");
   return running(fused(graph, facts));
 }
@@ -111,6 +112,8 @@ TEST_CASE("what is read elsewhere or can't be taken in stays as it is", "[fusion
   CHECK(fused_parts({.activation = Activation::relu, .keeps_pre_activation = true}) == apart);
   CHECK(fused_parts({.rows = 3}) == apart);
   CHECK(fused_parts({.columns = 60}) == apart);
+  for (const Gate act : {Gate::clamped, Gate::sigmoid})
+    CHECK(fused_parts({.act = act}) == Names{"normed_product", "gated_unit"});
 }
 
 TEST_CASE("a token of LLaMA takes seven nodes a layer", "[fusion]") {

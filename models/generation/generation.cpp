@@ -132,8 +132,8 @@ std::vector<float> Generator::run(Program& program, std::span<const int32_t> tok
     for (int64_t r = 0; r < shape_.rows; ++r) last.push_back(static_cast<int32_t>(r * positions + length - 1));
     program.write("last", last);
   }
+  position_ += length;  // whether it fails or not: states have moved then
   program.run();
-  position_ += length;
   std::vector<float> logits = program.read("logits");
   choices_.clear();
   if (shape_.choices == 0 || all_logits_) return logits;
@@ -246,8 +246,8 @@ TokenScores Generator::score(std::span<const int32_t> tokens, std::span<const in
         own.push_back(static_cast<int32_t>(static_cast<int64_t>(i) * model_.vocabulary) + followers[first + i]);
       program.write(scoring_part("own", part), own);
     });
-    program.run();
     position_ += static_cast<int64_t>(count);
+    program.run();
     for_parts(rows * stride, [&](int64_t part, size_t first, size_t size) {
       const auto read = [&](const char* name) { return program.read(scoring_part(name, part)); };
       const std::vector<float> log_sums = read("log_sum_exp"), own = read("own_logits");
@@ -282,9 +282,9 @@ void Generator::visit_logits(std::span<const int32_t> tokens,
   for_pieces(tokens, [&](int64_t positions, std::span<const int32_t> piece, size_t begin) {
     Program& program = scoring_program({.all_logits = true}, positions);
     write_inputs(program, piece, positions);
-    program.run();
     const size_t count = piece.size() / rows, stride = static_cast<size_t>(positions);
     position_ += static_cast<int64_t>(count);
+    program.run();
     for_parts(rows * stride, [&](int64_t part, size_t first, size_t size) {
       const std::vector<float> logits = program.read(scoring_part("logits", part));
       for (size_t i = 0; i < size; ++i) {

@@ -32,6 +32,7 @@ class Generator {
   Store& store() { return *store_; }
   const GeneratorShape& shape() const { return shape_; }
   int64_t capacity() const { return shape_.capacity; }
+  /// Behind all that was run, be it in vain: a run that throws may have changed states. See rewind().
   int64_t position() const { return position_; }
   /// The tokens [rows, shape().choices] of the last logits, the likeliest first; empty where logits are of all.
   std::span<const int32_t> choices() const { return choices_; }
@@ -58,7 +59,7 @@ class Generator {
   int64_t kept(int64_t positions) const { return model_.recurrent && positions != position_ ? 0 : positions; }
   /// As if nothing from `position` on had been run. Throws Error for one that it can't go back to.
   void rewind(int64_t position);
-  /// As if one more had been run: another program has written it to the caches.
+  /// As if one more had been run: another program writes it to the caches.
   void skip_one() { ++position_; }
   /// Appends one token to each row and gives the logits after it.
   std::vector<float> decode(std::span<const int32_t> tokens);

@@ -30,12 +30,13 @@ TokenScores GenerationSession::score(std::span<const int32_t> tokens, std::span<
   return scores;
 }
 
-void GenerationSession::was_appended(int32_t token) {
+void GenerationSession::will_append() {
+  generator_.rewind(std::ssize(ids_));
   generator_.skip_one();
-  ids_.push_back(token);
 }
 
 std::vector<float> GenerationSession::append(int32_t token) {
+  generator_.rewind(std::ssize(ids_));
   std::vector<float> logits = generator_.decode(token);
   ids_.push_back(token);
   return logits;

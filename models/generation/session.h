@@ -11,14 +11,16 @@ class GenerationSession {
   explicit GenerationSession(Generator& generator) : generator_(generator) {}
 
   /// Goes on from `ids`, and gives the logits after the last of them. Tokens that they begin with, and that were run
-  /// the last time, stay in the cache; at least the last one is run. Throws Error like Generator::append().
+  /// the last time, stay in the cache, of a model with states only where they are all that was run; at least the last
+  /// one is run. Throws Error like Generator::append().
   std::vector<float> begin(std::span<const int32_t> ids);
-  /// Appends one token and gives the logits after it.
+  /// Appends one token and gives the logits after it. Throws Error like Generator::rewind() behind a run that failed.
   std::vector<float> append(int32_t token);
   /// Goes on with these tokens from the end of what is in the cache, see Generator::score().
   TokenScores score(std::span<const int32_t> tokens, std::span<const int32_t> next, int64_t likeliest);
-  /// Another program has appended this one to the cache.
-  void was_appended(int32_t token);
+  /// Another program appends a token to the cache: before its run, and once it has done so.
+  void will_append();
+  void was_appended(int32_t token) { ids_.push_back(token); }
 
   /// Of such ids, how many begin() would not run.
   size_t kept(std::span<const int32_t> ids) const;

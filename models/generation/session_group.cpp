@@ -59,6 +59,7 @@ std::vector<float> SessionGroup::append(std::span<const Next> next, bool all_log
     for (const Next& one : next) texts[one.session] = 1;
     steps.write("texts", texts);
   }
+  for (const Next& one : next) members_[one.session].session.will_append();
   steps.run();
   const std::vector<float> all = steps.read("logits");
   const bool chosen = shape_.choices > 0 && !all_logits;

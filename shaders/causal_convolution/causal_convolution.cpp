@@ -70,9 +70,6 @@ Attributes attributes_of(const CausalConvolution& of) { return {{"activation", s
 
 }  // namespace
 
-bool is_causal_convolution(const Node& node) { return node.op == &causal_convolution_op; }
-bool is_continued_convolution(const Node& node) { return node.op == &continued_convolution_op; }
-
 Value causal_convolution(Graph& graph, const CausalConvolution& of) {
   return graph.apply(causal_convolution_op, {of.x, of.weight, of.bias, of.texts}, attributes_of(of));
 }

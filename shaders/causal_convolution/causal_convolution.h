@@ -19,7 +19,6 @@ struct CausalConvolution {
 /// x[b, s] only where s >= 0 and texts[b, s], ..., texts[b, t] are all equal; y is 0 where texts is 0. All are f32.
 /// Throws Error when shapes, types or the activation disagree.
 Value causal_convolution(Graph& graph, const CausalConvolution& of);
-bool is_causal_convolution(const Node& node);
 
 /// The same, going on from what went before: `tail` [B, K - 1, C], persistent, has the last K - 1 inputs before x, the
 /// latest last, and is changed in place. Positions 0 to t see it where texts[b, 0], ..., texts[b, t] are all equal, so
@@ -30,6 +29,5 @@ bool is_causal_convolution(const Node& node);
 /// of the old tail before those of x, zeros where there are fewer. A row without such a position keeps its tail, or
 /// gets zeros where `position` is 0. Not differentiable.
 Value continued_convolution(Graph& graph, const CausalConvolution& of, Value tail, Value position);
-bool is_continued_convolution(const Node& node);
 
 }  // namespace vkformer

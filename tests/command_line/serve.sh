@@ -113,9 +113,19 @@ ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 3, "logprobs
 numbers_of token_logprobs >scored
 ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 3, "logprobs": 2, "stream": true}'
 numbers_of token_logprobs | cmp - <(tail -n 3 scored) || fail "probabilities in a stream: $(cat reply scored)"
+prompt_tokens() { ask 200 GET /metrics "" && sed -n 's/^vkformer:prompt_tokens_total \([0-9]*\).*/\1/p' reply; }
+before=$(prompt_tokens)
 ask 200 POST /v1/completions '{"prompt": "the quick", "max_tokens": 0, "logprobs": 2, "echo": true}'
+cp reply alone
+(($(prompt_tokens) - before == 8)) || fail "the last token of a prompt, which nothing follows, was run"
+mv alone reply
 numbers_of token_logprobs | cmp - <(head -n 9 scored) || fail "a prompt's probabilities alone: $(cat reply scored)"
 [[ $(text_of) == "the quick" ]] || fail "more than a prompt: $(cat reply)"
+for count in 0 2; do
+  ask 200 POST /v1/completions "{\"prompt\": [5], \"max_tokens\": $count, \"logprobs\": 2, \"echo\": true}"
+  [[ $(numbers_of token_logprobs | head -n 1) == null && $(numbers_of token_logprobs | wc -l) == $((count + 1)) ]] ||
+    fail "a prompt of one token, and $count more: $(cat reply)"
+done
 filling=$(printf ' fox%.0s' {1..1024})
 ask 200 POST /v1/completions "{\"prompt\": \"$filling\", \"max_tokens\": 0, \"logprobs\": 0, \"echo\": true}"
 [[ $(numbers_of token_logprobs | wc -l) == 4096 ]] || fail "a prompt that fills the context: $(head -c 300 reply)"

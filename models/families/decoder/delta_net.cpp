@@ -68,15 +68,10 @@ void add_delta_net(ParameterList& list, const Decoder& decoder, const std::strin
   list.linear(name + ".in_proj_z", decoder.width, heads.values(), false);
   list.joint_linear(name, gate_inputs, {{"in_proj_b", heads.heads}, {"in_proj_a", heads.heads}}, decoder.width, false);
   add_convolution(list, name + ".conv1d", heads.columns(), decoder.delta.positions, false);
-  // exp(A_log) from 0 to 16, in even steps where transformers draws.
-  list.zeros(name + ".A_log", {heads.heads});
-  list.last().start = ParameterSpec::Start::computed;
-  list.last().computed = [count = heads.heads] {
-    std::vector<float> values;
-    for (int64_t h = 0; h < count; ++h)
-      values.push_back(std::log(16 * (static_cast<float>(h) + 0.5f) / static_cast<float>(count)));
-    return values;
-  };
+  // From 0 to 16, in even steps where transformers draws.
+  add_rates(list, name, heads.heads, [](int64_t head, int64_t count) {
+    return 16 * (static_cast<float>(head) + 0.5f) / static_cast<float>(count);
+  });
   list.ones(name + ".dt_bias", {heads.heads});
   list.rms_norm(name + ".norm", heads.value_width);
   list.linear(name + ".out_proj", heads.values(), decoder.width, false);

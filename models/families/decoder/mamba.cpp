@@ -1,7 +1,5 @@
 #include "models/families/decoder/mamba.h"
 
-#include <cmath>
-
 #include "models/families/decoder/recurrence.h"
 #include "shaders/delta_gates/delta_gates.h"
 #include "shaders/slice/slice.h"
@@ -53,13 +51,7 @@ void add_mamba(ParameterList& list, const Decoder& decoder, const std::string& n
   const DeltaHeads heads = heads_of_mamba(decoder);
   list.linear(name + ".in_proj", decoder.width, heads.values() + heads.columns() + heads.heads, sizes.bias);
   add_convolution(list, name + ".conv1d", heads.columns(), sizes.positions, sizes.convolution_bias);
-  list.zeros(name + ".A_log", {heads.heads});
-  list.last().start = ParameterSpec::Start::computed;
-  list.last().computed = [count = heads.heads] {
-    std::vector<float> values;
-    for (int64_t h = 1; h <= count; ++h) values.push_back(std::log(static_cast<float>(h)));
-    return values;
-  };
+  add_rates(list, name, heads.heads, [](int64_t head, int64_t) { return static_cast<float>(head + 1); });
   list.ones(name + ".dt_bias", {heads.heads});
   list.ones(name + ".D", {heads.heads});
   list.rms_norm(name + ".norm", heads.values());

@@ -47,4 +47,15 @@ Value convolution_weight(Layers& layers, const std::string& name, int64_t column
   return reshape(layers.graph(), layers.tensor(name + ".weight", {columns, 1, positions}), {columns, positions});
 }
 
+void add_rates(ParameterList& list, const std::string& name, int64_t heads,
+               float (*rate)(int64_t head, int64_t heads)) {
+  list.zeros(name + ".A_log", {heads});
+  list.last().start = ParameterSpec::Start::computed;
+  list.last().computed = [heads, rate] {
+    std::vector<float> values;
+    for (int64_t head = 0; head < heads; ++head) values.push_back(std::log(rate(head, heads)));
+    return values;
+  };
+}
+
 }  // namespace vkformer

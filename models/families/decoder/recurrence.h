@@ -16,4 +16,7 @@ void add_convolution(ParameterList& list, const std::string& name, int64_t colum
 /// Its weight [columns, positions], which files have as [columns, 1, positions].
 Value convolution_weight(Layers& layers, const std::string& name, int64_t columns, int64_t positions);
 
+/// NAME.A_log of so many heads, which begins with the logarithms of what `rate` says of each; none is drawn.
+void add_rates(ParameterList& list, const std::string& name, int64_t heads, float (*rate)(int64_t head, int64_t heads));
+
 }  // namespace vkformer

@@ -1,11 +1,11 @@
 #include "models/families/granite/granite.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/config_keys.h"
 #include "models/families/decoder/decoder_config.h"
 #include "models/families/decoder/expert_config.h"
+#include "models/families/decoder/mixer_config.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -13,7 +13,7 @@ namespace vkformer {
 namespace {
 
 constexpr const char *hybrid = "granitemoehybrid", *mixture = "granitemoe";
-constexpr const char *types_key = "layer_types", *positions_key = "position_embedding_type";
+constexpr const char* positions_key = "position_embedding_type";
 constexpr const char *inner_key = "shared_intermediate_size", *expert_inner_key = "intermediate_size";
 constexpr const char* experts_key = "num_local_experts";
 constexpr const char *heads_key = "mamba_n_heads", *width_key = "mamba_d_head", *groups_key = "mamba_n_groups";
@@ -49,18 +49,6 @@ void read_mamba(const JsonObject& json, Decoder& d) {
   check_steps(json);
 }
 
-void read_layer_types(const JsonObject& json, Decoder& d) {
-  const nlohmann::json types = json.value().value(types_key, nlohmann::json());
-  const auto is_attention = [](const nlohmann::json& type) { return type == attention || type == "full_attention"; };
-  const bool known = types.is_null() ||
-                     (types.is_array() && types.size() == d.layers.size() &&
-                      std::ranges::all_of(types, [&](const auto& t) { return t == state_space || is_attention(t); }));
-  check(known, "{}: {} must be \"{}\" or \"{}\" for each of {} layers", json.name(), types_key, attention, state_space,
-        d.layers.size());
-  for (size_t i = 0; i < d.layers.size(); ++i)
-    if (types.is_null() || !is_attention(types[i])) d.layers[i].mixer = Decoder::Mixer::mamba;
-}
-
 void read_granite_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
   d.experts = {.count = 8,
                .chosen = 2,
@@ -77,7 +65,8 @@ void read_granite_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
 /// Granite 4: state spaces stand for attention in some layers, mixtures of experts beside the feed-forward layer, which
 /// files call a shared expert, and positions may be missing.
 void read_hybrid(const JsonObject& json, Decoder& d) {
-  read_layer_types(json, d);
+  if (!read_mixers(json, d, state_space, Decoder::Mixer::mamba, {attention, "full_attention"}))
+    for (Decoder::Layer& layer : d.layers) layer.mixer = Decoder::Mixer::mamba;
   read_mamba(json, d);
   read_granite_experts(json, d, 0);
   d.experts.beside = true;
@@ -93,12 +82,9 @@ void read_hybrid(const JsonObject& json, Decoder& d) {
 }
 
 nlohmann::json hybrid_keys(const Decoder& d) {
-  nlohmann::json types = nlohmann::json::array();
-  for (const Decoder::Layer& layer : d.layers)
-    types.push_back(layer.mixer == Decoder::Mixer::mamba ? state_space : attention);
   const Decoder::Mamba& mamba = d.mamba;
   nlohmann::json keys = expert_keys(d, experts_key);
-  keys.update({{types_key, types},
+  keys.update({{"layer_types", mixer_types(d, state_space, attention)},
                {expert_inner_key, d.experts.inner},
                {inner_key, d.inner},
                {positions_key, d.layers[0].rotary < 0 ? "nope" : "rope"},

@@ -5,36 +5,29 @@
 
 #include "models/families/config_keys.h"
 #include "models/families/decoder/decoder_config.h"
+#include "models/families/decoder/mixer_config.h"
 #include "runtime/check.h"
 
 namespace vkformer {
 
 namespace {
 
-constexpr const char *types_key = "layer_types", *indices_key = "full_attn_idxs";
+constexpr const char* indices_key = "full_attn_idxs";
 constexpr const char *adjust_key = "block_auto_adjust_ff_dim", *older_inner_key = "block_ff_dim";
 constexpr const char *positions_key = "conv_L_cache", *bias_key = "conv_bias", *epsilon = "norm_eps";
 constexpr std::string_view convolution = "conv", full = "full_attention";
 
 /// By their types or, in older files, by the numbers of those with attention; all have it where neither is there.
-void read_mixers(const JsonObject& json, Decoder& d) {
-  const auto count = d.layers.size();
-  const auto mix = [&](size_t layer) { d.layers[layer].mixer = Decoder::Mixer::short_convolution; };
-  if (json.has(types_key)) {
-    const nlohmann::json& types = json.value()[types_key];
-    check(types.is_array() && types.size() == count &&
-              std::ranges::all_of(types, [](const auto& type) { return type == convolution || type == full; }),
-          "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", json.name(), types_key, convolution, full,
-          count);
-    for (size_t i = 0; i < count; ++i)
-      if (types[i] == convolution) mix(i);
-  } else if (json.has(indices_key)) {
-    const nlohmann::json& indices = json.value()[indices_key];
-    check(indices.is_array() && std::ranges::all_of(indices, [](const auto& i) { return i.is_number_integer(); }),
-          "{}: {} must be a list of layers' numbers", json.name(), indices_key);
-    for (size_t i = 0; i < count; ++i)
-      if (std::ranges::none_of(indices, [i](const auto& index) { return index == i; })) mix(i);
-  }
+void read_layers(const JsonObject& json, Decoder& d) {
+  constexpr auto mixer = Decoder::Mixer::short_convolution;
+  if (read_mixers(json, d, convolution, mixer, {full}) || !json.has(indices_key)) return;
+  const size_t count = d.layers.size();
+  const nlohmann::json& indices = json.value()[indices_key];
+  const auto is_layer = [&](const auto& i) { return i.is_number_integer() && i >= int64_t{0} && i < count; };
+  check(indices.is_array() && std::ranges::all_of(indices, is_layer),
+        "{}: {} must be a list of layers' numbers, from 0 to {}", json.name(), indices_key, count - 1);
+  for (size_t i = 0; i < count; ++i)
+    if (std::ranges::none_of(indices, [i](const auto& index) { return index == i; })) d.layers[i].mixer = mixer;
 }
 
 /// Unless told otherwise files have the width of a layer without gates.
@@ -77,16 +70,13 @@ Model make_lfm2(const JsonObject& json) {
   d.inner = inner_width(json, integer_or(json, older_inner_key, d.inner, 1, 4 * most_width));
   d.convolution.positions = integer_or(json, positions_key, 3, 2, 8);
   d.convolution.bias = boolean_or(json, bias_key, false);
-  read_mixers(json, d);
+  read_layers(json, d);
   read_rotary(json, d, 1e6);
 
-  nlohmann::json types = nlohmann::json::array();
-  for (const Decoder::Layer& layer : d.layers)
-    types.push_back(layer.mixer == Decoder::Mixer::attention ? full : convolution);
   nlohmann::json written = decoder_keys(d, architecture);
   written.erase("rms_norm_eps");
   written.update({{epsilon, d.epsilon},
-                  {types_key, types},
+                  {"layer_types", mixer_types(d, convolution, full)},
                   {positions_key, d.convolution.positions},
                   {bias_key, d.convolution.bias},
                   {adjust_key, false},

@@ -1,42 +1,26 @@
 #include "models/families/qwen3_5/qwen3_5.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/families/config_keys.h"
 #include "models/families/decoder/decoder_config.h"
 #include "models/families/decoder/expert_config.h"
+#include "models/families/decoder/mixer_config.h"
 #include "runtime/check.h"
 
 namespace vkformer {
 
 namespace {
 
-constexpr const char *types_key = "layer_types", *gates_key = "attn_output_gate";
+constexpr const char* gates_key = "attn_output_gate";
 constexpr std::string_view recurrent = "linear_attention", full = "full_attention";
 constexpr const char* mixtures = "qwen3_5_moe_text";
 
 void read_layer_types(const JsonObject& json, Decoder& d) {
-  if (!json.has(types_key)) {
-    const int64_t step = integer_or(json, "full_attention_interval", 4, 1, most_layers);
-    for (size_t i = 0; i < d.layers.size(); ++i)
-      if ((static_cast<int64_t>(i) + 1) % step != 0) d.layers[i].mixer = Decoder::Mixer::delta_net;
-    return;
-  }
-  const nlohmann::json& types = json.value()[types_key];
-  check(types.is_array() && types.size() == d.layers.size() &&
-            std::ranges::all_of(types, [](const auto& type) { return type == recurrent || type == full; }),
-        "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", json.name(), types_key, recurrent, full,
-        d.layers.size());
+  if (read_mixers(json, d, recurrent, Decoder::Mixer::delta_net, {full})) return;
+  const int64_t step = integer_or(json, "full_attention_interval", 4, 1, most_layers);
   for (size_t i = 0; i < d.layers.size(); ++i)
-    if (types[i] == recurrent) d.layers[i].mixer = Decoder::Mixer::delta_net;
-}
-
-nlohmann::json types_of_layers(const Decoder& d) {
-  nlohmann::json types = nlohmann::json::array();
-  for (const Decoder::Layer& layer : d.layers)
-    types.push_back(layer.mixer == Decoder::Mixer::attention ? full : recurrent);
-  return types;
+    if ((static_cast<int64_t>(i) + 1) % step != 0) d.layers[i].mixer = Decoder::Mixer::delta_net;
 }
 
 struct Size {
@@ -87,7 +71,7 @@ Model make_qwen3_5(const JsonObject& json) {
   read_rotary(json, d, 10000, true);
 
   nlohmann::json written = decoder_keys(d, architecture);
-  written.update({{"attention_bias", d.input_bias}, {types_key, types_of_layers(d)}});
+  written.update({{"attention_bias", d.input_bias}, {"layer_types", mixer_types(d, recurrent, full)}});
   for (const Size& of : sizes) written[of.key] = d.delta.*of.size;
   written.update(part_rotary_keys(d));
   if (has_experts) {

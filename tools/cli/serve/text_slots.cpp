@@ -185,28 +185,28 @@ void TextSlots::score_prompt(Slot& slot, size_t most) {
   const TextTask& task = slot.job->task;
   const std::span prompt(task.prompt);
   if (slot.run == 0) note_token(slot, prompt.front(), NAN, {});
-  const size_t begin = slot.run, count = std::min(most, prompt.size() - begin);
+  // Nothing follows the last token, which begin() runs.
+  const size_t begin = slot.run, count = std::min(most, prompt.size() - 1 - begin);
   slot.run += count;
-  std::vector<int32_t> next(prompt.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
-                            prompt.begin() + static_cast<std::ptrdiff_t>(std::min(slot.run + 1, prompt.size())));
-  const size_t scored = next.size();
-  next.resize(count, 0);
+  const auto next = prompt.subspan(begin + 1, count);
   // One program for any number of the likeliest.
   const TokenScores scores =
       slot.session.score(prompt.subspan(begin, count), next, *task.likeliest > 0 ? most_likeliest : 0);
-  const size_t k = scores.likeliest.size() / count, kept = std::min(k, static_cast<size_t>(*task.likeliest));
-  for (size_t i = 0; i < scored; ++i) {
+  const size_t k = scores.likeliest.size() / std::max<size_t>(count, 1);
+  const size_t kept = std::min(k, static_cast<size_t>(*task.likeliest));
+  for (size_t i = 0; i < count; ++i) {
     std::vector<std::pair<int32_t, double>> likeliest;
     for (size_t j = i * k; j < i * k + kept; ++j)
       likeliest.emplace_back(scores.likeliest[j], scores.likeliest_log_probabilities[j]);
     note_token(slot, next[i], scores.log_probabilities[i], likeliest);
   }
-  if (slot.run < prompt.size()) return;
+  if (slot.run + 1 < prompt.size()) return;
   slot.job->write(*task.scored_prompt, false, std::exchange(slot.tokens, {}));
   slot.end.prompt_seconds = now() - slot.begin;
   slot.answer_begin = now();
   if (task.prompt_alone) return finish(slot, true);
-  const std::vector<float> logits = slot.session.begin(prompt);  // the last one again
+  slot.run = prompt.size();
+  const std::vector<float> logits = slot.session.begin(prompt);
   write_token(slot, logits, slot.generator.choices());
 }
 
