@@ -14,10 +14,13 @@ struct HeadColumns {
   int64_t column = 0;
 };
 
+/// Columns of a head that kernels take.
+inline constexpr int64_t most_head_width = 512;
+
 struct AttentionOptions {
   int64_t heads = 1;        ///< H, of q
   int64_t kv_heads = 0;     ///< of k and v; 0: H. Query head h uses key head h / (heads / kv_heads)
-  int64_t head_width = 1;   ///< D, of q and k: 1 to 256
+  int64_t head_width = 1;   ///< D, of q and k: 1 to most_head_width
   int64_t value_width = 0;  ///< of v; 0: D
   float scale = 0;          ///< of the scores; 0: 1 / sqrt(D)
   /// Query t sees the keys s <= t + (S - T), or s <= t + position; otherwise the later ones too.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shaders/attention/attention.h"
+
 namespace vkformer {
 
 namespace {
@@ -99,8 +101,9 @@ void check_attention(const Node& node) {
   const AttentionProblem problem(node);
   check(problem.heads > 0 && problem.kv_heads > 0 && problem.heads % problem.kv_heads == 0,
         "[{}] {} heads cannot share {} key heads evenly", op, problem.heads, problem.kv_heads);
-  check(problem.head_width >= 1 && problem.head_width <= 256 && problem.value_width >= 1 && problem.value_width <= 256,
-        "[{}] heads of {} and {} columns; 1 to 256 are supported", op, problem.head_width, problem.value_width);
+  const auto fits = [](int64_t width) { return width >= 1 && width <= most_head_width; };
+  check(fits(problem.head_width) && fits(problem.value_width), "[{}] heads of {} and {} columns; 1 to {} are supported",
+        op, problem.head_width, problem.value_width, most_head_width);
   check_source(node, "q", problem.q);
   check_source(node, "k", problem.k);
   check_source(node, "v", problem.v);

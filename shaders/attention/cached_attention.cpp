@@ -103,10 +103,11 @@ bool is_legal(const Heads& s, const DeviceFacts& facts) {
   const int64_t parts = s.partial().parts;
   const bool merges = s.heads <= facts.max_workgroups[1] && s.batches <= facts.max_workgroups[2] &&
                       parts <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]);
-  return s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 && s.head_width <= 256 &&
-         s.value_width <= 256 && s.heads <= facts.max_workgroups[0] && s.batches <= facts.max_workgroups[1] &&
-         (parts == 1 || merges) && s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle &&
-         threads_of(facts) >= 256 && facts.shared_memory >= 32768;
+  return s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 && s.head_width <= most_head_width &&
+         s.value_width <= most_head_width && s.heads <= facts.max_workgroups[0] &&
+         s.batches <= facts.max_workgroups[1] && (parts == 1 || merges) &&
+         s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
+         facts.shared_memory >= 32768;
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {

@@ -85,6 +85,7 @@ std::vector<Case> cached_attention_cases() {
                  .sinks = true}),
       make_case({.keys = 600, .heads = 2, .kv_heads = 2, .head_width = 16, .value_width = 16, .low = 550, .high = 599}),
       make_case({.batches = 2, .keys = 131, .heads = 2, .low = 0, .high = 130, .rotary_width = 64, .offsets = 1}),
+      make_case({.keys = 67, .heads = 2, .head_width = 512, .value_width = 512, .low = 50, .high = 66}),
       make_case({.batches = 3, .keys = 211, .heads = 4, .kv_heads = 2, .low = -1, .high = 211, .own_positions = true}),
       make_case({.batches = 5,
                  .keys = 2500,

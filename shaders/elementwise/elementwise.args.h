@@ -11,11 +11,13 @@ const uint elementwise_scale = 33;
 const uint elementwise_softcap = 34;
 const uint elementwise_softcap_backward = 35;
 const uint elementwise_multiply = 36;
+const uint elementwise_scale_by = 37;
 
 struct ElementwiseArgs {
   RealQuads x;
   RealQuads second;  // the addend, the factor or the pre-activation
   RealQuads y;
+  Floats number;  // the factor of scale_by, [1]
   Stream stream;
   float factor;  // of scale; softcap's limit
 };

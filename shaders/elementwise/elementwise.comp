@@ -12,8 +12,8 @@
 layout(constant_id = 1) const uint FUNCTION = elementwise_add;
 PUSH(ElementwiseArgs);
 
-const bool binary =
-    FUNCTION >= elementwise_backward && FUNCTION != elementwise_scale && FUNCTION != elementwise_softcap;
+const bool binary = FUNCTION >= elementwise_backward && FUNCTION != elementwise_scale &&
+                    FUNCTION != elementwise_softcap && FUNCTION != elementwise_scale_by;
 
 float value(float x, float second) {
   if (FUNCTION == elementwise_add) return x + second;
@@ -21,6 +21,7 @@ float value(float x, float second) {
   if (FUNCTION == elementwise_softcap) return args.factor * hyperbolic_tangent(x / args.factor);
   if (FUNCTION == elementwise_softcap_backward) return x * hyperbolic_tangent_derivative(second / args.factor);
   if (FUNCTION == elementwise_multiply) return x * second;
+  if (FUNCTION == elementwise_scale_by) return x * args.number.v[0];
   if (binary) return x * activation_derivative(FUNCTION - elementwise_backward, second);
   return activate(FUNCTION, x);
 }

@@ -33,6 +33,7 @@ const Function functions[] = {
     {"softcap_backward", elementwise_softcap_backward, 2, 10,
      [](double upstream, double x, double limit) { return upstream / std::cosh(x / limit) / std::cosh(x / limit); }},
     {"multiply", elementwise_multiply, 2, 1, [](double x, double second, double) { return x * second; }},
+    {"scale_by", elementwise_scale_by, 1, 1, [](double x, double, double factor) { return factor * x; }},
     {"relu", forward(Activation::relu), 1, 1, [](double x, double, double) { return x < 0 ? 0 : x; }},
     {"gelu", forward(Activation::gelu), 1, 25, [](double x, double, double) { return gelu(x); }},
     {"gelu_tanh", forward(Activation::gelu_tanh), 1, 9, [](double x, double, double) { return gelu_tanh(x); }},
@@ -68,8 +69,17 @@ bool has_factor(const Function& function) {
 
 double factor_of(const Node& node) { return has_factor(function_of(*node.op)) ? node.number("factor") : 1; }
 
+bool scales_by_tensor(const Node& node) { return function_of(*node.op).number == elementwise_scale_by; }
+
 Types infer(const Node& node) {
   const Function& function = function_of(*node.op);
+  if (scales_by_tensor(node)) {
+    check(node.inputs.size() == 2 && node.input_types[0].dtype != DType::i32 &&
+              node.input_types[1] == TensorType{Shape{1}},
+          "[scale_by] takes floats and a factor, f32 [1]; got {} {}", name_of(node.input_types.back().dtype),
+          node.in(node.inputs.size() - 1).to_string());
+    return {node.input_types[0]};
+  }
   check(node.inputs.size() == function.inputs && node.has_input(0) && node.has_input(function.inputs - 1),
         "[{}] takes {} inputs, got {}", function.name, function.inputs, node.inputs.size());
   for (const TensorType& type : node.input_types)
@@ -90,6 +100,7 @@ void record(Recorder& r, const Node& node) {
   const ElementwiseArgs args{.x = r.address(node.inputs[0]),
                              .second = function.inputs == 2 ? r.address(node.inputs[1]) : 0,
                              .y = r.address(node.outputs[0]),
+                             .number = scales_by_tensor(node) ? r.address(node.inputs[1]) : 0,
                              .stream = stream,
                              .factor = static_cast<float>(factor_of(node))};
   r.dispatch(stream_launch(r, "elementwise", stream, {function.number}), args);
@@ -97,7 +108,7 @@ void record(Recorder& r, const Node& node) {
 
 void reference(const Node& node, Inputs inputs, Outputs outputs) {
   const Function& function = function_of(*node.op);
-  const double factor = factor_of(node);
+  const double factor = scales_by_tensor(node) ? (*inputs[1])[0] : factor_of(node);
   for (int64_t i = 0; i < node.out(0).elements(); ++i) {
     const double second = function.inputs == 2 ? (*inputs[1])[i] : 0;
     outputs[0][i] = function.formula((*inputs[0])[i], second, factor);
@@ -136,6 +147,13 @@ std::vector<Case> with_halves(std::vector<Case> cases, std::initializer_list<DTy
 
 std::vector<Case> add_cases() { return with_halves(cases_between(-2, 2, 2)); }
 std::vector<Case> multiply_cases() { return cases_between(-2, 2, 2); }
+std::vector<Case> scale_by_cases() {
+  const CaseInput factor{.type = {Shape{1}}, .low = -0.5, .high = -0.3, .constant = true};
+  std::vector<Case> list;
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+    list.push_back(case_of({{{{7, 149}, type}, -2, 2}, factor}));
+  return list;
+}
 std::vector<Case> scale_cases() { return cases_between(-2, 2, 1, {{"factor", -0.37}}); }
 
 // Few sizes: how arrays are walked is proved by the others. Far below and beyond the limit, both ways.
@@ -179,6 +197,11 @@ Values scale_gradient(Graph& graph, const Node& node, std::span<const Value> ups
   return {scale(graph, upstream[0], node.number("factor"))};
 }
 
+Values scale_by_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
+  if (!upstream[0]) return {{}, {}};
+  return {scale_by(graph, upstream[0], node.inputs[1]), {}};
+}
+
 Values softcap_gradient(Graph& graph, const Node& node, std::span<const Value> upstream);
 
 Values multiply_gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
@@ -209,6 +232,12 @@ Op elementwise_op(std::string_view name, Gradient gradient, Cases cases) {
           .half_inputs = 0b11,
           .in_place = true};
 }
+
+const Op scale_by_op = [] {
+  Op op = elementwise_op("scale_by", scale_by_gradient, scale_by_cases);
+  op.half_inputs = 0b1;
+  return op;
+}();
 
 const Op add_op = elementwise_op("add", add_gradient, add_cases);
 const Op scale_op = elementwise_op("scale", scale_gradient, scale_cases);
@@ -281,7 +310,9 @@ Value multiply(Graph& graph, Value a, Value b) { return graph.apply(multiply_op,
 
 Value scale(Graph& graph, Value x, double factor) { return graph.apply(scale_op, {x}, {{"factor", factor}}); }
 
-bool is_elementwise(const Node& node) { return node.op->record == record; }
+Value scale_by(Graph& graph, Value x, Value factor) { return graph.apply(scale_by_op, {x, factor}); }
+
+bool is_elementwise(const Node& node) { return node.op->record == record && node.op != &scale_by_op; }
 
 Value softcap(Graph& graph, Value x, double limit) {
   check(limit > 0, "[softcap] limit {} is not positive", limit);
@@ -291,7 +322,7 @@ Value softcap(Graph& graph, Value x, double limit) {
 }  // namespace vkformer
 
 VKFORMER_OPS(elementwise, &vkformer::add_op, &vkformer::scale_op, &vkformer::softcap_op, &vkformer::softcap_backward_op,
-             &vkformer::multiply_op, &vkformer::relu_op, &vkformer::gelu_op, &vkformer::gelu_tanh_op,
-             &vkformer::silu_op, &vkformer::tanh_op, &vkformer::quick_gelu_op, &vkformer::relu_backward_op,
-             &vkformer::gelu_backward_op, &vkformer::gelu_tanh_backward_op, &vkformer::silu_backward_op,
-             &vkformer::tanh_backward_op, &vkformer::quick_gelu_backward_op)
+             &vkformer::multiply_op, &vkformer::scale_by_op, &vkformer::relu_op, &vkformer::gelu_op,
+             &vkformer::gelu_tanh_op, &vkformer::silu_op, &vkformer::tanh_op, &vkformer::quick_gelu_op,
+             &vkformer::relu_backward_op, &vkformer::gelu_backward_op, &vkformer::gelu_tanh_backward_op,
+             &vkformer::silu_backward_op, &vkformer::tanh_backward_op, &vkformer::quick_gelu_backward_op)

@@ -35,6 +35,9 @@ Value multiply(Graph& graph, Value a, Value b);
 /// factor * x.
 Value scale(Graph& graph, Value x, double factor);
 
+/// factor * x, of a factor [1] that is a tensor and gets no gradient.
+Value scale_by(Graph& graph, Value x, Value factor);
+
 /// Whether each element of the node's result comes from those of its inputs at the same place.
 bool is_elementwise(const Node& node);
 

@@ -77,7 +77,11 @@ void record(Recorder& recorder, const Node& node) {
   // What is absent is not used, but CPU drivers may read it.
   const auto address = [&](size_t i) { return recorder.address(node.inputs[node.has_input(i) ? i : i % 2]); };
   const uint64_t y = recorder.address(node.outputs[0]);
-  check_rows("embedding", table[0], columns);
+  // Of narrower values than f32 a word holds two and more (tables of all layers' inputs: 262144 rows of 10752).
+  const int bits = node.input_types[0].dtype == DType::f32 ? 31 : 32;
+  check(table.elements() < int64_t{1} << bits,
+        "[embedding] the table {} has 2^{} elements or more; kernels address less than 2^31 of f32, 2^32 of fewer bits",
+        table.to_string(), bits);
   if (node.has_input(2)) check_rows("embedding", node.in(2)[0], columns);
   const Rows shared = share_rows(recorder.device(), tokens, columns);
   const EmbeddingArgs args{.table = address(0),

@@ -24,7 +24,8 @@ struct HeadNormArgs {
   Floats reciprocal_rms;  // [rows, all heads], bit 1
   Rows rows;              // heads of all rows
   HeadColumnRange range;
-  uint q_heads;  // of the range, which come first; the others take k's gain
+  uint q_heads;     // of the range, which come first; the others take k's gain
+  uint gain_heads;  // of the range; those behind have no gain
   float epsilon;
   float gain_offset;  // added to every gain
   uint outputs;
@@ -40,7 +41,7 @@ struct HeadNormBackwardArgs {
   Rows rows;
   HeadColumnRange range;
   float gain_offset;
-  uint outputs;
+  uint outputs;  // bit 2: the heads have no gain
 };
 
 VKFORMER_SHARED_END

@@ -10,7 +10,7 @@
 // variant subgroups: -DSUBGROUPS
 // variant subgroups_f16: -DSUBGROUPS -DHALF=1
 // variant subgroups_bf16: -DSUBGROUPS -DHALF=2
-// y = x * reciprocal_rms * (gain_offset + gain) for each head, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
+// y = x * reciprocal_rms * (gain_offset + gain) for each head, without its gain for plain ones, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/head_norm/head_columns.glsl"
 
@@ -26,10 +26,11 @@ void take_row(uint item) {
   const float reciprocal_rms = 1 / sqrt(lanes_sum(squares.x + squares.y) / COLUMNS + args.epsilon);
 
   if ((args.outputs & 1) != 0) {
-    const bool query = item % args.range.heads < args.q_heads;
+    const uint head = item % args.range.heads;
+    const bool query = head < args.q_heads, plain = head >= args.gain_heads;
     [[unroll]] for (uint n = 0; n < COUNT; ++n) {
       const vec2 gain = query ? load2(args.q_gain, 0, n, whole(n), 0) : load2(args.k_gain, 0, n, whole(n), 0);
-      store_reals2(args.y, start, n, whole(n), x[n] * reciprocal_rms * (args.gain_offset + gain));
+      store_reals2(args.y, start, n, whole(n), x[n] * reciprocal_rms * (plain ? vec2(1) : args.gain_offset + gain));
     }
     COPY_REST(args.x, args.y, args.range, item)
   }

@@ -22,17 +22,20 @@ struct Part {
 /// The parts of x, and what is behind them.
 struct Layout {
   int64_t rows, columns, heads, rest;
-  Part q, k;
+  Part q, k, plain;
 
   /// x is input `x` of the node, the gains follow it.
   Layout(const Node& node, size_t x)
       : rows(node.in(x).rows()),
         columns(node.in(x).columns()),
-        heads(node.integer("heads") + node.integer("kv_heads")),
+        heads(node.integer("heads") + node.integer("kv_heads") + node.integer("plain_heads")),
         q{0, node.integer("heads"), 0, node.in(x + 1).columns()},
-        k{q.heads * q.width, node.integer("kv_heads"), q.heads, node.in(x + 2).columns()} {
-    rest = k.column + k.heads * k.width;
+        k{q.heads * q.width, node.integer("kv_heads"), q.heads, node.in(x + 2).columns()},
+        plain{k.column + k.heads * k.width, node.integer("plain_heads"), q.heads + k.heads, k.width} {
+    rest = plain.column + plain.heads * plain.width;
   }
+
+  const Part& part(size_t which) const { return which == 0 ? q : which == 1 ? k : plain; }
 
   /// The heads of one launch; the first also copies what is nobody's, unless that is there already.
   HeadColumnRange range(const Part& part, bool copies) const {
@@ -55,10 +58,12 @@ void check_inputs(const Node& node, size_t x) {
           "[{}] a gain is {} {}, needs f32 [D]", node.op->name, name_of(node.input_types[gain].dtype),
           node.in(gain).to_string());
   const int64_t heads = node.integer("heads"), kv_heads = node.integer("kv_heads"), columns = shape.columns();
+  const int64_t plain_heads = node.integer("plain_heads");
   // The divisions avoid overflows.
-  check(heads >= 1 && kv_heads >= 1 && heads <= columns / q[0] && kv_heads <= (columns - heads * q[0]) / k[0],
-        "[{}] {} heads of {} columns and {} of {} are not all in x {}", node.op->name, heads, q[0], kv_heads, k[0],
-        shape.to_string());
+  check(heads >= 1 && kv_heads >= 1 && plain_heads >= 0 && heads <= columns / q[0] &&
+            kv_heads <= (columns - heads * q[0]) / k[0] && plain_heads <= (columns - heads * q[0]) / k[0] - kv_heads,
+        "[{}] {} heads of {} columns and {} + {} of {} are not all in x {}", node.op->name, heads, q[0], kv_heads,
+        plain_heads, k[0], shape.to_string());
   check(!is_half(node.input_types[x].dtype) || (columns % 2 == 0 && q[0] % 2 == 0 && k[0] % 2 == 0),
         "[{}] x is {} {} with heads of {} and {} columns; its words hold two columns, so all must be even",
         node.op->name, name_of(node.input_types[x].dtype), shape.to_string(), q[0], k[0]);
@@ -96,7 +101,8 @@ void record(Recorder& recorder, const Node& node) {
   const uint64_t x = recorder.address(node.inputs[0]), y = recorder.address(node.outputs[0]);
   const uint64_t q_gain = recorder.address(node.inputs[1]), k_gain = recorder.address(node.inputs[2]);
   const uint64_t reciprocal_rms = recorder.address(node.outputs[1]);
-  const auto dispatch = [&](const Part& part, int64_t q_heads, bool copies) {
+  // Of all heads of a part, the first so many are queries; plain ones, which have no gain, are the last.
+  const auto dispatch = [&](const Part& part, int64_t q_heads, int64_t plain_heads, bool copies) {
     const Rows shared = share_rows(recorder.device(), layout.rows * part.heads, part.width);
     recorder.dispatch(launch_of(recorder, "head_norm", layout, part, shared, {x, q_gain, k_gain, y}),
                       HeadNormArgs{.x = x,
@@ -107,16 +113,18 @@ void record(Recorder& recorder, const Node& node) {
                                    .rows = shared,
                                    .range = layout.range(part, copies),
                                    .q_heads = static_cast<uint>(q_heads),
+                                   .gain_heads = static_cast<uint>(part.heads - plain_heads),
                                    .epsilon = static_cast<float>(node.number("epsilon")),
                                    .gain_offset = static_cast<float>(node.number("gain_offset")),
                                    .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u)});
   };
   const bool copies = x != y;
+  const int64_t plain = layout.plain.heads;
   if (layout.q.width == layout.k.width) {
-    dispatch({0, layout.heads, 0, layout.q.width}, layout.q.heads, copies);
+    dispatch({0, layout.heads, 0, layout.q.width}, layout.q.heads, plain, copies);
   } else {
-    dispatch(layout.q, layout.q.heads, copies);
-    dispatch(layout.k, 0, false);
+    dispatch(layout.q, layout.q.heads, 0, copies);
+    dispatch({layout.k.column, layout.k.heads + plain, layout.k.index, layout.k.width}, 0, plain, false);
   }
 }
 
@@ -131,16 +139,16 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const Layout layout(node, 0);
   out[0].data = in[0]->data;
   for (int64_t r = 0; r < layout.rows; ++r)
-    for (size_t p = 0; p < 2; ++p) {
-      const Part& part = p == 0 ? layout.q : layout.k;
+    for (size_t p = 0; p < 3; ++p) {
+      const Part& part = layout.part(p);
+      const auto gain = [&](int64_t c) { return p == 2 ? 1 : node.number("gain_offset") + (*in[1 + p])[c]; };
       for (int64_t h = 0; h < part.heads; ++h) {
         const int64_t first = r * layout.columns + part.column + h * part.width;
         double mean_square = 0;
         for (int64_t c = 0; c < part.width; ++c)
           mean_square += std::pow((*in[0])[first + c], 2) / static_cast<double>(part.width);
         const double rms = std::sqrt(mean_square + node.number("epsilon"));
-        for (int64_t c = 0; c < part.width; ++c)
-          out[0][first + c] = (*in[0])[first + c] / rms * (node.number("gain_offset") + (*in[1 + p])[c]);
+        for (int64_t c = 0; c < part.width; ++c) out[0][first + c] = (*in[0])[first + c] / rms * gain(c);
         out[1][r * layout.heads + part.index + h] = 1 / rms;
       }
     }
@@ -151,15 +159,17 @@ struct Problem {
   int64_t heads, width, kv_heads, kv_width, rest;
   DType dtype = DType::f32;
   double epsilon = 1e-5, gain_offset = 0;
+  int64_t plain_heads = 0;
 
   TensorType x() const {
     std::vector<int64_t> dimensions(rows.dimensions().begin(), rows.dimensions().end());
-    dimensions.push_back(heads * width + kv_heads * kv_width + rest);
+    dimensions.push_back(heads * width + (kv_heads + plain_heads) * kv_width + rest);
     return {Shape(dimensions), dtype};
   }
   Attributes attributes() const {
     return {{"heads", static_cast<double>(heads)},
             {"kv_heads", static_cast<double>(kv_heads)},
+            {"plain_heads", static_cast<double>(plain_heads)},
             {"epsilon", epsilon},
             {"gain_offset", gain_offset}};
   }
@@ -182,6 +192,8 @@ const Problem problems[] = {
     {{3, 5}, 4, 64, 2, 64, 128, DType::f16},
     {{13}, 1, 130, 1, 64, 62, DType::bf16},
     {{5}, 4, 64, 2, 64, 0, DType::f32, 1e-5, 1},
+    {{5}, 4, 64, 2, 64, 0, DType::f32, 1e-5, 1, 2},
+    {{3}, 1, 7, 2, 130, 131, DType::f32, 1e-5, 0, 3},
 };
 
 std::vector<Case> cases() {
@@ -229,7 +241,7 @@ int64_t partial_bytes(const DeviceFacts& facts, const Layout& layout, const Part
 
 int64_t scratch_backward(const Node& node, const DeviceFacts& facts, std::string_view) {
   const Layout layout(node, 1);
-  return partial_bytes(facts, layout, layout.q) + partial_bytes(facts, layout, layout.k);
+  return partial_bytes(facts, layout, layout.q) + partial_bytes(facts, layout, layout.k);  // plain ones have no gain
 }
 
 void record_backward(Recorder& recorder, const Node& node) {
@@ -238,30 +250,34 @@ void record_backward(Recorder& recorder, const Node& node) {
   const uint64_t upstream = recorder.address(node.inputs[0]), x = recorder.address(node.inputs[1]);
   const Region dx = recorder.region(node.outputs[0]);
   const auto take = [&](size_t p, const Part& part, int64_t offset) {
-    const uint64_t gain = recorder.address(node.inputs[2 + p]);
-    const Region dgain = recorder.region(node.outputs[1 + p]);
+    const bool plain = p == 2;
+    const uint64_t gain = recorder.address(node.inputs[plain ? 3 : 2 + p]);
+    const Region dgain = plain ? Region{} : recorder.region(node.outputs[1 + p]);
     // A part is what one workgroup adds up of dgain.
     const Rows shared = share_rows_in_parts(facts, layout.rows * part.heads);
     const int64_t parts = parts_of(facts, layout, part);
-    const Region partial = recorder.scratch_region(static_cast<uint64_t>(offset),
-                                                   static_cast<uint64_t>(partial_bytes(facts, layout, part)));
+    const auto bytes = static_cast<uint64_t>(partial_bytes(facts, layout, part));
+    const Region partial = plain ? Region{} : recorder.scratch_region(static_cast<uint64_t>(offset), bytes);
     Launch launch = launch_of(recorder, "head_norm_backward", layout, part, shared,
                               {upstream, x, gain, dx.address, partial.address});
-    launch.writes = {dx, partial};
-    recorder.dispatch(launch, HeadNormBackwardArgs{.upstream = upstream,
-                                                   .x = x,
-                                                   .gain = gain,
-                                                   .reciprocal_rms = recorder.address(node.inputs[4]),
-                                                   .dx = dx.address,
-                                                   .partial_sums = partial.address,
-                                                   .rows = shared,
-                                                   .range = layout.range(part, p == 0 && upstream != dx.address),
-                                                   .gain_offset = static_cast<float>(node.number("gain_offset")),
-                                                   .outputs = (dx.address ? 1u : 0u) | (dgain.address ? 2u : 0u)});
+    launch.writes = {dx};
+    if (dgain.address) launch.writes.push_back(partial);
+    recorder.dispatch(launch, HeadNormBackwardArgs{
+                                  .upstream = upstream,
+                                  .x = x,
+                                  .gain = gain,
+                                  .reciprocal_rms = recorder.address(node.inputs[4]),
+                                  .dx = dx.address,
+                                  .partial_sums = partial.address,
+                                  .rows = shared,
+                                  .range = layout.range(part, p == 0 && upstream != dx.address),
+                                  .gain_offset = static_cast<float>(node.number("gain_offset")),
+                                  .outputs = (dx.address ? 1u : 0u) | (dgain.address ? 2u : 0u) | (plain ? 4u : 0u)});
     if (dgain.address) record_column_sum(recorder, {partial, parts, part.width, part.width, dgain, {}, part.width});
   };
   take(0, layout.q, 0);
   take(1, layout.k, partial_bytes(facts, layout, layout.q));
+  if (layout.plain.heads > 0 && dx.address) take(2, layout.plain, 0);
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
@@ -269,9 +285,9 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
   const HostTensor &upstream = *in[0], &x = *in[1], &reciprocal_rms = *in[4];
   out[0].data = upstream.data;
   for (int64_t r = 0; r < layout.rows; ++r)
-    for (size_t p = 0; p < 2; ++p) {
-      const Part& part = p == 0 ? layout.q : layout.k;
-      const auto gain = [&](int64_t c) { return node.number("gain_offset") + (*in[2 + p])[c]; };
+    for (size_t p = 0; p < 3; ++p) {
+      const Part& part = layout.part(p);
+      const auto gain = [&](int64_t c) { return p == 2 ? 1 : node.number("gain_offset") + (*in[2 + p])[c]; };
       for (int64_t h = 0; h < part.heads; ++h) {
         const int64_t first = r * layout.columns + part.column + h * part.width;
         const double factor = reciprocal_rms[r * layout.heads + part.index + h];
@@ -279,7 +295,7 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
         for (int64_t c = 0; c < part.width; ++c) {
           const double dy = upstream[first + c], normal = x[first + c] * factor;
           gx_mean += dy * gain(c) * normal / static_cast<double>(part.width);
-          out[1 + p][c] += dy * normal;
+          if (p < 2) out[1 + p][c] += dy * normal;
         }
         for (int64_t c = 0; c < part.width; ++c)
           out[0][first + c] = factor * (upstream[first + c] * gain(c) - x[first + c] * factor * gx_mean);
@@ -295,7 +311,8 @@ std::vector<Case> cases_backward() {
               .attributes = problem.attributes(),
               .reduction = std::max(problem.reduction(), x.shape.rows() * std::max(problem.heads, problem.kv_heads))};
     for (CaseInput& gain : problem.gains()) next.inputs.push_back(gain);
-    next.inputs.push_back({.type = {Shape{x.shape.rows(), problem.heads + problem.kv_heads}}, .low = 0.5, .high = 1.5});
+    const int64_t heads = problem.heads + problem.kv_heads + problem.plain_heads;
+    next.inputs.push_back({.type = {Shape{x.shape.rows(), heads}}, .low = 0.5, .high = 1.5});
     list.push_back(next);
   }
   return list;
@@ -334,10 +351,12 @@ const Op head_norm_backward_op = {.name = "head_norm_backward",
 
 bool is_head_norm(const Node& node) { return node.op == &head_norm_op; }
 
-Value head_norm(Graph& graph, Value x, const HeadNormPart& q, const HeadNormPart& k, float epsilon, float gain_offset) {
+Value head_norm(Graph& graph, Value x, const HeadNormPart& q, const HeadNormPart& k, float epsilon, float gain_offset,
+                int64_t plain_heads) {
   return graph.apply(head_norm_op, {x, q.gain, k.gain},
                      {{"heads", static_cast<double>(q.heads)},
                       {"kv_heads", static_cast<double>(k.heads)},
+                      {"plain_heads", static_cast<double>(plain_heads)},
                       {"epsilon", static_cast<double>(epsilon)},
                       {"gain_offset", static_cast<double>(gain_offset)}});
 }

@@ -40,7 +40,7 @@ void take_row(uint item) {
 
 void main() {
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
-    gain[n] = args.gain_offset + load2(args.gain, 0, n, whole(n), 0);
+    gain[n] = (args.outputs & 4) != 0 ? vec2(1) : args.gain_offset + load2(args.gain, 0, n, whole(n), 0);
     gain_sums[n] = vec2(0);
   }
   ROW_LOOP(take_row)

@@ -1,6 +1,7 @@
 #ifndef VKFORMER_RMS_NORM_ARGS_H
 #define VKFORMER_RMS_NORM_ARGS_H
-// Specialization constants 0-3: shaders/common/rows.glsl; rms_norm_backward only, 4: there is an addend.
+// Specialization constants 0-3: shaders/common/rows.glsl; 4: there is a residual, in rms_norm_backward an addend;
+// 5, in rms_norm: there is a scale.
 #include "shaders/common/rows.args.h"
 
 VKFORMER_SHARED_BEGIN
@@ -9,6 +10,8 @@ VKFORMER_SHARED_BEGIN
 struct RmsNormArgs {
   RowFloats x;            // [rows, C]
   RowFloats gain;         // [C]
+  RowFloats residual;     // [rows, C]
+  Floats scale;           // [1]
   Reals y;                // [rows, C], bit 0
   Floats reciprocal_rms;  // [rows], bit 1
   Rows rows;

@@ -10,10 +10,17 @@
 // variant subgroups: -DSUBGROUPS
 // variant subgroups_f16: -DSUBGROUPS -DHALF=1
 // variant subgroups_bf16: -DSUBGROUPS -DHALF=2
-// y = x * reciprocal_rms * (gain_offset + gain) for each row, where reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
+// y = scale * (x * reciprocal_rms * (gain_offset + gain) + residual) for each row, where
+// reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/rms_norm/rms_norm.args.h"
+
+layout(constant_id = 4) const bool ADD = false;
+layout(constant_id = 5) const bool SCALE = false;
+
+// The residual is sent for with the row, not behind its sum, where there are registers for that.
+const bool AHEAD = ADD && COUNT <= 8;
 
 PUSH(RmsNormArgs);
 
@@ -22,6 +29,9 @@ vec2 gain[COUNT];
 void take_row(uint row) {
   const uint start = row * COLUMNS;
   vec2 x[COUNT], squares = vec2(0);
+  vec2 residual[AHEAD ? COUNT : 1];
+  if (AHEAD)
+    [[unroll]] for (uint n = 0; n < COUNT; ++n) residual[n] = load2(args.residual, start, n, whole(n), 0);
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
     x[n] = load2(args.x, start, n, whole(n), 0);
     squares += x[n] * x[n];
@@ -29,8 +39,13 @@ void take_row(uint row) {
   const float reciprocal_rms = 1 / sqrt(lanes_sum(squares.x + squares.y) / COLUMNS + args.epsilon);
 
   if ((args.outputs & 1) != 0) {
-    [[unroll]] for (uint n = 0; n < COUNT; ++n)
-      store_reals2(args.y, start, n, whole(n), saturated(x[n] * reciprocal_rms * gain[n], args.most));
+    const float factor = SCALE ? args.scale.v[0] : 1;
+    [[unroll]] for (uint n = 0; n < COUNT; ++n) {
+      vec2 y = x[n] * reciprocal_rms * gain[n];
+      if (ADD) y += AHEAD ? residual[n] : load2(args.residual, start, n, whole(n), 0);
+      if (SCALE) y *= factor;
+      store_reals2(args.y, start, n, whole(n), saturated(y, args.most));
+    }
   }
   if (lane() == 0 && (args.outputs & 2) != 0) args.reciprocal_rms.v[row] = reciprocal_rms;
 }

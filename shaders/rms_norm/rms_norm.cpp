@@ -6,6 +6,7 @@
 #include "shaders/column_sum/column_sum.h"
 #include "shaders/common/result_type.h"
 #include "shaders/common/rows.h"
+#include "shaders/elementwise/elementwise.h"
 #include "shaders/rms_norm/rms_norm.args.h"
 
 namespace vkformer {
@@ -13,6 +14,8 @@ namespace vkformer {
 namespace {
 
 extern const Op rms_norm_backward_op;
+
+enum Input : size_t { in_x, in_gain, in_residual, in_scale };
 
 /// Input `x` is f32 [.., C] with at least one column.
 void check_matrix(const Node& node, size_t x) {
@@ -26,12 +29,14 @@ void check_input(const Node& node, size_t input, std::string_view name, size_t x
         name_of(node.input_types[input].dtype), node.in(input).to_string(), node.in(x).to_string(), wanted.to_string());
 }
 
-// --- rms_norm: x, gain -> y, reciprocal_rms ---
+// --- rms_norm: x, gain, residual?, scale? -> y, reciprocal_rms ---
 
 Types infer(const Node& node) {
   check_matrix(node, 0);
   const Shape& x = node.in(0);
-  check_input(node, 1, "gain", 0, Shape{x.columns()});
+  check_input(node, in_gain, "gain", 0, Shape{x.columns()});
+  if (node.has_input(in_residual)) check_input(node, in_residual, "residual", 0, x);
+  if (node.has_input(in_scale)) check_input(node, in_scale, "scale", 0, Shape{1});
   const TensorType y{x, result_type(node)};
   check_whole_words(node, "y", y);
   return {y, {Shape{x.rows()}}};
@@ -43,27 +48,38 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
 
 void record(Recorder& recorder, const Node& node) {
   const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
-  const uint64_t x = recorder.address(node.inputs[0]), gain = recorder.address(node.inputs[1]);
+  const uint64_t x = recorder.address(node.inputs[in_x]), gain = recorder.address(node.inputs[in_gain]);
   const uint64_t y = recorder.address(node.outputs[0]), reciprocal_rms = recorder.address(node.outputs[1]);
+  const bool adds = node.has_input(in_residual), scales = node.has_input(in_scale);
+  // What is absent is not used, but CPU drivers may read it.
+  const uint64_t residual = adds ? recorder.address(node.inputs[in_residual]) : x;
   const Rows shared = share_rows(recorder.device(), rows, columns);
-  recorder.dispatch(row_launch(recorder, "rms_norm", RowUse::hold, shared, columns, {x, gain, y}),
-                    RmsNormArgs{.x = x,
-                                .gain = gain,
-                                .y = y,
-                                .reciprocal_rms = reciprocal_rms,
-                                .rows = shared,
-                                .epsilon = static_cast<float>(node.number("epsilon")),
-                                .gain_offset = static_cast<float>(node.number("gain_offset")),
-                                .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u),
-                                .most = most_of_result(node)});
+  recorder.dispatch(
+      row_launch(recorder, "rms_norm", RowUse::hold, shared, columns, {x, gain, residual, y}, {adds, scales}),
+      RmsNormArgs{.x = x,
+                  .gain = gain,
+                  .residual = residual,
+                  .scale = scales ? recorder.address(node.inputs[in_scale]) : x,
+                  .y = y,
+                  .reciprocal_rms = reciprocal_rms,
+                  .rows = shared,
+                  .epsilon = static_cast<float>(node.number("epsilon")),
+                  .gain_offset = static_cast<float>(node.number("gain_offset")),
+                  .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u),
+                  .most = most_of_result(node)});
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
   check(!upstream[1], "[rms_norm] the factor of each row is not differentiable");
-  if (!upstream[0]) return {Value{}, Value{}};
-  const Values inputs = node.inputs, outputs = node.outputs;
-  return graph.add(rms_norm_backward_op, {upstream[0], inputs[0], inputs[1], outputs[1]},
-                   {{"gain_offset", node.number("gain_offset")}});
+  if (!upstream[0]) return Values(node.inputs.size());
+  const Node forward = node;  // adding nodes moves the graph's
+  const Values& inputs = forward.inputs;
+  const Value sum = forward.has_input(in_scale) ? scale_by(graph, upstream[0], inputs[in_scale]) : upstream[0];
+  Values gradients = graph.add(rms_norm_backward_op, {sum, inputs[in_x], inputs[in_gain], forward.outputs[1]},
+                               {{"gain_offset", forward.number("gain_offset")}});
+  gradients.resize(inputs.size());
+  if (forward.has_input(in_residual)) gradients[in_residual] = sum;
+  return gradients;
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -73,9 +89,12 @@ void reference(const Node& node, Inputs in, Outputs out) {
     for (int64_t c = 0; c < columns; ++c)
       mean_square += std::pow((*in[0])[r * columns + c], 2) / static_cast<double>(columns);
     const double rms = std::sqrt(mean_square + node.number("epsilon"));
-    for (int64_t c = 0; c < columns; ++c)
-      out[0][r * columns + c] =
-          saturated((*in[0])[r * columns + c] / rms * (node.number("gain_offset") + (*in[1])[c]), most_of_result(node));
+    for (int64_t c = 0; c < columns; ++c) {
+      double y = (*in[in_x])[r * columns + c] / rms * (node.number("gain_offset") + (*in[in_gain])[c]);
+      if (node.has_input(in_residual)) y += (*in[in_residual])[r * columns + c];
+      if (node.has_input(in_scale)) y *= (*in[in_scale])[0];
+      out[0][r * columns + c] = saturated(y, most_of_result(node));
+    }
     out[1][r] = 1 / rms;
   }
 }
@@ -102,6 +121,11 @@ std::vector<Case> cases() {
   add({67, 130}, -3, 3, 1e-2, DType::f16);
   add({13, 130}, -3, 3, 1e-2, DType::bf16);
   add({13, 130}, -1, 1, 1e-5, DType::f32, 1);
+  for (const bool scales : {false, true}) {
+    add({13, 130}, -1, 1, 1e-5);
+    list.back().inputs.push_back({.type = {Shape{13, 130}}});
+    if (scales) list.back().inputs.push_back({.type = {Shape{1}}, .low = 0.5, .high = 1.5, .constant = true});
+  }
   // Most values are beyond what an f16 holds.
   add({13, 130}, -1, 1, 1e-5);
   set_saturated_result(list.back().attributes, DType::f16);
@@ -112,7 +136,8 @@ std::vector<Case> cases() {
 
 Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
-  const auto matrices = static_cast<double>(node.input_types[0].bytes() + node.output_types[0].bytes());
+  const auto matrices = static_cast<double>((node.has_input(in_residual) ? 2 : 1) * node.input_types[0].bytes() +
+                                            node.output_types[0].bytes());
   return {.bytes = matrices + 4 * static_cast<double>(node.in(0).columns()), .flops = 4 * elements};
 }
 
@@ -245,7 +270,14 @@ Value rms_norm(Graph& graph, Value x, Value gain, float epsilon, DType result, f
   return graph.apply(rms_norm_op, {x, gain}, attributes);
 }
 
-bool is_rms_norm(const Node& node) { return node.op == &rms_norm_op; }
+Value rms_norm_sum(Graph& graph, Value x, Value gain, float epsilon, float gain_offset, const NormedSum& sum) {
+  Values inputs{x, gain, sum.residual};
+  if (sum.scale) inputs.push_back(sum.scale);
+  return graph.apply(rms_norm_op, std::move(inputs),
+                     {{"epsilon", static_cast<double>(epsilon)}, {"gain_offset", static_cast<double>(gain_offset)}});
+}
+
+bool is_rms_norm(const Node& node) { return node.op == &rms_norm_op && !node.has_input(in_residual); }
 
 }  // namespace vkformer
 

@@ -13,6 +13,15 @@ namespace vkformer {
 /// no memory when nobody uses it. Gradients flow through y only; the upstream may be of 16 bits,
 /// those of x and gain are f32.
 Value rms_norm(Graph& graph, Value x, Value gain, float epsilon, DType result = DType::f32, float gain_offset = 0);
+
+/// What becomes of the norm in the same pass over it: scale * (norm + residual), for layers with norms behind their
+/// parts.
+struct NormedSum {
+  Value residual;    ///< f32 like x
+  Value scale = {};  ///< optional f32 [1], which gets no gradient (Gemma 4's layer_scalar)
+};
+Value rms_norm_sum(Graph& graph, Value x, Value gain, float epsilon, float gain_offset, const NormedSum& sum);
+/// Whether it is one that adds nothing.
 bool is_rms_norm(const Node& node);
 
 }  // namespace vkformer

@@ -9,7 +9,8 @@
 #include "shaders/attention/gpu/attention_backward_tiled.glsl"
 
 void main() {
-  const int first = int(gl_WorkGroupID.x) * tile;
+  const int first = block_index() * tile;
+  const int first_key_chunk = column_part() * key_chunks, first_value_chunk = column_part() * value_chunks;
   const int key_head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
   const int k_base = batch * args.source.keys * args.source.k_stride + key_head * head_width;
@@ -74,7 +75,7 @@ void main() {
       }
       [[unroll]] for (int n = 0; n < value_chunks; n++)
         for (int begin = 0; begin < tile; begin += strip) {
-          stage_strip(args.upstream, up_base, up_stride, t + begin, args.source.queries, n, value_width);
+          stage_strip(args.upstream, up_base, up_stride, t + begin, args.source.queries, first_value_chunk + n, value_width);
           barrier();
           add_weighted(gradient_v[n], begin);
           barrier();
@@ -83,7 +84,8 @@ void main() {
         [[unroll]] for (int j = 0; j < column_count; j++) tiles[weight_at(row_of(i), column_of(j))] = slope[i][j];
       [[unroll]] for (int n = 0; n < key_chunks; n++)
         for (int begin = 0; begin < tile; begin += strip) {
-          stage_strip(args.source.q, q_base, args.source.q_stride, t + begin, args.source.queries, n, head_width);
+          stage_strip(args.source.q, q_base, args.source.q_stride, t + begin, args.source.queries, first_key_chunk + n,
+                      head_width);
           barrier();
           add_weighted(gradient_k[n], begin);
           barrier();
@@ -96,10 +98,11 @@ void main() {
     if (key >= args.source.keys) continue;
     if ((wanted & 1u) != 0)
       [[unroll]] for (int n = 0; n < key_chunks; n++)
-        store_chunk(args.target, k_base + key * args.source.k_stride, n, head_width, gradient_k[n][i],
-                    args.source.scale);
+        store_chunk(args.target, k_base + key * args.source.k_stride, first_key_chunk + n, head_width,
+                    gradient_k[n][i], args.source.scale);
     if ((wanted & 2u) != 0)
       [[unroll]] for (int n = 0; n < value_chunks; n++)
-        store_chunk(args.target_v, v_base + key * args.source.v_stride, n, value_width, gradient_v[n][i], 1);
+        store_chunk(args.target_v, v_base + key * args.source.v_stride, first_value_chunk + n, value_width,
+                    gradient_v[n][i], 1);
   }
 }

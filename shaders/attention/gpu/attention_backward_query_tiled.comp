@@ -10,7 +10,8 @@
 
 void main() {
   const int blocks = (args.source.queries + tile - 1) / tile;
-  const int first = (blocks - 1 - int(gl_WorkGroupID.x)) * tile;  // the longest first
+  const int first = (blocks - 1 - block_index()) * tile;  // the longest first
+  const int first_chunk = column_part() * key_chunks;
   const int head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
   const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
@@ -68,7 +69,7 @@ void main() {
     }
     [[unroll]] for (int n = 0; n < key_chunks; n++)
       for (int begin = 0; begin < tile; begin += strip) {
-        stage_strip(args.source.k, k_base, args.source.k_stride, s + begin, block_end, n, head_width);
+        stage_strip(args.source.k, k_base, args.source.k_stride, s + begin, block_end, first_chunk + n, head_width);
         barrier();
         add_weighted(gradient[n], begin);
         barrier();
@@ -79,6 +80,6 @@ void main() {
     const int t = first + row_of(i);
     if (t >= args.source.queries) continue;
     [[unroll]] for (int n = 0; n < key_chunks; n++)
-      store_chunk(args.target, q_base + t * args.source.q_stride, n, head_width, gradient[n][i], args.source.scale);
+      store_chunk(args.target, q_base + t * args.source.q_stride, first_chunk + n, head_width, gradient[n][i], args.source.scale);
   }
 }

@@ -20,7 +20,8 @@ shared float row_factor[tile];
 
 void main() {
   const int blocks = (args.source.queries + tile - 1) / tile;
-  const int first = (blocks - 1 - int(gl_WorkGroupID.x)) * tile;  // the longest first
+  const int first = (blocks - 1 - block_index()) * tile;  // the longest first
+  const int first_chunk = column_part() * value_chunks;
   const int head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
   const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
@@ -99,7 +100,7 @@ void main() {
     }
     [[unroll]] for (int n = 0; n < value_chunks; n++)
       for (int begin = 0; begin < tile; begin += strip) {
-        stage_strip(args.source.v, v_base, args.source.v_stride, s + begin, block_end, n, value_width);
+        stage_strip(args.source.v, v_base, args.source.v_stride, s + begin, block_end, first_chunk + n, value_width);
         barrier();
         add_weighted(result[n], begin);
         barrier();
@@ -110,7 +111,7 @@ void main() {
     float normalise = 1;
     if (has_sinks) normalise = add_sink(args.sinks.v[head], maximum, sum);
     row_factor[softmax_row] = normalise * reciprocal_of(sum);
-    if ((wanted & 2u) != 0 && first + softmax_row < args.source.queries)
+    if ((wanted & 2u) != 0 && column_part() == 0 && first + softmax_row < args.source.queries)
       args.log_sum_exp.v[row] = log_sum_exp_of(maximum, sum);
   }
   barrier();
@@ -120,6 +121,6 @@ void main() {
     if (t >= args.source.queries) continue;
     const int at = ((batch * args.source.queries + t) * args.source.heads + head) * value_width;
     [[unroll]] for (int n = 0; n < value_chunks; n++)
-      store_chunk(args.result, at, n, value_width, result[n][i], row_factor[row_of(i)]);
+      store_chunk(args.result, at, first_chunk + n, value_width, result[n][i], row_factor[row_of(i)]);
   }
 }

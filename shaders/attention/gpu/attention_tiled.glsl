@@ -7,6 +7,8 @@
 #endif
 layout(constant_id = ATTENTION_EXTRA) const int chunk = 32;     // columns of a head that are summed together, 32 or 64
 layout(constant_id = ATTENTION_EXTRA + 1) const int tile = 32;  // queries and keys, 32 or 64
+// Of the columns of a result; a workgroup sums those of one part. Very wide heads have more sums than registers hold.
+layout(constant_id = ATTENTION_EXTRA + 2) const int column_parts = 1;
 
 layout(constant_id = 0) const uint workgroup = 128;  // the local size
 
@@ -16,8 +18,9 @@ const int lines = threads / across;
 const int row_count = tile / lines;
 const int column_count = tile / across;
 const int chunk_count = chunk / across;
-const int key_chunks = (head_width + chunk - 1) / chunk;
-const int value_chunks = (value_width + chunk - 1) / chunk;
+// Of a part.
+const int key_chunks = (head_width + chunk * column_parts - 1) / (chunk * column_parts);
+const int value_chunks = (value_width + chunk * column_parts - 1) / (chunk * column_parts);
 
 // Scores are sums over slices of the heads' columns; sums over a tile's keys (or queries) come in strips of these. Both
 // are as many floats.
@@ -38,6 +41,10 @@ const int weights_at = rows_at + (ROWS_STAY ? slice_floats : 0);
 const int larger_floats = weight_floats > slice_floats ? weight_floats : slice_floats;
 const int shared_floats = rows_at + (ROWS_STAY ? slice_floats + weight_floats : larger_floats);
 shared float tiles[shared_floats];
+
+// Of a launch over blocks of rows; parts of a block are neighbours, as they read the same rows.
+int block_index() { return int(gl_WorkGroupID.x) / column_parts; }
+int column_part() { return int(gl_WorkGroupID.x) % column_parts; }
 
 int x() { return int(gl_LocalInvocationIndex) % across; }
 int y() { return int(gl_LocalInvocationIndex) / across; }

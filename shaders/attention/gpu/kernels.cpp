@@ -128,34 +128,45 @@ bool tile64_first(const AttentionProblem& problem, const DeviceFacts& facts) {
   return pays(problem, facts) && fills(problem, facts);
 }
 
+/// Workgroups that share the columns of a head's results, each of which computes all its weights: registers hold the
+/// sums of 256.
+int64_t column_parts(const AttentionProblem& problem) { return widest_head(problem) > 256 ? 2 : 1; }
+
 template <const Tile& tile>
-std::vector<uint32_t> tile_constants(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
+std::vector<uint32_t> tile_constants(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted,
+                                     int64_t parts) {
   const bool wide = tile.chunk > tile32_narrow.chunk && wide_chunks(problem, facts);
   return constants(problem, invocations_of(tile, problem, facts), wanted,
-                   {wide ? tile.chunk : tile32_narrow.chunk, tile.side});
+                   {wide ? tile.chunk : tile32_narrow.chunk, tile.side, parts});
+}
+
+template <const Tile& tile>
+Launch tile_launch(std::string_view kernel, const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted,
+                   int64_t items, int64_t heads) {
+  const int64_t parts = column_parts(problem);
+  return block_launch(kernel, tile_constants<tile>(problem, facts, wanted, parts), groups_for(items, tile.side) * parts,
+                      heads, problem.batches);
 }
 
 template <const Tile& tile>
 Launch forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return block_launch("attention_tiled", tile_constants<tile>(problem, facts, wanted),
-                      groups_for(problem.queries, tile.side), problem.heads, problem.batches);
+  return tile_launch<tile>("attention_tiled", problem, facts, wanted, problem.queries, problem.heads);
 }
 
 template <const Tile& tile>
 Launch query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return block_launch("attention_backward_query_tiled", tile_constants<tile>(problem, facts, 1),
-                      groups_for(problem.queries, tile.side), problem.heads, problem.batches);
+  return tile_launch<tile>("attention_backward_query_tiled", problem, facts, 1, problem.queries, problem.heads);
 }
 
 template <const Tile& tile>
 Launch key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return block_launch("attention_backward_key_value_tiled", tile_constants<tile>(problem, facts, wanted),
-                      groups_for(problem.keys, tile.side), problem.kv_heads, problem.batches);
+  return tile_launch<tile>("attention_backward_key_value_tiled", problem, facts, wanted, problem.keys,
+                           problem.kv_heads);
 }
 
 template <const Tile& tile>
 Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return bias_launch("attention_backward_bias_tiled", tile_constants<tile>(problem, facts, 1), problem, facts,
+  return bias_launch("attention_backward_bias_tiled", tile_constants<tile>(problem, facts, 1, 1), problem, facts,
                      tile.side, tile.side);
 }
 
