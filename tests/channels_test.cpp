@@ -85,9 +85,21 @@ TEST_CASE("thoughts stand between two tokens at an answer's begin", "[chat]") {
   };
   CHECK(parts({1, 50, 51, 2, 52}, {7, 60}) == "-tt-a");
   CHECK(parts({50, 1, 51, 2, 52}, {}) == "a-t-a");
-  CHECK(parts({50, 51, 2, 52}, {7, 1, 60}) == "tt-a");    // the prompt has begun them
-  CHECK(parts({50, 51}, {7, 1, 60, 2, 60}) == "aa");      // and ended them
-  CHECK(parts({50, 51}, {7, 1, 60, 61, 62}) == "aa");     // a question that has the token
+  CHECK(parts({50, 51, 2, 52}, {7, 1, 60}) == "tt-a");  // the prompt has begun them
+  CHECK(parts({50, 51}, {7, 1, 60, 2, 60}) == "aa");    // and ended them
+  CHECK(parts({50, 51}, {7, 1, 60, 61, 62}) == "aa");   // a question that has the token
+  const auto named = [](const std::vector<int32_t>& answer) {
+    Thinking thinking({.begin = 1, .end = 2, .name_end = 3}, {});
+    std::string all;
+    for (const int32_t id : answer) {
+      const AnswerPart part = thinking.take(id);
+      all += part == AnswerPart::thought ? 't' : part == AnswerPart::answer ? 'a' : '-';
+    }
+    return all;
+  };
+  CHECK(named({1, 40, 3, 50, 3, 51, 2, 52}) == "---ttt-a");
+  CHECK(named({1, 40, 2, 52, 3}) == "---aa");  // a name alone
+  CHECK(named({50, 3, 51}) == "aaa");
   CHECK(parts({50, 51, 52, 1, 53, 2}, {7}) == "aaaaaa");  // an answer that speaks of it
   CHECK(parts({1, 50, 2, 51, 1, 52, 2}, {7}) == "-t-aaaa");
   CHECK(!Thinking::find([](std::string_view) { return std::nullopt; }));

@@ -29,6 +29,8 @@ const ToolCallForm glm{.begin = "<tool_call>",
                        .tags = ToolCallForm::Tags{"\n", "<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"}};
 
 const ToolCallForm mistral{.begin = "[TOOL_CALLS] ", .list = true, .arguments = "arguments"};
+const ToolCallForm gemma4{.begin = "<|tool_call>call:", .end = "<tool_call|>", .quote = "<|\"|>"};
+
 const ToolCallForm mistral_2025{.begin = "[TOOL_CALLS]", .name_end = "[ARGS]"};
 
 /// An answer, read in pieces: its text, then its calls as name(arguments);
@@ -58,6 +60,7 @@ TEST_CASE("templates say how their model calls tools", "[chat]") {
   CHECK(form_of("llama3_tools") == llama);
   CHECK(form_of("qwen3_coder") == coder);
   CHECK(form_of("mistral_tools") == mistral);
+  CHECK(form_of("gemma4") == gemma4);
   for (const char* name : {"chatml", "gemma3", "harmony", "deepseek_r1", "granite"}) {
     INFO(name);
     CHECK(!form_of(name));
@@ -114,6 +117,26 @@ TEST_CASE("a call may have its name before the JSON", "[chat]") {
           "Let me see.|f({\"a\":1});");
     CHECK(read(mistral, "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {}}]", piece) == "|f({});");
   }
+}
+
+TEST_CASE("a call's arguments may be like JSON, with marks around texts alone", "[chat]") {
+  const std::string call =
+      "<|tool_call>call:f{city:<|\"|>Bern, \"CH\" }<|\"|>,days:[1,2.5],deep:{a:None,<|\"|>b c<|\"|>:true},"
+      "none:{},plain:some text}<tool_call|>";
+  const std::string called =
+      R"(f({"city":"Bern, \"CH\" }","days":[1,2.5],"deep":{"a":null,"b c":true},"none":{},"plain":"some text"});)";
+  for (const size_t piece : {1, 3, 8, 1000}) {
+    INFO(piece);
+    CHECK(read(gemma4, call, piece) == "|" + called);
+    CHECK(read(gemma4, "I look.\n" + call + call, piece) == "I look.|" + called + called);
+    CHECK(read(gemma4, "<|tool_call>call:g{}<tool_call|>", piece) == "|g({});");
+    CHECK(read(gemma4, "<|tool_call>call:g{a:1}", piece) == "|g({\"a\":1});");
+    CHECK(read(gemma4, "<|tool_call>call:g{a:<|\"|>x", piece) == "<|tool_call>call:g{a:<|\"|>x|");
+    CHECK(read(gemma4, "<|tool_call>call: no call", piece) == "<|tool_call>call: no call|");
+    CHECK(read(gemma4, "<|tool_call>call:g{a:1]}", piece) == "<|tool_call>call:g{a:1]}|");
+  }
+  std::string deep = "<|tool_call>call:g{a:" + std::string(200, '[') + std::string(200, ']') + "}";
+  CHECK(read(gemma4, deep, 50) == deep + "|");
 }
 
 TEST_CASE("calls in tags have values as their schemas say", "[chat]") {

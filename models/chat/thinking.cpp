@@ -13,9 +13,10 @@ constexpr size_t most_between = 2;
 
 std::optional<Thinking::Marks> Thinking::find(
     const std::function<std::optional<int32_t>(std::string_view token)>& id_of) {
-  const auto begin = id_of("<think>"), end = id_of("</think>");
-  if (!begin || !end) return std::nullopt;
-  return Marks{*begin, *end};
+  if (const auto begin = id_of("<think>"), end = id_of("</think>"); begin && end) return Marks{*begin, *end};
+  if (const auto begin = id_of("<|channel>"), end = id_of("<channel|>"); begin && end)
+    return Marks{*begin, *end, id_of("\n").value_or(-1)};
+  return std::nullopt;
 }
 
 Thinking::Thinking(const Marks& marks, std::span<const int32_t> prompt) : marks_(marks) {
@@ -29,8 +30,13 @@ AnswerPart Thinking::take(int32_t id) {
   const bool first = taken_++ <= static_cast<int64_t>(most_between);
   const bool begins = id == marks_.begin && first && part_ == AnswerPart::answer;
   const bool ends = id == marks_.end && part_ == AnswerPart::thought;
+  if (naming_ && !ends) {
+    naming_ = id != marks_.name_end;
+    return AnswerPart::header;
+  }
   if (!begins && !ends) return part_;
   part_ = begins ? AnswerPart::thought : AnswerPart::answer;
+  naming_ = begins && marks_.name_end >= 0;
   return AnswerPart::header;
 }
 

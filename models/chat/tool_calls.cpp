@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/chat/quoted_calls.h"
 #include "models/chat/tagged_calls.h"
 #include "models/chat/white_space.h"
 #include "models/constraint/grammar.h"
@@ -179,6 +180,7 @@ std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const 
     return ToolCallForm{.begin = begin, .end = end, .list = json.is_array(), .arguments = key};
   }
   if (auto form = named_call_form(turn, name, arguments)) return form;
+  if (auto form = quoted_call_form(turn, name, arguments)) return form;
   return tagged_call_form(turn, name, arguments);
 }
 
@@ -229,6 +231,7 @@ void ToolCallReader::read(bool ended, Part& part) {
     if (inside == held_.npos) return;
     const std::string_view behind_mark = std::string_view(held_).substr(inside);
     CallBody body = form_->tags                ? tagged_body(*form_, tools_, behind_mark, opened, ended)
+                    : !form_->quote.empty()    ? quoted_body(*form_, behind_mark)
                     : !form_->name_end.empty() ? named_body(*form_, behind_mark)
                                                : json_body(*form_, behind_mark);
     if (body.calls.empty()) {
@@ -257,7 +260,7 @@ void ToolCallReader::read(bool ended, Part& part) {
 }
 
 std::string gbnf_of_tool_calls(const ToolCallForm& form, const std::vector<Tool>& tools, bool several) {
-  check(!form.tags && form.name_end.empty(),
+  check(!form.tags && form.name_end.empty() && form.quote.empty(),
         "the model writes calls of tools in a form that it can't be held to; take tool_choice \"auto\"");
   Json calls = Json::array();
   for (size_t i = 0; i < tools.size(); ++i) {

@@ -27,7 +27,7 @@ namespace vkformer {
 ///   </tool_call>
 ///
 /// Or the name, and behind some text the arguments as JSON (Mistral since 2025): [TOOL_CALLS]weather[ARGS]{"city":
-/// "Bern"}
+/// "Bern"}; or at once arguments that are JSON but for what stands around texts and keys (see quoted_calls.h).
 struct ToolCallForm {
   /// What stands between the parts of a call in tags, with the white space inside.
   struct Tags {
@@ -40,6 +40,7 @@ struct ToolCallForm {
   std::string arguments;          ///< the key of them: "arguments", or "parameters"
   std::string name_end = {};      ///< between the name and JSON arguments; "": the name is in the JSON
   std::optional<Tags> tags = {};  ///< in place of JSON
+  std::string quote = {};         ///< around texts in arguments that are like JSON; "": they are JSON
 
   bool operator==(const ToolCallForm&) const = default;
 };

@@ -131,7 +131,7 @@ const ToolCallForm& TextService::tool_form() const {
 
 std::vector<int32_t> TextService::marks_of_calls() const {
   const ToolCallForm& form = tool_form();
-  std::vector<int32_t> marks = tokenizer_.encode_as_it_is(form.begin + form.name_end + form.end);
+  std::vector<int32_t> marks = tokenizer_.encode_as_it_is(form.begin + form.name_end + form.quote + form.end);
   std::erase_if(marks, [this](int32_t id) { return !tokenizer_.is_special(id); });
   return marks;
 }
