@@ -10,6 +10,7 @@
 
 #include "models/generation/session_group.h"
 #include "models/weights.h"
+#include "runtime/op.h"
 #include "tests/file_helpers.h"
 #include "tests/generator_helpers.h"
 #include "tests/model_helpers.h"
@@ -122,6 +123,70 @@ void check_group(Backend& backend, const std::string& name, bool prompts) {
   append({0, 1});  // beside one that is full
 }
 
+bool fails = false;
+
+/// Gives what it takes but, where `fails`, throws once: as a device that has no memory for the rest of a run.
+const Op failing_op = {.name = "failing",
+                       .infer = [](const Node& node) { return Types{node.input_types[0]}; },
+                       .reference =
+                           [](const Node&, Inputs in, Outputs out) {
+                             check(!std::exchange(fails, false), "no memory");
+                             out[0].data = in[0]->data;
+                           }};
+
+/// The model, whose runs fail behind its layers.
+Model failing(Model model) {
+  model.head = [head = model.head](Graph& graph, const Pass& pass, Value hidden) {
+    return graph.apply(failing_op, {head(graph, pass, hidden)});
+  };
+  return model;
+}
+
+/// Goes on where a run has failed, be it of one session or of several, with what each would give from scratch.
+void check_failed_runs(Backend& backend, const std::string& name) {
+  INFO(name);
+  const Model model = failing(model_of(fixture_config(name)));
+  const auto weights = make_model_store(backend, model);
+  load_parameters(*weights, model.parameters, fixtures / name);
+  Generator fresh(backend, model, weights, {.capacity = 30});
+  GenerationSession alone(fresh);
+  SessionGroup group(backend, model, weights, {.rows = 2, .capacity = 30});
+  GenerationSession& session = group.session(0);
+  const auto fail_in = [](auto run) {
+    fails = true;
+    CHECK_THAT(error_of(run), ContainsSubstring("no memory"));
+  };
+  const auto check_next = [&](const Ids& prompt, size_t run) {
+    const Ids found = continued(session, prompt, 2);
+    CHECK(session.reused() == static_cast<int64_t>(model.recurrent ? 0 : run));
+    alone.clear();
+    CHECK(found == continued(alone, prompt, 2));
+  };
+  const Ids prompt{5, 17, 3, 9}, longer{5, 17, 3, 9, 7, 8}, longest{5, 17, 3, 9, 7, 8, 11, 2};
+  session.begin(prompt);
+  fail_in([&] { session.append(7); });
+  if (model.recurrent)
+    CHECK_THAT(error_of([&] { session.append(7); }), ContainsSubstring("can't go back from 5 positions to 4"));
+  else
+    session.append(7);
+  check_next(longer, prompt.size() + 1);
+  session.begin(longer);
+  fail_in([&] { session.begin(longest); });
+  check_next(longest, longer.size());
+  session.clear();
+  fail_in([&] { session.score(prompt, prompt, 0); });
+  check_next(longer, 0);
+  session.begin(prompt);
+  group.session(1).begin(prompt);
+  const SessionGroup::Next next[] = {{0, 7}, {1, 9}};
+  fail_in([&] { group.append(next, true); });
+  if (!model.recurrent) {
+    group.append(next, true);
+    CHECK(group.generator(0).position() == 5);
+  }
+  check_next(longer, prompt.size() + 1);
+}
+
 ChatPrompts counted_prompts(int64_t context, int64_t room) {
   // A token a character.
   return {ChatTemplate("{% for m in messages %}{{ m.role[0] }}{{ m.content }};{% endfor %}", "t"),
@@ -145,7 +210,7 @@ TEST_CASE("answers from a kept cache on the device are those from scratch", "[ch
 
 TEST_CASE("sessions that go on together are what each is alone", "[chat]") {
   const auto backend = make_reference_backend();
-  for (const char* name : {"gpt2", "llama", "mistral", "bloom", "qwen3_5", "lfm2", "granite4_mamba"})
+  for (const char* name : {"gpt2", "llama", "mistral", "bloom", "gemma4_small", "qwen3_5", "lfm2", "granite4_mamba"})
     check_group(*backend, name, true);
 }
 
@@ -153,6 +218,11 @@ TEST_CASE("sessions that go on together on a device are what each is alone", "[c
   for (const char* name : {"gpt2", "qwen3_5"}) check_group(*make_backend(""), name, true);
   INFO("as a GPU");
   check_group(*make_backend("", {.as_gpu = true}), "mistral", false);
+}
+
+TEST_CASE("nothing goes on from the states that a failed run has left", "[chat]") {
+  const auto backend = make_reference_backend();
+  for (const char* name : {"llama", "qwen3_5", "lfm2", "granite4_mamba"}) check_failed_runs(*backend, name);
 }
 
 TEST_CASE("a session refuses what does not fit", "[chat]") {

@@ -101,6 +101,9 @@ const std::map<std::string, int> cases = {
     {"lfm2", 62},
     {"granitemoe", 36},
     {"granite4_mamba", 74},
+    {"gemma4", 55},
+    {"gemma4_small", 95},
+    {"gemma4_moe", 39},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

@@ -53,6 +53,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"qwen3", "Qwen2ForCausalLM"},
                                                         {"gemma2", "GemmaForCausalLM"},
                                                         {"gemma3", "Gemma3ForConditionalGeneration"},
+                                                        {"gemma4", "Gemma3ForCausalLM"},
                                                         {"phi3", "LlamaForCausalLM"},
                                                         {"olmo2", "Olmo3ForCausalLM"},
                                                         {"olmo", "Olmo2ForCausalLM"},
@@ -310,6 +311,15 @@ TEST_CASE("ids, token types and paddings that a model does not know are refused"
   CHECK_THAT(error("roberta_mlm", {{"ids", left}, {"mask", left_mask}}), ContainsSubstring("row 1"));
   CHECK_THAT(error("roberta_mlm", {{"ids", inside}, {"mask", inside_mask}}), ContainsSubstring("row 1"));
   CHECK(error("bert_mlm", {{"ids", left}, {"mask", left_mask}}) == "");
+
+  // A state begins anew behind a gap.
+  const std::vector<int32_t> gap{1, 1, 1, 1, 0, 1}, one_run{0, 0, 0, 0, 1, 0};
+  for (const std::string fixture : {"qwen3_5", "lfm2", "granite4_mamba"}) {
+    CHECK_THAT(error(fixture, {{"ids", fine}, {"mask", gap}}),
+               ContainsSubstring("row 1 of the mask has a 0 at position 1"));
+    CHECK(error(fixture, {{"ids", fine}, {"mask", one_run}}) == "");
+  }
+  CHECK(error("llama", {{"ids", fine}, {"mask", gap}}) == "");
 }
 
 TEST_CASE("a block larger than an allocation is refused by its name", "[config]") {

@@ -35,7 +35,9 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 
 }  // namespace
 
-std::string join_names(std::string_view outer, std::string_view inner) { return fmt::format("{}.{}", outer, inner); }
+std::string join_names(std::string_view outer, std::string_view inner) {
+  return inner.empty() ? std::string(outer) : fmt::format("{}.{}", outer, inner);
+}
 
 Pass encoder_pass(const Pass& pass) { return {.ids = pass.source, .mask = pass.source_mask, .seed = pass.seed}; }
 
@@ -88,6 +90,12 @@ Value Layers::rms_norm(Value x, const std::string& name, double epsilon, double 
                             static_cast<float>(gain_offset));
 }
 
+Value Layers::rms_norm_sum(Value x, const std::string& name, double epsilon, double gain_offset, const NormedSum& sum) {
+  const Graph::Scope scope(graph_, last_part(name));
+  return vkformer::rms_norm_sum(graph_, x, tensor(name + ".weight", {columns(x)}), static_cast<float>(epsilon),
+                                static_cast<float>(gain_offset), sum);
+}
+
 Value Layers::heads_first(Value x, int64_t heads) {
   const Shape& shape = graph_.shape(x);
   const Shape rows{shape.rows(), heads, shape.columns() / heads};
@@ -113,30 +121,29 @@ Value Layers::mask(Value keys) {
   return reshape(graph_, keys, {shape[0], 1, shape[1]});
 }
 
-Value Layers::self_attention(HeadColumns q, HeadColumns k, HeadColumns v, AttentionOptions options, double dropout,
-                             const std::string& cache) {
+KeysValues Layers::in_cache(KeysValues own, const AttentionOptions& options, const std::string& cache) {
+  if (!pass_.position) return own;
+  const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
+  const int64_t k_width = kv_heads * options.head_width;
+  const int64_t v_width = kv_heads * (options.value_width ? options.value_width : options.head_width);
+  const auto write = [&](const std::string& name, HeadColumns source, int64_t width) {
+    const Shape shape{graph_.shape(source.value)[0], pass_.capacity, width};
+    return cache_write(graph_, graph_.persistent(name, shape, Role::cache), {source.value, source.column},
+                       pass_.position);
+  };
+  const auto [k, v] = own;
+  if (k.value == v.value && v.column == k.column + k_width) {
+    const Value filled = write(cache, k, k_width + v_width);
+    return {{filled, 0}, {filled, k_width}};
+  }
+  return {{write(cache + ".key", k, k_width)}, {write(cache + ".value", v, v_width)}};
+}
+
+Value Layers::attend(HeadColumns q, const KeysValues& seen, AttentionOptions options, double dropout) {
   set_dropout(options, dropout);
   options.mask = mask(pass_.mask);
-  if (pass_.position) {
-    options.position = pass_.position;
-    const int64_t kv_heads = options.kv_heads ? options.kv_heads : options.heads;
-    const int64_t k_width = kv_heads * options.head_width;
-    const int64_t v_width = kv_heads * (options.value_width ? options.value_width : options.head_width);
-    const auto write = [&](const std::string& name, HeadColumns source, int64_t width) {
-      const Shape shape{graph_.shape(source.value)[0], pass_.capacity, width};
-      return cache_write(graph_, graph_.persistent(name, shape, Role::cache), {source.value, source.column},
-                         pass_.position);
-    };
-    if (k.value == v.value && v.column == k.column + k_width) {
-      const Value filled = write(cache, k, k_width + v_width);
-      k = {filled, 0};
-      v = {filled, k_width};
-    } else {
-      k = {write(cache + ".key", k, k_width)};
-      v = {write(cache + ".value", v, v_width)};
-    }
-  }
-  return attention(graph_, q, k, v, options);
+  if (pass_.position) options.position = pass_.position;
+  return attention(graph_, q, seen.k, seen.v, options);
 }
 
 Value Layers::cross_attention(Value q, Value k, Value v, AttentionOptions options, double dropout) {

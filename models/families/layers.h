@@ -5,8 +5,14 @@
 #include "models/model.h"
 #include "shaders/attention/attention.h"
 #include "shaders/gated_unit/gated_unit.h"
+#include "shaders/rms_norm/rms_norm.h"
 
 namespace vkformer {
+
+/// Where the keys and values of an attention lie.
+struct KeysValues {
+  HeadColumns k, v;
+};
 
 struct LinearOptions {
   bool bias = true;
@@ -17,7 +23,7 @@ struct LinearOptions {
   Value residual = {};  ///< added last
 };
 
-/// "OUTER.INNER"
+/// "OUTER.INNER"; without an inner one OUTER.
 std::string join_names(std::string_view outer, std::string_view inner);
 
 /// The pass that an encoder sees: its source as ids, with the source's mask, and no cache.
@@ -49,6 +55,8 @@ class Layers {
   Value layer_norm(Value x, const std::string& name, double epsilon, bool bias = true);
   /// With NAME.weight [C]; `gain_offset`: see shaders/rms_norm.
   Value rms_norm(Value x, const std::string& name, double epsilon, double gain_offset = 0);
+  /// The same, plus the residual, times the scale.
+  Value rms_norm_sum(Value x, const std::string& name, double epsilon, double gain_offset, const NormedSum& sum);
   /// The row of each text's last position, of those that the pass's mask shows: [B, C] of x [B, T, C].
   Value last_rows(Value x);
   /// [rows, H * D], of any number of dimensions -> [H, rows, D].
@@ -59,8 +67,14 @@ class Layers {
   /// Attention of a sequence to itself: over the pass's cache when it has one, else over the T positions, with the
   /// pass's mask. `cache` names the cache; k and v lie side by side in one tensor, or in two. Sets mask and dropout
   /// of `options` and, with a cache, position.
-  Value self_attention(HeadColumns q, HeadColumns k, HeadColumns v, AttentionOptions options, double dropout,
-                       const std::string& cache);
+  Value self_attention(HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options, double dropout,
+                       const std::string& cache) {
+    return attend(q, in_cache({k, v}, options, cache), options, dropout);
+  }
+  /// Its two halves, for layers that see the keys and values of another: these as the pass has them, with its cache
+  /// where it has one, and the attention to them.
+  KeysValues in_cache(KeysValues own, const AttentionOptions& options, const std::string& cache);
+  Value attend(HeadColumns q, const KeysValues& seen, AttentionOptions options, double dropout);
   /// Lets each position see those at most `reach` away on either side; the model has reach_constant(reach).
   void see_both_ways(AttentionOptions& options, int64_t reach);
   /// Attention of the decoder's q [B, T, H * D] to k and v [sources, S, ..] of the encoder's output, with the pass's

@@ -13,6 +13,7 @@
 #include "models/families/ernie4_5/ernie4_5.h"
 #include "models/families/exaone4/exaone4.h"
 #include "models/families/gemma/gemma.h"
+#include "models/families/gemma4/gemma4.h"
 #include "models/families/glm/glm.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neo/gpt_neo.h"
@@ -81,6 +82,7 @@ const Family families[] = {
     {{"lfm2"}, make_lfm2},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
+    {{"gemma4_text", "gemma4_unified_text"}, make_gemma4},
     {{"phi3"}, make_phi3},
     {{"olmo"}, make_olmo},
     {{"olmo2"}, make_olmo2},

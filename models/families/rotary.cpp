@@ -14,11 +14,10 @@ namespace {
 
 using Scaling = RotaryConfig::Scaling;
 
-constexpr std::pair<std::string_view, Scaling> scalings[] = {{"default", Scaling::none},
-                                                             {"linear", Scaling::linear},
-                                                             {"llama3", Scaling::llama3},
-                                                             {"yarn", Scaling::yarn},
-                                                             {"longrope", Scaling::longrope}};
+constexpr std::pair<std::string_view, Scaling> scalings[] = {
+    {"default", Scaling::none}, {"linear", Scaling::linear},     {"llama3", Scaling::llama3},
+    {"yarn", Scaling::yarn},    {"longrope", Scaling::longrope}, {"proportional", Scaling::proportional}};
+constexpr const char* share_key = "partial_rotary_factor";
 
 /// Phi-3's first files called longrope "su", others "yarn".
 Scaling scaling_of(const JsonObject& parameters) {
@@ -105,6 +104,12 @@ RotaryConfig RotaryConfig::from_json(const JsonObject& parameters, const JsonObj
       number_or(parameters, "rope_theta", number_or(config, usual.theta_key, usual.theta, 1e-3, 1e12), 1e-3, 1e12);
   rotary.scaling = scaling_of(parameters);
   if (rotary.scaling == Scaling::none) return rotary;
+  if (rotary.scaling == Scaling::proportional) {
+    check(usual.proportional, "{}: rope_type 'proportional' is not supported for this family", parameters.name());
+    rotary.factor = number_or(parameters, "factor", 1, 1e-3, 1e6);
+    rotary.share = number_or(parameters, share_key, 1, 0, 1);
+    return rotary;
+  }
   if (rotary.scaling != Scaling::linear)
     rotary.original_context = original_context_of(parameters, config, rotary.scaling, usual.context);
   const bool by_context = rotary.scaling == Scaling::yarn || rotary.scaling == Scaling::longrope;
@@ -134,7 +139,9 @@ nlohmann::json RotaryConfig::to_json() const {
   nlohmann::json json = {{"rope_type", name_of(scaling)}, {"rope_theta", theta}};
   if (scaling == Scaling::none) return json;
   json["factor"] = factor;
-  if (scaling != Scaling::linear) json["original_max_position_embeddings"] = original_context;
+  if (scaling == Scaling::proportional) json[share_key] = share;
+  if (scaling != Scaling::linear && scaling != Scaling::proportional)
+    json["original_max_position_embeddings"] = original_context;
   if (scaling == Scaling::llama3)
     json.update({{"low_freq_factor", low_frequency_factor}, {"high_freq_factor", high_frequency_factor}});
   if (scaling == Scaling::yarn)
@@ -187,6 +194,7 @@ double RotaryConfig::frequency(int64_t i, int64_t width, bool stretched) const {
       const double stretch = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
       return stretch * plain / factor + (1 - stretch) * plain;
     }
+    case Scaling::proportional: return i < static_cast<int64_t>(share * columns / 2) ? plain / factor : 0;
     case Scaling::longrope: return plain / (stretched ? long_factors : short_factors)[static_cast<size_t>(i)];
   }
   return plain;

@@ -16,6 +16,8 @@ struct RotaryConfig {
     llama3,    ///< only low ones are
     yarn,      ///< those are that turn less than beta_slow times in the original context (Peng et al. 2023)
     longrope,  ///< each by a factor of its own, one for short texts, one for long ones (Ding et al. 2024)
+    /// all are divided by `factor`, and only pairs of the first `share` of the columns turn (Gemma 4)
+    proportional,
   };
   double theta = 10000;
   Scaling scaling = Scaling::none;
@@ -31,13 +33,16 @@ struct RotaryConfig {
   double query_growth = 0;
   static constexpr const char* query_growth_key = "llama_4_scaling_beta";
 
+  double share = 1;  ///< proportional
+
   bool backwards = false;  ///< pairs turn the other way (nanochat)
 
   /// What a family says where a config doesn't.
   struct Usual {
     const char* theta_key = "rope_theta";  ///< in the config, for a base that place() leaves out
     double theta = 10000;
-    int64_t context = 2048;  ///< of the model, positions
+    int64_t context = 2048;     ///< of the model, positions
+    bool proportional = false;  ///< the family has that scaling
   };
   /// The object that holds them: rope_scaling (older files), else rope_parameters (transformers 5), else the config.
   static JsonObject place(const JsonObject& config);

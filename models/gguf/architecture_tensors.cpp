@@ -117,6 +117,34 @@ std::vector<TensorRow> gemma2_tensors() {
                {"output_norm", "model.norm", RowOrder::same, 1}});
 }
 
+std::vector<TensorRow> gemma4_tensors() {
+  std::vector<TensorRow> rows = with(gemma2_tensors(), query_norms());
+  for (TensorRow& row : rows) row.added = 0;
+  const auto bare = [](std::string_view gguf, std::string_view hugging_face, std::string_view ending) {
+    return TensorRow{.gguf = gguf, .hugging_face = hugging_face, .bare = true, .ending = ending};
+  };
+  return with(std::move(rows), {bare("blk.{}.layer_output_scale", "model.layers.{}.layer_scalar", ".weight"),
+                                {"per_layer_token_embd", "model.embed_tokens_per_layer"},
+                                {"per_layer_model_proj", "model.per_layer_model_projection"},
+                                {"per_layer_proj_norm", "model.per_layer_projection_norm"},
+                                {"blk.{}.inp_gate", "model.layers.{}.per_layer_input_gate"},
+                                {"blk.{}.proj", "model.layers.{}.per_layer_projection"},
+                                {"blk.{}.post_norm", "model.layers.{}.post_per_layer_input_norm"},
+                                {"blk.{}.ffn_gate_inp", "model.layers.{}.router.proj"},
+                                bare("blk.{}.ffn_gate_inp.scale", "model.layers.{}.router.scale", ""),
+                                bare("blk.{}.ffn_down_exps.scale", "model.layers.{}.router.per_expert_scale", ""),
+                                {"blk.{}.post_ffw_norm_1", "model.layers.{}.post_feedforward_layernorm_1"},
+                                {"blk.{}.pre_ffw_norm_2", "model.layers.{}.pre_feedforward_layernorm_2"},
+                                {"blk.{}.post_ffw_norm_2", "model.layers.{}.post_feedforward_layernorm_2"},
+                                {.gguf = "blk.{}.ffn_gate_up_exps",
+                                 .hugging_face = "model.layers.{}.experts.{}.gate_proj",
+                                 .order = RowOrder::experts,
+                                 .second = "model.layers.{}.experts.{}.up_proj"},
+                                {"blk.{}.ffn_gate_exps", "model.layers.{}.experts.{}.gate_proj", RowOrder::experts},
+                                {"blk.{}.ffn_up_exps", "model.layers.{}.experts.{}.up_proj", RowOrder::experts},
+                                {"blk.{}.ffn_down_exps", "model.layers.{}.experts.{}.down_proj", RowOrder::experts}});
+}
+
 std::vector<TensorRow> t5_tensors() {
   std::vector<TensorRow> rows = {{"token_embd", "shared"},
                                  {"enc.output_norm", "encoder.final_layer_norm"},

@@ -37,6 +37,8 @@ std::vector<TensorRow> gemma_tensors();
 std::vector<TensorRow> qwen3_5_tensors();
 /// Gemma 2 and 3: norms before and behind each part.
 std::vector<TensorRow> gemma2_tensors();
+/// Gemma 4: the same with gains as they are, inputs of layers, and a mixture beside each feed-forward layer.
+std::vector<TensorRow> gemma4_tensors();
 std::vector<TensorRow> t5_tensors();
 
 /// The architectures of LLaMA and its kin.

@@ -205,9 +205,11 @@ std::optional<NamedRow> find_row(const GgufArchitecture& architecture, std::stri
   for (const TensorRow& row : architecture.tensors) {
     if (row.bare ? ending != (in_gguf ? row.ending : "") : ending.empty()) continue;
     auto numbers = match_name(row.*name, tensor);
+    const bool second = !numbers && !in_gguf && !row.second.empty();
+    if (second) numbers = match_name(row.second, tensor);
     if (!numbers) continue;
     if (!row.beside.empty() && !has(fill_name(row.beside, *numbers) + ".weight")) continue;
-    return NamedRow{&row, std::move(*numbers), row.bare ? row.ending : ending};
+    return NamedRow{&row, std::move(*numbers), row.bare ? row.ending : ending, second};
   }
   return std::nullopt;
 }

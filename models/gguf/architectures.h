@@ -42,6 +42,7 @@ struct TensorRow {
   bool bare = false;             ///< Hugging Face's name has no ending
   std::string_view ending = ".weight";  ///< the file's, of such a name
   bool decay = false;                   ///< a file has -exp of Hugging Face's values
+  std::string_view second = {};  ///< of experts: the name of the second half of the rows of each of the file's matrices
 };
 
 /// A setting. `gguf` follows the architecture's name and a dot.
@@ -89,9 +90,12 @@ struct NamedRow {
   const TensorRow* row = nullptr;
   std::vector<int64_t> numbers;
   std::string_view ending;  ///< ".weight", ".bias" or none
+  bool second = false;      ///< it is of the second half
 
   std::string in_gguf() const { return fill_name(row->gguf, numbers).append(ending); }
-  std::string in_hugging_face() const { return fill_name(row->hugging_face, numbers).append(row->bare ? "" : ending); }
+  std::string in_hugging_face() const {
+    return fill_name(second ? row->second : row->hugging_face, numbers).append(row->bare ? "" : ending);
+  }
 };
 /// `has` tells which tensors there are beside it.
 std::optional<NamedRow> row_of_gguf(const GgufArchitecture& architecture, std::string_view tensor,

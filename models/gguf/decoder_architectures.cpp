@@ -251,6 +251,26 @@ std::vector<GgufArchitecture> decoder_architectures() {
                               with(caps, {{"rope.freq_base_swa", "rope_local_base_freq", ValueKind::number, true}})),
                  .fixed = {{"hidden_activation", gelu}, {"attention_bias", {false}}},
                  .tensors = with(gemma2_tensors(), query_norms(1))});
+  // What differs from layer to layer, and angles, are read apart.
+  all.push_back({.name = "gemma4",
+                 .model_types = {"gemma4_text", "gemma4_unified_text"},
+                 .model_class = "Gemma4ForCausalLM",
+                 .keys = {{"context_length", "max_position_embeddings"},
+                          {"embedding_length", "hidden_size"},
+                          {"block_count", "num_hidden_layers"},
+                          {"attention.head_count", "num_attention_heads"},
+                          {"attention.key_length", "global_head_dim"},
+                          {"attention.key_length_swa", "head_dim"},
+                          {"attention.sliding_window", "sliding_window"},
+                          {"attention.shared_kv_layers", "num_kv_shared_layers", ValueKind::integer, true},
+                          {"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number},
+                          {"final_logit_softcapping", "final_logit_softcapping", ValueKind::number, true},
+                          {"embedding_length_per_layer_input", "hidden_size_per_layer_input", ValueKind::integer, true},
+                          {"expert_count", "num_experts", ValueKind::integer, true},
+                          {"expert_used_count", "top_k_experts", ValueKind::integer, true},
+                          {"expert_feed_forward_length", "moe_intermediate_size", ValueKind::integer, true}},
+                 .fixed = {{"hidden_activation", gelu}, {"attention_bias", {false}}},
+                 .tensors = gemma4_tensors()});
   return all;
 }
 

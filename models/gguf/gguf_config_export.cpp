@@ -167,6 +167,38 @@ void add_qwen3_5(GgufPairs& pairs, const std::string& prefix, const json& config
   pairs.add_integer(prefix + "full_attention_interval", static_cast<uint32_t>(period));
 }
 
+/// Lists of what differs from layer to layer.
+void add_gemma4(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  const auto types = config.at("layer_types").get<std::vector<std::string>>();
+  const uint32_t heads = integer_in(config, "num_key_value_heads");
+  const uint32_t wide_heads =
+      config.at("attention_k_eq_v").get<bool>() ? integer_in(config, "num_global_key_value_heads") : heads;
+  const size_t own = types.size() - config.at("num_kv_shared_layers").get<size_t>();
+  const auto twice = config.at("use_double_wide_mlp").get<bool>();
+  std::vector<int32_t> windows, kv_heads, inner;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const bool wide = types[i] == "full_attention";
+    windows.push_back(wide ? 0 : 1);
+    kv_heads.push_back(static_cast<int32_t>(wide ? wide_heads : heads));
+    inner.push_back(static_cast<int32_t>(integer_in(config, "intermediate_size") * (i >= own && twice ? 2 : 1)));
+  }
+  pairs.add_integers(prefix + "attention.sliding_window_pattern", windows);
+  pairs.add_integers(prefix + "attention.head_count_kv", kv_heads);
+  pairs.add_integers(prefix + "feed_forward_length", inner);
+  for (const auto& [key, end] : {std::pair{"global_head_dim", ""}, {"head_dim", "_swa"}}) {
+    pairs.add_integer(prefix + "attention.value_length" + end, integer_in(config, key));
+    pairs.add_integer(prefix + "rope.dimension_count" + end, integer_in(config, key));
+  }
+  const json &angles = config.at("rope_parameters"), &local = angles.at("sliding_attention");
+  check(local.at("rope_type") == "default" && angles["full_attention"].value("factor", 1.0) == 1,
+        "a GGUF file of this architecture can't say that rotary positions are scaled");
+  pairs.add_number(prefix + "rope.freq_base", angles["full_attention"].at("rope_theta").get<float>());
+  pairs.add_number(prefix + "rope.freq_base_swa", local.at("rope_theta").get<float>());
+  // Readers ask for these.
+  if (!config.contains("hidden_size_per_layer_input"))
+    pairs.add_integer(prefix + "embedding_length_per_layer_input", 0);
+}
+
 void add_olmo(GgufPairs& pairs, const std::string& prefix, const json& config) {
   pairs.add_number(prefix + "attention.layer_norm_epsilon", 1e-5f);
   add_decoder(pairs, prefix, config);
@@ -254,6 +286,7 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"gemma", add_decoder},
                             {"gemma2", add_gemma},
                             {"gemma3", add_gemma},
+                            {"gemma4", add_gemma4},
                             {"gpt2", add_gpt2},
                             {"gptneox", add_gpt_neox},
                             {"bert", add_bert},
@@ -289,8 +322,25 @@ void add_config(GgufPairs& pairs, const GgufArchitecture& architecture, const js
     if (adder.architecture == architecture.name) adder.add(pairs, prefix, config);
 }
 
+namespace {
+
+/// What the divisors of frequencies are where pairs do not turn.
+constexpr float still = 1e30f;
+
+std::vector<NamedValues> gemma4_rotary_tensors(const json& config) {
+  const json& angles = config.at("rope_parameters").at("full_attention");
+  const auto pairs = config.at("global_head_dim").get<size_t>() / 2;
+  const double share = angles.value("partial_rotary_factor", 1.0);
+  std::vector<float> divisors(pairs, angles.at("rope_type") == "proportional" ? still : 1);
+  std::fill_n(divisors.begin(), static_cast<size_t>(share * static_cast<double>(pairs)), 1.0f);
+  return {{"rope_freqs.weight", divisors}};
+}
+
+}  // namespace
+
 std::vector<NamedValues> rotary_tensors(const json& filed) {
   const json config = with_grown_base(filed);
+  if (config.contains("global_head_dim")) return gemma4_rotary_tensors(config);
   if (!config.contains("rope_theta") || !config.contains("head_dim")) return {};
   const RotaryConfig rotary = rotary_of(config);
   const auto floats = [](const std::vector<double>& values) {

@@ -79,16 +79,21 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
     std::string name = named->in_gguf();
     if (named->row->order == RowOrder::experts) {
       const auto known = std::ranges::find(targets, name, [](const Target& target) { return target.tensor.name; });
+      const int64_t halves = named->row->second.empty() ? 1 : 2;
+      const int64_t place = named->numbers.at(1) * halves + (named->second ? 1 : 0);
+      check(place == (known == targets.end() ? 0 : std::ssize(known->parts)), "tensor {} is not the next expert's",
+            in_quotes(parameter.name, 120));
       if (known != targets.end()) {
-        check(named->numbers.at(1) == std::ssize(known->parts), "tensor {} is not the next expert's",
-              in_quotes(parameter.name, 120));
         known->parts.push_back(&parameter);
-        ++known->tensor.shape.front();
+        if (!named->second) ++known->tensor.shape.front();
         continue;
       }
     }
     std::vector<int64_t> shape = shape_of(parameter, named->row->order);
-    if (named->row->order == RowOrder::experts) shape.insert(shape.begin(), 1);
+    if (named->row->order == RowOrder::experts) {
+      if (!named->row->second.empty()) shape.front() *= 2;
+      shape.insert(shape.begin(), 1);
+    }
     targets.push_back({.tensor = {.name = std::move(name), .shape = std::move(shape)},
                        .row = named->row,
                        .parts = {&parameter},

@@ -22,22 +22,12 @@ double six_digits(double value) {
   return result;
 }
 
-/// The F32 values of a vector.
-std::vector<float> floats_of(const GgufSettings& settings, std::string_view tensor, int64_t count) {
-  const GgufShards::Tensor* stored = settings.shards().find(tensor);
-  check(stored && stored->entry->type->name == "F32" && stored->entry->shape == std::vector<int64_t>{count},
-        "{}: tensor {} must be {} values of F32", settings.shards().name(), tensor, count);
-  std::vector<float> values(static_cast<size_t>(count));
-  decode(DType::f32, stored->entry->bytes, values);
-  return values;
-}
-
 /// What turns the divisors of a file into "llama3" scaling. How many turns a frequency makes in the original context
 /// decides; only the ratios of that context and of the two limits count, so that it is free to be 8192
 /// where the file does not say it.
 json llama3_scaling(const GgufSettings& settings, double theta, int64_t width) {
   const auto name = [&] { return fmt::format("{}: tensor rope_freqs.weight", settings.shards().name()); };
-  const std::vector<float> divisors = floats_of(settings, "rope_freqs.weight", width / 2);
+  const std::vector<float> divisors = gguf_floats(settings, "rope_freqs.weight", width / 2);
   const size_t pairs = divisors.size();
   for (const float divisor : divisors) check(divisor >= 1e-3f && divisor <= 1e6f, "{} has {}", name(), divisor);
   RotaryConfig rotary{.theta = theta, .scaling = RotaryConfig::Scaling::llama3};
@@ -89,7 +79,7 @@ json longrope_scaling(const GgufSettings& settings, int64_t width) {
   for (const auto& [tensor, key] :
        {std::pair{"rope_factors_short.weight", "short_factor"}, {"rope_factors_long.weight", "long_factor"}}) {
     scaling[key] = json::array();
-    for (const float factor : floats_of(settings, tensor, width / 2)) scaling[key].push_back(shortest_number(factor));
+    for (const float factor : gguf_floats(settings, tensor, width / 2)) scaling[key].push_back(shortest_number(factor));
   }
   if (settings.has("rope.scaling.attn_factor"))
     scaling["attention_factor"] = settings.number("rope.scaling.attn_factor");
@@ -100,6 +90,15 @@ constexpr std::pair<const char*, const char*> yarn_keys[] = {{"rope.scaling.yarn
                                                              {"rope.scaling.yarn_beta_slow", "beta_slow"}};
 
 }  // namespace
+
+std::vector<float> gguf_floats(const GgufSettings& settings, std::string_view tensor, int64_t count) {
+  const GgufShards::Tensor* stored = settings.shards().find(tensor);
+  check(stored && stored->entry->type->name == "F32" && stored->entry->shape == std::vector<int64_t>{count},
+        "{}: tensor {} must be {} values of F32", settings.shards().name(), tensor, count);
+  std::vector<float> values(static_cast<size_t>(count));
+  decode(DType::f32, stored->entry->bytes, values);
+  return values;
+}
 
 void read_gguf_rotary(const GgufSettings& settings, json& config, int64_t width) {
   if (!config.contains("rope_theta")) config["rope_theta"] = 10000.0;

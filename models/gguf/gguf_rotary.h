@@ -9,4 +9,7 @@ namespace vkformer {
 /// naming file and key, for what is not supported.
 void read_gguf_rotary(const GgufSettings& settings, nlohmann::json& config, int64_t width);
 
+/// The values of a vector of that many, which must be F32.
+std::vector<float> gguf_floats(const GgufSettings& settings, std::string_view tensor, int64_t count);
+
 }  // namespace vkformer

@@ -129,6 +129,13 @@ json surround(const Tokens& tokens, std::optional<size_t> before, std::optional<
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", specials}};
 }
 
+/// Those that a file lists.
+json filed_merges(const Tokens& tokens) {
+  json merges = json::array();
+  for (const std::string_view merge : tokens.metadata().texts("tokenizer.ggml.merges")) merges.push_back(merge);
+  return merges;
+}
+
 /// Byte-level BPE.
 json byte_level(const Tokens& tokens) {
   const GgufMetadata& metadata = tokens.metadata();
@@ -151,8 +158,6 @@ json byte_level(const Tokens& tokens) {
     steps.push_back(words);
     words = {{"type", "Sequence"}, {"pretokenizers", steps}};
   }
-  json merges = json::array();
-  for (const std::string_view merge : metadata.texts("tokenizer.ggml.merges")) merges.push_back(merge);
   return {{"normalizer", splitter->nfc ? json{{"type", "NFC"}} : json()},
           {"pre_tokenizer", words},
           {"post_processor",
@@ -169,7 +174,7 @@ json byte_level(const Tokens& tokens) {
             {"byte_fallback", false},
             {"ignore_merges", splitter->ignore_merges},
             {"vocab", tokens.vocabulary([&](size_t id) { return std::string(tokens.text(id)); })},
-            {"merges", merges}}}};
+            {"merges", filed_merges(tokens)}}}};
 }
 
 /// SentencePiece joins the two neighbours whose joined token has the highest score; merges say so by their order.
@@ -199,8 +204,8 @@ json merges_of_scores(const Tokens& tokens) {
   return list;
 }
 
-/// SentencePiece's BPE.
-json sentence_piece(const Tokens& tokens) {
+/// SentencePiece's BPE, with merges by scores or with those of the file.
+json sentence_piece(const Tokens& tokens, const json& merges) {
   const auto unknown = tokens.unknown();
   const bool prefix = tokens.flag("add_space_prefix", true);
   json normalizers = json::array(), decoders = json::array();
@@ -225,8 +230,11 @@ json sentence_piece(const Tokens& tokens) {
             {"byte_fallback", true},
             {"ignore_merges", false},
             {"vocab", tokens.vocabulary([&](size_t id) { return std::string(tokens.text(id)); })},
-            {"merges", merges_of_scores(tokens)}}}};
+            {"merges", merges}}}};
 }
+json sentence_piece(const Tokens& tokens) { return sentence_piece(tokens, merges_of_scores(tokens)); }
+/// Gemma 4's.
+json merged_pieces(const Tokens& tokens) { return sentence_piece(tokens, filed_merges(tokens)); }
 
 /// Files mark the starts of words, Hugging Face their continuations.
 json word_piece(const Tokens& tokens) {
@@ -297,13 +305,14 @@ struct TokenizerMaker {
   json (*make)(const Tokens&);
 };
 constexpr TokenizerMaker makers[] = {
-    {"gpt2", byte_level}, {"llama", sentence_piece}, {"bert", word_piece}, {"t5", unigram}};
+    {"gpt2", byte_level}, {"llama", sentence_piece}, {"gemma4", merged_pieces}, {"bert", word_piece}, {"t5", unigram}};
 
 }  // namespace
 
 bool ends_a_turn(std::string_view token) {
-  constexpr std::string_view ends[] = {"<|eot_id|>",    "<|eom_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>",
-                                       "<|endoftext|>", "<EOT>",      "<|return|>", "<|call|>"};
+  constexpr std::string_view ends[] = {"<|eot_id|>",    "<|eom_id|>",    "<|im_end|>",      "<|end|>",
+                                       "<end_of_turn>", "<|endoftext|>", "<EOT>",           "<|return|>",
+                                       "<|call|>",      "<turn|>",       "<|tool_response>"};
   return std::ranges::find(ends, token) != std::end(ends);
 }
 
@@ -320,7 +329,8 @@ json gguf_tokenizer(const GgufMetadata& metadata) {
     tokenizer["added_tokens"] = tokens.added();
     return tokenizer;
   }
-  fail("{}: key tokenizer.ggml.model is {}; known are gpt2, llama, bert and t5", metadata.file(), in_quotes(name));
+  fail("{}: key tokenizer.ggml.model is {}; known are gpt2, llama, gemma4, bert and t5", metadata.file(),
+       in_quotes(name));
 }
 
 json gguf_tokenizer_config(const GgufMetadata& metadata) {

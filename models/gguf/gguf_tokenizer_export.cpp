@@ -28,8 +28,9 @@ void collect_steps(const json& part, const char* list, std::vector<json>& steps)
 /// What tokenizer.json says, as a file lists it.
 class Exporter {
  public:
-  Exporter(GgufPairs& pairs, const JsonObject& tokenizer, int64_t vocabulary)
-      : pairs_(pairs), file_(tokenizer.name()), json_(tokenizer.value()) {
+  /// `merges`: readers of the model's files want the merges themselves of SentencePiece's BPE (Gemma 4).
+  Exporter(GgufPairs& pairs, const JsonObject& tokenizer, int64_t vocabulary, bool merges)
+      : pairs_(pairs), file_(tokenizer.name()), json_(tokenizer.value()), merges_(merges) {
     collect_steps(json_.value("normalizer", json()), "normalizers", normalizers_);
     collect_steps(json_.value("pre_tokenizer", json()), "pretokenizers", splitters_);
     read_tokens(vocabulary);
@@ -147,6 +148,15 @@ class Exporter {
     return found;
   }
 
+  void add_merges() {
+    std::vector<std::string> merges;
+    for (const json& merge : model().at("merges"))
+      merges.push_back(merge.is_string() ? merge.get<std::string>()
+                                         : fmt::format("{} {}", merge.at(0).get_ref<const std::string&>(),
+                                                       merge.at(1).get_ref<const std::string&>()));
+    pairs_.add_texts("tokenizer.ggml.merges", merges);
+  }
+
   void add_byte_level() {
     const std::vector<std::string> wanted = expressions();
     const bool nfc = has_normalizer("NFC"), ignore = model().value("ignore_merges", false);
@@ -161,12 +171,7 @@ class Exporter {
     }
     check(splitter != nullptr, "{}: the pre_tokenizer splits words in a way that has no name in GGUF files", file_);
     start("gpt2", splitter->names.front());
-    std::vector<std::string> merges;
-    for (const json& merge : model().at("merges"))
-      merges.push_back(merge.is_string() ? merge.get<std::string>()
-                                         : fmt::format("{} {}", merge.at(0).get_ref<const std::string&>(),
-                                                       merge.at(1).get_ref<const std::string&>()));
-    pairs_.add_texts("tokenizer.ggml.merges", merges);
+    add_merges();
     add_flags();
   }
 
@@ -194,7 +199,8 @@ class Exporter {
       if (byte_of_token(tokens_[id]) >= 0) kinds_[id] = static_cast<int32_t>(TokenKind::byte);
       if (!scored[id] && kinds_[id] == static_cast<int32_t>(TokenKind::normal)) scores[id] = rank--;
     }
-    start("llama", "default");
+    start(merges_ ? "gemma4" : "llama", merges_ ? "gemma4" : "default");
+    if (merges_) add_merges();
     pairs_.add_numbers("tokenizer.ggml.scores", scores);
     const bool metaspace = std::ranges::any_of(splitters_, [](const json& step) {
       return step.value("type", "") == "Metaspace" && step.value("prepend_scheme", "always") != "never";
@@ -254,6 +260,7 @@ class Exporter {
   GgufPairs& pairs_;
   std::string file_;
   const json& json_;
+  bool merges_;
   std::vector<json> normalizers_, splitters_;
   std::vector<std::string> tokens_;
   std::vector<int32_t> kinds_;
@@ -295,7 +302,7 @@ void add_tokenizer(GgufPairs& pairs, const std::filesystem::path& folder, const 
   if (has_model_json(folder, "tokenizer.json")) {
     const JsonObject file = load_model_json(folder, "tokenizer.json");
     try {
-      Exporter exporter(pairs, file, vocabulary);
+      Exporter exporter(pairs, file, vocabulary, config.value("model_type", "").starts_with("gemma4"));
       exporter.add();
       if (exporter.before()) bos = exporter.before();
       if (exporter.behind()) eos = exporter.behind();

@@ -231,12 +231,15 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       check(shape.size() == (vectors ? 2 : 3) && shape[0] <= most_experts, "{} is no stack of at most {} {}", where(),
             most_experts, vectors ? "vectors" : "matrices");
       place.order = RowOrder::same;
-      const std::vector<int64_t> part(shape.begin() + 1, shape.end());
-      for (int64_t expert = 0; expert < shape[0]; ++expert) {
-        place.first_row = expert * (vectors ? 1 : part[0]);
-        add(std::make_unique<GgufWeight>(NamedRow{&row, {named->numbers[0], expert}, named->ending}.in_hugging_face(),
-                                         part, elements / shape[0],
-                                         tensor->bytes.size() / static_cast<size_t>(shape[0]), place));
+      const int64_t halves = row.second.empty() ? 1 : 2;
+      std::vector<int64_t> part(shape.begin() + 1, shape.end());
+      check(part[0] % halves == 0, "{} has matrices of {} rows, which are no two halves", where(), part[0]);
+      part[0] /= halves;
+      for (int64_t i = 0; i < shape[0] * halves; ++i) {
+        place.first_row = i * (vectors ? 1 : part[0]);
+        const NamedRow half{&row, {named->numbers[0], i / halves}, named->ending, i % halves == 1};
+        add(std::make_unique<GgufWeight>(half.in_hugging_face(), part, elements / (shape[0] * halves),
+                                         tensor->bytes.size() / static_cast<size_t>(shape[0] * halves), place));
       }
       continue;
     }

@@ -59,7 +59,8 @@ bool is_weight(const Mixture::Tensor& tensor) {
   if (!tensor.name.ends_with("weight") || tensor.shape.size() < 2) return false;
   // Of a matrix with one column or one row ggml sees a vector.
   if (std::ranges::count_if(tensor.shape, [](int64_t n) { return n > 1; }) < 2) return false;
-  for (const char* part : {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight", "ssm_conv1d"})
+  for (const char* part :
+       {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight", "ssm_conv1d", "per_layer_model_proj"})
     if (has(tensor.name, part)) return false;
   return tensor.name != "position_embd.weight" && tensor.name != "token_types.weight";
 }
@@ -148,8 +149,8 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const S
     if (row_->rule == Rule::experts) {
       type = tensor.shape.size() > 2 ? row_->most : row_->better;
     } else if (has_blocks()) {
-      // The head, or the embedding where that is the head, too.
-      if (tensor.name == (has_head ? "output.weight" : "token_embd.weight")) {
+      // The head, or the embedding where that is the head, too, and with it that of all layers.
+      if (has_head ? tensor.name == "output.weight" : tensor.name.ends_with("token_embd.weight")) {
         if (type != DType::q8_0) type = DType::q6_k;
       } else if (has_values(tensor.name)) {
         type = eight ? DType::q8_0 : values_type(*row_, values, sizes.queries_per_key);

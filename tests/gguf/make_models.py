@@ -70,6 +70,9 @@ def save(name, model, tokenizer, special):
                 value.normal_(0, 0.05)
             else:
                 value.copy_(value + 0.1 * torch.randn_like(value))
+        for key, value in model.named_buffers():
+            if key.endswith("layer_scalar"):
+                value.copy_(1 + 0.1 * torch.randn_like(value))
     folder = out / name
     model.save_pretrained(folder)
     source = fixtures / "tokenizers" / tokenizer / "tokenizer.json"
@@ -137,6 +140,16 @@ def save_decoders(size, width, inner, heads, kv):
     # Of six layers one sees all positions.
     make("gemma3", t.Gemma3ForCausalLM, t.Gemma3TextConfig, sentences, **head, **windows, query_pre_attn_scalar=32,
          num_hidden_layers=7)
+    local, whole = "sliding_attention", "full_attention"
+    gemma4 = dict(**head, **windows, global_head_dim=64, hidden_size_per_layer_input=0, final_logit_softcapping=30.0,
+                  layer_types=[local, whole, local, whole])
+    make("gemma4", t.Gemma4ForCausalLM, t.Gemma4TextConfig, sentences, **gemma4, attention_k_eq_v=True,
+         num_global_key_value_heads=1)
+    make("gemma4_moe", t.Gemma4ForCausalLM, t.Gemma4TextConfig, sentences, **gemma4, enable_moe_block=True,
+         num_experts=6, top_k_experts=3, moe_intermediate_size=width)
+    make("gemma4_small", t.Gemma4ForCausalLM, t.Gemma4TextConfig, sentences,
+         **{**gemma4, "hidden_size_per_layer_input": 32, "layer_types": [local, whole, local, whole, local, whole]},
+         vocab_size_per_layer_input=700, num_hidden_layers=6, num_kv_shared_layers=2, use_double_wide_mlp=True)
 
 
 def main():

@@ -28,7 +28,8 @@ NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, att
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
-            "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text"):
+            "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text",
+            "gemma4_text"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["lfm2"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -141,6 +142,16 @@ def qwen3_5_moe(*sizes, **more):
     case.update(family="qwen3_5_moe_text", architecture="Qwen3_5MoeForCausalLM")
     case["config"]["moe_intermediate_size"] = case["config"].pop("intermediate_size")
     return case
+
+
+def gemma4(layers, *sizes, **more):
+    """Every other layer has a window, whose heads are narrower; the last one has none."""
+    kinds = ["full_attention", "sliding_attention"] * layers
+    return rotary("gemma4_text", "Gemma4ForCausalLM", layers, *sizes, num_key_value_heads=2, head_dim=6,
+                  global_head_dim=10, sliding_window=5, layer_types=(kinds if layers % 2 else kinds[1:])[:layers],
+                  rope_parameters=dict(
+                      full_attention=dict(rope_type="proportional", rope_theta=10000.0, partial_rotary_factor=0.5),
+                      sliding_attention=dict(rope_type="default", rope_theta=1000.0)), **more)
 
 
 def phi3(*sizes, original, short, long):
@@ -428,6 +439,17 @@ SMALL = {
                  rotary("lfm2", "Lfm2ForCausalLM", 4, 18, 3, 19, 61, 32, num_key_value_heads=1, conv_L_cache=3,
                         conv_bias=True, block_auto_adjust_ff_dim=False,
                         layer_types=["full_attention", "conv", "conv", "full_attention"])),
+    "gemma4": case("wider heads without a window whose values are their keys, norms of values, a share of columns that "
+                   "turn, scales of layers, a cap of logits", 132, 13,
+                   gemma4(3, 18, 4, 19, 61, 32, attention_k_eq_v=True, num_global_key_value_heads=1,
+                          hidden_size_per_layer_input=0, final_logit_softcapping=20.0)),
+    "gemma4_small": case("inputs of each layer; two layers with the keys of earlier ones, and twice as wide feed-forward "
+                         "layers", 136, 13,
+                         gemma4(5, 18, 4, 11, 61, 32, num_kv_shared_layers=2, use_double_wide_mlp=True,
+                                hidden_size_per_layer_input=4, vocab_size_per_layer_input=61)),
+    "gemma4_moe": case("a mixture of five experts, two a token, with norms of its own beside each feed-forward layer", 134, 13,
+                       gemma4(1, 18, 4, 11, 61, 32, hidden_size_per_layer_input=0, enable_moe_block=True,
+                              num_experts=5, top_k_experts=2, moe_intermediate_size=7)),
     "granitemoe": case("Granite with experts in place of feed-forward layers, multipliers", 131, 13,
                        rotary("granitemoe", "GraniteMoeForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1,
                               num_local_experts=5, num_experts_per_tok=2, embedding_multiplier=1.5,

@@ -24,7 +24,7 @@ def random_weights(model, names, case, seed):
                 value -= 1  # stored as what they add to one; only the norm within a delta net is not
         elif last in ("A_log", "dt_bias"):
             value = 0.7 * noise  # decays from nearly none to most of the state
-        elif last == "D":
+        elif last in ("D", "layer_scalar", "scale", "per_expert_scale"):
             value = 1 + 0.2 * noise
         elif "conv1d" in name or ".conv.conv." in name:
             value = 0.5 * noise

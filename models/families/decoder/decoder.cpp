@@ -1,10 +1,12 @@
 #include "models/families/decoder/decoder.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "models/families/decoder/delta_net.h"
 #include "models/families/decoder/feed_forward.h"
+#include "models/families/decoder/layer_inputs.h"
 #include "models/families/decoder/mamba.h"
 #include "models/families/decoder/mixture.h"
 #include "models/families/decoder/short_convolution.h"
@@ -27,8 +29,8 @@ using Norms = Decoder::Norms;
 using Mixer = Decoder::Mixer;
 
 /// The joint tensors of an attention's input projections: of all, and of k and v where q's has gates.
-constexpr std::string_view qkv = "qkv_proj", kv = "kv_proj";
-constexpr const char* attention_sinks = ".sinks";
+constexpr std::string_view qkv = "qkv_proj", kv = "kv_proj", qk = "qk_proj";
+constexpr const char *attention_sinks = ".sinks", *layer_scale = ".layer_scalar";
 /// The gains of norms that have none, of layers and of heads.
 constexpr const char *unit_gain = "norm.ones", *head_unit_gain = "norm.ones.head";
 
@@ -102,6 +104,13 @@ InnerParts inner_parts(const Decoder& d, int64_t layer) {
           experts ? join_names(layer_name(layer), d.experts.name) : ""};
 }
 
+/// The decoder with the width that this layer's feed-forward layer has.
+Decoder with_inner(const Decoder& d, int64_t layer) {
+  Decoder own = d;
+  own.inner = d.inner_of(d.layers[static_cast<size_t>(layer)]);
+  return own;
+}
+
 /// One pass through a decoder in a graph.
 class Builder {
  public:
@@ -111,6 +120,7 @@ class Builder {
     const Value tokens = layers_.tensor("model.embed_tokens.weight", {decoder_.vocabulary, decoder_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
     if (decoder_.embedding_normed) x = norm(x, decoder_.last_norm);
+    if (decoder_.layer_inputs.width > 0) inputs_ = all_layer_inputs(layers_, decoder_, x);
     for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
     return norm(x, decoder_.last_norm);
   }
@@ -126,6 +136,12 @@ class Builder {
     const auto epsilon = static_cast<float>(decoder_.epsilon);
     return decoder_.norm == Norm::rms_plain ? rms_norm(layers_.graph(), x, gain, epsilon)
                                             : layer_norm(layers_.graph(), x, gain, {}, epsilon);
+  }
+
+  /// The norm of x plus the residual, times the scale.
+  Value norm_sum(Value x, const std::string& name, const NormedSum& sum) {
+    if (decoder_.norm == Norm::rms) return layers_.rms_norm_sum(x, name, decoder_.epsilon, gain_offset(), sum);
+    return vkformer::add(layers_.graph(), norm(x, name), sum.residual);
   }
 
   Value block(Value x, int64_t layer) {
@@ -144,59 +160,77 @@ class Builder {
     };
     const auto inner = [&](Value in, Value residual) {
       const InnerParts parts = inner_parts(decoder_, layer);
+      const Decoder own = with_inner(decoder_, layer);
+      if (!parts.mixture.empty() && decoder_.experts.own_norms)
+        return normed_mixture(layers_, own, x, feed_forward(layers_, own, in, parts.feed_forward, {}), name);
       const Value sum = parts.mixture.empty() ? residual : mixture(layers_, decoder_, in, parts.mixture, residual);
-      return parts.feed_forward.empty() ? sum : feed_forward(layers_, decoder_, in, parts.feed_forward, sum);
+      return parts.feed_forward.empty() ? sum : feed_forward(layers_, own, in, parts.feed_forward, sum);
     };
     if (decoder_.norms == Norms::parallel) {
       const Value in = norm(x, join_names(name, attention_norms(decoder_).before));
       return inner(in, attention(in, x));
     }
     x = add_part(x, name, attention_norms(decoder_), attention);
-    return add_part(x, name, feed_forward_norms(decoder_), inner);
+    const Value factor = decoder_.layer_scales ? layers_.tensor(name + layer_scale, {1}) : Value{};
+    if (!inputs_) return add_part(x, name, feed_forward_norms(decoder_), inner, factor);
+    x = add_part(x, name, feed_forward_norms(decoder_), inner);
+    return norm_sum(from_layer_input(layers_, decoder_, x, inputs_, layer, name), name + layer_input_norm, {x, factor});
   }
 
-  /// x + what a part of the layer makes of it, with the norms that stand around the part.
+  /// What a part of the layer makes of x, plus x, with the norms that stand around the part; all of it times `factor`,
+  /// where there is one and the part has a norm behind it.
   Value add_part(Value x, const std::string& layer, const PartNorms& norms,
-                 const std::function<Value(Value in, Value residual)>& part) {
+                 const std::function<Value(Value in, Value residual)>& part, Value factor = {}) {
     const Value in = norms.before.empty() ? x : norm(x, join_names(layer, norms.before));
     if (norms.after.empty()) return part(in, x);
-    return add(layers_.graph(), norm(part(in, {}), join_names(layer, norms.after)), x);
+    return norm_sum(part(in, {}), join_names(layer, norms.after), {x, factor});
   }
 
-  Value norm_queries(Value projected, const std::string& name) {
+  /// Of queries, keys and values side by side, or of queries alone.
+  Value norm_queries(Value projected, const std::string& name, const Decoder::Layer& layer) {
     if (decoder_.query_norms == Decoder::QueryNorms::none) return projected;
     const Graph::Scope scope(layers_.graph(), "qk_norm");
     const bool each = decoder_.query_norms == Decoder::QueryNorms::head;
+    const int64_t D = decoder_.head_width_of(layer), kv_heads = decoder_.kv_heads_of(layer);
+    if (layer.kv_layer >= 0) {
+      const Shape shape = layers_.graph().shape(projected);
+      const Value heads = reshape(layers_.graph(), projected, {shape[0], shape[1], decoder_.heads, D});
+      const Value normed =
+          layers_.rms_norm(heads, join_names(name, decoder_.query_norm), decoder_.epsilon, gain_offset());
+      return reshape(layers_.graph(), normed, shape);
+    }
     const auto part = [&](const char* norm, int64_t heads) -> HeadNormPart {
-      const int64_t width = each ? decoder_.head_width : heads * decoder_.head_width;
+      const int64_t width = each ? D : heads * D;
       const Value gain = has_gains(decoder_) ? layers_.tensor(fmt::format("{}.{}.weight", name, norm), {width})
                                              : layers_.constant(head_unit_gain, {width});
       return {.gain = gain, .heads = each ? heads : 1};
     };
     return head_norm(layers_.graph(), projected, part(decoder_.query_norm, decoder_.heads),
-                     part(decoder_.key_norm, decoder_.kv_heads), static_cast<float>(decoder_.epsilon),
-                     static_cast<float>(gain_offset()));
+                     part(decoder_.key_norm, kv_heads), static_cast<float>(decoder_.epsilon),
+                     static_cast<float>(gain_offset()), decoder_.value_norms ? kv_heads : 0);
   }
 
   /// Keys that were turned by one table don't go with queries of another, so the most positions that a cache may ever
   /// hold choose it.
-  Value rotate(Value x, int rotary) {
-    if (rotary < 0) return x;
-    const auto index = static_cast<size_t>(rotary);
+  Value rotate(Value x, const Decoder::Layer& layer) {
+    if (layer.rotary < 0) return x;
+    const auto index = static_cast<size_t>(layer.rotary);
+    const int64_t D = decoder_.head_width_of(layer), turned = decoder_.turned(D);
+    const int64_t kv_heads = layer.kv_layer < 0 ? decoder_.kv_heads_of(layer) : 0;
     const Pass& pass = layers_.pass();
     const int64_t reach = pass.position ? pass.capacity : layers_.graph().shape(x)[1];
     const auto [table, positions] = rotary_table(decoder_, index, decoder_.rotaries[index].stretches(reach));
     const auto turn = [&](Value in, const std::string& by, int64_t first, int64_t heads) {
-      return rope(layers_.graph(), in, layers_.constant(by, {positions, decoder_.turned()}),
+      return rope(layers_.graph(), in, layers_.constant(by, {positions, turned}),
                   {.heads = heads,
-                   .head_width = decoder_.head_width,
-                   .rotary_width = decoder_.turned(),
+                   .head_width = D,
+                   .rotary_width = turned,
                    .interleaved = decoder_.turns_neighbours,
-                   .column = first * decoder_.head_width,
+                   .column = first * D,
                    .position = pass.first()});
     };
-    if (!decoder_.rotaries[index].queries_grow(reach)) return turn(x, table, 0, decoder_.heads + decoder_.kv_heads);
-    return turn(turn(x, query_table(table), 0, decoder_.heads), table, decoder_.heads, decoder_.kv_heads);
+    if (!decoder_.rotaries[index].queries_grow(reach)) return turn(x, table, 0, decoder_.heads + kv_heads);
+    return turn(turn(x, query_table(table), 0, decoder_.heads), table, decoder_.heads, kv_heads);
   }
 
   /// The projections of an attention's input, and the gates of its results: q's tensor has those of each head behind
@@ -213,16 +247,28 @@ class Builder {
     return {join_columns(graph, {half(0), others}), half(D)};
   }
 
+  /// Queries, keys and values of a layer side by side; queries alone where it has no others.
+  Value project(Value x, const std::string& name, const Decoder::Layer& layer) {
+    const int64_t D = decoder_.head_width_of(layer), heads = decoder_.heads, kv_heads = decoder_.kv_heads_of(layer);
+    const auto linear = [&](std::string_view part, int64_t columns) {
+      return layers_.linear(x, join_names(name, part), columns * D, {.bias = decoder_.input_bias});
+    };
+    if (layer.kv_layer >= 0) return linear("q_proj", heads);
+    if (!layer.keys_as_values) return linear(qkv, heads + 2 * kv_heads);
+    const Value both = linear(qk, heads + kv_heads);
+    return join_columns(layers_.graph(), {both, slice(layers_.graph(), both, heads * D, kv_heads * D)});
+  }
+
   Value attend(Value x, const std::string& name, int64_t index, Value residual) {
-    const int64_t D = decoder_.head_width, heads = decoder_.heads, kv_heads = decoder_.kv_heads;
     const Decoder::Layer& layer = decoder_.layers[static_cast<size_t>(index)];
+    const int64_t D = decoder_.head_width_of(layer), heads = decoder_.heads, kv_heads = decoder_.kv_heads_of(layer);
     Value projected, gate;
     if (decoder_.output_gate)
       std::tie(projected, gate) = project_gated(x, name);
     else
-      projected = layers_.linear(x, join_names(name, qkv), (heads + 2 * kv_heads) * D, {.bias = decoder_.input_bias});
-    const Value y = decoder_.norms_turned ? norm_queries(rotate(projected, layer.rotary), name)
-                                          : rotate(norm_queries(projected, name), layer.rotary);
+      projected = project(x, name, layer);
+    const Value y = decoder_.norms_turned ? norm_queries(rotate(projected, layer), name, layer)
+                                          : rotate(norm_queries(projected, name, layer), layer);
     AttentionOptions options{.heads = heads,
                              .kv_heads = kv_heads,
                              .head_width = D,
@@ -232,8 +278,11 @@ class Builder {
                              .softcap = static_cast<float>(decoder_.score_cap)};
     if (decoder_.sinks) options.sinks = layers_.tensor(name + attention_sinks, {heads});
     if (decoder_.both_ways && layer.window > 0) layers_.see_both_ways(options, reach_of(decoder_, layer.window));
-    Value attended = layers_.self_attention({y, 0}, {y, heads * D}, {y, (heads + kv_heads) * D}, options,
-                                            decoder_.attention_dropout, fmt::format("cache.{}", index));
+    if (layer.kv_layer < 0)
+      seen_[index] =
+          layers_.in_cache({{y, heads * D}, {y, (heads + kv_heads) * D}}, options, fmt::format("cache.{}", index));
+    const KeysValues& seen = seen_.at(layer.kv_layer < 0 ? index : layer.kv_layer);
+    Value attended = layers_.attend({y, 0}, seen, options, decoder_.attention_dropout);
     if (gate) attended = gated_unit(layers_.graph(), Gate::sigmoid, gate, attended);
     return layers_.linear(attended, join_names(name, decoder_.attention_output), decoder_.width,
                           {.bias = decoder_.output_bias,
@@ -244,6 +293,8 @@ class Builder {
 
   const Decoder& decoder_;
   Layers layers_;
+  Value inputs_;                        ///< of all layers, where they have some
+  std::map<int64_t, KeysValues> seen_;  ///< by the layer that made them
 };
 
 void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, int64_t columns) {
@@ -256,9 +307,14 @@ void add_gain(ParameterList& list, const Decoder& d, const std::string& norm, in
     list.rms_norm(norm, columns);
 }
 
-void add_attention(ParameterList& list, const Decoder& d, const std::string& name) {
-  const int64_t q_width = d.heads * d.head_width, kv_width = d.kv_heads * d.head_width;
-  if (d.output_gate) {
+void add_attention(ParameterList& list, const Decoder& d, const Decoder::Layer& layer, const std::string& name) {
+  const int64_t D = d.head_width_of(layer);
+  const int64_t q_width = d.heads * D, kv_width = d.kv_heads_of(layer) * D;
+  if (layer.kv_layer >= 0) {
+    list.linear(name + ".q_proj", d.width, q_width, d.input_bias);
+  } else if (layer.keys_as_values) {
+    list.joint_linear(name, qk, {{"q_proj", q_width}, {"k_proj", kv_width}}, d.width, d.input_bias);
+  } else if (d.output_gate) {
     list.linear(name + ".q_proj", d.width, 2 * q_width, d.input_bias);
     list.joint_linear(name, kv, {{"k_proj", kv_width}, {"v_proj", kv_width}}, d.width, d.input_bias);
   } else if (d.joint_inputs) {
@@ -269,17 +325,17 @@ void add_attention(ParameterList& list, const Decoder& d, const std::string& nam
   }
   if (d.query_norms != Decoder::QueryNorms::none) {
     const bool each = d.query_norms == Decoder::QueryNorms::head;
-    add_gain(list, d, join_names(name, d.query_norm), each ? d.head_width : q_width);
-    add_gain(list, d, join_names(name, d.key_norm), each ? d.head_width : kv_width);
+    add_gain(list, d, join_names(name, d.query_norm), each ? D : q_width);
+    if (layer.kv_layer < 0) add_gain(list, d, join_names(name, d.key_norm), each ? D : kv_width);
   }
   list.linear(join_names(name, d.attention_output), q_width, d.width, d.output_bias);
   if (d.sinks) list.normal(name + attention_sinks, {d.heads});
 }
 
-void add_mixer(ParameterList& list, const Decoder& d, Mixer mixer, const std::string& layer) {
-  const std::string name = join_names(layer, mixer_name(mixer));
-  switch (mixer) {
-    case Mixer::attention: return add_attention(list, d, name);
+void add_mixer(ParameterList& list, const Decoder& d, const Decoder::Layer& layer, const std::string& layer_name) {
+  const std::string name = join_names(layer_name, mixer_name(layer.mixer));
+  switch (layer.mixer) {
+    case Mixer::attention: return add_attention(list, d, layer, name);
     case Mixer::delta_net: return add_delta_net(list, d, name);
     case Mixer::short_convolution: return add_short_convolution(list, d, name);
     case Mixer::mamba: return add_mamba(list, d, name);
@@ -293,18 +349,24 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   const auto add_norm = [&](const std::string& layer, std::string_view name) {
     if (!name.empty()) add_gain(list, d, join_names(layer, name), d.width);
   };
+  if (d.layer_inputs.width > 0) add_all_layer_inputs(list, d);
   const PartNorms attention = attention_norms(d), inner = feed_forward_norms(d);
   for (size_t i = 0; i < d.layers.size(); ++i) {
     const auto layer = static_cast<int64_t>(i);
     const std::string name = layer_name(layer);
     add_norm(name, attention.before);
-    add_mixer(list, d, d.layers[i].mixer, name);
+    add_mixer(list, d, d.layers[i], name);
     add_norm(name, attention.after);
     add_norm(name, inner.before);
     const InnerParts parts = inner_parts(d, layer);
     if (!parts.mixture.empty()) add_mixture(list, d, parts.mixture);
-    if (!parts.feed_forward.empty()) add_feed_forward(list, d, parts.feed_forward);
+    if (!parts.feed_forward.empty()) add_feed_forward(list, with_inner(d, layer), parts.feed_forward);
     add_norm(name, inner.after);
+    if (d.layer_inputs.width > 0) add_layer_input(list, d, name);
+    if (d.layer_scales) {
+      list.ones(name + layer_scale, {1});
+      list.last().training = ParameterSpec::Training::never;
+    }
   }
   add_gain(list, d, d.last_norm, d.width);
   if (!d.tied && d.writes()) list.linear("lm_head", d.width, d.vocabulary, false);
@@ -323,6 +385,11 @@ Value token_logits(Graph& graph, const Decoder& decoder, Value hidden) {
 
 }  // namespace
 
+int64_t Decoder::turned_by(size_t rotary) const {
+  const auto layer = std::ranges::find(layers, static_cast<int>(rotary), &Layer::rotary);
+  return turned(layer == layers.end() ? head_width : head_width_of(*layer));
+}
+
 Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   Model model{.family = decoder.family,
               .task = decoder.both_ways ? Task::states : decoder_task(decoder.classes),
@@ -336,8 +403,8 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
       if (stretched && !decoder.rotaries[i].stretches(decoder.context)) continue;
       const auto [name, positions] = rotary_table(decoder, i, stretched);
       model.constants.push_back({name,
-                                 {{positions, decoder.turned()}},
-                                 [angles = decoder.rotaries[i], positions, width = decoder.turned(), stretched] {
+                                 {{positions, decoder.turned_by(i)}},
+                                 [angles = decoder.rotaries[i], positions, width = decoder.turned_by(i), stretched] {
                                    return angles.table(positions, width, stretched);
                                  }});
       if (decoder.rotaries[i].queries_grow(decoder.context))

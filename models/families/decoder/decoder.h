@@ -34,6 +34,9 @@ struct Decoder {
     int rotary = 0;        ///< which of `rotaries` turns queries and keys; -1: none
     bool experts = false;  ///< its feed-forward layer is a mixture of experts
     Mixer mixer = Mixer::attention;
+    int64_t head_width = 0, kv_heads = 0, inner = 0;  ///< where they are not the decoder's
+    bool keys_as_values = false;                      ///< its values are projected as its keys are
+    int64_t kv_layer = -1;  ///< the layer before it whose keys and values it sees; -1: it has its own
   };
   /// Feed-forward layers of which each token takes a few.
   struct Experts {
@@ -46,6 +49,9 @@ struct Decoder {
     /// Where files have those of all experts in one tensor each, how (see ParameterSpec::Stack).
     enum class Stacks : uint8_t { none, columns, rows } stacks = Stacks::none;
     bool beside = false;  ///< layers with experts have their feed-forward layer, too, and add its results
+    /// Beside it they read what the layer adds to, by norms of their own, and both results are normed (Gemma 4). Each
+    /// has a factor of its own.
+    bool own_norms = false;
     /// Their names in files: of the mixture in a layer, of what is in it, of the tensors of all, and of each expert's.
     const char* name = "mlp";
     const char* router = "gate";
@@ -71,6 +77,13 @@ struct Decoder {
     int64_t groups = 1, state_width = 256;  ///< heads of a group share their keys and queries, "B" and "C"
     int64_t positions = 4;                  ///< that their convolution sees
     bool convolution_bias = true, bias = false;
+  };
+
+  /// What each layer adds of its tokens alone: a row of a table for each layer, and of the embedding (Gemma 3n and 4,
+  /// "per-layer embeddings").
+  struct LayerInputs {
+    int64_t width = 0;  ///< of a layer's; 0: there are none
+    int64_t vocabulary = 0;
   };
 
   std::string family;  ///< model_type
@@ -108,16 +121,18 @@ struct Decoder {
   const char *query_norm = "q_norm", *key_norm = "k_norm";  ///< their names in files
   const char* last_norm = "model.norm";                     ///< its name in files
   bool embedding_normed = false;                            ///< what goes into the first layer is, by the same
+  bool value_norms = false;                                 ///< values of each head are, without a gain
   bool norms_turned = false;                                ///< they norm what has turned, not what turns then
   bool gain_less_one = false;                               ///< files store the norms' gains minus 1
   bool joint_inputs = false;                                ///< q, k and v are one tensor in files
   bool joint_inner = false;                                 ///< gate and up are
   bool input_bias = false;                                  ///< of q, k and v
   bool output_bias = false;                                 ///< of the attention's output
-  bool output_gate = false;  ///< what attention gives passes gates, which q's tensor has beside each head
-  bool sinks = false;        ///< attention has them
-  bool inner_bias = false;   ///< of the feed-forward layers
-  bool tied = false;         ///< the head is the embedding
+  bool output_gate = false;   ///< what attention gives passes gates, which q's tensor has beside each head
+  bool sinks = false;         ///< attention has them
+  bool inner_bias = false;    ///< of the feed-forward layers
+  bool layer_scales = false;  ///< what a layer gives is multiplied by a number of its file, which is not trained
+  bool tied = false;          ///< the head is the embedding
   /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
   std::optional<HeadClasses> classes;
   /// An encoder, without a head: a position also sees what is behind it, of a window half to either side.
@@ -130,10 +145,17 @@ struct Decoder {
   DeltaNet delta;
   Convolution convolution;
   Mamba mamba;
+  LayerInputs layer_inputs;
 
   bool writes() const { return !both_ways && !classes; }
+  int64_t head_width_of(const Layer& layer) const { return layer.head_width ? layer.head_width : head_width; }
+  int64_t kv_heads_of(const Layer& layer) const { return layer.kv_heads ? layer.kv_heads : kv_heads; }
+  int64_t inner_of(const Layer& layer) const { return layer.inner ? layer.inner : inner; }
   /// Columns of a head that turn.
-  int64_t turned() const { return static_cast<int64_t>(static_cast<double>(head_width) * rotary_share); }
+  int64_t turned() const { return turned(head_width); }
+  int64_t turned(int64_t width) const { return static_cast<int64_t>(static_cast<double>(width) * rotary_share); }
+  /// The same by one of the rotaries, whose layers have heads of one width.
+  int64_t turned_by(size_t rotary) const;
 };
 
 /// `config`: what config.json says, as transformers loads it.

@@ -7,6 +7,7 @@
 #include "models/families/decoder_head.h"
 #include "models/families/layers.h"
 #include "runtime/check.h"
+#include "shaders/attention/attention.h"
 
 namespace vkformer {
 
@@ -52,7 +53,7 @@ void read_decoder(const JsonObject& json, Decoder& d, const char* architecture, 
   d.kv_heads = integer_or(json, "num_key_value_heads", d.kv_heads ? d.kv_heads : d.heads, 1, most_width);
   check(d.head_width || json.has("head_dim") || d.width % d.heads == 0,
         "{}: hidden_size {} is not a multiple of num_attention_heads {}", json.name(), d.width, d.heads);
-  d.head_width = integer_or(json, "head_dim", d.head_width ? d.head_width : d.width / d.heads, 1, 256);
+  d.head_width = integer_or(json, "head_dim", d.head_width ? d.head_width : d.width / d.heads, 1, most_head_width);
   check(d.head_width % 2 == 0, "{}: head_dim {} is odd; rotary positions turn pairs", json.name(), d.head_width);
   check(d.heads % d.kv_heads == 0, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}",
         json.name(), d.heads, d.kv_heads);

@@ -1,6 +1,10 @@
 #include "models/families/decoder/mixture.h"
 
+#include <cmath>
+
 #include "models/families/decoder/feed_forward.h"
+#include "shaders/elementwise/elementwise.h"
+#include "shaders/embedding/embedding.h"
 #include "shaders/expert_matmul/expert_matmul.h"
 #include "shaders/expert_sum/expert_sum.h"
 #include "shaders/reshape/reshape.h"
@@ -15,6 +19,11 @@ constexpr const char* bias_end = "_bias";  // of the joint tensors of a layer's 
 using Stacks = Decoder::Experts::Stacks;
 
 constexpr const char *shared = ".shared_expert", *shared_gate = ".shared_expert_gate";
+
+// Of Experts::own_norms, under the layer.
+constexpr const char *router_gain = ".router.scale", *factors = ".router.per_expert_scale";
+constexpr const char *norm_of_fed = ".post_feedforward_layernorm_1", *norm_before = ".pre_feedforward_layernorm_2";
+constexpr const char* norm_behind = ".post_feedforward_layernorm_2";
 
 /// The expert that every token takes, as the feed-forward layer of a decoder that gives the half of it.
 Decoder half_of_shared(const Decoder& decoder) {
@@ -34,13 +43,11 @@ Value add_shared(Layers& layers, const Decoder& decoder, Value x, const std::str
   return expert_sum(graph, one_slot, activate(graph, Activation::tanh, z), add(graph, sum, half));
 }
 
-}  // namespace
-
-Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual) {
+/// What the chosen experts make of x, by the routing's weights, plus residual.
+Value add_experts(Layers& layers, const Decoder& decoder, Value x, const std::string& name, const Routing& routing,
+                  Value residual) {
   Graph& graph = layers.graph();
   const Decoder::Experts& experts = decoder.experts;
-  const Value logits = layers.linear(x, join_names(name, experts.router), experts.count, {.bias = experts.bias});
-  const Routing routing = router(graph, logits, experts.chosen, experts.normalised);
   const std::string all_gates = join_names(name, experts.all_gates), all_downs = join_names(name, experts.all_downs);
   const Value gates = layers.tensor(all_gates, {experts.count, 2 * experts.inner, decoder.width});
   const Value downs = layers.tensor(all_downs, {experts.count, decoder.width, experts.inner});
@@ -50,15 +57,47 @@ Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string
   const Value both = expert_matmul(graph, x, gates, routing.chosen, true, biases(all_gates, 2 * experts.inner));
   const Value found = expert_matmul(graph, gated_unit(graph, decoder.gate, both), downs, routing.chosen, true,
                                     biases(all_downs, decoder.width));
-  const Value weights =
-      decoder.residual_scale == 1 ? routing.weights : scale(graph, routing.weights, decoder.residual_scale);
-  const Value sum = expert_sum(graph, found, weights, residual);
+  return expert_sum(graph, found, routing.weights, residual);
+}
+
+}  // namespace
+
+Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual) {
+  Graph& graph = layers.graph();
+  const Decoder::Experts& experts = decoder.experts;
+  const Value logits = layers.linear(x, join_names(name, experts.router), experts.count, {.bias = experts.bias});
+  Routing routing = router(graph, logits, experts.chosen, experts.normalised);
+  if (decoder.residual_scale != 1) routing.weights = scale(graph, routing.weights, decoder.residual_scale);
+  const Value sum = add_experts(layers, decoder, x, name, routing, residual);
   return experts.shared > 0 ? add_shared(layers, decoder, x, name, sum) : sum;
+}
+
+Value normed_mixture(Layers& layers, const Decoder& decoder, Value x, Value fed, const std::string& layer) {
+  Graph& graph = layers.graph();
+  const Decoder::Experts& experts = decoder.experts;
+  const Value routed =
+      rms_norm(graph, x, layers.tensor(layer + router_gain, {decoder.width}), static_cast<float>(decoder.epsilon));
+  const Value logits =
+      layers.linear(routed, join_names(layer, experts.router), experts.count,
+                    {.bias = experts.bias, .scale = 1 / std::sqrt(static_cast<double>(decoder.width))});
+  Routing routing = router(graph, logits, experts.chosen, experts.normalised);
+  const Value table = reshape(graph, layers.tensor(layer + factors, {experts.count}), {experts.count, 1});
+  const Value own = reshape(graph, embedding(graph, table, routing.chosen), graph.shape(routing.weights));
+  routing.weights = multiply(graph, routing.weights, own);
+  const Value in = layers.rms_norm(x, layer + norm_before, decoder.epsilon);
+  const Value found = add_experts(layers, decoder, in, join_names(layer, experts.name), routing, {});
+  return layers.rms_norm_sum(found, layer + norm_behind, decoder.epsilon, 0,
+                             {layers.rms_norm(fed, layer + norm_of_fed, decoder.epsilon)});
 }
 
 void add_mixture(ParameterList& list, const Decoder& decoder, const std::string& name) {
   const Decoder::Experts& experts = decoder.experts;
   list.linear(join_names(name, experts.router), decoder.width, experts.count, experts.bias);
+  if (experts.own_norms) {
+    list.ones(name + router_gain, {decoder.width});
+    list.ones(name + factors, {experts.count});
+    for (const char* norm : {norm_of_fed, norm_before, norm_behind}) list.rms_norm(name + norm, decoder.width);
+  }
   // Parts of one name of all experts, which are neighbours.
   const auto add = [&](std::initializer_list<const char*> parts, const std::string& all, const auto& append) {
     for (int64_t i = 0; i < experts.count; ++i)

@@ -11,7 +11,11 @@ namespace vkformer {
 /// weights); with the expert that all tokens take, NAME.shared_expert, times the sigmoid of NAME.shared_expert_gate.
 /// The result is like x.
 Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual);
-/// Its parameters: one tensor each in files, one for all experts in graphs.
+/// The sum of a feed-forward layer's results and of a mixture's beside it, as Gemma 4 has them (Experts::own_norms):
+/// norm 1 of `fed` + norm 2 of what the experts make of another norm of x, the router's results times a factor of each
+/// expert; the tensors under `layer`.
+Value normed_mixture(Layers& layers, const Decoder& decoder, Value x, Value fed, const std::string& layer);
+/// The parameters of either: one tensor each in files, one for all experts in graphs.
 void add_mixture(ParameterList& list, const Decoder& decoder, const std::string& name);
 
 }  // namespace vkformer
