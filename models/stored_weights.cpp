@@ -28,7 +28,7 @@ bool is_turned(const Node& node, size_t i) {
 
 /// How input i of a node might be stored instead of in f32; nothing: the node does not take it.
 std::optional<StoredType> stored_for(const Node& node, size_t i, DType dtype) {
-  const bool turned = is_blocks(dtype) && is_turned(node, i);
+  const bool turned = dtype != DType::f32 && is_turned(node, i);
   Node stored = node;
   if (turned) {
     stored.input_types[1].shape = Shape{node.in(1)[1], node.in(1)[0]};

@@ -133,6 +133,36 @@ struct Planner {
     return order;
   }
 
+  /// By value id: how often a node that runs reads it.
+  std::vector<int> count_reads() const {
+    std::vector<int> reads(graph.value_count());
+    for (int i : plan.live_nodes)
+      for (Value input : node(i).inputs)
+        if (input) ++reads[static_cast<size_t>(input.id)];
+    return reads;
+  }
+
+  /// Small results that only the host reads are written where it does: a copy would be one more thing to wait for at
+  /// the end of every token.
+  void place_results(const SharedStorage& storage) {
+    constexpr int64_t most_direct = 2048;
+    const std::vector<int> reads = count_reads();
+    std::vector<int> sharers(graph.value_count());
+    for (size_t id = 0; id < graph.value_count(); ++id)
+      if (const int32_t root = storage.of({static_cast<int32_t>(id)}).root; root >= 0)
+        ++sharers[static_cast<size_t>(root)];
+    for (Value output : graph.outputs()) {
+      const auto id = static_cast<size_t>(output.id);
+      const ValueInfo& v = graph.info(output);
+      plan.readback.push_back({Place::Area::readback, 0, plan.readback_bytes, v.type.bytes()});
+      plan.readback_bytes += align(v.type.bytes());
+      const bool once = std::ranges::count(graph.outputs(), output.id, &Value::id) == 1;
+      const bool alone = once && storage.of(output).root == output.id && sharers[id] == 1 && reads[id] == 0;
+      if (options.guard_bytes == 0 && v.storage == Storage::temporary && alone && v.type.bytes() <= most_direct)
+        plan.values[id] = plan.readback.back();
+    }
+  }
+
   void place() {
     // With sentinels every tensor has a place of its own.
     const SharedStorage storage(graph, plan.live_nodes, options.guard_bytes == 0);
@@ -141,6 +171,7 @@ struct Planner {
     std::vector<int> item_of_value(graph.value_count(), -1), item_of_scratch(graph.nodes().size(), -1);
     plan.values.resize(graph.value_count());
     plan.scratch.resize(graph.nodes().size());
+    place_results(storage);
     for (size_t id = 0; id < graph.value_count(); ++id) {
       const Value value{static_cast<int32_t>(id)};
       const ValueInfo& v = graph.info(value);
@@ -150,7 +181,8 @@ struct Planner {
       } else if (v.storage == Storage::persistent) {
         const StoreLayout::Entry& entry = store.require(v.name, v.type);
         plan.values[id] = {Place::Area::store, entry.block, entry.offset, v.type.bytes()};
-      } else if (storage.of(value).root == value.id && lives[id].last >= 0) {
+      } else if (storage.of(value).root == value.id && lives[id].last >= 0 &&
+                 plan.values[id].area == Place::Area::none) {
         item_of_value[id] = static_cast<int>(items.size());
         items.push_back({item_name(value), v.type.bytes(), lives[id].first, lives[id].last, {}});
       }
@@ -169,7 +201,7 @@ struct Planner {
     for (size_t id = 0; id < graph.value_count(); ++id) {
       const Value value{static_cast<int32_t>(id)};
       const ValueInfo& v = graph.info(value);
-      if (v.storage != Storage::temporary) continue;
+      if (v.storage != Storage::temporary || plan.values[id].area != Place::Area::none) continue;
       const Backing b = storage.of(value);
       const Place base = item_of_value[static_cast<size_t>(b.root)] >= 0
                              ? items[static_cast<size_t>(item_of_value[static_cast<size_t>(b.root)])].place
@@ -179,10 +211,6 @@ struct Planner {
     }
     for (size_t i = 0; i < item_of_scratch.size(); ++i)
       if (item_of_scratch[i] >= 0) plan.scratch[i] = items[static_cast<size_t>(item_of_scratch[i])].place;
-    for (Value output : graph.outputs()) {
-      plan.readback.push_back({Place::Area::none, 0, plan.readback_bytes, graph.info(output).type.bytes()});
-      plan.readback_bytes += align(graph.info(output).type.bytes());
-    }
     check_allocation("all inputs together need", plan.step_bytes);
     check_allocation("all outputs together need", plan.readback_bytes);
 

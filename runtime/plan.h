@@ -33,7 +33,7 @@ struct PlanOptions {
 
 /// A place inside one of the program's areas.
 struct Place {
-  enum class Area : uint8_t { none, arena, step, store };
+  enum class Area : uint8_t { none, arena, step, store, readback };
   Area area = Area::none;
   int block = 0;       ///< of the arena or the store
   int64_t offset = 0;  ///< bytes

@@ -11,8 +11,9 @@ std::vector<Command> record_graph(const Graph& graph, const DeviceFacts& facts, 
   recorder.leave_nodes();
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const Place& place = plan.readback[i];
-    recorder.copy(placement.values[static_cast<size_t>(graph.outputs()[i].id)],
-                  {readback + static_cast<uint64_t>(place.offset), static_cast<uint64_t>(place.bytes)});
+    const Region& result = placement.values[static_cast<size_t>(graph.outputs()[i].id)];
+    const Region target{readback + static_cast<uint64_t>(place.offset), static_cast<uint64_t>(place.bytes)};
+    if (result.address != target.address) recorder.copy(result, target);
   }
   std::vector<Command> commands = recorder.take_commands();
   // What other programs wrote to the store becomes visible here.

@@ -6,8 +6,8 @@
 
 namespace vkformer {
 
-/// The commands of one run: those of the nodes, then copies of the outputs to a buffer at the address `readback`. The
-/// first one waits for what ran before.
+/// The commands of one run: those of the nodes, then copies of those outputs that the plan does not place there to a
+/// buffer at the address `readback`. The first one waits for what ran before.
 std::vector<Command> record_graph(const Graph& graph, const DeviceFacts& facts, const PipelineSource& pipelines,
                                   const MemoryPlan& plan, const Placement& placement, uint64_t readback);
 

@@ -9,6 +9,7 @@
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/join/join.h"
 #include "shaders/layer_norm/layer_norm.h"
+#include "shaders/reshape/reshape.h"
 #include "shaders/resize_rows/resize_rows.h"
 #include "tests/file_helpers.h"
 
@@ -66,12 +67,34 @@ TEST_CASE("what leads to no output is dropped", "[plan]") {
 
 TEST_CASE("secondary outputs that nobody reads take no memory", "[plan]") {
   Graph graph;
-  const Value x = graph.input("x", {64, 8});
+  const Value x = graph.input("x", {1024, 8});
   graph.mark_output(layer_norm(graph, x, graph.input("gain", {8}), {}, 1e-5f), "y");
   const MemoryPlan plan = plan_memory(graph, small_device(), {});
   const Node& node = graph.nodes().front();
   CHECK(plan.values[static_cast<size_t>(node.outputs[0].id)].area == Place::Area::arena);
   CHECK(plan.values[static_cast<size_t>(node.outputs[1].id)].area == Place::Area::none);
+}
+
+TEST_CASE("small results that only the host reads are written where it reads them", "[plan]") {
+  Graph graph;
+  const Value x = graph.input("x", {8});
+  const Value read = scale(graph, x, 2), small = scale(graph, read, 3);
+  const Value large = scale(graph, graph.input("z", {1025}), 2);
+  const Value in_place = reshape(graph, scale(graph, x, 5), {2, 4});
+  const Value twice = scale(graph, x, 7);
+  for (const auto& [value, name] : {std::pair{read, "read"},
+                                    {small, "small"},
+                                    {large, "large"},
+                                    {in_place, "renamed"},
+                                    {twice, "one"},
+                                    {twice, "two"}})
+    graph.mark_output(value, name);
+  const MemoryPlan plan = plan_memory(graph, small_device(), {});
+  const auto area = [](const MemoryPlan& of, Value v) { return of.values[static_cast<size_t>(v.id)].area; };
+  CHECK(area(plan, small) == Place::Area::readback);
+  CHECK(plan.values[static_cast<size_t>(small.id)].offset == plan.readback[1].offset);
+  for (const Value other : {read, large, in_place, twice}) CHECK(area(plan, other) == Place::Area::arena);
+  CHECK(area(plan_memory(graph, small_device(), {}, {.guard_bytes = 64}), small) == Place::Area::arena);
 }
 
 TEST_CASE("joined parts are computed inside their block", "[plan]") {
@@ -107,15 +130,15 @@ TEST_CASE("small values leave alone what has just been read, where there is room
 
 TEST_CASE("rows are added and taken away where they lie", "[plan]") {
   Graph graph;
-  const Value x = scale(graph, graph.input("x", {5, 8}), 2), more = resize_rows(graph, x, 7);
-  const Value sum = add(graph, more, graph.input("y", {7, 8})), fewer = resize_rows(graph, sum, 5);
+  const Value x = scale(graph, graph.input("x", {5, 800}), 2), more = resize_rows(graph, x, 7);
+  const Value sum = add(graph, more, graph.input("y", {7, 800})), fewer = resize_rows(graph, sum, 5);
   const Value result = scale(graph, fewer, 3);
   graph.mark_output(result, "result");
   const MemoryPlan plan = plan_memory(graph, small_device(), {});
   const auto offset = [&](Value v) { return plan.values[static_cast<size_t>(v.id)].offset; };
   CHECK(offset(x) == offset(more));
   CHECK(offset(fewer) == offset(sum));
-  CHECK(plan.values[static_cast<size_t>(fewer.id)].bytes == 4 * 5 * 8);
+  CHECK(plan.values[static_cast<size_t>(fewer.id)].bytes == 4 * 5 * 800);
   CHECK(offset(result) != offset(sum));  // it would have to end with fewer bytes
 }
 

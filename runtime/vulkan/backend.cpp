@@ -21,6 +21,7 @@ constexpr uint64_t staging_bytes = uint64_t{4} << 20;
 constexpr uint64_t imagined_readback = uint64_t{1} << 60;
 
 uint64_t imagined_address(Place::Area area, int block) {
+  if (area == Place::Area::readback) return imagined_readback;
   return ((static_cast<uint64_t>(area) << 8) + static_cast<uint64_t>(block)) << 40;
 }
 

@@ -177,6 +177,7 @@ class VulkanProgram : public Program {
       case Place::Area::arena:
         return {workspace_->blocks()[static_cast<size_t>(place.block)]->address() + offset, bytes};
       case Place::Area::step: return {step_->address() + offset, bytes};
+      case Place::Area::readback: return {readback_->address() + offset, bytes};
       case Place::Area::store: return {store_->block(place.block).address() + offset, bytes};
     }
     return {};
