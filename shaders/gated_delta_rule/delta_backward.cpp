@@ -10,19 +10,21 @@ namespace vkformer {
 
 namespace {
 
-/// Parts of the scratch: of [B, T, H Dv] twice, [B, T, H Dk] three times, [B, T, H], and of the states that are kept,
-/// behind every delta_span positions but the last, [B, kept, H Dv, Dk] and [B, kept, H Dv].
+/// Parts of the scratch: of [B, T, H Dv] twice, [B, T, H Dk] twice, and once more where what is written is corrected,
+/// [B, T, H], and of the states that are kept, behind every delta_span positions but the last, [B, kept, H Dv, Dk] and
+/// [B, kept, H Dv].
 struct Parts {
-  int64_t values, keys, ends, kept, states, products;
+  int64_t values, keys, reads, ends, kept, states, products;
 
   explicit Parts(const DeltaProblem& p)
       : values(align_part(4 * p.rows() * p.heads.values())),
         keys(align_part(4 * p.rows() * p.heads.heads * p.heads.key_width)),
+        reads(p.heads.corrects ? keys : 0),
         ends(align_part(4 * p.rows() * p.heads.heads)),
         kept((p.positions - 1) / delta_span),
         states(align_part(4 * p.batches * kept * p.heads.values() * p.heads.key_width)),
         products(align_part(4 * p.batches * kept * p.heads.values())) {}
-  int64_t all() const { return 2 * values + 3 * keys + ends + states + products; }
+  int64_t all() const { return 2 * values + 2 * keys + reads + ends + states + products; }
 };
 
 Types infer(const Node& node) {
@@ -52,7 +54,7 @@ void record(Recorder& recorder, const Node& node) {
     return recorder.scratch_region(static_cast<uint64_t>(taken - bytes), static_cast<uint64_t>(bytes));
   };
   const Region corrections = part(parts.values), dwritten = part(parts.values), dq = part(parts.keys),
-               dk_read = part(parts.keys), dk_write = part(parts.keys), ends = part(parts.ends),
+               dk_write = part(parts.keys), dk_read = part(parts.reads), ends = part(parts.ends),
                states = part(parts.states), products = part(parts.products);
   const DeltaSizes sizes = p.sizes(node.has_input(3), node.has_input(4));
   const int64_t Dk = p.heads.key_width, Dv = p.heads.value_width;
@@ -124,8 +126,8 @@ void record(Recorder& recorder, const Node& node) {
             .constants = {recorder.device().largest_group(64)},
             .groups = {1, static_cast<uint32_t>(p.heads.heads), static_cast<uint32_t>(p.batches)},
             .reads = {gates, texts, ends, products},
-            .writes = {dgates}};
-  launch.apart = true;
+            .writes = {dgates},
+            .apart = true};
   recorder.dispatch(launch, DeltaDecayBackwardArgs{.gates = gates.address,
                                                    .texts = texts.address,
                                                    .ends = ends.address,
@@ -226,9 +228,11 @@ std::vector<Case> cases() {
   return list;
 }
 
+/// Each part of the scratch is written once and read once, at least.
 Cost cost(const Node& node) {
   const DeltaProblem p(node, 1);
-  const auto bytes = static_cast<double>(2 * node.input_types[1].bytes() + 2 * node.input_types[0].bytes());
+  const auto bytes =
+      static_cast<double>(2 * (node.input_types[1].bytes() + node.input_types[0].bytes() + Parts(p).all()));
   return {.bytes = bytes,
           .flops = 24 * static_cast<double>(p.rows() * p.heads.heads * p.heads.key_width * p.heads.value_width)};
 }

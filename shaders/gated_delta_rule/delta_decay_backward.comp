@@ -26,10 +26,11 @@ void main() {
     }
     for (uint t = end; t-- > first;) {
       const uint gate = (2 * (row + t) + 1) * sizes.heads + head;
-      const bool live = text_of(row + t) != 0;
-      const bool is_first = t == 0 || (live && text_of(row + t) != text_of(row + t - 1));
-      if (live) sum += args.ends.v[(row + t) * sizes.heads + head];
-      if (is_first || (live && args.gates.v[gate] < nothing_left)) sum = 0;
+      const float own = args.ends.v[(row + t) * sizes.heads + head], decay = args.gates.v[gate];
+      const int text = text_of(row + t), before = text_of(t > 0 ? row + t - 1 : row);
+      const bool live = text != 0;
+      if (live) sum += own;
+      if (t == 0 || (live && (text != before || decay < nothing_left))) sum = 0;
       args.dgates.v[gate] = live ? sum : 0;
     }
   }

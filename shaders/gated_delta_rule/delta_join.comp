@@ -33,15 +33,17 @@ void main() {
   const uint columns = x_columns(sizes), lane = gl_LocalInvocationID.x;
   const uint query_at = row * columns + query_column(sizes, key_head);
   const uint key_at = row * columns + key_column(sizes, key_head);
-  const uint dwritten_at = args.values_part, dq_at = 2 * args.values_part, dk_read_at = dq_at + args.keys_part;
-  const uint dk_write_at = dk_read_at + args.keys_part, ends_at = dk_write_at + args.keys_part;
+  const bool corrects = rules(sizes, delta_corrects);  // else nothing is read, and the part is not there
+  const uint dwritten_at = args.values_part, dq_at = 2 * args.values_part, dk_write_at = dq_at + args.keys_part;
+  const uint dk_read_at = dk_write_at + args.keys_part, ends_at = dk_read_at + (corrects ? args.keys_part : 0);
   const bool live = is_live(sizes, args.texts, row), wants_x = (args.outputs & 1) != 0;
   if (wants_x)
     for (uint i = lane; i < sizes.key_width; i += INVOCATIONS) {
       vec2 sums = vec2(0);
       for (uint h = key_head * group; h < (key_head + 1) * group; ++h) {
         const uint at = (row * sizes.heads + h) * sizes.key_width + i;
-        sums += vec2(args.scratch.v[dq_at + at], args.scratch.v[dk_read_at + at] + args.scratch.v[dk_write_at + at]);
+        sums += vec2(args.scratch.v[dq_at + at], args.scratch.v[dk_write_at + at]);
+        if (corrects) sums.y += args.scratch.v[dk_read_at + at];
       }
       args.dx.v[query_at + i] = sums.x;
       args.dx.v[key_at + i] = sums.y;

@@ -14,8 +14,6 @@ shared float decays[STEPS];
 // Of the lines; what is made of them takes their place.
 shared float keys[STEPS * LINES], queries[STEPS * LINES];
 
-float total(vec4 sums) { return line_sum(sums.x + sums.y + sums.z + sums.w); }
-
 void main() {
   const DeltaSizes sizes = args.sizes;
   const uint head = gl_WorkGroupID.y, batch = gl_WorkGroupID.z, T = sizes.positions;
@@ -29,45 +27,63 @@ void main() {
     const uint steps = min(STEPS, T - done), first = forwards ? done : T - done - steps;
     for (uint i = invocation(); i < steps * QUADS; i += INVOCATIONS) {
       const uint row = batch * T + first + i / QUADS, quad = i % QUADS, from = row * width + head * sizes.value_width;
+      const vec4 upstream = staged_quad(args.upstream, from, quad);
+      const vec4 correction = staged_quad(args.corrections, from, quad);
+      vec4 dwritten = vec4(0);
+      if (corrects) dwritten = staged_quad(args.dwritten, from, quad);
+      const float rate = args.gates.v[2 * row * sizes.heads + head];
       const bool live = is_live(sizes, args.texts, row);
-      const float rate = rate_of(sizes, args.gates, args.texts, row, head);
-      upstreams[i] = staged_quad(args.upstream, from, quad, live);
-      writes[i] = rate * staged_quad(args.corrections, from, quad, live);
-      dreads[i] = corrects ? -rate * staged_quad(args.dwritten, from, quad, live) : vec4(0);
+      upstreams[i] = live ? upstream : vec4(0);
+      writes[i] = live ? rate * correction : vec4(0);
+      dreads[i] = live ? -rate * dwritten : vec4(0);
     }
     for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
       const uint row = batch * T + first + i / LINES, j = first_line + min(i % LINES, lines - 1);
+      const float key = args.x.v[row * columns + key_column(sizes, key_head) + j];
+      const float query = args.x.v[row * columns + query_column(sizes, key_head) + j];
       const bool live = is_live(sizes, args.texts, row);
-      keys[i] = live ? args.x.v[row * columns + key_column(sizes, key_head) + j] : 0;
-      queries[i] = live ? args.x.v[row * columns + query_column(sizes, key_head) + j] : 0;
+      keys[i] = live ? key : 0;
+      queries[i] = live ? query : 0;
     }
     for (uint i = invocation(); i < steps; i += INVOCATIONS)
-      decays[i] = decay_of(sizes, args.gates, args.texts, batch * T + first + i, first + i, head);
+      decays[i] = gates_of(sizes, args.gates, args.texts, batch * T + first + i, first + i, head).x;
     barrier();
     for (uint n = 0; n < steps; ++n) {
       const uint i = forwards ? n : steps - 1 - n, own = i * LINES + line_of_group();
+      if (decays[i] == is_skipped) continue;
       const bool begins = decays[i] < 0;
+      const uint at = i * QUADS + sharer();
       const float decay = max(decays[i], 0), key = keys[own], query = queries[own];
-      if (begins && forwards) {
-        [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
-      }
       vec4 sums = vec4(0), more = vec4(0);
-      [[unroll]] for (uint h = 0; h < HELD; ++h) {
-        const uint at = i * QUADS + h * SHARERS + sharer();
-        if (forwards) {
-          more += decay * state[h] * dreads[at];
-          state[h] = decay * state[h] + key * writes[at];
-          sums += state[h] * upstreams[at];
+      if (forwards) {
+        [[branch]] if (begins) {
+          [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
+        }
+        if (corrects) {
+          [[unroll]] for (uint h = 0; h < HELD; ++h) more += state[h] * dreads[at + h * SHARERS];
+        }
+        [[unroll]] for (uint h = 0; h < HELD; ++h) {
+          state[h] = decay * state[h] + key * writes[at + h * SHARERS];
+          sums += state[h] * upstreams[at + h * SHARERS];
+        }
+      } else {
+        [[unroll]] for (uint h = 0; h < HELD; ++h) {
+          state[h] += query * upstreams[at + h * SHARERS];
+          sums += state[h] * writes[at + h * SHARERS];
+        }
+        if (corrects) {
+          [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] += key * dreads[at + h * SHARERS];
+        }
+        [[branch]] if (begins) {
+          [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] = vec4(0);
         } else {
-          state[h] += query * upstreams[at];
-          sums += state[h] * writes[at];
-          state[h] = begins ? vec4(0) : decay * (state[h] + key * dreads[at]);
+          [[unroll]] for (uint h = 0; h < HELD; ++h) state[h] *= decay;
         }
       }
-      const float sum = total(sums), second = total(more);
+      const vec2 products = line_sum(vec2(total(sums), decay * total(more)));
       if (sharer() == 0) {
-        queries[own] = sum;
-        keys[own] = second;
+        queries[own] = products.x;
+        keys[own] = products.y;
       }
     }
     barrier();
@@ -77,7 +93,7 @@ void main() {
       const uint to = (row * sizes.heads + head) * sizes.key_width + first_line + i % LINES;
       if (forwards) {
         args.dq.v[to] = queries[i];
-        args.dk_read.v[to] = keys[i];
+        if (corrects) args.dk_read.v[to] = keys[i];
       } else {
         args.dk_write.v[to] = queries[i];
       }

@@ -16,13 +16,14 @@ layout(constant_id = 3) const uint STEPS = 1;  // positions staged at a time
 const uint LINES = INVOCATIONS / SHARERS;
 const uint HELD = (COLUMNS + 4 * SHARERS - 1) / (4 * SHARERS);
 const uint QUADS = HELD * SHARERS;  // of a staged line
+const bool WHOLE = 4 * QUADS == COLUMNS;
 
 #ifdef SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 uint invocation() { return gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID; }
 
-float line_sum(float x) {
+vec2 line_sum(vec2 x) {
   [[unroll]] for (uint step = 1; step < SHARERS; step *= 2) x += subgroupShuffleXor(x, step);
   return x;
 }
@@ -30,44 +31,51 @@ float line_sum(float x) {
 uint invocation() { return gl_LocalInvocationID.x; }
 
 // Of this sum and the next: what reads the one is past the other's barrier before it is written again.
-shared float slots[2 * INVOCATIONS];
+shared vec2 slots[2 * INVOCATIONS];
 uint turn = 0;
 
-float line_sum(float x) {
+vec2 line_sum(vec2 x) {
   turn = INVOCATIONS - turn;
   slots[turn + invocation()] = x;
   barrier();
   const uint first = turn + invocation() / SHARERS * SHARERS;
-  float sum = 0;
+  vec2 sum = vec2(0);
   for (uint i = 0; i < SHARERS; ++i) sum += slots[first + i];
   return sum;
 }
 #endif
 
+float line_sum(float x) { return line_sum(vec2(x, 0)).x; }
+float total(vec4 x) { return (x.x + x.y) + (x.z + x.w); }
+
 uint sharer() { return invocation() % SHARERS; }
 uint line_of_group() { return invocation() / SHARERS; }
 
-// The state begins anew at this position, `t` of its row.
-bool is_first(DeltaSizes sizes, Ints texts, uint row, uint t) {
-  return rules(sizes, delta_has_texts) && t > 0 && texts.v[row] != texts.v[row - 1];
+// Which column value c of a quad is: neighbours have neighbouring ones, so that what they load and store lies together.
+uint column_of(uint quad, uint c) { return (quad / SHARERS * 4 + c) * SHARERS + quad % SHARERS; }
+
+// What a position leaves of the state before it, and the rate at which it is written to. The first is below 0 where the
+// state begins anew, which knows nothing of that before it, not even that it is NaN, and where the position is skipped.
+// Here and where kernels stage, all is loaded before texts are looked at: else one load would wait for the other.
+const float begins_anew = -1, is_skipped = -2;
+vec2 gates_of(DeltaSizes sizes, Floats gates, Ints texts, uint row, uint t, uint head) {
+  const uint at = 2 * row * sizes.heads + head;
+  const float rate = gates.v[at], gate = gates.v[at + sizes.heads];
+  int text = 1, before = 1;
+  if (rules(sizes, delta_has_texts)) {
+    text = texts.v[row];
+    before = texts.v[t > 0 ? row - 1 : row];
+  }
+  return text == 0 ? vec2(is_skipped, 0) : vec2(text != before ? begins_anew : exp(gate), rate);
 }
 
-// What a position leaves of the state before it: all where it is skipped; below 0 where it is the first of a text, which
-// knows nothing of that state, not even that it is NaN.
-float decay_of(DeltaSizes sizes, Floats gates, Ints texts, uint row, uint t, uint head) {
-  if (!is_live(sizes, texts, row)) return 1;
-  return is_first(sizes, texts, row, t) ? -1 : exp(gates.v[(2 * row + 1) * sizes.heads + head]);
-}
-float rate_of(DeltaSizes sizes, Floats gates, Ints texts, uint row, uint head) {
-  return is_live(sizes, texts, row) ? gates.v[2 * row * sizes.heads + head] : 0;
-}
-
-// Quad `quad` of the values that start at `first`; zeros behind the end, and of a position that is skipped.
-vec4 staged_quad(Floats data, uint first, uint quad, bool live) {
-  vec4 value = vec4(0);
-  if (live) {
-    [[unroll]] for (uint c = 0; c < 4; ++c)
-      if (4 * quad + c < COLUMNS) value[c] = data.v[first + 4 * quad + c];
+// Quad `quad` of the values that start at `first`; zeros behind the end.
+vec4 staged_quad(Floats data, uint first, uint quad) {
+  vec4 value;
+  [[unroll]] for (uint c = 0; c < 4; ++c) {
+    const uint column = column_of(quad, c);
+    const float loaded = data.v[first + (WHOLE ? column : min(column, COLUMNS - 1))];
+    value[c] = WHOLE || column < COLUMNS ? loaded : 0;
   }
   return value;
 }

@@ -92,8 +92,8 @@ Launch delta_launch(const Recorder& recorder, std::string_view kernel, const Del
   const uint32_t invocations = std::max(facts.largest_group(facts.is_cpu() ? 32 : 128), sharers);
   // As many positions as 16 KiB hold, which every device has.
   const int64_t quads = (lines.columns + 4 * sharers - 1) / (4 * sharers) * sharers;
-  const int64_t bytes = 16 * quads * lines.staged + 4 * lines.kept * (invocations / sharers) + 8;
-  const int64_t room = (int64_t{16} << 10) - (subgroup ? 0 : 8 * invocations);
+  const int64_t bytes = 16 * quads * lines.staged + 4 * lines.kept * (invocations / sharers) + 12;
+  const int64_t room = (int64_t{16} << 10) - (subgroup ? 0 : 16 * invocations);
   const auto steps = static_cast<uint32_t>(std::clamp<int64_t>(room / bytes, 1, 16));
   const auto positions = static_cast<uint32_t>(std::min<int64_t>(problem.positions, 16));
   return {.kernel = kernel,
@@ -105,11 +105,12 @@ Launch delta_launch(const Recorder& recorder, std::string_view kernel, const Del
           .subgroup_size = subgroup ? facts.roomy_subgroup() : 0};
 }
 
-// Lines of one value, of less than a quad, of several quads for each sharer; heads that share keys; more positions than
-// are staged at a time, and than the sums of decays have invocations; both rules and both orders of columns.
+// Lines of one value, in rows that are skipped or not, of less than a quad, of several quads for each sharer; heads
+// that share keys; more positions than are staged at a time, and than the sums of decays have invocations; both rules
+// and both orders of columns.
 std::span<const DeltaCase> delta_cases() {
   static constexpr DeltaCase cases[] = {
-      {1, 1, {1, 1, 1, 1}},
+      {23, 1, {1, 1, 1, 1}, true},
       {2, 17, {1, 2, 7, 7}},
       {1, 37, {2, 2, 7, 7}, true},
       {2, 19, {1, 3, 64, 7}, true},

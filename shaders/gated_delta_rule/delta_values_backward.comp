@@ -10,7 +10,7 @@
 PUSH(DeltaValuesBackwardArgs);
 
 shared vec4 keys[STEPS * QUADS], queries[STEPS * QUADS];
-shared float decays[STEPS], rates[STEPS];
+shared vec2 gates[STEPS];
 shared float values[STEPS * LINES];  // upstream; what is made of it takes its place
 
 void main() {
@@ -26,22 +26,25 @@ void main() {
     end = first;
     for (uint i = invocation(); i < steps * QUADS; i += INVOCATIONS) {
       const uint row = batch * T + first + i / QUADS, quad = i % QUADS;
+      const vec4 key = staged_quad(args.x, row * columns + key_column(sizes, key_head), quad);
+      const vec4 query = staged_quad(args.x, row * columns + query_column(sizes, key_head), quad);
       const bool live = is_live(sizes, args.texts, row);
-      keys[i] = staged_quad(args.x, row * columns + key_column(sizes, key_head), quad, live);
-      queries[i] = staged_quad(args.x, row * columns + query_column(sizes, key_head), quad, live);
+      keys[i] = live ? key : vec4(0);
+      queries[i] = live ? query : vec4(0);
     }
     for (uint i = invocation(); i < steps * LINES; i += INVOCATIONS) {
       const uint row = batch * T + first + i / LINES, j = min(i % LINES, lines - 1);
-      values[i] = is_live(sizes, args.texts, row)
-                      ? args.upstream.v[row * width + head * sizes.value_width + first_line + j] : 0;
+      const float upstream = args.upstream.v[row * width + head * sizes.value_width + first_line + j];
+      values[i] = is_live(sizes, args.texts, row) ? upstream : 0;
     }
-    for (uint i = invocation(); i < steps; i += INVOCATIONS) {
-      const uint row = batch * T + first + i;
-      decays[i] = decay_of(sizes, args.gates, args.texts, row, first + i, head);
-      rates[i] = rate_of(sizes, args.gates, args.texts, row, head);
-    }
+    for (uint i = invocation(); i < steps; i += INVOCATIONS)
+      gates[i] = gates_of(sizes, args.gates, args.texts, batch * T + first + i, first + i, head);
     barrier();
+    vec2 next = gates[steps - 1];
     for (uint i = steps; i-- > 0;) {
+      const vec2 gate = next;
+      next = gates[max(i, 1) - 1];
+      if (gate.x == is_skipped) continue;
       const float upstream = values[i * LINES + line_of_group()];
       vec4 sums = vec4(0);
       [[unroll]] for (uint h = 0; h < HELD; ++h) {
@@ -49,10 +52,9 @@ void main() {
         state[h] += upstream * queries[at];
         sums += state[h] * keys[at];
       }
-      const float dwritten = line_sum(sums.x + sums.y + sums.z + sums.w), dread = corrects ? -rates[i] * dwritten : 0;
-      const float decay = decays[i];
+      const float dwritten = line_sum(total(sums)), dread = corrects ? -gate.y * dwritten : 0;
       [[unroll]] for (uint h = 0; h < HELD; ++h)
-        state[h] = decay < 0 ? vec4(0) : decay * (state[h] + dread * keys[i * QUADS + h * SHARERS + sharer()]);
+        state[h] = gate.x < 0 ? vec4(0) : gate.x * (state[h] + dread * keys[i * QUADS + h * SHARERS + sharer()]);
       if (sharer() == 0) values[i * LINES + line_of_group()] = dwritten;
     }
     barrier();
@@ -66,8 +68,8 @@ void main() {
                       min(line_of_group(), lines - 1);
       vec4 sums = vec4(0);
       [[unroll]] for (uint h = 0; h < HELD; ++h)
-        sums += state[h] * staged_quad(args.states, at * COLUMNS, h * SHARERS + sharer(), true);
-      const float product = line_sum(sums.x + sums.y + sums.z + sums.w);
+        sums += state[h] * staged_quad(args.states, at * COLUMNS, h * SHARERS + sharer());
+      const float product = line_sum(total(sums));
       if (sharer() == 0 && line_of_group() < lines) args.products.v[at] = product;
     }
     barrier();

@@ -53,7 +53,7 @@ struct DeltaKeysBackwardArgs {
   Floats corrections;
   Floats dwritten;
   Floats dq;        // [B, T, H, Dk]
-  Floats dk_read;   // of what is read by k
+  Floats dk_read;   // of what is read by k; has storage where what is written is corrected
   Floats dk_write;  // of what is written by k
   DeltaSizes sizes;
 };
@@ -64,12 +64,12 @@ struct DeltaJoinArgs {
   Ints texts;
   Floats upstream;
   Floats skip;
-  Floats scratch;  // corrections, dwritten, dq, dk_read, dk_write, and [B, T, H]: what a position adds to dg before it
+  Floats scratch;  // corrections, dwritten, dq, dk_write, dk_read, and [B, T, H]: what a position adds to dg before it
   Floats dx;       // bit 0 of `outputs`
   Floats dgates;   // bit 1
   Floats dskip;    // [B, T, H]: each position's part, bit 2
   DeltaSizes sizes;
-  uint values_part, keys_part;  // floats of a part of `scratch`: of the first two, of the next three
+  uint values_part, keys_part;  // floats of a part of `scratch`: of the first two, of the next ones
   uint rows;                    // B T Hk
   uint outputs;
 };
