@@ -65,10 +65,10 @@ struct AttentionWeightsArgs {
 };
 
 struct AttentionDeltaArgs {
-  Reals result;
-  Reals upstream;  ///< gradient of `result`
+  KeyVectors result;
+  KeyVectors upstream;  ///< gradient of `result`
   Floats log_sum_exp;
-  Floats terms;  ///< [B, H, T, 2]: {log_sum_exp, delta}
+  FloatPairs terms;  ///< [B, H, T, 2]: {log_sum_exp, delta}
   int queries;
   int heads;
 };
@@ -112,8 +112,9 @@ VKFORMER_SHARED_END
 #define ATTENTION_BIAS_OF_BATCH 0x80000000u /* each batch has a bias */
 
 // Specialization constants common to the kernels; 0 is the workgroup's size. attention_decode_merge takes those up to
-// ATTENTION_SINKS, attention_backward_delta the first two.
+// ATTENTION_SINKS, attention_backward_delta the first two and one of its own.
 #define ATTENTION_VALUE_WIDTH 1
+#define ATTENTION_DELTA_LANES 2 /* that share a query */
 #define ATTENTION_WANTED 2 /* bit o: output o is wanted */
 #define ATTENTION_SINKS 3  /* there are sinks; of kernels that sum weights */
 #define ATTENTION_HEAD_WIDTH 4

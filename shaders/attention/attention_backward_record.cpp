@@ -1,4 +1,7 @@
 // The backward pass: delta, then a dispatch for each gradient, with the kernel chosen.
+#include <algorithm>
+#include <bit>
+
 #include "shaders/attention/attention_kernel.h"
 
 namespace vkformer {
@@ -38,9 +41,19 @@ void fill_margins(const Targets& targets) {
   }
 }
 
+/// Lanes that share a query in attention_backward_delta: one for each load of it, which has 16 bytes where its width
+/// divides into those; of wide heads a lane takes several.
+uint32_t delta_lanes(const AttentionProblem& problem) {
+  const auto bytes = static_cast<uint32_t>(problem.value_width * size_of(problem.type));
+  return std::min(std::bit_ceil(bytes / (bytes % 16 == 0 ? 16 : 4)), 16u);
+}
+
 void record_delta(Recorder& recorder, const Node& node, const AttentionProblem& problem) {
-  Launch launch = block_launch("attention_backward_delta", {64, static_cast<uint32_t>(problem.value_width)},
-                               groups_for(problem.queries, 64), problem.heads, problem.batches);
+  constexpr uint32_t invocations = 128;
+  const uint32_t lanes = delta_lanes(problem);
+  Launch launch =
+      block_launch("attention_backward_delta", {invocations, static_cast<uint32_t>(problem.value_width), lanes},
+                   groups_for(problem.queries, invocations / lanes), problem.heads, problem.batches);
   if (is_half(problem.type)) launch.variant = name_of(problem.type);
   launch.writes = {recorder.scratch_region(0, static_cast<uint64_t>(terms_bytes(problem)))};
   const auto elements = static_cast<double>(problem.rows() * problem.value_width);
