@@ -121,6 +121,8 @@ struct Tile {
 /// A share of 4 x 4 takes twice as many clocks of an NVIDIA multiprocessor's shared memory as of its multiply-adds, one
 /// of 8 x 8 as many.
 constexpr Tile tile128{128, 2}, tile64{64, 1}, tile32{32, 1};
+/// Four times as many workgroups as tile128 for a GPU that this leaves idle: `vkformer tune` alone chooses it.
+constexpr Tile tile64_8x8{64, 2};
 
 template <const Tile& tile>
 bool tile_fits(const MatmulProblem&, const DeviceFacts& facts) {
@@ -196,6 +198,13 @@ constexpr MatmulKernel kernels[] = {
      .half_results = true,
      .blocks = true,
      .launch = tile_launch<tile128>},
+    {.name = "tile64_8x8",
+     .room = KernelRoom::gpu,
+     .legal = tile_legal<tile64_8x8, never>,
+     .first = never,
+     .half_results = true,
+     .blocks = true,
+     .launch = tile_launch<tile64_8x8>},
     {.name = "tile64",
      .room = KernelRoom::gpu,
      .legal = tile_legal<tile64, tile64_pays>,
