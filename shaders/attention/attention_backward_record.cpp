@@ -42,15 +42,16 @@ void fill_margins(const Targets& targets) {
 }
 
 /// Lanes that share a query in attention_backward_delta: one for each load of it, which has 16 bytes where its width
-/// divides into those; of wide heads a lane takes several.
-uint32_t delta_lanes(const AttentionProblem& problem) {
+/// divides into those; of wide heads a lane takes several. Software drivers load lane by lane anyway.
+uint32_t delta_lanes(const AttentionProblem& problem, const DeviceFacts& facts) {
+  if (facts.is_cpu()) return 1;
   const auto bytes = static_cast<uint32_t>(problem.value_width * size_of(problem.type));
   return std::min(std::bit_ceil(bytes / (bytes % 16 == 0 ? 16 : 4)), 16u);
 }
 
 void record_delta(Recorder& recorder, const Node& node, const AttentionProblem& problem) {
   constexpr uint32_t invocations = 128;
-  const uint32_t lanes = delta_lanes(problem);
+  const uint32_t lanes = delta_lanes(problem, recorder.device());
   Launch launch =
       block_launch("attention_backward_delta", {invocations, static_cast<uint32_t>(problem.value_width), lanes},
                    groups_for(problem.queries, invocations / lanes), problem.heads, problem.batches);
