@@ -156,8 +156,7 @@ struct Planner {
       const ValueInfo& v = graph.info(output);
       plan.readback.push_back({Place::Area::readback, 0, plan.readback_bytes, v.type.bytes()});
       plan.readback_bytes += align(v.type.bytes());
-      const bool once = std::ranges::count(graph.outputs(), output.id, &Value::id) == 1;
-      const bool alone = once && storage.of(output).root == output.id && sharers[id] == 1 && reads[id] == 0;
+      const bool alone = storage.of(output).root == output.id && sharers[id] == 1 && reads[id] == 0;
       if (options.guard_bytes == 0 && v.storage == Storage::temporary && alone && v.type.bytes() <= most_direct)
         plan.values[id] = plan.readback.back();
     }
