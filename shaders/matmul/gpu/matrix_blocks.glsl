@@ -37,10 +37,13 @@ const uint SHARE_COLUMNS = TILE_COLUMNS / ACROSS, STRIP_STRIDE = SHARE_COLUMNS /
 const uint STRIPS = DOWN * ACROSS * ROWS * STRIP_STRIDE;
 shared uvec4 staged[SLICES > STRIPS ? SLICES : STRIPS];
 
-// Which pack, (column, row), of a staged slice load `i` of this invocation brings: neighbours read neighbours.
+// Which pack, (column, row), of a staged slice load `i` of this invocation brings: neighbours read neighbours. Eight
+// lanes store at a time. Of short rows they bring several, `together`, which are so far `apart` that no two packs meet
+// in a bank.
 uvec2 slot(uint i, const uint packs) {
-  const uint id = i * INVOCATIONS + gl_LocalInvocationIndex;
-  return uvec2(id % packs, id / packs);
+  const uint id = i * INVOCATIONS + gl_LocalInvocationIndex, row = id / packs;
+  const uint apart = min(packs, 8), together = 8 / apart;
+  return uvec2(id % packs, row / 8 * 8 + row % together * apart + row / together % apart);
 }
 
 // Adds the products of the slices that lie from `at_a` and `at_b` on to the sums `c`, [down][across]. `down` and `across`

@@ -16,7 +16,8 @@ constexpr double partial_sum = 256;
 constexpr double dispatch = 2.25e6;
 /// A block that has a core to itself waits for its loads with nothing to do meanwhile.
 constexpr double alone = 1.25;
-/// What ranges of K must promise: no GPU has measured this choice.
+/// What ranges of K must promise: of two products that an H200 computed both ways one took 0.91 of the time instead of
+/// the promised 0.89, the other 1.24 instead of 0.97.
 constexpr double gain = 1.1;
 
 constexpr int64_t most_ranges = 16, least_length = 128;
