@@ -53,10 +53,12 @@ void main() {
   const int at = ((batch * args.queries + t) * args.heads + head) * value_width;
   float part = 0;
   for (int c = id % lanes * columns; c < value_width; c += lanes * columns) part += products(at + c);
-  parts[id / lanes * (lanes + 1) + id % lanes] = part;
-  barrier();
-  if (id >= queries || first + id >= args.queries) return;
-  float delta = 0;
-  for (int i = 0; i < lanes; i++) delta += parts[id * (lanes + 1) + i];
-  args.terms.v[row] = vec2(log_sum_exp, delta);
+  float delta = part;
+  if (lanes > 1) {
+    parts[id / lanes * (lanes + 1) + id % lanes] = part;
+    barrier();
+    delta = 0;
+    for (int i = 0; i < lanes; i++) delta += parts[min(id, queries - 1) * (lanes + 1) + i];
+  }
+  if (id < queries && first + id < args.queries) args.terms.v[row] = vec2(log_sum_exp, delta);
 }
