@@ -27,7 +27,7 @@ int64_t most_columns(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("on GPUs rows of logits are whole vectors, whatever the vocabulary", "[whole_rows]") {
+TEST_CASE("on GPUs rows of logits are whole vectors or blocks, whatever the vocabulary", "[whole_rows]") {
   for (const nlohmann::json& config : {small_gpt2, small_llama, small_bert}) {
     const Model model = model_of(config);
     const BatchShape shape = usual_batch(model, 2, 8);
@@ -38,6 +38,10 @@ TEST_CASE("on GPUs rows of logits are whole vectors, whatever the vocabulary", "
     CHECK(most_columns(graph(true)) == 304);
     CHECK(most_columns(build_evaluation(model, shape, {.whole_rows = true})) == 304);
   }
+  nlohmann::json many = small_gpt2;
+  many["vocab_size"] = 50257;  // where whole blocks cost next to nothing
+  const Model large = model_of(many);
+  CHECK(most_columns(build_loss_and_gradients(large, usual_batch(large, 2, 8), false, {.whole_rows = true}).graph) == 50304);
   nlohmann::json fits = small_gpt2, small = small_gpt2;
   fits["vocab_size"] = 304;
   small["vocab_size"] = 97;  // narrower than the feed-forward's layers

@@ -11,8 +11,17 @@ namespace {
 
 constexpr int64_t vector = 8;            ///< values in 16 bytes, of 16 bits each
 constexpr int64_t fewest_classes = 256;  ///< below, new columns would be a notable share
+/// Sides of the largest blocks of outputs. The fastest kernels for matrix cores are for whole ones alone, whether the
+/// classes are columns, rows (of their weight's gradient) or K; on an H200 a step of GPT-2 124M in f16 took 19.7
+/// instead of 21.1 ms. Others have no more blocks for it.
+constexpr int64_t block = 128;
+constexpr int64_t block_share = 128;  ///< and that at most one in so many columns is new
 
-int64_t whole(int64_t columns) { return (columns + vector - 1) / vector * vector; }
+/// Whole blocks where that adds next to nothing, else whole vectors.
+int64_t whole(int64_t columns) {
+  const auto rounded = [&](int64_t step) { return (columns + step - 1) / step * step; };
+  return rounded(block) - columns <= columns / block_share ? rounded(block) : rounded(vector);
+}
 
 /// By value id: whether losses alone read it, as logits.
 std::vector<bool> logits_of(const Graph& graph) {
