@@ -185,20 +185,20 @@ TEST_CASE("whole workgroups take whole blocks", "[matrix_cores]") {
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "matrix_workgroup128"; };
   CHECK(first(1024, 1024, 1024) == "matrix_workgroup128_4");  // of cores that nobody counted, 64
   facts.cores = 128;
-  CHECK(first(1024, 1024, 1024) == "matrix64");  // half of the cores would have no block of 128 x 128
+  CHECK(first(1024, 1024, 1024) == "matrix_workgroup128x64_4");  // blocks of 128 x 128 leave half of the cores idle
   CHECK(first(2048, 2048, 1024) == "matrix_workgroup128_4");
   CHECK(first(512, 512, 4096) == "matrix_workgroup128_4_split");
   CHECK_FALSE(first(2048, 2048 + 8, 1024).starts_with("matrix_workgroup"));
   CHECK_FALSE(first(2048, 2048, 1024 + 8).starts_with("matrix_workgroup"));
 }
 
-TEST_CASE("a transposed operand A has blocks of its own", "[matrix_cores]") {
+TEST_CASE("a transposed operand A has rates of its own", "[matrix_cores]") {
   const DeviceFacts facts = device_with_matrix_cores();
   Graph graph;
   matmul(graph, graph.input("a", {4096, 1024}, DType::f16), graph.input("b", {4096, 4096}, DType::f16),
          {.transpose_a = true});
   const Node& node = graph.nodes().front();
-  CHECK(node.op->candidates(node, facts).front() == "matrix128x64");
+  CHECK(node.op->candidates(node, facts).front() == "matrix128");
 }
 
 TEST_CASE("matrix cores are tried when an f16 product first asks, and left alone when wrong", "[matrix_cores]") {
