@@ -41,7 +41,8 @@ TEST_CASE("on GPUs rows of logits are whole vectors or blocks, whatever the voca
   nlohmann::json many = small_gpt2;
   many["vocab_size"] = 50257;  // where whole blocks cost next to nothing
   const Model large = model_of(many);
-  CHECK(most_columns(build_loss_and_gradients(large, usual_batch(large, 2, 8), false, {.whole_rows = true}).graph) == 50304);
+  CHECK(most_columns(build_loss_and_gradients(large, usual_batch(large, 2, 8), false, {.whole_rows = true}).graph) ==
+        50304);
   nlohmann::json fits = small_gpt2, small = small_gpt2;
   fits["vocab_size"] = 304;
   small["vocab_size"] = 97;  // narrower than the feed-forward's layers
