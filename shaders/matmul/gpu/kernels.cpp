@@ -145,6 +145,12 @@ bool tile_legal(const MatmulProblem& p, const DeviceFacts& facts) {
   return tile_fits<tile>(p, facts) && (filled || pays(p, facts));
 }
 
+/// Whether 64 invocations with 8 x 8 sums each find registers for their part of a slice, four loads of each operand.
+/// Compilers for Apple and Adreno spill; those GPUs have less shared memory, or larger subgroups.
+bool holds_small_groups(const DeviceFacts& facts) {
+  return facts.subgroup_size < 32 || (facts.subgroup_size == 32 && facts.shared_memory >= 49152);
+}
+
 template <const Tile& tile>
 Launch tile_launch(const DeviceFacts& facts, const MatmulWork& work) {
   const MatmulProblem& p = work.p;
@@ -199,7 +205,10 @@ constexpr MatmulKernel kernels[] = {
      .launch = tile_launch<tile128>},
     {.name = "tile64_8x8",
      .room = KernelRoom::gpu,
-     .legal = tile_legal<tile64_8x8, never>,
+     .legal =
+         [](const MatmulProblem& p, const DeviceFacts& facts) {
+           return holds_small_groups(facts) && tile_legal<tile64_8x8, never>(p, facts);
+         },
      .first = never,
      .half_results = true,
      .blocks = true,
