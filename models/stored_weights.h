@@ -8,9 +8,10 @@ namespace vkformer {
 
 class Weights;
 
-/// Gives the parameters that the model reads only as weights of products and as embedding tables the type
-/// `dtype`; others, like norms, stay f32. A weight stored the other way round than products sum over (GPT-2's) is kept
-/// transposed: blocks lie along that, and products of one row read 16 bytes at a time. Where rows are no whole blocks, the type is fitting_type()'s; where an op takes none, f16.
+/// Gives the parameters that the model reads only as weights of products and as embedding tables the type `dtype`;
+/// others, like norms, stay f32. A weight stored the other way round than products sum over (GPT-2's) is kept
+/// transposed: blocks lie along that, and products of one row read 16 bytes at a time. Where rows are no whole blocks,
+/// the type is fitting_type()'s; where an op takes none, f16.
 void store_weights_as(Model& model, DType dtype);
 
 /// The type that a parameter should have, f32 where it is to stay; `turned`: its blocks would be those of the

@@ -143,7 +143,7 @@ struct Planner {
   }
 
   /// Small results that only the host reads are written where it does: a copy would be one more thing to wait for at
-  /// the end of every token.
+  /// the end of every token. Large ones are copied as one piece rather than go over the bus store by store.
   void place_results(const SharedStorage& storage) {
     constexpr int64_t most_direct = 2048;
     const std::vector<int> reads = count_reads();

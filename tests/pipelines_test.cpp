@@ -123,10 +123,11 @@ TEST_CASE("a token takes a GPU five dispatches a layer", "[pipelines][device][ot
 
 TEST_CASE("gradients of queries and of keys don't wait for each other, in one tensor or in several",
           "[pipelines][device][other_driver]") {
-  const auto backend = make_backend("", {.as_gpu = true});  // gradients so large that copies fetch all
+  const auto backend = make_backend("", {.as_gpu = true});
   const auto barriers = [&](bool packed) {
     Graph graph;
     Values sources;
+    // So many positions that each gradient is copied to the host, be it one of three or all in one.
     for (const char* name : {"q", "k", "v"})
       if (sources.empty() || !packed) sources.push_back(graph.input(name, {2, 19, packed ? 96 : 32}));
     const auto columns = [&](size_t i) {

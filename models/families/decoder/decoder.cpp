@@ -141,7 +141,8 @@ class Builder {
   /// The norm of x plus the residual, times the scale.
   Value norm_sum(Value x, const std::string& name, const NormedSum& sum) {
     if (decoder_.norm == Norm::rms) return layers_.rms_norm_sum(x, name, decoder_.epsilon, gain_offset(), sum);
-    return vkformer::add(layers_.graph(), norm(x, name), sum.residual);
+    const Value y = add(layers_.graph(), norm(x, name), sum.residual);
+    return sum.scale ? scale_by(layers_.graph(), y, sum.scale) : y;
   }
 
   Value block(Value x, int64_t layer) {

@@ -1,5 +1,6 @@
 #include "models/families/gemma4/gemma4.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -102,23 +103,25 @@ void read_both_rotaries(const JsonObject& json, Decoder& d) {
   if (!json.has("rope_parameters")) return;
   const JsonObject both = require_object(json, "rope_parameters");
   for (const auto& [key, usual, rotary] :
-       {std::tuple{"full_attention", 1e6, 0}, std::tuple{"sliding_attention", 1e4, 1}})
+       {std::tuple{"full_attention", 1e6, 0U}, std::tuple{"sliding_attention", 1e4, 1U}})
     d.rotaries[rotary] = RotaryConfig::from_json(require_object(both, key), json,
                                                  {.theta = usual, .context = d.context, .proportional = rotary == 0});
 }
 
-nlohmann::json keys_of(const Decoder& d, bool keys_as_values, int64_t shared, bool twice) {
+/// `twice`: layers that share keys are to have wide feed-forward layers, whether there are some or not.
+nlohmann::json keys_of(const Decoder& d, bool twice) {
   const Decoder::Layer& wide = d.layers.back();
+  const auto shared = std::ranges::count_if(d.layers, [](const Decoder::Layer& layer) { return layer.kv_layer >= 0; });
   nlohmann::json keys = {{"sliding_window", sliding_window(d)},
                          {"layer_types", layer_types(d)},
                          {"rope_parameters", rotary_keys(d)["rope_parameters"]},
                          {cap_key, cap_or_null(d.logit_cap)},
                          {"attention_bias", d.input_bias},
                          {wide_key, wide.head_width},
-                         {keys_as_values_key, keys_as_values},
+                         {keys_as_values_key, wide.keys_as_values},
                          {shared_key, shared},
                          {double_key, twice}};
-  if (keys_as_values) keys[wide_heads_key] = wide.kv_heads;
+  if (wide.keys_as_values) keys[wide_heads_key] = wide.kv_heads;
   if (d.family == unified) return keys;
   keys.update({{inputs_key, d.layer_inputs.width},
                {inputs_rows_key, d.layer_inputs.vocabulary},
@@ -168,8 +171,7 @@ Model make_gemma4(const JsonObject& json) {
     read_mixture(json, d);
   }
   nlohmann::json written = decoder_keys(d, architecture, activation);
-  written.update(keys_of(d, boolean_or(json, keys_as_values_key, false),
-                         integer_or(json, shared_key, 0, 0, most_layers), boolean_or(json, double_key, false)));
+  written.update(keys_of(d, boolean_or(json, double_key, false)));
   return make_decoder(d, written);
 }
 
