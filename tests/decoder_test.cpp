@@ -11,6 +11,7 @@
 #include "models/families/gemma/gemma.h"
 #include "models/families/gemma4/gemma4.h"
 #include "models/families/glm/glm.h"
+#include "models/families/glm4_moe/glm4_moe.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/gpt_oss/gpt_oss.h"
 #include "models/families/granite/granite.h"
@@ -66,6 +67,8 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"granite4", make_granite},
                              {"granite4_mamba", make_granite},
                              {"lfm2", make_lfm2},
+                             {"lfm2_moe", make_lfm2},
+                             {"glm4_moe", make_glm4_moe},
                              {"olmoe", make_olmoe},
                              {"qwen2_moe", make_qwen2_moe},
                              {"olmo3", make_olmo3},
@@ -279,6 +282,9 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   for (const int outside : {-1, 4})
     says("lfm2", {{"layer_types", nullptr}, {"full_attn_idxs", {0, outside}}}, "layers' numbers, from 0 to 3");
   says("lfm2", {{"conv_L_cache", 1}}, "conv_L_cache");
+  says("lfm2_moe", {{"num_experts_per_tok", 6}}, "num_experts_per_tok is 6, num_experts is 5");
+  says("glm4_moe", {{"n_routed_experts", 1}}, "num_experts_per_tok is 2, n_routed_experts is 1");
+  says("glm4_moe", {{"n_group", 5}}, "n_group is 5; experts that are chosen by groups are not supported");
   says("granite4", {{"position_embedding_type", "alibi"}}, "position_embedding_type");
   says("qwen3_5", {{"layer_types", {"linear_attention"}}}, "layer_types must name \"linear_attention\" or");
   says("qwen3_5", {{"linear_num_value_heads", 3}}, "linear_num_value_heads 3 is not a multiple of");

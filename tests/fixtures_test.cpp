@@ -101,6 +101,8 @@ const std::map<std::string, int> cases = {
     {"lfm2", 62},
     {"granitemoe", 36},
     {"granite4_mamba", 74},
+    {"lfm2_moe", 71},
+    {"glm4_moe", 63},
     {"gemma4", 55},
     {"gemma4_small", 95},
     {"gemma4_moe", 39},

@@ -48,6 +48,22 @@ TEST_CASE("a list says which layers of an OLMo 3 have a window, or a period", "[
   CHECK_THAT(error_of([&] { types({1, 0}); }), ContainsSubstring("sliding_window_pattern has 2 values for 4 layers"));
 }
 
+TEST_CASE("layers of an LFM2 without heads of keys have a short convolution", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "lfm2_moe", "f32"));
+  json config = *load_model(fixtures / "lfm2").config;
+  const auto read = [&] {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "lfm2");
+    add_config(pairs, *find_architecture("lfm2"), config);
+    return config_with(folder, pairs, whole);
+  };
+  CHECK_THAT(error_of(read), ContainsSubstring("can't say \"conv_bias\" true"));
+  config["conv_bias"] = false;
+  for (const char* key : {"layer_types", "num_key_value_heads", "intermediate_size", "conv_L_cache", "norm_eps"})
+    CHECK(read()[key].get<json>() == json(config[key]));
+}
+
 TEST_CASE("angles that a GGUF file of OLMo 3 can't say are refused", "[gguf]") {
   json config = *load_model(fixtures / "olmo3").config;
   config["rope_parameters"]["sliding_attention"]["rope_theta"] = 500;

@@ -47,7 +47,7 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
         "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2",  "gemma3",     "mixtral",
         "granite",    "olmoe",        "qwen2_moe",  "olmo3", "phi",     "starcoder2", "stablelm",
         "olmo",       "gpt_oss",      "exaone4",    "glm4",  "cohere",  "cohere2",    "ernie4_5",
-        "arcee",      "ministral3",   "seed_oss",   "bloom", "qwen3_5", "qwen3_5_moe"}) {
+        "arcee",      "ministral3",   "seed_oss",   "bloom", "qwen3_5", "qwen3_5_moe", "lfm2_moe", "glm4_moe"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);

@@ -76,6 +76,8 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"granite4", "GraniteForCausalLM"},
                                                         {"granite4_mamba", "GraniteForCausalLM"},
                                                         {"lfm2", "LlamaForCausalLM"},
+                                                        {"lfm2_moe", "Lfm2ForCausalLM"},
+                                                        {"glm4_moe", "Glm4ForCausalLM"},
                                                         {"olmoe", "Olmo2ForCausalLM"},
                                                         {"olmo3", "Olmo2ForCausalLM"},
                                                         {"gpt_oss", "Qwen3MoeForCausalLM"},

@@ -43,7 +43,8 @@ std::vector<std::string> usual_targets(const std::string& family) {
       // Not PEFT's: layers without attention, too.
       {"qwen3_5_text", {"q_proj", "v_proj", "in_proj_qkv"}},
       {"qwen3_5_moe_text", {"q_proj", "v_proj", "in_proj_qkv"}},
-      {"lfm2", {"q_proj", "v_proj", "in_proj"}}};
+      {"lfm2", {"q_proj", "v_proj", "in_proj"}},
+      {"lfm2_moe", {"q_proj", "v_proj", "in_proj"}}};
   const auto found = known.find(family);
   return found == known.end() ? std::vector<std::string>{"q_proj", "v_proj"} : found->second;
 }

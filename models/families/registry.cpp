@@ -15,6 +15,7 @@
 #include "models/families/gemma/gemma.h"
 #include "models/families/gemma4/gemma4.h"
 #include "models/families/glm/glm.h"
+#include "models/families/glm4_moe/glm4_moe.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/families/gpt_neo/gpt_neo.h"
 #include "models/families/gpt_neox/gpt_neox.h"
@@ -73,13 +74,14 @@ const Family families[] = {
     {{"llama", "mistral", "qwen2", "arcee"}, make_llama},
     {{"ministral3"}, make_ministral3},
     {{"glm", "glm4"}, make_glm},
+    {{"glm4_moe"}, make_glm4_moe},
     {{"cohere", "cohere2"}, make_cohere},
     {{"ernie4_5"}, make_ernie4_5},
     {{"exaone4"}, make_exaone4},
     {{"hunyuan_v1_dense"}, make_hunyuan},
     {{"seed_oss"}, make_seed_oss},
     {{"nanochat"}, make_nanochat},
-    {{"lfm2"}, make_lfm2},
+    {{"lfm2", "lfm2_moe"}, make_lfm2},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},
     {{"gemma4_text", "gemma4_unified_text"}, make_gemma4},

@@ -4,6 +4,15 @@
 
 namespace vkformer {
 
+namespace {
+
+/// What is added to a mixture's weights to choose by.
+TensorRow choice_bias(std::string_view hugging_face) {
+  return {.gguf = "blk.{}.exp_probs_b", .hugging_face = hugging_face, .bare = true, .ending = ".bias"};
+}
+
+}  // namespace
+
 std::vector<TensorRow> llama_tensors(RowOrder queries, RowOrder keys) {
   return {{"token_embd", "model.embed_tokens"},
           {"blk.{}.attn_norm", "model.layers.{}.input_layernorm"},
@@ -40,6 +49,40 @@ std::vector<TensorRow> gpt_oss_tensors() {
   return with(with(std::move(rows), std::move(experts)),
               {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
                {.gguf = "blk.{}.attn_sinks", .hugging_face = "model.layers.{}.self_attn.sinks", .bare = true}});
+}
+
+std::vector<TensorRow> lfm2_tensors() {
+  return {{"token_embd", "model.embed_tokens"},
+          {"token_embd_norm", "model.embedding_norm"},
+          {"blk.{}.attn_norm", "model.layers.{}.operator_norm"},
+          {"blk.{}.attn_q", "model.layers.{}.self_attn.q_proj"},
+          {"blk.{}.attn_k", "model.layers.{}.self_attn.k_proj"},
+          {"blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"},
+          {"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_layernorm"},
+          {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_layernorm"},
+          {"blk.{}.attn_output", "model.layers.{}.self_attn.out_proj"},
+          {"blk.{}.shortconv.in_proj", "model.layers.{}.conv.in_proj"},
+          {"blk.{}.shortconv.conv", "model.layers.{}.conv.conv", RowOrder::rows_of_matrices},
+          {"blk.{}.shortconv.out_proj", "model.layers.{}.conv.out_proj"},
+          {"blk.{}.ffn_norm", "model.layers.{}.ffn_norm"},
+          {"blk.{}.ffn_gate", "model.layers.{}.feed_forward.w1"},
+          {"blk.{}.ffn_up", "model.layers.{}.feed_forward.w3"},
+          {"blk.{}.ffn_down", "model.layers.{}.feed_forward.w2"},
+          {"blk.{}.ffn_gate_inp", "model.layers.{}.feed_forward.gate"},
+          choice_bias("model.layers.{}.feed_forward.expert_bias"),
+          {"blk.{}.ffn_gate_exps", "model.layers.{}.feed_forward.experts.{}.w1", RowOrder::experts},
+          {"blk.{}.ffn_up_exps", "model.layers.{}.feed_forward.experts.{}.w3", RowOrder::experts},
+          {"blk.{}.ffn_down_exps", "model.layers.{}.feed_forward.experts.{}.w2", RowOrder::experts},
+          {"output", "lm_head"}};
+}
+
+std::vector<TensorRow> glm4_moe_tensors() {
+  return with(with(with(one_norm(llama_tensors()), query_norms()), expert_tensors()),
+              {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
+               choice_bias("model.layers.{}.mlp.gate.e_score_correction_bias"),
+               {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"},
+               {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"},
+               {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}});
 }
 
 std::vector<TensorRow> mixtral_tensors() {

@@ -30,6 +30,10 @@ std::vector<TensorRow> shared_expert_tensors();
 /// Mixtral's. Its first files have each expert apart.
 std::vector<TensorRow> mixtral_tensors();
 std::vector<TensorRow> gpt_oss_tensors();
+/// LFM2's, of feed-forward layers and of mixtures.
+std::vector<TensorRow> lfm2_tensors();
+/// GLM 4.5's.
+std::vector<TensorRow> glm4_moe_tensors();
 /// Norms of queries and keys, whose gains lack `added`.
 std::vector<TensorRow> query_norms(float added = 0);
 std::vector<TensorRow> gemma_tensors();

@@ -21,8 +21,9 @@ enum class RowOrder : uint8_t {
   key_pairs,  ///< the same for heads of keys
   /// The parts q, k, v one after the other, where Hugging Face has them side by side in each head.
   fused_heads,
-  experts,  ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
-  one_row,  ///< a vector, which Hugging Face has as a matrix of one row
+  experts,           ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
+  one_row,           ///< a vector, which Hugging Face has as a matrix of one row
+  rows_of_matrices,  ///< a matrix, of which Hugging Face has each row as a matrix of one row
   /// Of a delta net, which has one or more heads of values for each of keys: Hugging Face's head k n + i, the i-th of
   /// the n of head k of keys, is the file's i K + k.
   value_heads,

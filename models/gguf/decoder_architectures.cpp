@@ -38,6 +38,22 @@ std::vector<KeyRow> delta_net_keys(std::vector<KeyRow> keys) {
                                 {"ssm.time_step_rank", "linear_num_value_heads"}});
 }
 
+/// LFM2's. Which layers have attention is read apart.
+std::vector<KeyRow> lfm2_keys() {
+  std::vector<KeyRow> keys = with(decoder_keys(), {{"attention.layer_norm_rms_epsilon", "norm_eps", ValueKind::number},
+                                                   {"shortconv.l_cache", "conv_L_cache"}});
+  std::erase_if(keys, [](const KeyRow& key) { return key.gguf == "attention.head_count_kv"; });
+  return keys;
+}
+
+/// Of mixtures whose weights are sigmoids.
+std::vector<KeyRow> sigmoid_keys(const char* count, const char* plain_layers) {
+  return {{"expert_count", count},
+          {"expert_used_count", "num_experts_per_tok"},
+          {"expert_feed_forward_length", "moe_intermediate_size"},
+          {"leading_dense_block_count", plain_layers}};
+}
+
 /// Command R's.
 std::vector<KeyRow> cohere_keys() {
   return with(decoder_keys(), {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
@@ -153,6 +169,33 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  .tensors = with(joint_gates(llama_tensors()),
                                  {{"blk.{}.post_attention_norm", "model.layers.{}.post_self_attn_layernorm"},
                                   {"blk.{}.post_ffw_norm", "model.layers.{}.post_mlp_layernorm"}})});
+  all.push_back({.name = "glm4moe",
+                 .model_types = {"glm4_moe"},
+                 .model_class = "Glm4MoeForCausalLM",
+                 .keys = with(with(llama_keys(), sigmoid_keys("n_routed_experts", "first_k_dense_replace")),
+                              {{"expert_shared_count", "n_shared_experts"},
+                               {"expert_weights_scale", "routed_scaling_factor", ValueKind::number, true},
+                               {"expert_weights_norm", "norm_topk_prob", ValueKind::boolean, true},
+                               {"expert_group_count", "n_group", ValueKind::integer, true},
+                               {"expert_group_used_count", "topk_group", ValueKind::integer, true}}),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = glm4_moe_tensors()});
+  all.push_back({.name = "lfm2",
+                 .model_types = {"lfm2"},
+                 .model_class = "Lfm2ForCausalLM",
+                 .keys = lfm2_keys(),
+                 .fixed = {{"hidden_act", silu}, {"conv_bias", {false}}, {"block_auto_adjust_ff_dim", {false}}},
+                 .tensors = lfm2_tensors()});
+  all.push_back({.name = "lfm2moe",
+                 .model_types = {"lfm2_moe"},
+                 .model_class = "Lfm2MoeForCausalLM",
+                 .keys = with(lfm2_keys(), sigmoid_keys("num_experts", "num_dense_layers")),
+                 .fixed = {{"hidden_act", silu},
+                           {"conv_bias", {false}},
+                           {"use_expert_bias", {true}},
+                           {"norm_topk_prob", {true}},
+                           {"routed_scaling_factor", {1.0}}},
+                 .tensors = lfm2_tensors()});
   all.push_back({.name = "command-r",
                  .model_types = {"cohere"},
                  .model_class = "CohereForCausalLM",

@@ -28,7 +28,8 @@ bool has_experts(const GgufSettings& settings) {
 }
 
 /// Rotary positions turn a part of each head.
-constexpr std::string_view partly_turned[] = {"phi3", "stablelm", "glm4", "qwen3_5_text", "qwen3_5_moe_text"};
+constexpr std::string_view partly_turned[] = {"phi3",     "stablelm",     "glm4",
+                                              "glm4_moe", "qwen3_5_text", "qwen3_5_moe_text"};
 
 /// LLaMA and its kin: heads, rotary positions, what only tensors tell.
 void read_decoder(const GgufSettings& settings, json& config) {
@@ -56,7 +57,8 @@ void read_decoder(const GgufSettings& settings, json& config) {
   } else {
     is_width("rope.dimension_count");
   }
-  check(!has_experts(settings) || config.contains("num_experts") || config.contains("num_local_experts"),
+  const auto counted = {"num_experts", "num_local_experts", "n_routed_experts"};
+  check(!has_experts(settings) || std::ranges::any_of(counted, [&](const char* key) { return config.contains(key); }),
         "{}: key {}: mixtures of experts are not supported for this architecture", settings.shards().name(),
         settings.name("expert_count"));
   if (!config.contains("attention_bias")) config["attention_bias"] = settings.has_tensor("blk.0.attn_q.bias");
@@ -181,6 +183,37 @@ std::vector<int64_t> of_layers(const GgufSettings& settings, const char* key, in
   check(std::ssize(list) == layers, "{}: key {} has {} values for {} layers", settings.shards().name(), name,
         list.size(), layers);
   return list;
+}
+
+/// Of mixtures: what is made of logits.
+void check_sigmoids(const GgufSettings& settings) {
+  constexpr int64_t sigmoid = 2;
+  const char* key = "expert_gating_func";
+  const int64_t found = settings.has(key) ? settings.integer(key) : sigmoid;
+  check(found == sigmoid, "{}: key {} is {}; {} (sigmoid) is supported for this architecture", settings.shards().name(),
+        settings.name(key), found, sigmoid);
+}
+
+void read_glm4_moe(const GgufSettings& settings, json& config) {
+  check_sigmoids(settings);
+  read_decoder(settings, config);
+  config["num_hidden_layers"] = layers_of(settings.shards(), architecture_of(settings.shards()));
+  config["use_qk_norm"] = settings.has_tensor("blk.0.attn_q_norm.weight");
+}
+
+/// A layer with a short convolution has no heads of keys.
+void read_lfm2(const GgufSettings& settings, json& config) {
+  check_sigmoids(settings);
+  const auto layers = config["num_hidden_layers"].get<int64_t>();
+  const char* key = "attention.head_count_kv";
+  for (const int64_t heads : of_layers(settings, key, layers)) {
+    config["layer_types"].push_back(heads > 0 ? "full_attention" : "conv");
+    if (heads == 0) continue;
+    check(config.value("num_key_value_heads", heads) == heads, "{}: key {} has {} and {}; that is not supported",
+          settings.shards().name(), settings.name(key), config.value("num_key_value_heads", heads), heads);
+    config["num_key_value_heads"] = heads;
+  }
+  read_decoder(settings, config);
 }
 
 /// Where not all of a head's columns turn, the divisors of the others' frequencies are next to infinite.
@@ -362,6 +395,9 @@ constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
                               {"olmo2", read_olmo2},
                               {"exaone4", read_exaone4},
                               {"glm4", read_decoder},
+                              {"glm4moe", read_glm4_moe},
+                              {"lfm2", read_lfm2},
+                              {"lfm2moe", read_lfm2},
                               {"command-r", read_decoder},
                               {"cohere2", read_cohere2},
                               {"ernie4_5", read_decoder},

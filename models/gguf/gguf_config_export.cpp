@@ -167,6 +167,28 @@ void add_qwen3_5(GgufPairs& pairs, const std::string& prefix, const json& config
   pairs.add_integer(prefix + "full_attention_interval", static_cast<uint32_t>(period));
 }
 
+/// How logits become the weights of a mixture.
+void add_sigmoids(GgufPairs& pairs, const std::string& prefix) { pairs.add_integer(prefix + "expert_gating_func", 2); }
+
+void add_glm4_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_sigmoids(pairs, prefix);
+  add_decoder(pairs, prefix, config);
+}
+
+/// A layer with a short convolution has no heads of keys.
+void add_lfm2(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  std::vector<int32_t> heads;
+  for (const json& type : config.at("layer_types"))
+    heads.push_back(type == "conv" ? 0 : config.at("num_key_value_heads").get<int32_t>());
+  pairs.add_integers(prefix + "attention.head_count_kv", heads);
+  add_decoder(pairs, prefix, config);
+}
+
+void add_lfm2_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_sigmoids(pairs, prefix);
+  add_lfm2(pairs, prefix, config);
+}
+
 /// Lists of what differs from layer to layer.
 void add_gemma4(GgufPairs& pairs, const std::string& prefix, const json& config) {
   const auto types = config.at("layer_types").get<std::vector<std::string>>();
@@ -271,6 +293,9 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"olmo2", add_olmo2},
                             {"exaone4", add_exaone4},
                             {"glm4", add_decoder},
+                            {"glm4moe", add_glm4_moe},
+                            {"lfm2", add_lfm2},
+                            {"lfm2moe", add_lfm2_moe},
                             {"command-r", add_decoder},
                             {"cohere2", add_cohere2},
                             {"ernie4_5", add_decoder},

@@ -57,7 +57,7 @@ std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
   std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
   if (order == RowOrder::transposed) std::ranges::reverse(shape);
   if (order == RowOrder::one_row) shape.erase(shape.begin());
-  if (order == RowOrder::value_channels) shape.erase(shape.begin() + 1);
+  if (order == RowOrder::value_channels || order == RowOrder::rows_of_matrices) shape.erase(shape.begin() + 1);
   return shape;
 }
 

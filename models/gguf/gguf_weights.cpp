@@ -264,7 +264,12 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       check(!vector || tensor->type->values == 1, "{} is one row of {} blocks, which can't be in this order", where(),
             tensor->type->name);
     }
-    if (place.order == RowOrder::value_channels) shape.insert(shape.begin() + 1, 1);
+    if (row.order == RowOrder::rows_of_matrices) {
+      check(shape.size() == 2, "{} has {} dimensions, not 2", where(), shape.size());
+      place.order = RowOrder::same;
+    }
+    if (row.order == RowOrder::value_channels || row.order == RowOrder::rows_of_matrices)
+      shape.insert(shape.begin() + 1, 1);
     add(std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements, tensor->bytes.size(),
                                      place));
   }

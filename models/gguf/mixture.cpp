@@ -59,8 +59,8 @@ bool is_weight(const Mixture::Tensor& tensor) {
   if (!tensor.name.ends_with("weight") || tensor.shape.size() < 2) return false;
   // Of a matrix with one column or one row ggml sees a vector.
   if (std::ranges::count_if(tensor.shape, [](int64_t n) { return n > 1; }) < 2) return false;
-  for (const char* part :
-       {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight", "ssm_conv1d", "per_layer_model_proj"})
+  for (const char* part : {"_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight", "ssm_conv1d",
+                           "shortconv.conv.weight", "per_layer_model_proj"})
     if (has(tensor.name, part)) return false;
   return tensor.name != "position_embd.weight" && tensor.name != "token_types.weight";
 }

@@ -27,7 +27,7 @@ constexpr std::string_view deepseek3 =
 const std::vector<WordSplitter>& word_splitters() {
   static const std::vector<WordSplitter> all = {
       {.names = {"gpt-2", "phi-2", "olmo", "mpt", "jais", "roberta-bpe", "gigachat", "exaone4"}, .expressions = {}},
-      {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"},
+      {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
        .expressions = {llama3},
        .ignore_merges = true,
        .add_bos = true},

@@ -6,12 +6,14 @@ VKFORMER_SHARED_BEGIN
 
 struct RouterArgs {
   Floats logits;   ///< [rows, E]
+  Floats bias;     ///< [E], read if BIAS
   Floats weights;  ///< [rows, count]
   Ints chosen;     ///< [rows, count]
   uint rows;
   uint experts;  ///< E
   uint count;
-  uint outputs;  ///< bit 0: the weights are wanted, bit 1: what is chosen
+  uint outputs;   ///< bit 0: the weights are wanted, bit 1: what is chosen
+  float epsilon;  ///< added to the sum that weights are divided by
 };
 
 struct RouterBackwardArgs {

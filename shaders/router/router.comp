@@ -1,6 +1,7 @@
 #version 460
-// The `count` largest logits of each row and their shares of the softmax over all (of their own, if NORMALISED), a
-// workgroup a row. Every logit counts how many come before it, so none waits for another's place.
+// The `count` largest scores of each row and their weights, a workgroup a row: shares of the softmax over all logits or,
+// if SIGMOID, sigmoids; if NORMALISED, of their own sum. Every score counts how many come before it, so none waits for
+// another's place.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/float_order.glsl"
 #include "shaders/router/router.args.h"
@@ -9,18 +10,25 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint THREADS = 64;
 layout(constant_id = 1) const uint ROOM = 64;  // for a row
 layout(constant_id = 2) const bool NORMALISED = true;
+layout(constant_id = 3) const bool SIGMOID = false;
+layout(constant_id = 4) const bool BIAS = false;
 
 PUSH(RouterArgs);
 
 shared uint keys[ROOM];
-shared float exponentials[ROOM];  // relative to the largest logit's
+shared float weights[ROOM];  // not yet divided; of a softmax relative to the largest logit's
 shared uint chosen[ROOM];         // by place
 
 void main() {
   const uint row = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, id = gl_LocalInvocationID.x;
   if (row >= args.rows) return;
   const uint start = row * args.experts;
-  for (uint e = id; e < args.experts; e += THREADS) keys[e] = key_of(args.logits.v[start + e]);
+  for (uint e = id; e < args.experts; e += THREADS) {
+    float score = args.logits.v[start + e];
+    if (SIGMOID) score = weights[e] = 1 / (1 + exp(-score));
+    if (BIAS) score += args.bias.v[e];
+    keys[e] = key_of(score);
+  }
   barrier();
   for (uint e = id; e < args.experts; e += THREADS) {
     uint place = 0;
@@ -30,15 +38,18 @@ void main() {
     chosen[place] = e;
   }
   barrier();
-  const float peak = args.logits.v[start + chosen[0]];
-  for (uint e = id; e < args.experts; e += THREADS) exponentials[e] = exp(args.logits.v[start + e] - peak);
-  barrier();
+  if (!SIGMOID) {
+    const float peak = args.logits.v[start + chosen[0]];
+    for (uint e = id; e < args.experts; e += THREADS) weights[e] = exp(args.logits.v[start + e] - peak);
+    barrier();
+  }
   const uint count = NORMALISED ? args.count : args.experts;
   for (uint place = id; place < args.count; place += THREADS) {
-    float sum = 0;
-    for (uint i = 0; i < count; i++) sum += exponentials[chosen[i]];
+    float sum = args.epsilon;
+    for (uint i = 0; i < count; i++) sum += weights[chosen[i]];
+    if (SIGMOID && !NORMALISED) sum = 1;
     const uint at = row * args.count + place;
-    if ((args.outputs & 1) != 0) args.weights.v[at] = exponentials[chosen[place]] / sum;
+    if ((args.outputs & 1) != 0) args.weights.v[at] = weights[chosen[place]] / sum;
     if ((args.outputs & 2) != 0) args.chosen.v[at] = int(chosen[place]);
   }
 }

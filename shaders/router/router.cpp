@@ -14,7 +14,18 @@ namespace {
 
 extern const Op router_backward_op;
 
-// --- router: logits -> weights, chosen ---
+Attributes rule_attributes(const RouterRule& rule) {
+  return {{"count", static_cast<double>(rule.count)},
+          {"normalised", rule.normalised ? 1.0 : 0.0},
+          {"sigmoid", rule.sigmoid ? 1.0 : 0.0},
+          {"epsilon", rule.epsilon}};
+}
+
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+
+// --- router: logits, bias or none -> weights, chosen ---
+
+constexpr size_t bias_input = 1;
 
 Types infer(const Node& node) {
   const Shape& logits = node.in(0);
@@ -24,6 +35,9 @@ Types infer(const Node& node) {
   check(logits.columns() <= most_experts, "[router] {} experts; at most {} can be chosen from", logits.columns(),
         most_experts);
   check(count >= 1 && count <= logits.columns(), "[router] {} of {} experts are to be chosen", count, logits.columns());
+  if (node.has_input(bias_input))
+    check(node.flag("sigmoid") && node.input_types[bias_input] == TensorType{{logits.columns()}},
+          "[router] bias is {}, needs f32 [{}], of sigmoids", node.in(bias_input).to_string(), logits.columns());
   check(logits.elements() < int64_t{1} << 31, "[router] logits is {}; kernels address at most 2^31 - 1 elements",
         logits.to_string());
   return {{logits.with_columns(count)}, {logits.with_columns(count), DType::i32}};
@@ -42,37 +56,46 @@ void record(Recorder& recorder, const Node& node) {
   const int64_t rows = node.in(0).rows(), experts = node.in(0).columns();
   const uint64_t weights = recorder.address(node.outputs[0]), chosen = recorder.address(node.outputs[1]);
   recorder.dispatch({.kernel = "router",
-                     .constants = {threads_of(facts, experts), room_of(experts), node.flag("normalised")},
+                     .constants = {threads_of(facts, experts), room_of(experts), node.flag("normalised"),
+                                   node.flag("sigmoid"), node.has_input(bias_input)},
                      .groups = spread_groups(facts, static_cast<uint64_t>(rows))},
                     RouterArgs{.logits = recorder.address(node.inputs[0]),
+                               .bias = node.has_input(bias_input) ? recorder.address(node.inputs[bias_input]) : 0,
                                .weights = weights,
                                .chosen = chosen,
                                .rows = static_cast<uint>(rows),
                                .experts = static_cast<uint>(experts),
                                .count = static_cast<uint>(node.integer("count")),
-                               .outputs = (weights ? 1u : 0u) | (chosen ? 2u : 0u)});
+                               .outputs = (weights ? 1u : 0u) | (chosen ? 2u : 0u),
+                               .epsilon = static_cast<float>(node.number("epsilon"))});
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {
-  if (!upstream[0]) return {Value{}};
-  return {graph.apply(router_backward_op, {upstream[0], node.inputs[0], node.outputs[0], node.outputs[1]},
-                      node.attributes)};
+  if (!upstream[0]) return {Value{}, Value{}};
+  return {
+      graph.apply(router_backward_op, {upstream[0], node.inputs[0], node.outputs[0], node.outputs[1]}, node.attributes),
+      Value{}};
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
-  const HostTensor& logits = *in[0];
+  const HostTensor &logits = *in[0], *bias = in[bias_input];
   const int64_t experts = node.in(0).columns(), count = node.integer("count");
+  const bool normalised = node.flag("normalised"), sigmoid = node.flag("sigmoid");
   std::vector<int64_t> order(static_cast<size_t>(experts));
   for (int64_t row = 0; row < node.in(0).rows(); ++row) {
     const auto logit = [&](int64_t expert) { return logits[row * experts + expert]; };
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return logit(a) > logit(b); });
-    double sum = 0;
-    for (int64_t i = 0; i < (node.flag("normalised") ? count : experts); ++i)
-      sum += std::exp(logit(order[static_cast<size_t>(i)]));
+    const auto weight = [&](int64_t expert) { return sigmoid ? sigmoid_of(logit(expert)) : std::exp(logit(expert)); };
+    const auto score = [&](int64_t expert) {
+      return (sigmoid ? weight(expert) : logit(expert)) + (bias ? (*bias)[expert] : 0);
+    };
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score(a) > score(b); });
+    double sum = node.number("epsilon");
+    for (int64_t i = 0; i < (normalised ? count : experts); ++i) sum += weight(order[static_cast<size_t>(i)]);
+    if (sigmoid && !normalised) sum = 1;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t expert = order[static_cast<size_t>(i)];
-      out[0][row * count + i] = std::exp(logit(expert)) / sum;
+      out[0][row * count + i] = weight(expert) / sum;
       out[1][row * count + i] = static_cast<double>(expert);
     }
   }
@@ -83,8 +106,9 @@ void reference(const Node& node, Inputs in, Outputs out) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   const auto add = [&](Shape logits, int64_t count, bool normalised, double low = -8, double high = 8) {
-    list.push_back({.inputs = {{.type = {logits}, .low = low, .high = high, .constant = logits.rows() > 16}},
-                    .attributes = {{"count", static_cast<double>(count)}, {"normalised", normalised ? 1.0 : 0.0}},
+    list.push_back({.inputs = {{.type = {logits}, .low = low, .high = high, .constant = logits.rows() > 16},
+                               {.type = {{logits.columns()}}, .absent = true, .constant = true}},
+                    .attributes = rule_attributes({count, normalised}),
                     .reduction = logits.columns()});
   };
   for (const bool normalised : {false, true}) {
@@ -98,6 +122,15 @@ std::vector<Case> cases() {
   add({3, 61}, 5, true, 0.5, 0.5);  // equal ones
   list.back().inputs[0].constant = true;
   add({3, 7}, 2, false, -60, 60);  // exponentials of very unlike sizes
+  const auto add_sigmoids = [&](Shape logits, int64_t count, bool normalised, double epsilon, bool bias) {
+    add(logits, count, normalised, -3, 3);
+    list.back().inputs[bias_input].absent = !bias;
+    list.back().attributes = rule_attributes({count, normalised, true, epsilon});
+  };
+  add_sigmoids({2, 3, 7}, 2, true, 0, false);
+  add_sigmoids({3, 61}, 5, false, 0, true);
+  add_sigmoids({131, 61}, 8, true, 0.125, true);
+  add_sigmoids({2, 257}, 8, true, 0, true);
   return list;
 }
 
@@ -122,7 +155,7 @@ void record_backward(Recorder& recorder, const Node& node) {
   const int64_t elements = node.out(0).elements();
   const uint32_t threads = facts.is_cpu() ? std::max(facts.subgroup_size, 4u) : 64;
   recorder.dispatch({.kernel = "router_backward",
-                     .constants = {threads, node.flag("normalised")},
+                     .constants = {threads, node.flag("normalised"), node.flag("sigmoid")},
                      .groups = spread_groups(facts, groups_for(elements, threads))},
                     RouterBackwardArgs{.upstream = recorder.address(node.inputs[0]),
                                        .logits = recorder.address(node.inputs[1]),
@@ -141,6 +174,14 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
     const int64_t first = row * count;
     double mean = 0;
     for (int64_t i = first; i < first + count; ++i) mean += weights[i] * upstream[i];
+    if (node.flag("sigmoid")) {
+      if (!node.flag("normalised")) mean = 0;
+      for (int64_t i = first; i < first + count; ++i) {
+        const int64_t at = row * experts + static_cast<int64_t>(chosen[i]);
+        out[0][at] += weights[i] * (1 - sigmoid_of(logits[at])) * (upstream[i] - mean);
+      }
+      continue;
+    }
     const double peak = logits[row * experts + static_cast<int64_t>(chosen[first])];
     for (int64_t e = 0; e < experts && !node.flag("normalised"); ++e)
       out[0][row * experts + e] = -mean * weights[first] * std::exp(logits[row * experts + e] - peak);
@@ -154,14 +195,14 @@ void reference_backward(const Node& node, Inputs in, Outputs out) {
 // One is chosen of each row: random numbers may name an expert twice, which a router never does.
 std::vector<Case> cases_backward() {
   std::vector<Case> list;
-  for (const bool normalised : {false, true})
+  for (const auto& [normalised, sigmoid] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
     for (const Shape& logits : {Shape{1, 1}, Shape{2, 3, 7}, Shape{131, 61}, Shape{2, 257}}) {
       const double last = static_cast<double>(logits.columns() - 1);
       list.push_back({.inputs = {{.type = {logits.with_columns(1)}},
                                  {.type = {logits}},
                                  {.type = {logits.with_columns(1)}, .low = 0.1, .high = 0.9},
                                  {.type = {logits.with_columns(1), DType::i32}, .low = 0, .high = last}},
-                      .attributes = {{"count", 1}, {"normalised", normalised ? 1.0 : 0.0}}});
+                      .attributes = rule_attributes({1, normalised, sigmoid})});
     }
   return list;
 }
@@ -190,9 +231,8 @@ const Op router_backward_op = {.name = "router_backward",
 
 bool is_router(const Node& node) { return node.op == &router_op; }
 
-Routing router(Graph& graph, Value logits, int64_t count, bool normalised) {
-  const Values outputs =
-      graph.add(router_op, {logits}, {{"count", static_cast<double>(count)}, {"normalised", normalised ? 1.0 : 0.0}});
+Routing router(Graph& graph, Value logits, const RouterRule& rule, Value bias) {
+  const Values outputs = graph.add(router_op, {logits, bias}, rule_attributes(rule));
   return {outputs[0], outputs[1]};
 }
 

@@ -1,11 +1,14 @@
 #version 460
 // dlogits[e] = p[e] (upstream of e - sum of weights upstream), an invocation an element. p is what the softmax gave e:
 // if NORMALISED its weight, where e is chosen, else nothing; otherwise its probability, by way of the first one chosen.
+// If SIGMOID, the same of a weight by its sigmoid s, times s's own slope by the logit: of what is chosen alone, and
+// without that sum unless weights are NORMALISED.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/router/router.args.h"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const bool NORMALISED = true;
+layout(constant_id = 2) const bool SIGMOID = false;
 
 PUSH(RouterBackwardArgs);
 
@@ -23,7 +26,10 @@ void main() {
       weight = args.weights.v[i];
     }
   }
-  if (!NORMALISED) {
+  if (SIGMOID) {
+    weight /= 1 + exp(args.logits.v[at]);  // times 1 - s
+    if (!NORMALISED) mean = 0;
+  } else if (!NORMALISED) {
     const float peak = args.logits.v[row * args.experts + uint(args.chosen.v[first])];
     weight = args.weights.v[first] * exp(args.logits.v[at] - peak);
   }

@@ -37,13 +37,14 @@ def with_older_keys(*arguments, **options):
 
 base.ModelBase.load_hparams = staticmethod(with_older_keys)
 base.TextModel.get_vocab_base_pre = get_vocab_base_pre
+base.TextModel._set_vocab_glm = base.TextModel._set_vocab_gpt2  # GLM's has tokens that these vocabularies lack
 converter, models, out = sys.argv[1:]
 for folder in sorted(pathlib.Path(models).iterdir()):
     file = pathlib.Path(out) / f"{folder.name}.F32.gguf"
     if file.exists():
         continue
     sys.argv = [converter, str(folder), "--outtype", "f32", "--outfile", str(file)]
-    if folder.name.startswith("qwen3_5"):  # without layers that predict further tokens
+    if folder.name.startswith(("qwen3_5", "glm4_moe")):  # without layers that predict further tokens
         sys.argv.append("--no-mtp")
     try:
         runpy.run_path(converter, run_name="__main__")

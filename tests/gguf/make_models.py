@@ -73,6 +73,8 @@ def save(name, model, tokenizer, special):
         for key, value in model.named_buffers():
             if key.endswith("layer_scalar"):
                 value.copy_(1 + 0.1 * torch.randn_like(value))
+            elif key.endswith(("expert_bias", "e_score_correction_bias")):
+                value.normal_(0, 0.1)
     folder = out / name
     model.save_pretrained(folder)
     source = fixtures / "tokenizers" / tokenizer / "tokenizer.json"
@@ -141,6 +143,14 @@ def save_decoders(size, width, inner, heads, kv):
     make("gemma3", t.Gemma3ForCausalLM, t.Gemma3TextConfig, sentences, **head, **windows, query_pre_attn_scalar=32,
          num_hidden_layers=7)
     local, whole = "sliding_attention", "full_attention"
+    short = ["conv", whole, "conv", whole]
+    make("lfm2", t.Lfm2ForCausalLM, t.Lfm2Config, layer_types=short, block_auto_adjust_ff_dim=False,
+         tie_word_embeddings=True)
+    make("lfm2_moe", t.Lfm2MoeForCausalLM, t.Lfm2MoeConfig, layer_types=short, num_dense_layers=1, num_experts=6,
+         num_experts_per_tok=3, moe_intermediate_size=width, tie_word_embeddings=True)
+    make("glm4_moe", t.Glm4MoeForCausalLM, t.Glm4MoeConfig, **head, n_routed_experts=6, num_experts_per_tok=3,
+         moe_intermediate_size=width, n_shared_experts=2 if narrow else 1, routed_scaling_factor=1.5 if narrow else 1.0,
+         first_k_dense_replace=1, use_qk_norm=narrow, attention_bias=True, tie_word_embeddings=False)
     gemma4 = dict(**head, **windows, global_head_dim=64, hidden_size_per_layer_input=0, final_logit_softcapping=30.0,
                   layer_types=[local, whole, local, whole])
     make("gemma4", t.Gemma4ForCausalLM, t.Gemma4TextConfig, sentences, **gemma4, attention_k_eq_v=True,

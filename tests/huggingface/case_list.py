@@ -29,9 +29,9 @@ NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
             "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text",
-            "gemma4_text"):
+            "gemma4_text", "glm4_moe"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
-NO_DROPOUT["ernie4_5"] = NO_DROPOUT["lfm2"] = {}
+NO_DROPOUT["ernie4_5"] = NO_DROPOUT["lfm2"] = NO_DROPOUT["lfm2_moe"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 NO_DROPOUT["seed_oss"] = dict(attention_dropout=0.0, residual_dropout=0.0)
 NO_DROPOUT["phi"] = NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
@@ -439,6 +439,16 @@ SMALL = {
                  rotary("lfm2", "Lfm2ForCausalLM", 4, 18, 3, 19, 61, 32, num_key_value_heads=1, conv_L_cache=3,
                         conv_bias=True, block_auto_adjust_ff_dim=False,
                         layer_types=["full_attention", "conv", "conv", "full_attention"])),
+    "lfm2_moe": case("five experts, two a token by sigmoids that a bias balances, behind a layer without", 137, 13,
+                     rotary("lfm2_moe", "Lfm2MoeForCausalLM", 3, 18, 3, 11, 61, 32, num_key_value_heads=1, conv_L_cache=3,
+                            layer_types=["conv", "full_attention", "conv"], num_dense_layers=1, num_experts=5,
+                            num_experts_per_tok=2, moe_intermediate_size=7)),
+    "glm4_moe": case("five experts, two a token by sigmoids that a bias balances, and two that all tokens take, behind a "
+                     "layer without; biases, norms of queries and keys", 138, 13,
+                     rotary("glm4_moe", "Glm4MoeForCausalLM", 2, 24, 3, 11, 61, 32, num_key_value_heads=1, head_dim=8,
+                            attention_bias=True, use_qk_norm=True, n_routed_experts=5, num_experts_per_tok=2,
+                            n_shared_experts=2, moe_intermediate_size=7, routed_scaling_factor=1.7,
+                            first_k_dense_replace=1, rope_parameters=HALF_TURNS)),
     "gemma4": case("wider heads without a window whose values are their keys, norms of values, a share of columns that "
                    "turn, scales of layers, a cap of logits", 132, 13,
                    gemma4(3, 18, 4, 19, 61, 32, attention_k_eq_v=True, num_global_key_value_heads=1,

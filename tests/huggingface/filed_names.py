@@ -1,12 +1,46 @@
 """Families whose tensors have other names, or are joined, in files than in transformers' modules."""
 
+import re
+
 import torch
 
 RENAMED = {"nomic_bert": {"nomic_bert.layers.": "nomic_bert.encoder.layers.", "embeddings.LayerNorm": "emb_ln",
                           "self_attn.o_proj": "attn.out_proj", "mlp.up_proj": "mlp.fc11", "mlp.gate_proj": "mlp.fc12",
                           "mlp.down_proj": "mlp.fc2", "post_attention_layernorm": "norm1",
-                          "post_mlp_layernorm": "norm2"}}
+                          "post_mlp_layernorm": "norm2"},
+           "mixtral": {".mlp.": ".block_sparse_moe."}}
 JOINED = {"nomic_bert": (["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"], "attn.Wqkv")}
+
+# What each expert's matrices are called in files: gate, up and down, which modules have in two tensors of all experts.
+EXPERTS = {**dict.fromkeys(("lfm2_moe", "mixtral"), ("w1", "w3", "w2")),
+           **dict.fromkeys(("glm4_moe", "olmoe", "qwen2_moe", "qwen3moe"), ("gate_proj", "up_proj", "down_proj"))}
+
+
+def experts_apart(tensors, gate, up, down):
+    found = {}
+    for name, tensor in tensors.items():
+        place, _, last = name.rpartition(".experts.")
+        for i, own in enumerate(tensor if place else ()):
+            each = dict(zip((gate, up), own.chunk(2))) if last == "gate_up_proj" else {down: own}
+            found |= {f"{place}.experts.{i}.{part}.weight": matrix for part, matrix in each.items()}
+        if not place:
+            found[name] = tensor
+    return found
+
+
+def experts_together(tensors, gate, up, down):
+    found, lists = {}, {}
+    for name, tensor in tensors.items():
+        match = re.fullmatch(r"(.*\.experts)\.(\d+)\.(\w+)\.weight", name)
+        if match:
+            lists.setdefault(match[1], {}).setdefault(int(match[2]), {})[match[3]] = tensor
+        else:
+            found[name] = tensor
+    for place, experts in lists.items():
+        parts = [experts[i] for i in range(len(experts))]
+        found[place + ".gate_up_proj"] = torch.stack([torch.cat([part[gate], part[up]]) for part in parts])
+        found[place + ".down_proj"] = torch.stack([part[down] for part in parts])
+    return found
 
 
 def replaced(name, pairs):
@@ -17,6 +51,8 @@ def replaced(name, pairs):
 
 def as_filed(tensors, family):
     """Those of modules as files have them; names may have something in front ("grad.")."""
+    if family in EXPERTS:
+        tensors = experts_apart(tensors, *EXPERTS[family])
     parts, whole = JOINED.get(family, ([], ""))
     found = {}
     for name, tensor in tensors.items():
@@ -32,6 +68,8 @@ def as_filed(tensors, family):
 
 def as_in_modules(tensors, family):
     """The opposite."""
+    if family in EXPERTS:
+        tensors = experts_together(tensors, *EXPERTS[family])
     parts, whole = JOINED.get(family, ([], "\n"))
     back = [(new, old) for old, new in RENAMED.get(family, {}).items()]
     found = {}

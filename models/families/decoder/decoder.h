@@ -40,12 +40,17 @@ struct Decoder {
   };
   /// Feed-forward layers of which each token takes a few.
   struct Experts {
-    int64_t count = 0;        ///< E
-    int64_t chosen = 0;       ///< k, for each token
-    int64_t inner = 0;        ///< F of each
-    int64_t shared = 0;       ///< F of one more, which every token takes by a gate of its own; 0: there is none
-    bool normalised = false;  ///< a token's weights sum to 1
-    bool bias = false;        ///< of the router, and of all that the experts have
+    int64_t count = 0;         ///< E
+    int64_t chosen = 0;        ///< k, for each token
+    int64_t inner = 0;         ///< F of each
+    int64_t shared = 0;        ///< F of one more, which every token takes; 0: there is none
+    bool shared_gated = true;  ///< what it gives passes a gate of its own
+    bool normalised = false;   ///< a token's weights sum to 1
+    bool sigmoid = false;      ///< weights are sigmoids of logits, not shares of a softmax (DeepSeek-V3)
+    double epsilon = 0;        ///< then added to the sum that they are divided by
+    bool choice_bias = false;  ///< then added to choose by
+    double factor = 1;         ///< of what they give
+    bool bias = false;         ///< of the router, and of all that the experts have
     /// Where files have those of all experts in one tensor each, how (see ParameterSpec::Stack).
     enum class Stacks : uint8_t { none, columns, rows } stacks = Stacks::none;
     bool beside = false;  ///< layers with experts have their feed-forward layer, too, and add its results
@@ -54,7 +59,7 @@ struct Decoder {
     bool own_norms = false;
     /// Their names in files: of the mixture in a layer, of what is in it, of the tensors of all, and of each expert's.
     const char* name = "mlp";
-    const char* router = "gate";
+    const char *router = "gate", *choice = "gate.e_score_correction_bias", *shared_name = "shared_expert";
     const char *all_gates = "experts.gate_up_proj", *all_downs = "experts.down_proj";
     const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/check.h"
 #include "shaders/router/router.h"
@@ -9,6 +10,9 @@
 namespace vkformer {
 
 namespace {
+
+constexpr const char *expert_inner_key = "moe_intermediate_size", *normalised_key = "norm_topk_prob";
+constexpr const char* factor_key = "routed_scaling_factor";
 
 /// Layers that have one feed-forward layer each, whatever decoder_sparse_step says.
 std::vector<int64_t> plain_layers(const JsonObject& json) {
@@ -23,8 +27,10 @@ std::vector<int64_t> plain_layers(const JsonObject& json) {
 
 void read_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
   Decoder::Experts& experts = d.experts;
-  // Versions of transformers write one name or the other, whichever the family began with.
-  const char* count = json.has("num_local_experts") ? "num_local_experts" : "num_experts";
+  // Versions of transformers write one name or another, whichever the family began with.
+  const char* count = "num_experts";
+  for (const char* name : {"num_local_experts", "n_routed_experts"})
+    if (json.has(name)) count = name;
   experts.count = integer_or(json, count, experts.count, fewest, most_experts);
   experts.chosen = integer_or(json, "num_experts_per_tok", experts.chosen, 1, most_experts);
   check(experts.count == 0 || experts.chosen <= experts.count, "{}: num_experts_per_tok is {}, {} is {}", json.name(),
@@ -34,13 +40,32 @@ void read_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
   for (Decoder::Layer& layer : d.layers) layer.experts = experts.count > 0;
 }
 
+void read_plain_layers(const JsonObject& json, Decoder& d, const char* key, int64_t usual) {
+  const int64_t plain = integer_or(json, key, usual, 0, most_layers);
+  for (size_t i = 0; i < d.layers.size() && std::cmp_less(i, plain); ++i) d.layers[i].experts = false;
+}
+
+int64_t plain_layers_of(const Decoder& d) {
+  return std::ranges::find_if(d.layers, &Decoder::Layer::experts) - d.layers.begin();
+}
+
+void read_sigmoids(const JsonObject& json, Decoder& d) {
+  d.experts.inner = integer_or(json, expert_inner_key, d.experts.inner, 1, 1 << 22);
+  d.experts.normalised = boolean_or(json, normalised_key, true);
+  d.experts.factor = number_or(json, factor_key, 1, 0, 1e6);
+}
+
+nlohmann::json sigmoid_keys(const Decoder& d) {
+  return {{expert_inner_key, d.experts.inner}, {normalised_key, d.experts.normalised}, {factor_key, d.experts.factor}};
+}
+
 nlohmann::json expert_keys(const Decoder& d, const char* count) {
   return {{count, d.experts.count}, {"num_experts_per_tok", d.experts.chosen}};
 }
 
 void read_qwen_experts(const JsonObject& json, Decoder& d) {
-  d.experts.inner = integer_or(json, "moe_intermediate_size", d.experts.inner, 1, 1 << 22);
-  d.experts.normalised = boolean_or(json, "norm_topk_prob", false);
+  d.experts.inner = integer_or(json, expert_inner_key, d.experts.inner, 1, 1 << 22);
+  d.experts.normalised = boolean_or(json, normalised_key, false);
   const int64_t step = integer_or(json, "decoder_sparse_step", 1, 1, 10000);
   const std::vector<int64_t> plain = plain_layers(json);
   for (size_t i = 0; i < d.layers.size(); ++i) {
@@ -53,8 +78,8 @@ nlohmann::json qwen_expert_keys(const Decoder& d) {
   nlohmann::json plain = nlohmann::json::array();
   for (size_t i = 0; i < d.layers.size(); ++i)
     if (!d.layers[i].experts) plain.push_back(i);
-  return {{"moe_intermediate_size", d.experts.inner},
-          {"norm_topk_prob", d.experts.normalised},
+  return {{expert_inner_key, d.experts.inner},
+          {normalised_key, d.experts.normalised},
           {"decoder_sparse_step", 1},
           {"mlp_only_layers", plain}};
 }

@@ -14,6 +14,15 @@ void read_experts(const JsonObject& json, Decoder& d, int64_t fewest);
 /// What read_experts() reads, the number of experts under `count`, the name that the family's older files have.
 nlohmann::json expert_keys(const Decoder& d, const char* count = "num_experts");
 
+/// After read_experts(): gives as many of the first layers as `key` says a feed-forward layer instead.
+void read_plain_layers(const JsonObject& json, Decoder& d, const char* key, int64_t usual);
+int64_t plain_layers_of(const Decoder& d);
+
+/// Of mixtures whose weights are sigmoids, after read_experts(): how wide the experts are, whether a token's weights
+/// are divided by their sum, and the factor of what they give.
+void read_sigmoids(const JsonObject& json, Decoder& d);
+nlohmann::json sigmoid_keys(const Decoder& d);
+
 /// Qwen's, after read_experts(): how wide the experts are, whether a token's weights sum to 1, and which layers have a
 /// feed-forward layer instead.
 void read_qwen_experts(const JsonObject& json, Decoder& d);

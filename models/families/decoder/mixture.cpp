@@ -18,29 +18,38 @@ constexpr const char* bias_end = "_bias";  // of the joint tensors of a layer's 
 
 using Stacks = Decoder::Experts::Stacks;
 
-constexpr const char *shared = ".shared_expert", *shared_gate = ".shared_expert_gate";
+constexpr const char* gate_end = "_gate";  // of the shared expert's name
 
 // Of Experts::own_norms, under the layer.
 constexpr const char *router_gain = ".router.scale", *factors = ".router.per_expert_scale";
 constexpr const char *norm_of_fed = ".post_feedforward_layernorm_1", *norm_before = ".pre_feedforward_layernorm_2";
 constexpr const char* norm_behind = ".post_feedforward_layernorm_2";
 
-/// The expert that every token takes, as the feed-forward layer of a decoder that gives the half of it.
-Decoder half_of_shared(const Decoder& decoder) {
-  Decoder half = decoder;
-  half.inner = decoder.experts.shared;
-  half.residual_scale = 0.5;
-  return half;
+/// The expert that every token takes, as the feed-forward layer of a decoder that gives `share` of it.
+Decoder shared_part(const Decoder& decoder, double share) {
+  Decoder part = decoder;
+  part.inner = decoder.experts.shared;
+  part.residual_scale = share;
+  return part;
 }
 
 /// sigmoid(z) = (1 + tanh(z / 2)) / 2: the half of what that expert makes counts once by itself and once by the tanh.
 Value add_shared(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value sum) {
   Graph& graph = layers.graph();
-  const Value half = feed_forward(layers, half_of_shared(decoder), x, name + shared, {});
-  const Value z = layers.linear(x, name + shared_gate, 1, {.bias = false, .scale = 0.5});
+  const std::string shared = join_names(name, decoder.experts.shared_name);
+  if (!decoder.experts.shared_gated) return feed_forward(layers, shared_part(decoder, 1), x, shared, sum);
+  const Value half = feed_forward(layers, shared_part(decoder, 0.5), x, shared, {});
+  const Value z = layers.linear(x, shared + gate_end, 1, {.bias = false, .scale = 0.5});
   const Shape& shape = graph.shape(half);
   const Value one_slot = reshape(graph, half, {shape[0], shape[1], 1, shape[2]});
   return expert_sum(graph, one_slot, activate(graph, Activation::tanh, z), add(graph, sum, half));
+}
+
+RouterRule rule_of(const Decoder::Experts& experts) {
+  return {.count = experts.chosen,
+          .normalised = experts.normalised,
+          .sigmoid = experts.sigmoid,
+          .epsilon = experts.epsilon};
 }
 
 /// What the chosen experts make of x, by the routing's weights, plus residual.
@@ -66,8 +75,10 @@ Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string
   Graph& graph = layers.graph();
   const Decoder::Experts& experts = decoder.experts;
   const Value logits = layers.linear(x, join_names(name, experts.router), experts.count, {.bias = experts.bias});
-  Routing routing = router(graph, logits, experts.chosen, experts.normalised);
-  if (decoder.residual_scale != 1) routing.weights = scale(graph, routing.weights, decoder.residual_scale);
+  const Value bias = experts.choice_bias ? layers.tensor(join_names(name, experts.choice), {experts.count}) : Value{};
+  Routing routing = router(graph, logits, rule_of(experts), bias);
+  const double factor = experts.factor * decoder.residual_scale;
+  if (factor != 1) routing.weights = scale(graph, routing.weights, factor);
   const Value sum = add_experts(layers, decoder, x, name, routing, residual);
   return experts.shared > 0 ? add_shared(layers, decoder, x, name, sum) : sum;
 }
@@ -80,7 +91,7 @@ Value normed_mixture(Layers& layers, const Decoder& decoder, Value x, Value fed,
   const Value logits =
       layers.linear(routed, join_names(layer, experts.router), experts.count,
                     {.bias = experts.bias, .scale = 1 / std::sqrt(static_cast<double>(decoder.width))});
-  Routing routing = router(graph, logits, experts.chosen, experts.normalised);
+  Routing routing = router(graph, logits, rule_of(experts));
   const Value table = reshape(graph, layers.tensor(layer + factors, {experts.count}), {experts.count, 1});
   const Value own = reshape(graph, embedding(graph, table, routing.chosen), graph.shape(routing.weights));
   routing.weights = multiply(graph, routing.weights, own);
@@ -93,6 +104,10 @@ Value normed_mixture(Layers& layers, const Decoder& decoder, Value x, Value fed,
 void add_mixture(ParameterList& list, const Decoder& decoder, const std::string& name) {
   const Decoder::Experts& experts = decoder.experts;
   list.linear(join_names(name, experts.router), decoder.width, experts.count, experts.bias);
+  if (experts.choice_bias) {
+    list.zeros(join_names(name, experts.choice), {experts.count});
+    list.last().training = ParameterSpec::Training::never;
+  }
   if (experts.own_norms) {
     list.ones(name + router_gain, {decoder.width});
     list.ones(name + factors, {experts.count});
@@ -117,8 +132,9 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
   add_linear({experts.gate, experts.up}, join_names(name, experts.all_gates), decoder.width, experts.inner);
   add_linear({experts.down}, join_names(name, experts.all_downs), experts.inner, decoder.width);
   if (experts.shared == 0) return;
-  add_feed_forward(list, half_of_shared(decoder), name + shared);
-  list.linear(name + shared_gate, decoder.width, 1, false);
+  const std::string shared = join_names(name, experts.shared_name);
+  add_feed_forward(list, shared_part(decoder, 1), shared);
+  if (experts.shared_gated) list.linear(shared + gate_end, decoder.width, 1, false);
 }
 
 }  // namespace vkformer

@@ -5,6 +5,7 @@
 
 #include "models/families/config_keys.h"
 #include "models/families/decoder/decoder_config.h"
+#include "models/families/decoder/expert_config.h"
 #include "models/families/decoder/mixer_config.h"
 #include "runtime/check.h"
 
@@ -12,7 +13,9 @@ namespace vkformer {
 
 namespace {
 
+constexpr const char* mixtures = "lfm2_moe";
 constexpr const char* indices_key = "full_attn_idxs";
+constexpr const char *plain_key = "num_dense_layers", *choice_key = "use_expert_bias";
 constexpr const char *adjust_key = "block_auto_adjust_ff_dim", *older_inner_key = "block_ff_dim";
 constexpr const char *positions_key = "conv_L_cache", *bias_key = "conv_bias", *epsilon = "norm_eps";
 constexpr std::string_view convolution = "conv", full = "full_attention";
@@ -39,15 +42,30 @@ int64_t inner_width(const JsonObject& json, int64_t written) {
   return (width + step - 1) / step * step;
 }
 
+void read_mixture(const JsonObject& json, Decoder& d) {
+  read_experts(json, d, 1);
+  read_sigmoids(json, d);
+  read_plain_layers(json, d, plain_key, 2);
+  d.experts.choice_bias = boolean_or(json, choice_key, true);
+}
+
+nlohmann::json mixture_keys(const Decoder& d) {
+  nlohmann::json keys = expert_keys(d);
+  keys.update(sigmoid_keys(d));
+  keys.update({{plain_key, plain_layers_of(d)}, {choice_key, d.experts.choice_bias}});
+  return keys;
+}
+
 }  // namespace
 
 Model make_lfm2(const JsonObject& json) {
-  constexpr const char* architecture = "Lfm2ForCausalLM";
-  Decoder d{.family = "lfm2",
+  const bool has_experts = string_or(json, "model_type", "") == mixtures;
+  const char* architecture = has_experts ? "Lfm2MoeForCausalLM" : "Lfm2ForCausalLM";
+  Decoder d{.family = has_experts ? mixtures : "lfm2",
             .vocabulary = 65536,
             .context = 128000,
-            .width = 2560,
-            .inner = 12288,
+            .width = has_experts ? 2048 : 2560,
+            .inner = has_experts ? 7168 : 12288,
             .heads = 32,
             .kv_heads = 8,
             .head_width = 0,
@@ -63,11 +81,24 @@ Model make_lfm2(const JsonObject& json) {
             .key_norm = "k_layernorm",
             .last_norm = "model.embedding_norm",
             .tied = true,
-            .layers = std::vector<Decoder::Layer>(32)};
+            .layers = std::vector<Decoder::Layer>(32),
+            .experts = {.count = 32,
+                        .chosen = 4,
+                        .inner = 1792,
+                        .sigmoid = true,
+                        .epsilon = 1e-6,
+                        .name = "feed_forward",
+                        .choice = "expert_bias",
+                        .gate = "w1",
+                        .up = "w3",
+                        .down = "w2"}};
   read_decoder(json, d, architecture);
   d.epsilon = number_or(json, epsilon, 1e-5, 0, 1);
   d.tied = boolean_or(json, "tie_embedding", d.tied);
-  d.inner = inner_width(json, integer_or(json, older_inner_key, d.inner, 1, 4 * most_width));
+  if (has_experts)
+    read_mixture(json, d);
+  else
+    d.inner = inner_width(json, integer_or(json, older_inner_key, d.inner, 1, 4 * most_width));
   d.convolution.positions = integer_or(json, positions_key, 3, 2, 8);
   d.convolution.bias = boolean_or(json, bias_key, false);
   read_layers(json, d);
@@ -79,9 +110,8 @@ Model make_lfm2(const JsonObject& json) {
                   {"layer_types", mixer_types(d, convolution, full)},
                   {positions_key, d.convolution.positions},
                   {bias_key, d.convolution.bias},
-                  {adjust_key, false},
-                  {older_inner_key, d.inner},
                   {"tie_embedding", d.tied}});
+  written.update(has_experts ? mixture_keys(d) : nlohmann::json{{adjust_key, false}, {older_inner_key, d.inner}});
   written.update(d.rotaries[0].keys());
   return make_decoder(d, written);
 }

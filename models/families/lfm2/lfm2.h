@@ -1,6 +1,6 @@
 #pragma once
-// LFM2 (Liquid AI 2025): in most layers a short convolution between gates stands for attention. Keys of config.json and
-// tensor names are those of transformers' Lfm2Config.
+// LFM2 (Liquid AI 2025): in most layers a short convolution between gates stands for attention; with or without
+// mixtures of experts. Keys of config.json and tensor names are those of transformers' Lfm2Config and Lfm2MoeConfig.
 
 #include "models/model.h"
 #include "runtime/files/json_file.h"
