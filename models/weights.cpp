@@ -269,7 +269,12 @@ DType Weights::stored_type(std::string_view parameter, bool turned) const {
 void Weights::save(const std::filesystem::path& path, const LoadProgress& progress, const Change& change,
                    FileDType dtype) const {
   uint64_t done = 0;
-  const DType type = dtype == FileDType::f16 ? DType::f16 : dtype == FileDType::bf16 ? DType::bf16 : DType::f32;
+  const DType rounded = dtype == FileDType::f16 ? DType::f16 : dtype == FileDType::bf16 ? DType::bf16 : DType::f32;
+  // What is never trained is small and may not bear rounding: a bias of 10 by which experts are chosen, of which
+  // hundredths tell one from another.
+  const auto type_of = [rounded](const ParameterSpec& parameter) {
+    return parameter.training == ParameterSpec::Training::never ? DType::f32 : rounded;
+  };
   std::vector<const ParameterSpec*> parameters;
   for (const Place& place : places_) parameters.push_back(&place.parameter);
   const auto values_of = [&](const ParameterSpec& parameter) {
@@ -278,21 +283,24 @@ void Weights::save(const std::filesystem::path& path, const LoadProgress& progre
     if (place.tensor) done += place.tensor->bytes();
     if (progress) progress(done);
     if (change) change(parameter, values);
-    check_finite(parameter.name, values, type);
+    check_finite(parameter.name, values, type_of(parameter));
     return values;
   };
   std::vector<TensorSource> tensors;
   std::vector<float> values;     // of one tensor at a time
   std::vector<uint16_t> halves;  // the same in 16 bits
-  for (FileTensor& file : file_tensors(parameters))
-    tensors.push_back({.name = file.name, .dtype = dtype, .shape = file.shape, .data = [&, tensor = std::move(file)] {
-                         values = tensor.values(values_of);
-                         if (type == DType::f32) return std::as_bytes(std::span(values));
-                         halves.resize(values.size());
-                         std::ranges::transform(values, halves.begin(),
-                                                [type](float value) { return to_half(type, value); });
-                         return std::as_bytes(std::span(halves));
-                       }});
+  for (FileTensor& file : file_tensors(parameters)) {
+    const DType type = type_of(*file.parts.front());
+    const FileDType filed = type == DType::f32 ? FileDType::f32 : dtype;
+    tensors.push_back(
+        {.name = file.name, .dtype = filed, .shape = file.shape, .data = [&, type, tensor = std::move(file)] {
+           values = tensor.values(values_of);
+           if (type == DType::f32) return std::as_bytes(std::span(values));
+           halves.resize(values.size());
+           std::ranges::transform(values, halves.begin(), [type](float value) { return to_half(type, value); });
+           return std::as_bytes(std::span(halves));
+         }});
+  }
   write_safetensors(path, std::move(tensors));
 }
 

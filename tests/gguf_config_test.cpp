@@ -52,16 +52,19 @@ TEST_CASE("layers of an LFM2 without heads of keys have a short convolution", "[
   const TemporaryFolder folder;
   const GgufFile whole(write_fixture(folder, "lfm2_moe", "f32"));
   json config = *load_model(fixtures / "lfm2").config;
-  const auto read = [&] {
+  const auto read_with = [&](bool causal) {
     GgufPairs pairs;
     pairs.add_text("general.architecture", "lfm2");
     add_config(pairs, *find_architecture("lfm2"), config);
+    pairs.add_boolean("lfm2.attention.causal", causal);
     return config_with(folder, pairs, whole);
   };
+  const auto read = [&] { return read_with(true); };
   CHECK_THAT(error_of(read), ContainsSubstring("can't say \"conv_bias\" true"));
   config["conv_bias"] = false;
   for (const char* key : {"layer_types", "num_key_value_heads", "intermediate_size", "conv_L_cache", "norm_eps"})
     CHECK(read()[key].get<json>() == json(config[key]));
+  CHECK_THAT(error_of([&] { read_with(false); }), ContainsSubstring("a lfm2 that sees both ways is not supported"));
 }
 
 TEST_CASE("angles that a GGUF file of OLMo 3 can't say are refused", "[gguf]") {

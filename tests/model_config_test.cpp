@@ -287,6 +287,17 @@ TEST_CASE("weights in shards and of 16 bits are written as one float32 file", "[
              ContainsSubstring("tensor \"model.brain\": 1 of 2 values are no finite numbers in f16, the first is"));
 }
 
+TEST_CASE("files of 16 bits keep what is never trained as it was", "[config]") {
+  const TemporaryFolder folder;
+  const Model model = load_model(fixtures / "lfm2_moe");
+  const Weights weights(model.parameters, fixtures / "lfm2_moe");
+  weights.save(folder / "half.safetensors", {}, {}, FileDType::bf16);
+  const Weights half(model.parameters, folder / "half.safetensors");
+  const std::string bias = "model.layers.1.feed_forward.expert_bias", norm = "model.layers.1.ffn_norm.weight";
+  CHECK(half.read(bias) == weights.read(bias));
+  CHECK(half.read(norm) != weights.read(norm));
+}
+
 TEST_CASE("ids, token types and paddings that a model does not know are refused", "[config]") {
   const auto error = [](const std::string& fixture, const Feed& feed) {
     const Model model = model_of(fixture_config(fixture));

@@ -456,6 +456,10 @@ json gguf_config(const GgufShards& shards) {
   for (const FixedRow& row : architecture.fixed) config[row.hugging_face] = row.values.front();
   config["vocab_size"] = rows_of(shards, "token_embd.weight");
   config["tie_word_embeddings"] = !settings.has_tensor("output.weight");
+  const bool encoder = architecture.name.ends_with("bert");
+  check(encoder || settings.all().boolean_or(settings.name("attention.causal"), true),
+        "{}: key {} is false: a {} that sees both ways is not supported", shards.name(),
+        settings.name("attention.causal"), architecture.name);
   for (const Reader& reader : readers)
     if (reader.architecture == architecture.name) reader.read(settings, config);
   read_ids(shards.metadata(), config);

@@ -43,11 +43,11 @@ void main() {
     for (uint e = id; e < args.experts; e += THREADS) weights[e] = exp(args.logits.v[start + e] - peak);
     barrier();
   }
-  const uint count = NORMALISED ? args.count : args.experts;
+  // Of sigmoids as they are none, and nothing divides.
+  const uint count = NORMALISED ? args.count : SIGMOID ? 0 : args.experts;
   for (uint place = id; place < args.count; place += THREADS) {
-    float sum = args.epsilon;
+    float sum = SIGMOID && !NORMALISED ? 1 : args.epsilon;
     for (uint i = 0; i < count; i++) sum += weights[chosen[i]];
-    if (SIGMOID && !NORMALISED) sum = 1;
     const uint at = row * args.count + place;
     if ((args.outputs & 1) != 0) args.weights.v[at] = weights[chosen[place]] / sum;
     if ((args.outputs & 2) != 0) args.chosen.v[at] = int(chosen[place]);

@@ -45,7 +45,7 @@ const std::vector<SizeRow> size_rows = {
     {"feed-forward", {"intermediate_size", "n_inner", "d_ff", "d_inner", "hidden_dim"}},
     {"encoder feed-forward", {"encoder_ffn_dim"}},
     {"decoder feed-forward", {"decoder_ffn_dim"}},
-    {"experts", {"num_local_experts", "num_experts"}},
+    {"experts", {"num_local_experts", "num_experts", "n_routed_experts"}},
     {"experts of a token", {"num_experts_per_tok"}},
     {"feed-forward of an expert", {"moe_intermediate_size"}},
     {"feed-forward of the shared expert", {"shared_expert_intermediate_size"}},

@@ -53,7 +53,8 @@ Model make_glm4_moe(const JsonObject& json) {
                   {plain_key, plain_layers_of(d)},
                   {shared_key, d.experts.shared / d.experts.inner},
                   {groups_key, 1},
-                  {chosen_groups_key, 1}});
+                  {chosen_groups_key, 1},
+                  {"num_nextn_predict_layers", 0}});  // which is left out, whatever the file had
   written.update(expert_keys(d, "n_routed_experts"));
   written.update(sigmoid_keys(d));
   written.update(part_rotary_keys(d));
