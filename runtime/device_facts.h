@@ -75,8 +75,8 @@ struct DeviceFacts {
   WorkgroupMatrices workgroup_matrices;
   uint32_t cores = 0;  ///< multiprocessors or compute units; 0: unknown, since not every driver tells
   int64_t usual_cores() const { return cores > 0 ? cores : 64; }
-  /// Whether a candidate of matmul for matrix cores, or "attention", computes what it should with operands of a type:
-  /// tried when first asked, since some drivers offer what they get wrong. Not set: it does.
+  /// Whether a candidate of matmul for matrix cores, or a kind of attention, computes what it should with operands of a
+  /// type: tried when first asked, since some drivers offer what they get wrong. Not set: it does.
   std::function<bool(DType, std::string_view kernel)> matrix_check;
   float timestamp_period = 0;   ///< nanoseconds a tick, 0 without timestamps
   uint32_t timestamp_bits = 0;  ///< valid bits of a timestamp
@@ -123,8 +123,10 @@ struct DeviceFacts {
   bool computes_right(DType type, std::string_view kernel) const { return !matrix_check || matrix_check(type, kernel); }
   /// The same, where the smallest of them computes what it should.
   bool has_matrix_cores(DType type) const { return runs_matrix_kernels(type) && computes_right(type, "matrix64"); }
-  /// Whether attention can use them, and computes what it should there.
-  bool has_matrix_attention(DType type) const { return has_matrix_cores(type) && computes_right(type, "attention"); }
+  /// Whether attention can use them, and computes what it should there; `kernel`: or its kernel for wide heads.
+  bool has_matrix_attention(DType type, std::string_view kernel = "attention") const {
+    return has_matrix_cores(type) && computes_right(type, kernel);
+  }
   /// The same of the products of experts.
   bool has_matrix_experts(DType type) const { return has_matrix_cores(type) && computes_right(type, "experts"); }
   /// Both for products of whole workgroups.

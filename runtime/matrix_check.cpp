@@ -112,11 +112,12 @@ void check_products(Backend& backend, DType type, std::string_view kernel) {
 
 /// The conformance cases of an op whose inputs begin with these types. (A pattern's `[^]` is any character to some
 /// libraries, by ECMAScript's grammar, and none to others.)
-void check_cases(Backend& backend, const std::string& op, std::initializer_list<DType> types) {
+void check_cases(Backend& backend, const std::string& op, std::initializer_list<DType> types,
+                 const char* kernel = "^matrix") {
   int64_t count = 0;
   std::string pattern = op;
   for (const DType type : types) pattern += fmt::format(" {}\\[[^\\]]*\\]", name_of(type));
-  conform(backend, {.op = op, .pattern = pattern, .kernel = "^matrix"}, [&](const ConformResult& result) {
+  conform(backend, {.op = op, .pattern = pattern, .kernel = kernel}, [&](const ConformResult& result) {
     if (result.device_lost) throw DeviceLost(result.detail);
     check(result.verdict == ConformResult::Verdict::ok, "{} {}: {}", op, result.what, result.detail);
     ++count;
@@ -125,7 +126,7 @@ void check_cases(Backend& backend, const std::string& op, std::initializer_list<
 }
 
 void check_attention(Backend& backend, DType type) {
-  for (const char* op : {"attention", "attention_backward"}) check_cases(backend, op, {type});
+  for (const char* op : {"attention", "attention_backward"}) check_cases(backend, op, {type}, "^matrix$");
 }
 
 /// Of encoded weights two types stand for all: each takes pipelines of its own, which users wait for.
@@ -141,6 +142,8 @@ std::string matrix_cores_fault(Backend& backend, DType type, std::string_view ke
   try {
     if (kernel == "attention")
       check_attention(backend, type);
+    else if (kernel == "wide_attention")
+      check_cases(backend, "attention", {type}, "^matrix_wide$");
     else if (kernel == "experts")
       check_experts(backend, type);
     else

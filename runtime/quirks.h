@@ -34,6 +34,10 @@ inline bool shares_loads(const DeviceFacts& facts) {
 /// no matrix products.
 inline bool matrix_products_crash(const DeviceFacts& facts) { return facts.is_cpu() && facts.subgroup_size > 8; }
 
+/// NVK (VkDriverId 24; Mesa 26.1) does not unroll loops of three and more turns around other loops, whatever a shader
+/// asks for: arrays that they walk over lie in memory instead of registers. Seen in tools/check-vendors.
+inline bool keeps_outer_loops(const DeviceFacts& facts) { return facts.driver_id == 24; }
+
 /// Whether lavapipe, which takes vectors of 256 bits unless LP_NATIVE_VECTOR_WIDTH says otherwise, is faster with 512
 /// on a CPU with AVX-512, which the caller makes sure of. Measured on Zen 4: training steps gain a quarter on Mesa 26.
 /// Mesa 25 was five times slower when matrix products still spread values with subgroupShuffle; with subgroupBroadcast

@@ -101,7 +101,8 @@ TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows 
   for (bool backward : {false, true}) {
     CHECK(attention_candidates_of(facts, 64, backward).front() == "matrix");
     CHECK(offered(attention_candidates_of(facts, 128, backward)) != backward);
-    CHECK_FALSE(offered(attention_candidates_of(facts, 160, backward)));
+    CHECK(offered(attention_candidates_of(facts, 256, backward)) != backward);
+    CHECK_FALSE(offered(attention_candidates_of(facts, 512, backward)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 24, backward)));  // by 8, not by 16
     DeviceFacts shallow = facts;
     shallow.matrix_shapes = {{8, 8, 8}};

@@ -89,7 +89,7 @@ bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& fact
   Node rounded = node;
   for (const HeadSource& source : {problem.q, problem.k, problem.v}) rounded.input_types[source.input].dtype = type;
   const std::vector<std::string_view> names = attention_candidates(rounded, facts);
-  return !names.empty() && names.front() == "matrix";
+  return !names.empty() && names.front().starts_with("matrix");
 }
 
 KernelRoom attention_room(std::string_view candidate) { return attention_kernel(candidate).room; }

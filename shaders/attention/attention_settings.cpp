@@ -276,6 +276,17 @@ Family windowed_halves() {
           false};
 }
 
+/// Wide heads, whose results two workgroups share on matrix cores.
+Family wide_halves() {
+  return {
+      256,
+      192,
+      {{.sizes = {2, 41, 53, 2, 1}, .window = 30},
+       {.sizes = {1, 70, 70, 2, 2}, .layout = Layout::packed, .causal = false, .size = 2, .masks = 1, .mask_rows = 70}},
+      DType::f16,
+      false};
+}
+
 /// bf16 differs from f16 by a type.
 Family masked_bf16() {
   return {32,
@@ -284,6 +295,8 @@ Family masked_bf16() {
           DType::bf16,
           false};
 }
+
+Family wide_bf16() { return {256, 192, {{.sizes = {1, 41, 53, 2, 1}}}, DType::bf16, false}; }
 
 /// f32 queries over caches of 16 bits: one, few and many.
 Family half_caches() {
@@ -324,7 +337,9 @@ Family half_caches_bf16() {
 std::vector<Family> float_families() {
   return {plain(), ruled(), windowed_dropout(), masked_dropout(), wide_bias(), widest()};
 }
-std::vector<Family> half_families() { return {plain_halves(), ruled_halves(), windowed_halves(), masked_bf16()}; }
+std::vector<Family> half_families() {
+  return {plain_halves(), ruled_halves(), windowed_halves(), wide_halves(), masked_bf16(), wide_bf16()};
+}
 std::vector<Family> cache_families() { return {half_caches(), half_caches_bf16()}; }
 
 }  // namespace vkformer::attention_settings

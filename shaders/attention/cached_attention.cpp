@@ -99,6 +99,12 @@ Types infer(const Node& node) {
 
 uint32_t threads_of(const DeviceFacts& facts) { return facts.largest_group(512); }
 
+/// Vectors of a key that a lane holds: of more, compilers spill where lanes share a thread's registers (Intel).
+bool fits_lanes(const Heads& s, const DeviceFacts& facts) {
+  constexpr int64_t most_lane_vectors = 8;
+  return !facts.lanes_share_registers() || s.head_width / s.vector() <= most_lane_vectors * facts.roomy_subgroup();
+}
+
 bool is_legal(const Heads& s, const DeviceFacts& facts) {
   const int64_t parts = s.partial().parts;
   const bool merges = s.heads <= facts.max_workgroups[1] && s.batches <= facts.max_workgroups[2] &&
@@ -107,7 +113,7 @@ bool is_legal(const Heads& s, const DeviceFacts& facts) {
          s.value_width <= most_head_width && s.heads <= facts.max_workgroups[0] &&
          s.batches <= facts.max_workgroups[1] && (parts == 1 || merges) &&
          s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
-         facts.shared_memory >= 32768;
+         facts.shared_memory >= 32768 && fits_lanes(s, facts);
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {

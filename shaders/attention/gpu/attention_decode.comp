@@ -79,11 +79,11 @@ void main() {
     sum = sum * rescale + weight;
     weights[id] = weight;
     barrier();
-    [[unroll]] for (int i = 0; i < value_columns; i++) {
-      const int c = min(column + i * column_threads, value_width - 1);
-      result[i] *= rescale;
-      for (int j = slice; j < min(threads, end - s); j += slices)
-        result[i] += weights[j] * value_at(v_base + (s + j) * args.source.v_stride + c);
+    [[unroll]] for (int i = 0; i < value_columns; i++) result[i] *= rescale;
+    for (int j = slice; j < min(threads, end - s); j += slices) {
+      const int v_row = v_base + (s + j) * args.source.v_stride;
+      [[unroll]] for (int i = 0; i < value_columns; i++)
+        result[i] += weights[j] * value_at(v_row + min(column + i * column_threads, value_width - 1));
     }
     barrier();
   }

@@ -18,12 +18,13 @@ shared uint any_climbs;
 
 void main() {
   const int groups = (args.source.queries + group_rows - 1) / group_rows;
-  const int first = (groups - 1 - int(gl_WorkGroupID.x)) * group_rows;  // the longest first
+  const int first = (groups - 1 - int(gl_WorkGroupID.x) / COLUMN_PARTS) * group_rows;  // the longest first
+  const int part_column = int(gl_WorkGroupID.x) % COLUMN_PARTS * part_width;  // neighbours read the same keys
   const int head = int(gl_WorkGroupID.y);
   const int batch = int(gl_WorkGroupID.z);
   const int q_base = batch * args.source.queries * args.source.q_stride + head * head_width;
   const int k_base = batch * args.source.keys * args.source.k_stride + head / group() * head_width;
-  const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width;
+  const int v_base = batch * args.source.keys * args.source.v_stride + head / group() * value_width + part_column;
   const int row_base = (batch * args.source.heads + head) * args.source.queries;
   const int own_first = first + subgroup() * ROWS;
   const int shift = visible_shift(batch);
@@ -126,7 +127,7 @@ void main() {
     float factor = has_dropout ? 1 / (1 - args.source.dropout) : 1;
     if (has_sinks) factor *= add_sink(args.sinks.v[head], maximum, total);
     factor *= reciprocal_of(total);
-    if ((wanted & 2u) != 0 && own_first + row < args.source.queries)
+    if ((wanted & 2u) != 0 && part_column == 0 && own_first + row < args.source.queries)
       args.log_sum_exp.v[row_base + own_first + row] = log_sum_exp_of(maximum, total);
     [[unroll]] for (int quad = 0; quad < COLUMNS / 4; quad++) staged[at + quad] = floatBitsToUint(vec4(factor));
   }
@@ -137,6 +138,6 @@ void main() {
   [[unroll]] for (int n = 0; n < value_tiles; n++) result[n] = result[n] * factor;
   subgroupBarrier();
   const int stride = args.source.heads * value_width;
-  STORE_OWN(args.result, batch * args.source.queries * stride + head * value_width, stride, first, args.source.queries,
-            result, value_tiles)
+  STORE_OWN(args.result, batch * args.source.queries * stride + head * value_width + part_column, stride, first,
+            args.source.queries, result, value_tiles)
 }

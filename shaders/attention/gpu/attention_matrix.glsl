@@ -20,6 +20,8 @@ layout(constant_id = ATTENTION_EXTRA + 2) const int COLUMNS = 16;
 layout(constant_id = ATTENTION_EXTRA + 3) const int DEPTH = 16;
 layout(constant_id = ATTENTION_EXTRA + 4) const int BLOCK = 64;
 layout(constant_id = ATTENTION_EXTRA + 5) const int STAGES = 1;  // blocks in shared memory; two need one barrier a block
+// Of a value's columns; a workgroup sums those of one part. Wide heads have more sums than registers hold.
+layout(constant_id = ATTENTION_EXTRA + 6) const int COLUMN_PARTS = 1;
 
 const int threads = int(INVOCATIONS), subgroups = threads / SUBGROUP;
 const int group_rows = subgroups * ROWS;
@@ -32,13 +34,14 @@ const int group_rows = subgroups * ROWS;
 #define FactorB coopmat<ELEMENT, gl_ScopeSubgroup, DEPTH, COLUMNS, gl_MatrixUseB>
 const int by_rows = gl_CooperativeMatrixLayoutRowMajor, by_columns = gl_CooperativeMatrixLayoutColumnMajor;
 
-// Tiles of a strip, of a head and of a value; products along them.
-const int block_tiles = BLOCK / COLUMNS, head_tiles = head_width / COLUMNS, value_tiles = value_width / COLUMNS;
-const int block_steps = BLOCK / DEPTH, head_steps = head_width / DEPTH, value_steps = value_width / DEPTH;
+// Tiles of a strip, of a head and of a value's part; products along them.
+const int part_width = value_width / COLUMN_PARTS;
+const int block_tiles = BLOCK / COLUMNS, head_tiles = head_width / COLUMNS, value_tiles = part_width / COLUMNS;
+const int block_steps = BLOCK / DEPTH, head_steps = head_width / DEPTH, value_steps = part_width / DEPTH;
 
 // Shared memory, in packs of 8 halves or 4 floats: STAGES blocks of rows of heads (k, or q) and of values (v, or the
 // gradient of results), then the strips. One more pack a row keeps rows in other banks.
-const int head_packs = head_width / 8, value_packs = value_width / 8;
+const int head_packs = head_width / 8, value_packs = part_width / 8;
 const int head_stride = head_packs + 1, value_stride = value_packs + 1;
 const int values_at = BLOCK * head_stride, stage_packs = values_at + BLOCK * value_stride;
 const int strip_quads = BLOCK / 4, strip_stride = strip_quads + 1, strip_packs = BLOCK / 8;

@@ -13,8 +13,8 @@ int64_t shared_bytes(const AttentionMatrixLayout& layout, const AttentionMatrixN
   const auto row = [](int64_t width) { return 2 * width + 16; };
   const int64_t strip = int64_t{layout.shape.m} * (4 * layout.block + 16);
   const int64_t stage =
-      layout.block * (row(problem.head_width) + row(problem.value_width)) + needs.vector_tiles * strip;
-  const int64_t own = layout.rows() * row(std::max(problem.head_width, problem.value_width));
+      layout.block * (row(problem.head_width) + row(problem.value_width / layout.parts)) + needs.vector_tiles * strip;
+  const int64_t own = layout.rows() * row(std::max(problem.head_width, problem.value_width / layout.parts));
   constexpr int64_t flag = 16;
   return std::max(layout.stages * stage + AttentionMatrixLayout::subgroups * strip, own) + flag;
 }
@@ -24,27 +24,28 @@ bool is_whole(const HeadSource& source) { return source.column % 8 == 0 && sourc
 
 std::optional<AttentionMatrixLayout> layout_of(const MatrixShape& shape, const AttentionMatrixNeeds& needs,
                                                const AttentionProblem& problem, const DeviceFacts& facts) {
-  AttentionMatrixLayout layout{.subgroup_size = facts.subgroup_size, .shape = shape, .block = needs.block, .stages = 2};
+  AttentionMatrixLayout layout{
+      .subgroup_size = facts.subgroup_size, .shape = shape, .block = needs.block, .stages = 2, .parts = needs.parts};
   const auto divides = [&](int64_t width) { return width % 8 == 0 && width % shape.n == 0 && width % shape.k == 0; };
   if (layout.subgroup_size < 8 || layout.subgroup_size > 64 ||
       layout.invocations() > facts.most_invocations(layout.subgroup_size) || shape.m % 8 || shape.n % 8 ||
-      shape.k % 8 || !divides(problem.head_width) || !divides(problem.value_width))
+      shape.k % 8 || !divides(problem.head_width) || problem.value_width % needs.parts ||
+      !divides(problem.value_width / needs.parts))
     return {};
-  const uint32_t least_block = needs.block / 2;
   // The small products are those of a software driver, which would compile whole blocks in straight code for seconds.
-  if (shape.k < 16) layout.block = least_block;
+  if (shape.k < 16) layout.block = needs.least_block;
   while (shared_bytes(layout, needs, problem) > facts.shared_memory) {
     if (layout.stages > 1) {
       layout.stages = 1;
-    } else if (layout.block > least_block) {
-      layout.block = least_block;
+    } else if (layout.block > needs.least_block) {
+      layout.block = needs.least_block;
       layout.stages = 2;
     } else {
       return {};
     }
   }
   // The sums of rows and their origins lie beside each other in a strip; results are stored in four.
-  const int64_t widest = std::max(problem.head_width, problem.value_width);
+  const int64_t widest = std::max(problem.head_width, problem.value_width) / layout.parts;
   if (!divides(layout.block) || layout.block < 2 * shape.n || widest > 4 * int64_t{layout.block}) return {};
   return layout;
 }

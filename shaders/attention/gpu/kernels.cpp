@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/quirks.h"
 #include "shaders/attention/attention_kernel.h"
 #include "shaders/attention/gpu/attention_matrix_layout.h"
 
@@ -93,9 +94,14 @@ bool tile64_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
          facts.shared_memory >= 32768 && !facts.lanes_share_registers() && tile.invocations <= facts.max_workgroup_size;
 }
 
-/// Shares of 4 x 4 are for what the larger ones are not: subgroups of 64, and wide heads.
+/// Vulkan does not say how many registers a lane has. Where shared memory is scarce (Apple, Adreno: 32 KiB) they are,
+/// too: shares of 8 x 4 spill there, those of 4 x 4 with heads over 128.
+bool has_many_registers(const DeviceFacts& facts) { return facts.shared_memory >= 49152; }
+
+/// Shares of 4 x 4 are for what the larger ones are not: subgroups of 64, and wide heads. Software drivers prove these.
 bool small_shares_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return tile64_legal<tile64_4x4, 33, 256>(problem, facts) && (facts.subgroup_size > 32 || widest_head(problem) > 64);
+  return tile64_legal<tile64_4x4, 33, 256>(problem, facts) && (facts.subgroup_size > 32 || widest_head(problem) > 64) &&
+         (widest_head(problem) <= 128 || facts.is_cpu() || has_many_registers(facts));
 }
 
 /// Two workgroups for each core.
@@ -110,18 +116,12 @@ bool backward_fills(const AttentionProblem& problem, const DeviceFacts& facts) {
   return forward_fills(problem, facts) && enough_groups(problem.keys, problem.kv_heads, problem, facts);
 }
 
-/// Vulkan does not say how many registers a lane has. Where shared memory is scarce (Apple, Adreno: 32 KiB) they are,
-/// too: shares of 8 x 4 spill there, those of 4 x 4 with heads over 128.
-bool has_many_registers(const DeviceFacts& facts) { return facts.shared_memory >= 49152; }
-
 /// Subgroups of 32 that have the registers for large shares.
 bool large_shares_pay(const AttentionProblem&, const DeviceFacts& facts) {
   return facts.subgroup_size <= 32 && has_many_registers(facts);
 }
 /// Of subgroups of 64 a workgroup of 128 is only two, and no more of them stay resident than of 256.
-bool small_shares_pay(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return facts.subgroup_size > 32 && (widest_head(problem) <= 128 || has_many_registers(facts));
-}
+bool small_shares_pay(const AttentionProblem&, const DeviceFacts& facts) { return facts.subgroup_size > 32; }
 
 template <auto pays, auto fills>
 bool tile64_first(const AttentionProblem& problem, const DeviceFacts& facts) {
@@ -129,21 +129,27 @@ bool tile64_first(const AttentionProblem& problem, const DeviceFacts& facts) {
 }
 
 /// Workgroups that share the columns of a head's results, each of which computes all its weights: registers hold the
-/// sums of 256.
-int64_t column_parts(const AttentionProblem& problem) { return widest_head(problem) > 256 ? 2 : 1; }
+/// sums of 256, on NVK those of two chunks.
+int64_t column_parts(const AttentionProblem& problem, int64_t chunk, const DeviceFacts& facts) {
+  return groups_for(widest_head(problem), keeps_outer_loops(facts) ? 2 * chunk : 256);
+}
+
+template <const Tile& tile>
+int64_t chunk_of(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return tile.chunk > tile32_narrow.chunk && wide_chunks(problem, facts) ? tile.chunk : tile32_narrow.chunk;
+}
 
 template <const Tile& tile>
 std::vector<uint32_t> tile_constants(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted,
                                      int64_t parts) {
-  const bool wide = tile.chunk > tile32_narrow.chunk && wide_chunks(problem, facts);
   return constants(problem, invocations_of(tile, problem, facts), wanted,
-                   {wide ? tile.chunk : tile32_narrow.chunk, tile.side, parts});
+                   {chunk_of<tile>(problem, facts), tile.side, parts});
 }
 
 template <const Tile& tile>
 Launch tile_launch(std::string_view kernel, const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted,
                    int64_t items, int64_t heads) {
-  const int64_t parts = column_parts(problem);
+  const int64_t parts = column_parts(problem, chunk_of<tile>(problem, facts), facts);
   return block_launch(kernel, tile_constants<tile>(problem, facts, wanted, parts), groups_for(items, tile.side) * parts,
                       heads, problem.batches);
 }
@@ -172,14 +178,25 @@ Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& fac
 
 // --- matrix cores ---
 
-constexpr int64_t widest_on_matrix_cores = 128;  ///< sums of a wider head are more than registers hold
-constexpr int64_t widest_backward = 64;          ///< twice as many sums
-constexpr AttentionMatrixNeeds forward_needs{.block = 64}, query_needs{.block = 32},
-    key_value_needs{.block = 32, .vector_tiles = 2};
+constexpr int64_t widest_forward = 256, widest_part = 128;  ///< sums of more columns are more than registers hold
+constexpr int64_t widest_backward = 64;                     ///< twice as many sums
+constexpr AttentionMatrixNeeds query_needs{.block = 32, .least_block = 16},
+    key_value_needs{.block = 32, .least_block = 16, .vector_tiles = 2};
 
+bool is_wide(const AttentionProblem& problem) { return widest_head(problem) > widest_part; }
+
+/// Workgroups that share a wide head compute all its weights each: a half more products than one would. Its queries
+/// leave no registers for large blocks (RDNA 3).
+AttentionMatrixNeeds forward_needs(const AttentionProblem& problem) {
+  const bool wide = is_wide(problem);
+  return {.block = wide ? 32u : 64u, .least_block = 32, .parts = wide ? 2u : 1u};
+}
+
+template <bool wide>
 bool matrix_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return widest_head(problem) <= widest_on_matrix_cores && attention_matrix_layout(forward_needs, problem, facts) &&
-         facts.has_matrix_attention(problem.type);
+  return is_wide(problem) == wide && widest_head(problem) <= widest_forward &&
+         attention_matrix_layout(forward_needs(problem), problem, facts) &&
+         facts.has_matrix_attention(problem.type, wide ? "wide_attention" : "attention");
 }
 
 bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
@@ -192,19 +209,19 @@ bool matrix_first(const AttentionProblem&, const DeviceFacts& facts) { return !f
 
 Launch matrix_launch(std::string_view kernel, const AttentionMatrixLayout& layout, const AttentionProblem& problem,
                      const DeviceFacts& facts, uint32_t wanted, int64_t items, int64_t heads) {
-  Launch launch = block_launch(
-      kernel,
-      constants(problem, layout.invocations(), wanted,
-                {layout.subgroup_size, layout.shape.m, layout.shape.n, layout.shape.k, layout.block, layout.stages}),
-      groups_for(items, layout.rows()), heads, problem.batches);
+  Launch launch = block_launch(kernel,
+                               constants(problem, layout.invocations(), wanted,
+                                         {layout.subgroup_size, layout.shape.m, layout.shape.n, layout.shape.k,
+                                          layout.block, layout.stages, layout.parts}),
+                               groups_for(items, layout.rows()) * layout.parts, heads, problem.batches);
   launch.subgroup_size = layout.subgroup_size;
   if (problem.type == DType::f16 && !facts.f16_sums) launch.variant = "f16_through_floats";
   return launch;
 }
 
 Launch matrix_forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return matrix_launch("attention_matrix", *attention_matrix_layout(forward_needs, problem, facts), problem, facts,
-                       wanted, problem.queries, problem.heads);
+  return matrix_launch("attention_matrix", *attention_matrix_layout(forward_needs(problem), problem, facts), problem,
+                       facts, wanted, problem.queries, problem.heads);
 }
 
 Launch matrix_query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
@@ -226,7 +243,13 @@ constexpr AttentionKernel kernels[] = {
      .scratch = decode_scratch},
     {.name = "matrix",
      .room = KernelRoom::gpu,
-     .legal = matrix_legal,
+     .legal = matrix_legal<false>,
+     .first = matrix_first,
+     .halves = true,
+     .launch = matrix_forward_launch},
+    {.name = "matrix_wide",
+     .room = KernelRoom::gpu,
+     .legal = matrix_legal<true>,
      .first = matrix_first,
      .halves = true,
      .launch = matrix_forward_launch},
