@@ -6,9 +6,9 @@ namespace vkformer {
 
 namespace {
 
-/// What is added to a mixture's weights to choose by.
-TensorRow choice_bias(std::string_view hugging_face) {
-  return {.gguf = "blk.{}.exp_probs_b", .hugging_face = hugging_face, .bare = true, .ending = ".bias"};
+/// Of a tensor whose name has no ending in Hugging Face's files.
+TensorRow bare(std::string_view gguf, std::string_view hugging_face, std::string_view ending) {
+  return {.gguf = gguf, .hugging_face = hugging_face, .bare = true, .ending = ending};
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::vector<TensorRow> gpt_oss_tensors() {
   experts.front().hugging_face = "model.layers.{}.mlp.router";
   return with(with(std::move(rows), std::move(experts)),
               {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
-               {.gguf = "blk.{}.attn_sinks", .hugging_face = "model.layers.{}.self_attn.sinks", .bare = true}});
+               bare("blk.{}.attn_sinks", "model.layers.{}.self_attn.sinks", ".weight")});
 }
 
 std::vector<TensorRow> lfm2_tensors() {
@@ -69,7 +69,7 @@ std::vector<TensorRow> lfm2_tensors() {
           {"blk.{}.ffn_up", "model.layers.{}.feed_forward.w3"},
           {"blk.{}.ffn_down", "model.layers.{}.feed_forward.w2"},
           {"blk.{}.ffn_gate_inp", "model.layers.{}.feed_forward.gate"},
-          choice_bias("model.layers.{}.feed_forward.expert_bias"),
+          bare("blk.{}.exp_probs_b", "model.layers.{}.feed_forward.expert_bias", ".bias"),
           {"blk.{}.ffn_gate_exps", "model.layers.{}.feed_forward.experts.{}.w1", RowOrder::experts},
           {"blk.{}.ffn_up_exps", "model.layers.{}.feed_forward.experts.{}.w3", RowOrder::experts},
           {"blk.{}.ffn_down_exps", "model.layers.{}.feed_forward.experts.{}.w2", RowOrder::experts},
@@ -79,7 +79,7 @@ std::vector<TensorRow> lfm2_tensors() {
 std::vector<TensorRow> glm4_moe_tensors() {
   return with(with(with(one_norm(llama_tensors()), query_norms()), expert_tensors()),
               {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
-               choice_bias("model.layers.{}.mlp.gate.e_score_correction_bias"),
+               bare("blk.{}.exp_probs_b", "model.layers.{}.mlp.gate.e_score_correction_bias", ".bias"),
                {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"},
                {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"},
                {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}});
@@ -163,9 +163,6 @@ std::vector<TensorRow> gemma2_tensors() {
 std::vector<TensorRow> gemma4_tensors() {
   std::vector<TensorRow> rows = with(gemma2_tensors(), query_norms());
   for (TensorRow& row : rows) row.added = 0;
-  const auto bare = [](std::string_view gguf, std::string_view hugging_face, std::string_view ending) {
-    return TensorRow{.gguf = gguf, .hugging_face = hugging_face, .bare = true, .ending = ending};
-  };
   return with(std::move(rows), {bare("blk.{}.layer_output_scale", "model.layers.{}.layer_scalar", ".weight"),
                                 {"per_layer_token_embd", "model.embed_tokens_per_layer"},
                                 {"per_layer_model_proj", "model.per_layer_model_projection"},

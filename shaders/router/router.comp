@@ -17,7 +17,7 @@ PUSH(RouterArgs);
 
 shared uint keys[ROOM];
 shared float weights[ROOM];  // not yet divided; of a softmax relative to the largest logit's
-shared uint chosen[ROOM];         // by place
+shared uint chosen[ROOM];    // by place
 
 void main() {
   const uint row = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, id = gl_LocalInvocationID.x;
@@ -43,7 +43,7 @@ void main() {
     for (uint e = id; e < args.experts; e += THREADS) weights[e] = exp(args.logits.v[start + e] - peak);
     barrier();
   }
-  // Of sigmoids as they are none, and nothing divides.
+  // Sigmoids that are not normalised need no sum.
   const uint count = NORMALISED ? args.count : SIGMOID ? 0 : args.experts;
   for (uint place = id; place < args.count; place += THREADS) {
     float sum = SIGMOID && !NORMALISED ? 1 : args.epsilon;
