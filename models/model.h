@@ -19,12 +19,22 @@ struct ParameterSpec {
     never,    ///< loaded and saved as it is (Marian's final_logits_bias)
     frozen,   ///< of a model with an adapter: loaded, neither trained nor saved
   };
-  /// Where files have it when it is a part of a larger tensor there, of all experts (see models/stacked_weights.h).
+  /// Where files have it when it is a part of a larger tensor there (see models/stacked_weights.h).
   struct Stack {
+    enum class Layout : uint8_t {
+      columns,  ///< of one expert: output r of the parameter is column first + step * r
+      rows,     ///< of one expert: whole rows, behind those of the `first` parts before it, of `step`
+      groups,   ///< of all heads: `spans` of each of `count` groups of `step` rows
+    };
+    /// Rows of each group, which the parameter has of one group after the other.
+    struct Span {
+      int64_t first = 0, rows = 0;
+    };
     std::string tensor;            ///< its name
-    int64_t index = 0, count = 1;  ///< which of its parts
-    int64_t first = 0, step = 1;   ///< output r of the parameter is column first + step * r
-    bool rows = false;             ///< instead it is whole rows, behind those of the `first` parts before it, of `step`
+    int64_t index = 0, count = 1;  ///< which of its parts; of groups `index` means nothing
+    int64_t first = 0, step = 1;
+    Layout layout = Layout::columns;
+    std::vector<Span> spans = {};  ///< one behind the other
   };
   std::string name;
   Shape shape;

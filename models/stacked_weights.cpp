@@ -13,18 +13,20 @@ namespace vkformer {
 namespace {
 
 using Stack = ParameterSpec::Stack;
+using Layout = Stack::Layout;
 
 /// Values that each of a part's outputs has: 1 of a vector.
-int64_t inputs_of(const ParameterSpec& parameter) { return parameter.shape.rank() == 2 ? parameter.shape[1] : 1; }
+int64_t inputs_of(const ParameterSpec& parameter) { return parameter.shape.rank() > 1 ? parameter.shape.columns() : 1; }
 
 std::vector<int64_t> dimensions_of(const ParameterSpec& parameter) {
   return {parameter.shape.dimensions().begin(), parameter.shape.dimensions().end()};
 }
 
 std::vector<int64_t> stack_shape(const ParameterSpec& part) {
+  if (part.stack->layout == Layout::groups) return {part.stack->count * part.stack->step, inputs_of(part)};
   const int64_t columns = part.stack->step * part.shape[0];
   if (part.shape.rank() == 1) return {part.stack->count, columns};
-  if (part.stack->rows) return {part.stack->count, columns, part.shape[1]};
+  if (part.stack->layout == Layout::rows) return {part.stack->count, columns, part.shape[1]};
   return {part.stack->count, part.shape[1], columns};
 }
 
@@ -88,6 +90,68 @@ class RowPart : public WeightTensor {
  private:
   const WeightTensor& whole_;
   int64_t begin_;
+};
+
+/// Elements of a part that follow one another in the whole, too.
+struct Run {
+  int64_t begin, in_whole, count;
+};
+
+/// Of a part of groups, in its order.
+std::vector<Run> runs_of(const ParameterSpec& part) {
+  const int64_t in = inputs_of(part);
+  std::vector<Run> runs;
+  int64_t begin = 0;
+  for (const auto& [first, rows] : part.stack->spans)
+    for (int64_t group = 0; group < part.stack->count; ++group, begin += rows * in)
+      runs.push_back({begin, (group * part.stack->step + first) * in, rows * in});
+  return runs;
+}
+
+/// Of floats or blocks, [groups * rows of each, in].
+class GroupPart : public WeightTensor {
+ public:
+  GroupPart(const WeightTensor& whole, const ParameterSpec& part)
+      : WeightTensor(part.name, dimensions_of(part), part.shape.elements(), whole.type(),
+                     whole.bytes() / static_cast<uint64_t>(part.stack->count * part.stack->step) *
+                         static_cast<uint64_t>(part.shape.elements() / inputs_of(part))),
+        whole_(whole),
+        runs_(runs_of(part)) {}
+
+  bool is_float() const override { return whole_.is_float(); }
+  std::optional<DType> stored(bool columns) const override { return columns ? std::nullopt : whole_.stored(false); }
+
+  void read_stored(int64_t first, std::span<std::byte> out) const override {
+    const BlockFormat& format = format_of(*whole_.stored(false));
+    const auto bytes = [&](int64_t values) { return static_cast<size_t>(values / format.values * format.bytes); };
+    visit(first, std::ssize(out) / format.bytes * format.values, [&](int64_t in_whole, int64_t done, int64_t count) {
+      whole_.read_stored(in_whole, out.subspan(bytes(done), bytes(count)));
+    });
+  }
+  void read_floats(int64_t first, std::span<float> out) const override {
+    visit(first, std::ssize(out), [&](int64_t in_whole, int64_t done, int64_t count) {
+      whole_.read_floats(in_whole, out.subspan(static_cast<size_t>(done), static_cast<size_t>(count)));
+    });
+  }
+  void release(int64_t first, int64_t count) const override {
+    visit(first, count, [&](int64_t in_whole, int64_t, int64_t some) { whole_.release(in_whole, some); });
+  }
+
+ private:
+  /// Gives the elements [first, first + count) in pieces: where each lies in the whole, how many came before, how many
+  /// it has.
+  template <class Visitor>
+  void visit(int64_t first, int64_t count, Visitor&& visitor) const {
+    auto run = std::ranges::upper_bound(runs_, first, {}, &Run::begin) - 1;
+    for (int64_t done = 0; done < count; ++run) {
+      const int64_t inside = first + done - run->begin, some = std::min(run->count - inside, count - done);
+      visitor(run->in_whole + inside, done, some);
+      done += some;
+    }
+  }
+
+  const WeightTensor& whole_;
+  std::vector<Run> runs_;
 };
 
 constexpr int64_t block_values = 32, code_bytes = block_values / 2, block_bytes = code_bytes + 1;
@@ -160,11 +224,18 @@ std::optional<StackedWeight> find_in_stack(const WeightSource& files, const Para
                                            const std::string& name) {
   if (const WeightTensor* whole = files.find(name)) {
     check_shape(*whole, stack_shape(parameter));
-    if (parameter.stack->rows) return StackedWeight{std::make_unique<RowPart>(*whole, parameter), {whole}};
-    return StackedWeight{std::make_unique<FloatPart>(*whole, parameter), {whole}};
+    const auto as = [&]<class Part>(std::type_identity<Part>) {
+      return StackedWeight{std::make_unique<Part>(*whole, parameter), {whole}};
+    };
+    switch (parameter.stack->layout) {
+      case Layout::columns: return as(std::type_identity<FloatPart>());
+      case Layout::rows: return as(std::type_identity<RowPart>());
+      case Layout::groups: return as(std::type_identity<GroupPart>());
+    }
   }
   const WeightTensor *codes = files.find(name + "_blocks"), *scales = files.find(name + "_scales");
-  if ((!codes && !scales) || parameter.shape.rank() != 2 || parameter.stack->rows) return std::nullopt;
+  if ((!codes && !scales) || parameter.shape.rank() != 2 || parameter.stack->layout != Layout::columns)
+    return std::nullopt;
   check(codes && scales, "there is a tensor {} without its {}", in_quotes((codes ? codes : scales)->name(), 120),
         codes ? "scales" : "blocks");
   check(parameter.shape[1] % block_values == 0, "tensor {} can't have rows of {} values in blocks of {}",
@@ -182,14 +253,21 @@ std::optional<StackedWeight> find_in_stack(const WeightSource& files, const Para
 std::vector<float> FileTensor::values(const std::function<std::vector<float>(const ParameterSpec&)>& values_of) const {
   const ParameterSpec& first = *parts.front();
   if (!first.stack) return values_of(first);
-  check(std::ssize(parts) == first.stack->count * first.stack->step, "tensor {} lacks some of its {} parts",
-        in_quotes(name, 120), first.stack->count * first.stack->step);
+  int64_t elements = 1, found = 0;
+  for (const int64_t dimension : shape) elements *= dimension;
+  for (const ParameterSpec* part : parts) found += part->shape.elements();
+  check(found == elements, "tensor {} lacks some of its parts", in_quotes(name, 120));
   const int64_t in = inputs_of(first), out = first.shape[0], step = first.stack->step;
-  std::vector<float> whole(static_cast<size_t>(first.stack->count * in * out * step));
+  std::vector<float> whole(static_cast<size_t>(elements));
   for (const ParameterSpec* part : parts) {
     const std::vector<float> values = values_of(*part);
-    if (part->stack->rows) {
+    if (part->stack->layout == Layout::rows) {
       std::ranges::copy(values, whole.begin() + (part->stack->index * step + part->stack->first) * out * in);
+      continue;
+    }
+    if (part->stack->layout == Layout::groups) {
+      for (const Run& run : runs_of(*part))
+        std::copy_n(values.begin() + run.begin, run.count, whole.begin() + run.in_whole);
       continue;
     }
     for (int64_t r = 0; r < out; ++r)

@@ -1,5 +1,6 @@
 #pragma once
-// Files that have several parameters in one tensor: the experts of gpt-oss, Qwen3.5 and Granite.
+// Files that have several parameters in one tensor: the experts of gpt-oss, Qwen3.5 and Granite, and what heads of
+// latent attention have of keys and values.
 
 #include <functional>
 #include <memory>
@@ -16,9 +17,10 @@ struct StackedWeight {
 };
 
 /// The parameter as a part of the stack `name`, which lies in the files as floats [count, in, step * out] or, of a
-/// vector, [count, step * out]; of `rows` as [count, step * out, in]; or of a matrix as MXFP4: tensors
-/// NAME_blocks [count, step * out, in / 32, 16] and NAME_scales [count, step * out, in / 32] of bytes. Nothing where
-/// there is no such tensor. Throws Error for another shape or type. `files` must outlive the result.
+/// vector, [count, step * out]; of `rows` as [count, step * out, in]; of `groups` as [count * step, in]; or of a matrix
+/// as MXFP4: tensors NAME_blocks [count, step * out, in / 32, 16] and NAME_scales [count, step * out, in / 32] of
+/// bytes. Nothing where there is no such tensor. Throws Error for another shape or type. `files` must outlive the
+/// result.
 std::optional<StackedWeight> find_in_stack(const WeightSource& files, const ParameterSpec& parameter,
                                            const std::string& name);
 

@@ -6,6 +6,7 @@
 
 #include "models/families/cohere/cohere.h"
 #include "models/families/decoder/decoder.h"
+#include "models/families/deepseek/deepseek.h"
 #include "models/families/ernie4_5/ernie4_5.h"
 #include "models/families/exaone4/exaone4.h"
 #include "models/families/gemma/gemma.h"
@@ -69,6 +70,10 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"lfm2", make_lfm2},
                              {"lfm2_moe", make_lfm2},
                              {"glm4_moe", make_glm4_moe},
+                             {"qwen3_next", make_qwen3_5},
+                             {"deepseek_v2", make_deepseek},
+                             {"deepseek_v3", make_deepseek},
+                             {"glm4_moe_lite", make_deepseek},
                              {"olmoe", make_olmoe},
                              {"qwen2_moe", make_qwen2_moe},
                              {"olmo3", make_olmo3},
@@ -285,6 +290,13 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("lfm2_moe", {{"num_experts_per_tok", 6}}, "num_experts_per_tok is 6, num_experts is 5");
   says("glm4_moe", {{"n_routed_experts", 1}}, "num_experts_per_tok is 2, n_routed_experts is 1");
   says("glm4_moe", {{"n_group", 5}}, "n_group is 5; experts that are chosen by groups are not supported");
+  says("deepseek_v2", {{"scoring_func", "sigmoid"}}, "scoring_func must be softmax for deepseek_v2");
+  says("deepseek_v2", {{"qk_rope_head_dim", 5}}, "qk_rope_head_dim 5 is odd");
+  says("deepseek_v2", {{"mlp_bias", true}}, "mlp_bias");
+  says("deepseek_v3", {{"n_group", nullptr}}, "n_group is 8; experts that are chosen by groups are not supported");
+  says("deepseek_v3", {{"num_key_value_heads", 1}}, "num_key_value_heads is 1, num_attention_heads 3");
+  says("deepseek_v3", {{"kv_lora_rank", 573}}, "kv_lora_rank 573 and qk_rope_head_dim 4 are more than 576 together");
+  says("glm4_moe_lite", {{"mlp_layer_types", {"dense"}}}, "mlp_layer_types must name \"dense\" or \"sparse\"");
   says("granite4", {{"position_embedding_type", "alibi"}}, "position_embedding_type");
   says("qwen3_5", {{"layer_types", {"linear_attention"}}}, "layer_types must name \"linear_attention\" or");
   says("qwen3_5", {{"linear_num_value_heads", 3}}, "linear_num_value_heads 3 is not a multiple of");

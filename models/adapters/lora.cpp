@@ -40,13 +40,22 @@ std::vector<std::string> usual_targets(const std::string& family) {
       {"albert", {"query", "value"}},
       {"deberta-v2", {"query_proj", "value_proj"}},
       {"distilbert", {"q_lin", "v_lin"}},
-      // Not PEFT's: layers without attention, too.
+      // Not PEFT's: layers without attention, too, and those of latent attention.
       {"qwen3_5_text", {"q_proj", "v_proj", "in_proj_qkv"}},
       {"qwen3_5_moe_text", {"q_proj", "v_proj", "in_proj_qkv"}},
+      {"qwen3_next", {"q_proj", "v_proj", "out_proj"}},
+      {"deepseek_v2", {"kv_a_proj_with_mqa", "o_proj"}},
+      {"deepseek_v3", {"kv_a_proj_with_mqa", "o_proj"}},
+      {"glm4_moe_lite", {"kv_a_proj_with_mqa", "o_proj"}},
       {"lfm2", {"q_proj", "v_proj", "in_proj"}},
       {"lfm2_moe", {"q_proj", "v_proj", "in_proj"}}};
   const auto found = known.find(family);
   return found == known.end() ? std::vector<std::string>{"q_proj", "v_proj"} : found->second;
+}
+
+/// Files, and so PEFT, have its rows among those of others in a module of another name.
+bool in_groups(const ParameterSpec& parameter) {
+  return parameter.stack && parameter.stack->layout == ParameterSpec::Stack::Layout::groups;
 }
 
 /// The uses of the persistent tensors in a graph of the whole model.
@@ -105,7 +114,7 @@ std::vector<LinearModule> linear_modules(const Model& model) {
     const std::string& weight = parameter.joint.empty() ? parameter.name : parameter.joint;
     const auto product = uses.products.find(weight);
     if (product == uses.products.end() || uses.others.contains(weight) || !parameter.name.ends_with(weight_end) ||
-        parameter.shape.rank() != 2)
+        parameter.shape.rank() != 2 || in_groups(parameter))
       continue;
     const bool input_major = product->second.input_major;
     LinearModule module{.path = parameter.name.substr(0, parameter.name.size() - weight_end.size()),

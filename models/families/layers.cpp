@@ -132,6 +132,10 @@ KeysValues Layers::in_cache(KeysValues own, const AttentionOptions& options, con
                        pass_.position);
   };
   const auto [k, v] = own;
+  if (k.value == v.value && v.column == k.column) {
+    const Value filled = write(cache, k, std::max(k_width, v_width));
+    return {{filled, 0}, {filled, 0}};
+  }
   if (k.value == v.value && v.column == k.column + k_width) {
     const Value filled = write(cache, k, k_width + v_width);
     return {{filled, 0}, {filled, k_width}};

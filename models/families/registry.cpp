@@ -9,6 +9,7 @@
 #include "models/families/bloom/bloom.h"
 #include "models/families/cohere/cohere.h"
 #include "models/families/decoder_head.h"
+#include "models/families/deepseek/deepseek.h"
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/ernie4_5/ernie4_5.h"
 #include "models/families/exaone4/exaone4.h"
@@ -75,6 +76,7 @@ const Family families[] = {
     {{"ministral3"}, make_ministral3},
     {{"glm", "glm4"}, make_glm},
     {{"glm4_moe"}, make_glm4_moe},
+    {{"deepseek_v2", "deepseek_v3", "glm4_moe_lite"}, make_deepseek},
     {{"cohere", "cohere2"}, make_cohere},
     {{"ernie4_5"}, make_ernie4_5},
     {{"exaone4"}, make_exaone4},
@@ -91,7 +93,7 @@ const Family families[] = {
     {{"stablelm"}, make_stablelm},
     {{"smollm3"}, make_smollm3},
     {{"qwen3_moe"}, make_qwen3_moe},
-    {{"qwen3_5_text", "qwen3_5_moe_text"}, make_qwen3_5},
+    {{"qwen3_5_text", "qwen3_5_moe_text", "qwen3_next"}, make_qwen3_5},
     {{"mixtral"}, make_mixtral},
     {{"granite", "granitemoe", "granitemoehybrid"}, make_granite},
     {{"olmoe"}, make_olmoe},

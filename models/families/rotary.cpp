@@ -17,7 +17,7 @@ using Scaling = RotaryConfig::Scaling;
 constexpr std::pair<std::string_view, Scaling> scalings[] = {
     {"default", Scaling::none}, {"linear", Scaling::linear},     {"llama3", Scaling::llama3},
     {"yarn", Scaling::yarn},    {"longrope", Scaling::longrope}, {"proportional", Scaling::proportional}};
-constexpr const char* share_key = "partial_rotary_factor";
+constexpr const char *share_key = "partial_rotary_factor", *score_growth_key = "mscale_all_dim";
 
 /// Phi-3's first files called longrope "su", others "yarn".
 Scaling scaling_of(const JsonObject& parameters) {
@@ -71,7 +71,7 @@ void read_yarn(const JsonObject& parameters, RotaryConfig& rotary) {
   rotary.beta_slow = number_or(parameters, "beta_slow", 1, 1e-3, 1e6);
   rotary.truncate = boolean_or(parameters, "truncate", true);
   const double mscale = number_or(parameters, "mscale", 0, 0, 1e3);
-  const double mscale_all = number_or(parameters, "mscale_all_dim", 0, 0, 1e3);
+  const double mscale_all = rotary.score_growth = number_or(parameters, score_growth_key, 0, 0, 1e3);
   const double usual = mscale != 0 && mscale_all != 0
                            ? yarn_scale(rotary.factor, mscale) / yarn_scale(rotary.factor, mscale_all)
                            : yarn_scale(rotary.factor, 1);
@@ -146,6 +146,7 @@ nlohmann::json RotaryConfig::to_json() const {
     json.update({{"low_freq_factor", low_frequency_factor}, {"high_freq_factor", high_frequency_factor}});
   if (scaling == Scaling::yarn)
     json.update({{"beta_fast", beta_fast}, {"beta_slow", beta_slow}, {"truncate", truncate}});
+  if (score_growth > 0) json[score_growth_key] = score_growth;
   if (query_growth > 0) json[query_growth_key] = query_growth;
   if (scaling == Scaling::longrope) json.update({{"short_factor", short_factors}, {"long_factor", long_factors}});
   if (scaling == Scaling::yarn || scaling == Scaling::longrope) json["attention_factor"] = attention_factor;
@@ -162,6 +163,11 @@ nlohmann::json RotaryConfig::keys() const {
   nlohmann::json config = {{"rope_theta", theta}, {"rope_parameters", to_json()}};
   add_scaling(config);
   return config;
+}
+
+double RotaryConfig::score_factor() const {
+  const double factor_of_each = score_growth > 0 ? yarn_scale(factor, score_growth) : 1;
+  return factor_of_each * factor_of_each;
 }
 
 double RotaryConfig::frequency(int64_t i, int64_t width, bool stretched) const {

@@ -27,7 +27,8 @@ struct RotaryConfig {
   bool truncate = true;                                        ///< yarn: its bounds are whole columns
   std::vector<double> short_factors, long_factors;             ///< longrope, of each pair
   double attention_factor = 1;                                 ///< yarn, longrope: of cosines and sines
-  int64_t original_context = 8192;                             ///< llama3, yarn, longrope: positions
+  double score_growth = 0;          ///< yarn: how much scores grow with the factor, beyond cosines and sines (DeepSeek)
+  int64_t original_context = 8192;  ///< llama3, yarn, longrope: positions
   /// yarn of families that have it: queries at position p are multiplied by 1 + growth ln(1 + floor(p /
   /// original_context)) (Llama 4).
   double query_growth = 0;
@@ -64,6 +65,8 @@ struct RotaryConfig {
   bool stretches(int64_t positions) const { return scaling == Scaling::longrope && positions > original_context; }
   /// Whether queries grow somewhere in so many positions.
   bool queries_grow(int64_t positions) const { return query_growth > 0 && positions > original_context; }
+  /// What families that read `score_growth` multiply scores by.
+  double score_factor() const;
   /// Radians a position turns pair i of `width` columns by; `stretched`: in a run that stretches().
   double frequency(int64_t i, int64_t width, bool stretched = false) const;
   /// Row p: width / 2 cosines, then width / 2 sines of position p.

@@ -105,7 +105,7 @@ VKFORMER_SHARED_END
 // Flags of `rules`.
 #define ATTENTION_GROUP_BITS 0x03ffffffu
 #define ATTENTION_POSITION_OF_BATCH 0x04000000u /* each batch has a position in `step` */
-#define ATTENTION_CAUSAL 0x08000000u        /* a query sees no key behind its own */
+#define ATTENTION_CAUSAL 0x08000000u            /* a query sees no key behind its own */
 #define ATTENTION_POSITION 0x10000000u      /* `step` begins with the number of cached keys before the first query */
 #define ATTENTION_MASK_OF_QUERY 0x20000000u /* each query has a row of the mask */
 #define ATTENTION_MASK_OF_BATCH 0x40000000u /* each batch has a mask */
@@ -115,8 +115,8 @@ VKFORMER_SHARED_END
 // ATTENTION_SINKS, attention_backward_delta the first two and one of its own.
 #define ATTENTION_VALUE_WIDTH 1
 #define ATTENTION_DELTA_LANES 2 /* that share a query */
-#define ATTENTION_WANTED 2 /* bit o: output o is wanted */
-#define ATTENTION_SINKS 3  /* there are sinks; of kernels that sum weights */
+#define ATTENTION_WANTED 2      /* bit o: output o is wanted */
+#define ATTENTION_SINKS 3       /* there are sinks; of kernels that sum weights */
 #define ATTENTION_HEAD_WIDTH 4
 #define ATTENTION_DROPOUT 5 /* some weights are dropped */
 #define ATTENTION_MASK 6    /* there is a mask input */

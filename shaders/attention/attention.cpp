@@ -38,6 +38,7 @@ Cost cost(const Node& node) {
 
 Types infer_backward(const Node& node) {
   check_attention(node);
+  check_keys_apart(node);
   const AttentionProblem problem(node);
   check(!problem.mixed(), "[attention_backward] q is {}, k {}; cast them to one type", name_of(problem.type),
         name_of(problem.k.type));

@@ -8,14 +8,15 @@
 namespace vkformer {
 
 /// Columns [column + h * width, column + (h + 1) * width) of `value` [B, T, columns] hold head h, so q, k and v may lie
-/// in one packed projection, in separate tensors, or in a cache.
+/// in one packed projection, in separate tensors, or in a cache. Where nothing is differentiated, values may be columns
+/// of the keys (multi-head latent attention).
 struct HeadColumns {
   Value value;
   int64_t column = 0;
 };
 
 /// Columns of a head that kernels take.
-inline constexpr int64_t most_head_width = 512;
+inline constexpr int64_t most_head_width = 576;
 
 struct AttentionOptions {
   int64_t heads = 1;        ///< H, of q

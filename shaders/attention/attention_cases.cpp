@@ -12,13 +12,16 @@ namespace {
 
 enum class Of { attention, backward, weights };
 
+bool has_gradient(const Setting& s) { return !s.own_positions && s.layout != Layout::shared; }
+
 Case make_case(const Family& family, const Setting& s, Of op) {
   const auto [B, T, S, heads, kv_heads] = s.sizes;
   const int64_t D = family.D, Dv = family.Dv;
   const int64_t q_width = heads * D, k_width = kv_heads * D, v_width = kv_heads * Dv;
   const int64_t q_column = s.margin;
   const int64_t k_column = s.layout == Layout::packed ? q_column + q_width : s.margin;
-  const int64_t v_column = s.layout == Layout::separate ? s.margin : k_column + k_width;
+  const bool shared = s.layout == Layout::shared;
+  const int64_t v_column = s.layout == Layout::separate || shared ? s.margin : k_column + k_width;
   // Backward, log_sum_exp is not that of the scores: weights of large ones would be more than f16 holds.
   const double size = op == Of::backward && is_half(family.type) ? 1 : s.size;
   const auto source = [&](int64_t rows, int64_t columns, bool present) {
@@ -26,11 +29,11 @@ Case make_case(const Family& family, const Setting& s, Of op) {
                      .low = -size,
                      .high = size,
                      .absent = !present,
-                     .constant = s.own_positions};
+                     .constant = !has_gradient(s)};
   };
   CaseInput q_source = source(T, s.layout == Layout::packed ? v_column + v_width : q_column + q_width, true);
   if (family.float_queries) q_source.type.dtype = DType::f32;
-  q_source.constant = family.float_queries || s.own_positions;  // not differentiable
+  q_source.constant = family.float_queries || !has_gradient(s);  // not differentiable
   const int64_t k_columns = s.layout == Layout::packed_kv ? v_column + v_width : k_column + k_width;
   Case result;
   result.inputs = {
@@ -83,7 +86,7 @@ std::vector<Case> make_cases(Of op) {
   if (op == Of::attention) add(cache_families());
   for (const Family& family : families)
     for (const Setting& setting : family.settings)
-      if (op != Of::backward || !setting.own_positions) cases.push_back(make_case(family, setting, op));
+      if (op != Of::backward || has_gradient(setting)) cases.push_back(make_case(family, setting, op));
   return cases;
 }
 

@@ -116,7 +116,6 @@ void check_attention(const Node& node) {
         problem.head_width, problem.value_width);
   check_apart(node, problem.q, problem.k);
   check_apart(node, problem.q, problem.v);
-  check_apart(node, problem.k, problem.v);
   const Shape &k = node.in(problem.k.input), &v = node.in(problem.v.input);
   check(k[0] == problem.batches && v[0] == problem.batches && v[1] == problem.keys,
         "[{}] q lies in {}, k in {}, v in {}: B, or S of k and v, differ", op, node.in(attention_q).to_string(),
@@ -160,6 +159,11 @@ void check_attention(const Node& node) {
   if (node.has_input(attention_seed))
     check(node.input_types[attention_seed] == TensorType{{2}, DType::i32}, "[{}] seed is {}, it must be i32 [2]", op,
           node.in(attention_seed).to_string());
+}
+
+void check_keys_apart(const Node& node) {
+  const AttentionProblem problem(node);
+  check_apart(node, problem.k, problem.v);
 }
 
 }  // namespace vkformer

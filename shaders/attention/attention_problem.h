@@ -84,6 +84,8 @@ struct AttentionProblem {
 
 /// Throws Error unless the first `attention_inputs` inputs and the attributes of `node` fit together.
 void check_attention(const Node& node);
+/// The same where keys and values share columns, whose gradient would be a sum.
+void check_keys_apart(const Node& node);
 
 void attention_reference(const Node& node, Inputs in, Outputs out);
 void attention_backward_reference(const Node& node, Inputs in, Outputs out);

@@ -210,8 +210,19 @@ Family wide_bias() {
       }};
 }
 
-/// The widest, whose results two workgroups share.
-Family widest() { return {512, 386, {{.sizes = {1, 35, 41, 2, 1}}, {.sizes = {1, 1, 141, 2, 1}}}}; }
+/// The widest, whose results several workgroups share.
+Family widest() {
+  return {576,
+          512,
+          {{.sizes = {1, 35, 41, 2, 1}},
+           {.sizes = {1, 1, 141, 2, 1}},
+           {.sizes = {1, 35, 41, 3, 1}, .layout = Layout::shared},
+           {.sizes = {2, 1, 141, 3, 1},
+            .layout = Layout::shared,
+            .with_position = true,
+            .low_position = 90,
+            .high_position = 140}}};
+}
 
 /// 16-bit values without rules. From block to block, scores of large q and k climb by more than 16-bit weights bear.
 Family plain_halves() {

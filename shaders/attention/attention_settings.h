@@ -12,7 +12,8 @@ struct Setting {
   struct Sizes {
     int64_t B = 1, T = 1, S = 1, heads = 1, kv_heads = 1;
   } sizes = {};
-  enum class Layout { separate, packed, packed_kv } layout = Layout::separate;
+  /// `shared`: values are the first columns of the keys, which has no gradient.
+  enum class Layout { separate, packed, packed_kv, shared } layout = Layout::separate;
   int64_t margin = 0;  ///< columns that belong to nobody, before q, k and v
   bool causal = true;
   bool with_position = false;

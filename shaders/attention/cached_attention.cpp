@@ -97,6 +97,8 @@ Types infer(const Node& node) {
   return {{{B, 1, s.heads * s.value_width}}, node.input_types[in_cache]};
 }
 
+constexpr int64_t most_cached_width = 512;  ///< of heads whose keys and values lie side by side
+
 uint32_t threads_of(const DeviceFacts& facts) { return facts.largest_group(512); }
 
 /// Vectors of a key that a lane holds: of more, compilers spill where lanes share a thread's registers (Intel).
@@ -109,8 +111,8 @@ bool is_legal(const Heads& s, const DeviceFacts& facts) {
   const int64_t parts = s.partial().parts;
   const bool merges = s.heads <= facts.max_workgroups[1] && s.batches <= facts.max_workgroups[2] &&
                       parts <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]);
-  return s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 && s.head_width <= most_head_width &&
-         s.value_width <= most_head_width && s.heads <= facts.max_workgroups[0] &&
+  return s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 && s.head_width <= most_cached_width &&
+         s.value_width <= most_cached_width && s.heads <= facts.max_workgroups[0] &&
          s.batches <= facts.max_workgroups[1] && (parts == 1 || merges) &&
          s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
          facts.shared_memory >= 32768 && fits_lanes(s, facts);

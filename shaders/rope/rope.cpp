@@ -41,9 +41,10 @@ Types infer(const Node& node) {
   check(rotary_width >= 2 && rotary_width % 2 == 0 && rotary_width <= head_width,
         "[rope] rotary width {} is not even and between 2 and the head width {}", rotary_width, head_width);
   // The division avoids an overflow of heads * head_width.
-  check(heads >= 1 && column >= 0 && column <= x.columns() && heads <= (x.columns() - column) / head_width,
-        "[rope] {} heads of {} columns from column {} on are not all in x {}", heads, head_width, column,
-        x.to_string());
+  check(heads >= 1 && column >= 0 && rotary_width <= x.columns() - column &&
+            heads - 1 <= (x.columns() - column - rotary_width) / head_width,
+        "[rope] {} heads of {} columns from column {} on, of which {} turn, are not all in x {}", heads, head_width,
+        column, rotary_width, x.to_string());
   check(table.rank() == 2 && table[0] >= 1 && table[1] == rotary_width, "[rope] table is {}, needs [P, {}]",
         table.to_string(), rotary_width);
   if (node.has_input(2))
@@ -158,6 +159,7 @@ std::vector<Case> cases() {
   add({2, 7, 33}, 3, 7, 6, 5, 11, {0, 4}, {false, true});          // odd widths, columns on both sides
   add({3, 5, 40}, 2, 14, 12, 6, 13, {0, 8}, {false, true}, true);  // even widths, columns on both sides
   add({2, 5, 40}, 1, 14, 12, 14, 11, none, {false, true}, true);   // the keys of [query, key, ..]
+  add({3, 5, 40}, 2, 14, 12, 14, 13, {0, 8}, {false, true});       // of the last head only what turns
   add({2, 5, 30}, 5, 6, 6, 0, 9, {2, 4}, {true});                  // even columns, an odd half
   add({1, 13, 576}, 9, 64, 64, 0, 17, {0, 4}, {false});
   add({1, 3, 1031}, 1, 1030, 514, 1, 3, none, {true});

@@ -18,8 +18,8 @@ struct RopeOptions {
 };
 
 /// Turns each pair (x1, x2) of each head by the angle of its row's position: y1 = x1 cos - x2 sin, y2 = x2 cos + x1
-/// sin. All other columns are copied. x [B, T, columns] with columns [column, column + heads * head_width) the heads; y
-/// like x: f32, or f16 or bf16 where columns, column, head_width and rotary_width / 2 are even. Throws Error when the
+/// sin. All other columns are copied. x [B, T, columns] has head h from column + h * head_width on, of the last one at
+/// least what turns; y like x: f32, or f16 or bf16 where columns, column, head_width and rotary_width / 2 are even. Throws Error when the
 /// shapes or columns disagree.
 ///
 /// table [P, rotary_width] holds for each position first the cosines of its rotary_width / 2 angles, then their sines:

@@ -28,8 +28,8 @@ NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, att
 NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
-            "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text",
-            "gemma4_text", "glm4_moe"):
+            "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next",
+            "gemma4_text", "glm4_moe", "deepseek_v2", "deepseek_v3", "glm4_moe_lite"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["lfm2"] = NO_DROPOUT["lfm2_moe"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -435,6 +435,14 @@ SMALL = {
                                     num_experts=5, num_experts_per_tok=2, shared_expert_intermediate_size=9,
                                     tie_word_embeddings=True,
                                     rope_parameters=dict(HALF_TURNS, partial_rotary_factor=0.4))),
+    "qwen3_next": case("gated delta nets of two value heads for a key head, whose projections files have by key head; five "
+                       "experts, two a token, and one that all tokens take, behind a layer without", 146, 13,
+                       qwen3_5(3, 18, 3, 19, 61, 32, head_dim=10, linear_num_key_heads=2,
+                               linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=5,
+                               num_experts=5, num_experts_per_tok=2, moe_intermediate_size=7,
+                               shared_expert_intermediate_size=9, mlp_only_layers=[0],
+                               rope_parameters=dict(HALF_TURNS, partial_rotary_factor=0.4)) |
+                       dict(family="qwen3_next", architecture="Qwen3NextForCausalLM")),
     "lfm2": case("two short convolutions with biases between attention that norms its queries and keys, tied head", 128, 13,
                  rotary("lfm2", "Lfm2ForCausalLM", 4, 18, 3, 19, 61, 32, num_key_value_heads=1, conv_L_cache=3,
                         conv_bias=True, block_auto_adjust_ff_dim=False,
@@ -449,6 +457,25 @@ SMALL = {
                             attention_bias=True, use_qk_norm=True, n_routed_experts=5, num_experts_per_tok=2,
                             n_shared_experts=2, moe_intermediate_size=7, routed_scaling_factor=1.7,
                             first_k_dense_replace=1, rope_parameters=HALF_TURNS)),
+    "deepseek_v2": case("latent attention, whose queries are one matrix; five experts, two a token, and two that all "
+                        "tokens take, behind a layer without", 139, 13,
+                        rotary("deepseek_v2", "DeepseekV2ForCausalLM", 2, 21, 3, 11, 61, 32, q_lora_rank=None,
+                               kv_lora_rank=10, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=5,
+                               n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=2, moe_intermediate_size=7,
+                               routed_scaling_factor=1.7, first_k_dense_replace=1)),
+    "deepseek_v3": case("latent attention with queries of a low rank, scores that grow with yarn's factor; experts by "
+                        "sigmoids that a bias balances, in one group", 140, 13,
+                        rotary("deepseek_v3", "DeepseekV3ForCausalLM", 2, 21, 3, 11, 61, 32, num_key_value_heads=3, q_lora_rank=9,
+                               kv_lora_rank=10, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=8,
+                               n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=7,
+                               n_group=1, topk_group=1, first_k_dense_replace=1,
+                               rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, mscale=0.7,
+                                                    mscale_all_dim=1.3, original_max_position_embeddings=8))),
+    "glm4_moe_lite": case("latent attention with biases, experts by sigmoids that a bias balances", 141, 13,
+                          rotary("glm4_moe_lite", "Glm4MoeLiteForCausalLM", 2, 21, 3, 11, 61, 32, num_key_value_heads=3, q_lora_rank=9,
+                                 kv_lora_rank=10, qk_nope_head_dim=5, qk_rope_head_dim=6, v_head_dim=7,
+                                 attention_bias=True, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=1,
+                                 moe_intermediate_size=7)),
     "gemma4": case("wider heads without a window whose values are their keys, norms of values, a share of columns that "
                    "turn, scales of layers, a cap of logits", 132, 13,
                    gemma4(3, 18, 4, 19, 61, 32, attention_k_eq_v=True, num_global_key_value_heads=1,

@@ -13,7 +13,8 @@ JOINED = {"nomic_bert": (["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_p
 
 # What each expert's matrices are called in files: gate, up and down, which modules have in two tensors of all experts.
 EXPERTS = {**dict.fromkeys(("lfm2_moe", "mixtral"), ("w1", "w3", "w2")),
-           **dict.fromkeys(("glm4_moe", "olmoe", "qwen2_moe", "qwen3moe"), ("gate_proj", "up_proj", "down_proj"))}
+           **dict.fromkeys(("glm4_moe", "olmoe", "qwen2_moe", "qwen3moe", "deepseek_v2", "deepseek_v3", "qwen3_next",
+                           "glm4_moe_lite"), ("gate_proj", "up_proj", "down_proj"))}
 
 
 def experts_apart(tensors, gate, up, down):

@@ -5,6 +5,7 @@
 
 #include "models/families/decoder/delta_net.h"
 #include "models/families/decoder/feed_forward.h"
+#include "models/families/decoder/latent_attention.h"
 #include "models/families/decoder/layer_inputs.h"
 #include "models/families/decoder/mamba.h"
 #include "models/families/decoder/mixture.h"
@@ -34,7 +35,8 @@ std::string_view mixer_name(Mixer mixer) {
     case Mixer::delta_net: return "linear_attn";
     case Mixer::short_convolution: return "conv";
     case Mixer::mamba: return "mamba";
-    case Mixer::attention: break;
+    case Mixer::attention:
+    case Mixer::latent_attention: break;
   }
   return "self_attn";
 }
@@ -123,6 +125,7 @@ class Builder {
       const Mixer mixer = decoder_.layers[static_cast<size_t>(layer)].mixer;
       const std::string of_mixer = join_names(name, mixer_name(mixer));
       switch (mixer) {
+        case Mixer::latent_attention: return latent_attention(layers_, decoder_, in, of_mixer, layer, residual);
         case Mixer::delta_net: return delta_net(layers_, decoder_, in, of_mixer, layer, residual);
         case Mixer::short_convolution: return short_convolution(layers_, decoder_, in, of_mixer, layer, residual);
         case Mixer::mamba: return mamba(layers_, decoder_, in, of_mixer, layer, residual);
@@ -168,6 +171,7 @@ void add_mixer(ParameterList& list, const Decoder& d, const Decoder::Layer& laye
   const std::string name = join_names(layer_name, mixer_name(layer.mixer));
   switch (layer.mixer) {
     case Mixer::attention: return add_self_attention(list, d, layer, name);
+    case Mixer::latent_attention: return add_latent_attention(list, d, name);
     case Mixer::delta_net: return add_delta_net(list, d, name);
     case Mixer::short_convolution: return add_short_convolution(list, d, name);
     case Mixer::mamba: return add_mamba(list, d, name);
@@ -239,8 +243,7 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   if (!has_gains(decoder) && decoder.query_norms == Decoder::QueryNorms::head)
     add_ones(head_unit_gain, decoder.head_width);
   const auto has = [&](Mixer mixer) { return std::ranges::count(decoder.layers, mixer, &Decoder::Layer::mixer) > 0; };
-  model.recurrent = std::cmp_less(std::ranges::count(decoder.layers, Mixer::attention, &Decoder::Layer::mixer),
-                                  decoder.layers.size());
+  model.recurrent = has(Mixer::delta_net) || has(Mixer::short_convolution) || has(Mixer::mamba);
   if (has(Mixer::delta_net)) std::ranges::copy(delta_net_constants(decoder), std::back_inserter(model.constants));
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };

@@ -25,7 +25,7 @@ struct Decoder {
     parallel,  ///< one, of what goes into both, which do not see each other's results (Cohere)
   };
   /// What a layer begins with: attention, or what stands for it, with a state instead of a cache.
-  enum class Mixer : uint8_t { attention, delta_net, short_convolution, mamba };
+  enum class Mixer : uint8_t { attention, latent_attention, delta_net, short_convolution, mamba };
   /// What of the queries, and of the keys, is normed together.
   enum class QueryNorms : uint8_t { none, head, whole };
   /// What differs from layer to layer.
@@ -64,11 +64,21 @@ struct Decoder {
     const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
   };
 
+  /// Attention to one row of each position, of which every head has its own view as keys and values (DeepSeek-AI 2024,
+  /// "DeepSeek-V2": multi-head latent attention). Decoder::head_width is `turned`, which is what rotaries see.
+  struct Latent {
+    int64_t query_rank = 0;            ///< of the queries' projection; 0: it is one matrix
+    int64_t rank = 512;                ///< columns that keys and values are made of
+    int64_t plain = 128, turned = 64;  ///< of a head's query; the key of those that turn is all heads'
+    int64_t value_width = 128;         ///< of a head
+  };
+
   /// Layers whose memory is a matrix a head (Yang et al. 2024, "Gated Delta Networks").
   struct DeltaNet {
     int64_t key_heads = 16, heads = 32;
     int64_t key_width = 128, value_width = 128;
-    int64_t positions = 4;  ///< that their convolution sees
+    int64_t positions = 4;     ///< that their convolution sees
+    bool by_key_head = false;  ///< files have the rows of input projections by key head (Qwen3-Next)
   };
 
   /// Layers that mix a few neighbouring positions between two gates (LFM2).
@@ -147,6 +157,7 @@ struct Decoder {
   double rotary_share = 1;        ///< of each head's columns that turn, the first ones
   std::vector<Layer> layers;
   Experts experts;
+  Latent latent;
   DeltaNet delta;
   Convolution convolution;
   Mamba mamba;

@@ -12,8 +12,9 @@ namespace vkformer {
 
 namespace {
 
-/// The joint tensor of what makes the gates.
-constexpr std::string_view gate_inputs = "in_proj_ba";
+/// What the convolution sees is made by, and the joint tensor of what makes the gates.
+constexpr std::string_view convolution_inputs = "in_proj_qkv", gate_inputs = "in_proj_ba";
+constexpr std::string_view all_inputs = "in_proj_qkvz";  ///< of files by key head
 constexpr const char *query_gain = "delta.query.gain", *key_gain = "delta.key.gain";
 constexpr double length_epsilon = 1e-6;  // of queries' and keys' squares
 
@@ -31,6 +32,30 @@ Value normed(Layers& layers, const DeltaHeads& heads, Value x) {
                    static_cast<float>(length_epsilon / static_cast<double>(heads.key_width)));
 }
 
+/// The same parameters, which have rows for each key head in one of the files' two tensors.
+void add_inputs_by_key_head(ParameterList& list, const Decoder& decoder, const DeltaHeads& heads,
+                            const std::string& name) {
+  const int64_t key_heads = heads.key_heads, each = heads.heads / key_heads;  // heads of values of one of keys
+  const int64_t keys = 2 * heads.key_width, values = each * heads.value_width;
+  const auto add = [&](std::string_view part, int64_t rows, std::string_view tensor, int64_t step,
+                       ParameterSpec::Stack::Span span) {
+    list.linear(join_names(name, part), decoder.width, rows, false);
+    list.last().stack = {.tensor = join_names(name, tensor) + ".weight",
+                         .count = key_heads,
+                         .step = step,
+                         .layout = ParameterSpec::Stack::Layout::groups,
+                         .spans = {span}};
+  };
+  const int64_t of_head = keys + 2 * values;
+  add(convolution_inputs, heads.columns(), all_inputs, of_head, {0, heads.key_width});
+  list.last().stack->spans = {{0, heads.key_width}, {heads.key_width, heads.key_width}, {keys, values}};
+  add("in_proj_z", heads.values(), all_inputs, of_head, {keys + values, values});
+  for (const auto& [part, first] : {std::pair<std::string_view, int64_t>{"in_proj_b", 0}, {"in_proj_a", each}}) {
+    add(part, heads.heads, gate_inputs, 2 * each, {first, each});
+    list.last().joint = join_names(name, gate_inputs) + ".weight";
+  }
+}
+
 }  // namespace
 
 Value delta_net(Layers& layers, const Decoder& decoder, Value x, const std::string& name, int64_t index,
@@ -43,7 +68,7 @@ Value delta_net(Layers& layers, const Decoder& decoder, Value x, const std::stri
     return layers.linear(x, join_names(name, part), out, {.bias = false});
   };
   // All that reads x first: dispatches that need not wait for each other.
-  const Value mixed = project("in_proj_qkv", columns), z = project("in_proj_z", heads.values());
+  const Value mixed = project(convolution_inputs, columns), z = project("in_proj_z", heads.values());
   const Value gates =
       delta_gates(graph, project(gate_inputs, 2 * heads.heads), layers.tensor(name + ".A_log", {heads.heads}),
                   layers.tensor(name + ".dt_bias", {heads.heads}));
@@ -64,9 +89,14 @@ Value delta_net(Layers& layers, const Decoder& decoder, Value x, const std::stri
 
 void add_delta_net(ParameterList& list, const Decoder& decoder, const std::string& name) {
   const DeltaHeads heads = heads_of_delta_net(decoder);
-  list.linear(name + ".in_proj_qkv", decoder.width, heads.columns(), false);
-  list.linear(name + ".in_proj_z", decoder.width, heads.values(), false);
-  list.joint_linear(name, gate_inputs, {{"in_proj_b", heads.heads}, {"in_proj_a", heads.heads}}, decoder.width, false);
+  if (decoder.delta.by_key_head) {
+    add_inputs_by_key_head(list, decoder, heads, name);
+  } else {
+    list.linear(name + ".in_proj_qkv", decoder.width, heads.columns(), false);
+    list.linear(name + ".in_proj_z", decoder.width, heads.values(), false);
+    list.joint_linear(name, gate_inputs, {{"in_proj_b", heads.heads}, {"in_proj_a", heads.heads}}, decoder.width,
+                      false);
+  }
   add_convolution(list, name + ".conv1d", heads.columns(), decoder.delta.positions, false);
   // From 0 to 16, in even steps where transformers draws.
   add_rates(list, name, heads.heads, [](int64_t head, int64_t count) {

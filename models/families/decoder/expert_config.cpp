@@ -12,7 +12,8 @@ namespace vkformer {
 namespace {
 
 constexpr const char *expert_inner_key = "moe_intermediate_size", *normalised_key = "norm_topk_prob";
-constexpr const char* factor_key = "routed_scaling_factor";
+constexpr const char *factor_key = "routed_scaling_factor", *groups_key = "n_group";
+constexpr const char* chosen_groups_key = "topk_group";
 
 /// Layers that have one feed-forward layer each, whatever decoder_sparse_step says.
 std::vector<int64_t> plain_layers(const JsonObject& json) {
@@ -49,23 +50,31 @@ int64_t plain_layers_of(const Decoder& d) {
   return std::ranges::find_if(d.layers, &Decoder::Layer::experts) - d.layers.begin();
 }
 
-void read_sigmoids(const JsonObject& json, Decoder& d) {
+void read_weights(const JsonObject& json, Decoder& d, bool normalised) {
   d.experts.inner = integer_or(json, expert_inner_key, d.experts.inner, 1, 1 << 22);
-  d.experts.normalised = boolean_or(json, normalised_key, true);
-  d.experts.factor = number_or(json, factor_key, 1, 0, 1e6);
+  d.experts.normalised = boolean_or(json, normalised_key, normalised);
+  d.experts.factor = number_or(json, factor_key, d.experts.factor, 0, 1e6);
 }
 
-nlohmann::json sigmoid_keys(const Decoder& d) {
+nlohmann::json weight_keys(const Decoder& d) {
   return {{expert_inner_key, d.experts.inner}, {normalised_key, d.experts.normalised}, {factor_key, d.experts.factor}};
 }
+
+void read_one_group(const JsonObject& json, const Decoder& d, int64_t usual) {
+  const int64_t groups = integer_or(json, groups_key, usual, 1, d.experts.count);
+  check(groups == 1, "{}: {} is {}; experts that are chosen by groups are not supported", json.name(), groups_key,
+        groups);
+}
+
+nlohmann::json one_group_keys() { return {{groups_key, 1}, {chosen_groups_key, 1}}; }
 
 nlohmann::json expert_keys(const Decoder& d, const char* count) {
   return {{count, d.experts.count}, {"num_experts_per_tok", d.experts.chosen}};
 }
 
-void read_qwen_experts(const JsonObject& json, Decoder& d) {
+void read_qwen_experts(const JsonObject& json, Decoder& d, bool normalised) {
   d.experts.inner = integer_or(json, expert_inner_key, d.experts.inner, 1, 1 << 22);
-  d.experts.normalised = boolean_or(json, normalised_key, false);
+  d.experts.normalised = boolean_or(json, normalised_key, normalised);
   const int64_t step = integer_or(json, "decoder_sparse_step", 1, 1, 10000);
   const std::vector<int64_t> plain = plain_layers(json);
   for (size_t i = 0; i < d.layers.size(); ++i) {

@@ -18,14 +18,17 @@ nlohmann::json expert_keys(const Decoder& d, const char* count = "num_experts");
 void read_plain_layers(const JsonObject& json, Decoder& d, const char* key, int64_t usual);
 int64_t plain_layers_of(const Decoder& d);
 
-/// Of mixtures whose weights are sigmoids, after read_experts(): how wide the experts are, whether a token's weights
-/// are divided by their sum, and the factor of what they give.
-void read_sigmoids(const JsonObject& json, Decoder& d);
-nlohmann::json sigmoid_keys(const Decoder& d);
+/// DeepSeek's and what is built like it, after read_experts(): how wide the experts are, whether a token's weights are
+/// divided by their sum, which an absent key leaves at `normalised`, and the factor of what they give.
+void read_weights(const JsonObject& json, Decoder& d, bool normalised);
+nlohmann::json weight_keys(const Decoder& d);
+/// That experts are not chosen by groups; `usual` for an absent key.
+void read_one_group(const JsonObject& json, const Decoder& d, int64_t usual);
+nlohmann::json one_group_keys();
 
-/// Qwen's, after read_experts(): how wide the experts are, whether a token's weights sum to 1, and which layers have a
-/// feed-forward layer instead.
-void read_qwen_experts(const JsonObject& json, Decoder& d);
+/// Qwen's, after read_experts(): how wide the experts are, whether a token's weights sum to 1, for which an absent key
+/// stands for `normalised`, and which layers have a feed-forward layer instead.
+void read_qwen_experts(const JsonObject& json, Decoder& d, bool normalised = false);
 nlohmann::json qwen_expert_keys(const Decoder& d);
 
 }  // namespace vkformer

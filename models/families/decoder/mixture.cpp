@@ -18,6 +18,10 @@ constexpr const char* bias_end = "_bias";  // of the joint tensors of a layer's 
 
 using Stacks = Decoder::Experts::Stacks;
 
+ParameterSpec::Stack::Layout layout_of(Stacks stacks) {
+  return stacks == Stacks::rows ? ParameterSpec::Stack::Layout::rows : ParameterSpec::Stack::Layout::columns;
+}
+
 constexpr const char* gate_end = "_gate";  // of the shared expert's name
 
 // Of Experts::own_norms, under the layer.
@@ -120,7 +124,7 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
         append(fmt::format("{}.experts.{}.{}", name, i, part));
         list.last().joint = all;
         if (experts.stacks != Stacks::none)
-          list.last().stack = {all, i, experts.count, first, std::ssize(parts), experts.stacks == Stacks::rows};
+          list.last().stack = {all, i, experts.count, first, std::ssize(parts), layout_of(experts.stacks)};
         ++first;
       }
   };

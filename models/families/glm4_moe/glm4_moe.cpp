@@ -11,7 +11,7 @@ namespace vkformer {
 namespace {
 
 constexpr const char *norms_key = "use_qk_norm", *plain_key = "first_k_dense_replace";
-constexpr const char *shared_key = "n_shared_experts", *groups_key = "n_group", *chosen_groups_key = "topk_group";
+constexpr const char* shared_key = "n_shared_experts";
 
 }  // namespace
 
@@ -39,12 +39,10 @@ Model make_glm4_moe(const JsonObject& json) {
   d.input_bias = boolean_or(json, "attention_bias", false);
   if (boolean_or(json, norms_key, false)) d.query_norms = Decoder::QueryNorms::head;
   read_experts(json, d, 1);
-  read_sigmoids(json, d);
+  read_weights(json, d, true);
+  read_one_group(json, d, 1);
   read_plain_layers(json, d, plain_key, 1);
   d.experts.shared = d.experts.inner * integer_or(json, shared_key, 1, 1, 64);
-  const int64_t groups = integer_or(json, groups_key, 1, 1, d.experts.count);
-  check(groups == 1, "{}: {} is {}; experts that are chosen by groups are not supported", json.name(), groups_key,
-        groups);
   read_rotary(json, d, 10000, true);
 
   nlohmann::json written = decoder_keys(d, architecture);
@@ -52,11 +50,10 @@ Model make_glm4_moe(const JsonObject& json) {
                   {norms_key, d.query_norms == Decoder::QueryNorms::head},
                   {plain_key, plain_layers_of(d)},
                   {shared_key, d.experts.shared / d.experts.inner},
-                  {groups_key, 1},
-                  {chosen_groups_key, 1},
                   {"num_nextn_predict_layers", 0}});  // which is left out, whatever the file had
   written.update(expert_keys(d, "n_routed_experts"));
-  written.update(sigmoid_keys(d));
+  written.update(weight_keys(d));
+  written.update(one_group_keys());
   written.update(part_rotary_keys(d));
   return make_decoder(d, written);
 }

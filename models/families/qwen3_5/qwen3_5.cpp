@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* gates_key = "attn_output_gate";
 constexpr std::string_view recurrent = "linear_attention", full = "full_attention";
-constexpr const char* mixtures = "qwen3_5_moe_text";
+constexpr const char *mixtures = "qwen3_5_moe_text", *next = "qwen3_next";
 
 void read_layer_types(const JsonObject& json, Decoder& d) {
   if (read_mixers(json, d, recurrent, Decoder::Mixer::delta_net, {full})) return;
@@ -44,26 +44,62 @@ void read_delta_net(const JsonObject& json, Decoder& d) {
         gates_key);
 }
 
-}  // namespace
-
-Model make_qwen3_5(const JsonObject& json) {
-  const bool has_experts = string_or(json, "model_type", "") == mixtures;
-  const char* architecture = has_experts ? "Qwen3_5MoeForCausalLM" : "Qwen3_5ForCausalLM";
-  Decoder d{.family = has_experts ? mixtures : "qwen3_5_text",
+/// What absent keys of a family stand for.
+Decoder usual(const std::string& family) {
+  Decoder d{.family = family,
             .vocabulary = 248320,
             .context = 32768,
-            .width = has_experts ? 2048 : 4096,
-            .inner = 12288,
+            .width = 2048,
             .heads = 16,
-            .kv_heads = has_experts ? 2 : 4,
+            .kv_heads = 2,
             .head_width = 256,
             .query_norms = Decoder::QueryNorms::head,
             .gain_less_one = true,
             .output_gate = true,
             .rotary_share = 0.25,
-            .layers = std::vector<Decoder::Layer>(has_experts ? 40 : 32),
-            .experts = {
-                .count = 256, .chosen = 8, .inner = 512, .normalised = true, .stacks = Decoder::Experts::Stacks::rows}};
+            .experts = {.count = 256, .chosen = 8, .inner = 512, .normalised = true}};
+  if (family == next) {
+    d.vocabulary = 151936;
+    d.inner = 5632;
+    d.layers.resize(48);
+    d.experts.count = 512;
+    d.experts.chosen = 10;
+    d.delta.by_key_head = true;
+  } else if (family == mixtures) {
+    d.layers.resize(40);
+    d.experts.stacks = Decoder::Experts::Stacks::rows;
+  } else {
+    d.width = 4096;
+    d.inner = 12288;
+    d.kv_heads = 4;
+    d.layers.resize(32);
+  }
+  return d;
+}
+
+/// Reads the experts, and gives what is written of them.
+nlohmann::json read_mixtures(const JsonObject& json, Decoder& d) {
+  constexpr const char *inner = "moe_intermediate_size", *shared = "shared_expert_intermediate_size";
+  read_experts(json, d, 1);
+  nlohmann::json written = expert_keys(d);
+  if (d.family == next) {
+    read_qwen_experts(json, d, true);
+    written.update(qwen_expert_keys(d));
+  }
+  d.experts.inner = integer_or(json, inner, d.experts.inner, 1, 1 << 22);
+  d.experts.shared = integer_or(json, shared, 512, 1, 1 << 22);
+  written.update({{inner, d.experts.inner}, {shared, d.experts.shared}});
+  return written;
+}
+
+}  // namespace
+
+Model make_qwen3_5(const JsonObject& json) {
+  const std::string family = require_string(json, "model_type");
+  Decoder d = usual(family);
+  const char* architecture = family == next       ? "Qwen3NextForCausalLM"
+                             : family == mixtures ? "Qwen3_5MoeForCausalLM"
+                                                  : "Qwen3_5ForCausalLM";
   read_decoder(json, d, architecture);
   d.input_bias = d.output_bias = boolean_or(json, "attention_bias", false);
   read_layer_types(json, d);
@@ -74,15 +110,8 @@ Model make_qwen3_5(const JsonObject& json) {
   written.update({{"attention_bias", d.input_bias}, {"layer_types", mixer_types(d, recurrent, full)}});
   for (const Size& of : sizes) written[of.key] = d.delta.*of.size;
   written.update(part_rotary_keys(d));
-  if (has_experts) {
-    constexpr const char *inner = "moe_intermediate_size", *shared = "shared_expert_intermediate_size";
-    read_experts(json, d, 1);
-    d.experts.inner = integer_or(json, inner, d.experts.inner, 1, 1 << 22);
-    d.experts.shared = integer_or(json, shared, 512, 1, 1 << 22);
-    written.erase("intermediate_size");
-    written.update(expert_keys(d));
-    written.update({{inner, d.experts.inner}, {shared, d.experts.shared}});
-  }
+  if (family == mixtures) written.erase("intermediate_size");  // no layer has one
+  if (family == next || family == mixtures) written.update(read_mixtures(json, d));
   return make_decoder(d, written);
 }
 
