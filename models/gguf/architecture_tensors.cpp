@@ -11,6 +11,15 @@ TensorRow bare(std::string_view gguf, std::string_view hugging_face, std::string
   return {.gguf = gguf, .hugging_face = hugging_face, .bare = true, .ending = ending};
 }
 
+/// DeepSeek's and GLM's.
+std::vector<TensorRow> deepseek_mixtures() {
+  return with(expert_tensors(),
+              {bare("blk.{}.exp_probs_b", "model.layers.{}.mlp.gate.e_score_correction_bias", ".bias"),
+               {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"},
+               {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"},
+               {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}});
+}
+
 }  // namespace
 
 std::vector<TensorRow> llama_tensors(RowOrder queries, RowOrder keys) {
@@ -77,12 +86,20 @@ std::vector<TensorRow> lfm2_tensors() {
 }
 
 std::vector<TensorRow> glm4_moe_tensors() {
-  return with(with(with(one_norm(llama_tensors()), query_norms()), expert_tensors()),
-              {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"},
-               bare("blk.{}.exp_probs_b", "model.layers.{}.mlp.gate.e_score_correction_bias", ".bias"),
-               {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"},
-               {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"},
-               {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}});
+  return with(with(with(one_norm(llama_tensors()), query_norms()), deepseek_mixtures()),
+              {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"}});
+}
+
+std::vector<TensorRow> deepseek_tensors() {
+  return with(with(llama_tensors(), deepseek_mixtures()),
+              {{"blk.{}.attn_q_a", "model.layers.{}.self_attn.q_a_proj"},
+               {"blk.{}.attn_q_a_norm", "model.layers.{}.self_attn.q_a_layernorm"},
+               {"blk.{}.attn_q_b", "model.layers.{}.self_attn.q_b_proj"},
+               {"blk.{}.attn_kv_a_mqa", "model.layers.{}.self_attn.kv_a_proj_with_mqa"},
+               {"blk.{}.attn_kv_a_norm", "model.layers.{}.self_attn.kv_a_layernorm"},
+               {"blk.{}.attn_k_b", "model.layers.{}.self_attn.k_b_proj", RowOrder::turned_matrices},
+               {"blk.{}.attn_v_b", "model.layers.{}.self_attn.v_b_proj"},
+               {"blk.{}.attn_kv_b", "model.layers.{}.self_attn.kv_b_proj"}});
 }
 
 std::vector<TensorRow> mixtral_tensors() {
@@ -149,6 +166,15 @@ std::vector<TensorRow> qwen3_5_tensors() {
                                  .decay = true},
                                 {"blk.{}.ssm_norm", "model.layers.{}.linear_attn.norm"},
                                 {"blk.{}.ssm_out", "model.layers.{}.linear_attn.out_proj", RowOrder::value_columns}});
+}
+
+std::vector<TensorRow> qwen3_next_tensors() {
+  std::vector<TensorRow> rows = qwen3_5_tensors();
+  std::erase_if(rows,
+                [](const TensorRow& row) { return row.gguf == "blk.{}.ssm_beta" || row.gguf == "blk.{}.ssm_alpha"; });
+  for (TensorRow& row : rows)
+    row.order = row.order == RowOrder::value_channels ? RowOrder::rows_of_matrices : RowOrder::same;
+  return with(std::move(rows), {{"blk.{}.ssm_ba", "model.layers.{}.linear_attn.in_proj_ba"}});
 }
 
 std::vector<TensorRow> gemma2_tensors() {

@@ -34,11 +34,16 @@ std::vector<TensorRow> gpt_oss_tensors();
 std::vector<TensorRow> lfm2_tensors();
 /// GLM 4.5's.
 std::vector<TensorRow> glm4_moe_tensors();
+/// Those of latent attention and DeepSeek's mixtures. Older files have the heads' matrices for keys and values in one
+/// tensor, as Hugging Face does.
+std::vector<TensorRow> deepseek_tensors();
 /// Norms of queries and keys, whose gains lack `added`.
 std::vector<TensorRow> query_norms(float added = 0);
 std::vector<TensorRow> gemma_tensors();
 /// Qwen3.5's, with norms like Gemma's, and delta nets.
 std::vector<TensorRow> qwen3_5_tensors();
+/// Qwen3-Next's: the same, whose heads of values lie as in Hugging Face's files.
+std::vector<TensorRow> qwen3_next_tensors();
 /// Gemma 2 and 3: norms before and behind each part.
 std::vector<TensorRow> gemma2_tensors();
 /// Gemma 4: the same with gains as they are, inputs of layers, and a mixture beside each feed-forward layer.

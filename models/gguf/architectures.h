@@ -23,6 +23,7 @@ enum class RowOrder : uint8_t {
   fused_heads,
   experts,           ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
   one_row,           ///< a vector, which Hugging Face has as a matrix of one row
+  turned_matrices,   ///< several matrices, each transposed
   rows_of_matrices,  ///< a matrix, of which Hugging Face has each row as a matrix of one row
   /// Of a delta net, which has one or more heads of values for each of keys: Hugging Face's head k n + i, the i-th of
   /// the n of head k of keys, is the file's i K + k.

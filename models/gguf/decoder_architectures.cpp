@@ -24,9 +24,9 @@ std::vector<KeyRow> llama_keys() {
   return with(decoder_keys(), {{"attention.layer_norm_rms_epsilon", "rms_norm_eps", ValueKind::number}});
 }
 
-/// Of mixtures alone, whose files need not have the width of other feed-forward layers.
-std::vector<KeyRow> without_inner(std::vector<KeyRow> keys) {
-  std::erase_if(keys, [](const KeyRow& key) { return key.gguf == "feed_forward_length"; });
+/// For architectures that say them in another way, or not at all.
+std::vector<KeyRow> without(std::vector<KeyRow> keys, std::initializer_list<std::string_view> names) {
+  std::erase_if(keys, [&](const KeyRow& key) { return std::ranges::count(names, key.gguf) > 0; });
   return keys;
 }
 
@@ -40,10 +40,9 @@ std::vector<KeyRow> delta_net_keys(std::vector<KeyRow> keys) {
 
 /// LFM2's. Which layers have attention is read apart.
 std::vector<KeyRow> lfm2_keys() {
-  std::vector<KeyRow> keys = with(decoder_keys(), {{"attention.layer_norm_rms_epsilon", "norm_eps", ValueKind::number},
-                                                   {"shortconv.l_cache", "conv_L_cache"}});
-  std::erase_if(keys, [](const KeyRow& key) { return key.gguf == "attention.head_count_kv"; });
-  return keys;
+  return with(
+      without(decoder_keys(), {"attention.head_count_kv"}),
+      {{"attention.layer_norm_rms_epsilon", "norm_eps", ValueKind::number}, {"shortconv.l_cache", "conv_L_cache"}});
 }
 
 /// Of mixtures whose weights are sigmoids.
@@ -52,6 +51,16 @@ std::vector<KeyRow> sigmoid_keys(const char* count, const char* plain_layers) {
           {"expert_used_count", "num_experts_per_tok"},
           {"expert_feed_forward_length", "moe_intermediate_size"},
           {"leading_dense_block_count", plain_layers}};
+}
+
+/// DeepSeek's and GLM's.
+std::vector<KeyRow> deepseek_keys() {
+  return with(with(llama_keys(), sigmoid_keys("n_routed_experts", "first_k_dense_replace")),
+              {{"expert_shared_count", "n_shared_experts"},
+               {"expert_weights_scale", "routed_scaling_factor", ValueKind::number, true},
+               {"expert_weights_norm", "norm_topk_prob", ValueKind::boolean, true},
+               {"expert_group_count", "n_group", ValueKind::integer, true},
+               {"expert_group_used_count", "topk_group", ValueKind::integer, true}});
 }
 
 /// Command R's.
@@ -120,13 +129,27 @@ std::vector<GgufArchitecture> decoder_architectures() {
   all.push_back({.name = "qwen35moe",
                  .model_types = {"qwen3_5_moe_text"},
                  .model_class = "Qwen3_5MoeForCausalLM",
-                 .keys = with(delta_net_keys(without_inner(llama_keys())),
+                 .keys = with(delta_net_keys(without(llama_keys(), {"feed_forward_length"})),
                               {{"expert_count", "num_experts"},
                                {"expert_used_count", "num_experts_per_tok"},
                                {"expert_feed_forward_length", "moe_intermediate_size"},
                                {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"}}),
                  .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}},
                  .tensors = with(with(qwen3_5_tensors(), expert_tensors()), shared_expert_tensors())});
+  all.push_back({.name = "qwen3next",
+                 .model_types = {"qwen3_next"},
+                 .model_class = "Qwen3NextForCausalLM",
+                 .keys = with(delta_net_keys(llama_keys()),
+                              {{"expert_count", "num_experts"},
+                               {"expert_used_count", "num_experts_per_tok"},
+                               {"expert_feed_forward_length", "moe_intermediate_size"},
+                               {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"}}),
+                 .fixed = {{"hidden_act", silu},
+                           {"attention_bias", {false}},
+                           {"norm_topk_prob", {true}},
+                           {"decoder_sparse_step", {1}},
+                           {"mlp_only_layers", {nlohmann::json::array()}}},
+                 .tensors = with(with(qwen3_next_tensors(), expert_tensors()), shared_expert_tensors())});
   all.push_back(
       {.name = "olmoe",
        .model_types = {"olmoe"},
@@ -172,14 +195,18 @@ std::vector<GgufArchitecture> decoder_architectures() {
   all.push_back({.name = "glm4moe",
                  .model_types = {"glm4_moe"},
                  .model_class = "Glm4MoeForCausalLM",
-                 .keys = with(with(llama_keys(), sigmoid_keys("n_routed_experts", "first_k_dense_replace")),
-                              {{"expert_shared_count", "n_shared_experts"},
-                               {"expert_weights_scale", "routed_scaling_factor", ValueKind::number, true},
-                               {"expert_weights_norm", "norm_topk_prob", ValueKind::boolean, true},
-                               {"expert_group_count", "n_group", ValueKind::integer, true},
-                               {"expert_group_used_count", "topk_group", ValueKind::integer, true}}),
+                 .keys = deepseek_keys(),
                  .fixed = {{"hidden_act", silu}},
                  .tensors = glm4_moe_tensors()});
+  // The widths of heads are read apart.
+  all.push_back({.name = "deepseek2",
+                 .model_types = {"deepseek_v2", "deepseek_v3", "glm4_moe_lite"},
+                 .model_class = "DeepseekV2ForCausalLM",
+                 .keys = with(without(deepseek_keys(), {"attention.head_count_kv", "attention.key_length"}),
+                              {{"attention.kv_lora_rank", "kv_lora_rank"},
+                               {"attention.q_lora_rank", "q_lora_rank", ValueKind::integer, true}}),
+                 .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}, {"rope_interleave", {true}}},
+                 .tensors = deepseek_tensors()});
   all.push_back({.name = "lfm2",
                  .model_types = {"lfm2"},
                  .model_class = "Lfm2ForCausalLM",

@@ -37,8 +37,8 @@ RotaryConfig rotary_of(const json& config) {
 
 /// What files can say of yarn.
 struct YarnForm {
-  bool truncate = true;         ///< what readers take it for
-  bool log_multiplier = false;  ///< they have a key for an attention_factor of 1
+  bool truncate = true;       ///< what readers take it for
+  double log_multiplier = 0;  ///< of the key that files of an attention_factor of 1 have; 0: there is none
 };
 
 /// What a config says of rotary positions beside their base.
@@ -55,8 +55,8 @@ void add_rotary(GgufPairs& pairs, const std::string& prefix, const json& config,
   pairs.add_number(prefix + "rope.scaling.factor", static_cast<float>(rotary.factor));
   if (rotary.scaling == Scaling::linear) return;
   const double usual = 1 + 0.1 * std::log(rotary.factor);
-  const bool plain = yarn.log_multiplier && std::abs(rotary.attention_factor - 1) < 1e-6;
-  if (plain) pairs.add_number(prefix + "rope.scaling.yarn_log_multiplier", 1);
+  const bool plain = yarn.log_multiplier > 0 && std::abs(rotary.attention_factor - 1) < 1e-6;
+  if (plain) pairs.add_number(prefix + "rope.scaling.yarn_log_multiplier", static_cast<float>(yarn.log_multiplier));
   check(rotary.truncate == yarn.truncate, "a GGUF file of this architecture can't say yarn's truncate {}",
         rotary.truncate);
   check(plain || std::abs(rotary.attention_factor - usual) < 1e-6,
@@ -126,7 +126,7 @@ void add_cohere2(GgufPairs& pairs, const std::string& prefix, const json& config
 }
 
 void add_mistral3(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  add_decoder(pairs, prefix, config, YarnForm{.log_multiplier = true});
+  add_decoder(pairs, prefix, config, YarnForm{.log_multiplier = 1});
   const json scaling = config.value("rope_scaling", json());
   if (scaling.is_object() && scaling.contains(RotaryConfig::query_growth_key))
     pairs.add_number(prefix + "attention.temperature_scale", scaling[RotaryConfig::query_growth_key].get<float>());
@@ -149,15 +149,13 @@ void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config
 }
 
 /// All layers with a delta net in a list, and for older readers every how many have none, where that is so.
-void add_qwen3_5(GgufPairs& pairs, const std::string& prefix, const json& config) {
+void add_qwen3_next(GgufPairs& pairs, const std::string& prefix, const json& config) {
   const RotaryConfig::Scaling scaling = rotary_of(config).scaling;
   check(scaling != RotaryConfig::Scaling::llama3 && scaling != RotaryConfig::Scaling::longrope,
         "a GGUF file of this architecture can't say \"rope_type\" \"llama3\" or \"longrope\"");
   add_decoder(pairs, prefix, config);
   pairs.add_integer(prefix + "ssm.inner_size",
                     integer_in(config, "linear_num_value_heads") * integer_in(config, "linear_value_head_dim"));
-  // Of columns that turn by a place in an image; in texts all places are the same.
-  pairs.add_integers(prefix + "rope.dimension_sections", std::vector<int32_t>{11, 11, 10, 0});
   std::vector<int32_t> nets;
   for (const json& type : config.at("layer_types")) nets.push_back(type == "linear_attention");
   pairs.add_integers(prefix + "attention.recurrent_layers", nets);
@@ -167,12 +165,39 @@ void add_qwen3_5(GgufPairs& pairs, const std::string& prefix, const json& config
   pairs.add_integer(prefix + "full_attention_interval", static_cast<uint32_t>(period));
 }
 
+void add_qwen3_5(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_qwen3_next(pairs, prefix, config);
+  // Of columns that turn by a place in an image; in texts all places are the same.
+  pairs.add_integers(prefix + "rope.dimension_sections", std::vector<int32_t>{11, 11, 10, 0});
+}
+
 /// How logits become the weights of a mixture.
 void add_sigmoids(GgufPairs& pairs, const std::string& prefix) { pairs.add_integer(prefix + "expert_gating_func", 2); }
 
 void add_glm4_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_sigmoids(pairs, prefix);
   add_decoder(pairs, prefix, config);
+}
+
+/// As llama.cpp computes it: one head of keys, whose first columns are the values.
+void add_deepseek2(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  constexpr uint32_t softmax = 1, sigmoid = 2;
+  const uint32_t rank = integer_in(config, "kv_lora_rank"), turned = integer_in(config, "qk_rope_head_dim");
+  pairs.add_integer(prefix + "attention.head_count_kv", 1);
+  pairs.add_integer(prefix + "attention.key_length", rank + turned);
+  pairs.add_integer(prefix + "attention.value_length", rank);
+  pairs.add_integer(prefix + "attention.key_length_mla", integer_in(config, "qk_nope_head_dim") + turned);
+  pairs.add_integer(prefix + "attention.value_length_mla", integer_in(config, "v_head_dim"));
+  pairs.add_integer(prefix + "rope.dimension_count", turned);
+  pairs.add_integer(prefix + "expert_gating_func", config.at("scoring_func") == "sigmoid" ? sigmoid : softmax);
+  const auto plain = config.at("first_k_dense_replace").get<size_t>();
+  const json& kinds = config.at("mlp_layer_types");
+  for (size_t layer = 0; layer < kinds.size(); ++layer)
+    check((kinds[layer] == "dense") == (layer < plain),
+          "a GGUF file can't say which layers have no experts: others than the first {}", plain);
+  const RotaryConfig rotary = rotary_of(config);
+  if (rotary.scaling != RotaryConfig::Scaling::yarn) return add_rotary(pairs, prefix, config, YarnForm());
+  add_rotary(pairs, prefix, config, YarnForm{.log_multiplier = rotary.score_growth / 10});
 }
 
 /// A layer with a short convolution has no heads of keys.
@@ -306,6 +331,8 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"qwen2moe", add_decoder},
                             {"qwen35", add_qwen3_5},
                             {"qwen35moe", add_qwen3_5},
+                            {"qwen3next", add_qwen3_next},
+                            {"deepseek2", add_deepseek2},
                             {"olmoe", add_decoder},
                             {"phi3", add_windowed},
                             {"gemma", add_decoder},

@@ -16,6 +16,7 @@
 #include "models/gguf/gguf_weights.h"
 #include "models/gguf/row_orders.h"
 #include "models/model_files.h"
+#include "models/stacked_weights.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/utf8.h"
@@ -31,6 +32,7 @@ struct Target {
   const TensorRow* row = nullptr;  ///< nullptr: `values` are all there is
   std::vector<const ParameterSpec*> parts;
   std::vector<float> values;
+  std::optional<FileTensor> stack = {};  ///< the parts lie in it as in Hugging Face's files
 };
 
 bool is_dropped(const GgufArchitecture& architecture, const std::string& name) {
@@ -56,6 +58,7 @@ std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
   const auto dimensions = parameter.shape.dimensions();
   std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
   if (order == RowOrder::transposed) std::ranges::reverse(shape);
+  if (order == RowOrder::turned_matrices) std::swap(shape[1], shape[2]);
   if (order == RowOrder::one_row) shape.erase(shape.begin());
   if (order == RowOrder::value_channels || order == RowOrder::rows_of_matrices) shape.erase(shape.begin() + 1);
   return shape;
@@ -65,6 +68,7 @@ std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
 std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model& model,
                                std::vector<std::string>& dropped) {
   std::vector<Target> targets;
+  const std::vector<FileTensor> filed = file_tensors(model.parameters);
   for (const ParameterSpec& parameter : model.parameters) {
     // A classifier of tokens has the same name as one of texts, for which alone there is a place.
     if (is_dropped(architecture, parameter.name) ||
@@ -72,13 +76,25 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
       dropped.push_back(parameter.name);
       continue;
     }
-    const auto named = row_of_hugging_face(architecture, parameter.name);
+    auto named = row_of_hugging_face(architecture, parameter.name);
+    const bool in_stack = !named && parameter.stack;  // the format has it among others, too
+    if (in_stack) named = row_of_hugging_face(architecture, parameter.stack->tensor);
     const bool classifier = model.task == Task::classify || model.task == Task::score;
     check(named.has_value(), "GGUF files of architecture {} have no place for tensor {}{}", architecture.name,
           in_quotes(parameter.name, 120), classifier ? " of a classifier; convert it to a folder" : "");
     std::string name = named->in_gguf();
+    const auto known = std::ranges::find(targets, name, [](const Target& target) { return target.tensor.name; });
+    if (in_stack) {
+      const FileTensor& stack = *std::ranges::find(filed, parameter.stack->tensor, &FileTensor::name);
+      if (known == targets.end())
+        targets.push_back({.tensor = {.name = std::move(name), .shape = stack.shape},
+                           .row = named->row,
+                           .parts = {},
+                           .values = {},
+                           .stack = stack});
+      continue;
+    }
     if (named->row->order == RowOrder::experts) {
-      const auto known = std::ranges::find(targets, name, [](const Target& target) { return target.tensor.name; });
       const int64_t halves = named->row->second.empty() ? 1 : 2;
       const int64_t place = named->numbers.at(1) * halves + (named->second ? 1 : 0);
       check(place == (known == targets.end() ? 0 : std::ssize(known->parts)), "tensor {} is not the next expert's",
@@ -112,12 +128,14 @@ std::vector<float> arranged(const Target& target, const RowHeads& heads, std::ve
   const RowOrder order = target.row->order;
   std::vector<float> result;
   const bool matrix = target.tensor.shape.size() > 1;
-  if (order == RowOrder::transposed && matrix) {
+  if ((order == RowOrder::transposed && matrix) || order == RowOrder::turned_matrices) {
     result.resize(values.size());
-    const int64_t outs = target.tensor.shape[0], ins = target.tensor.shape[1];
-    for (int64_t out = 0; out < outs; ++out)
-      for (int64_t in = 0; in < ins; ++in)
-        result[static_cast<size_t>(out * ins + in)] = values[static_cast<size_t>(in * outs + out)];
+    const int64_t ins = target.tensor.shape.back(), outs = target.tensor.shape.end()[-2], size = outs * ins;
+    for (int64_t i = 0; i < std::ssize(values) / size; ++i)
+      for (int64_t out = 0; out < outs; ++out)
+        for (int64_t in = 0; in < ins; ++in)
+          result[static_cast<size_t>(i * size + out * ins + in)] =
+              values[static_cast<size_t>(i * size + in * outs + out)];
   } else if (parts_of(order, heads) > 0) {
     result.resize(values.size());
     const int64_t rows = target.tensor.shape[0], columns = static_cast<int64_t>(values.size()) / rows;
@@ -207,6 +225,8 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
         {.name = target.tensor.name, .type = &gguf_type_of(types[i]), .shape = target.tensor.shape, .data = [&, i] {
            const Target& now = targets[i];
            std::vector<float> values = now.values;
+           if (now.stack)
+             values = now.stack->values([&](const ParameterSpec& part) { return weights.read(part.name); });
            if (now.row) {
              for (const ParameterSpec* part : now.parts) {
                const std::vector<float> more = weights.read(part->name);

@@ -44,6 +44,8 @@ class GgufWeight : public WeightTensor {
     check(dtype_.has_value(), "tensor {} is {}, which can't be read", in_quotes(name(), 120), type());
     if (place_.order == RowOrder::transposed)
       read_transposed(first, out);
+    else if (place_.order == RowOrder::turned_matrices)
+      read_turned_matrices(first, out);
     else
       read_rows(first, out);
     if (place_.subtracted != 0)
@@ -64,7 +66,8 @@ class GgufWeight : public WeightTensor {
 
   std::optional<DType> stored(bool columns) const override {
     const bool as_they_are = columns == (place_.order == RowOrder::transposed) && place_.subtracted == 0 &&
-                             !place_.decay && run_at(0).count % values_ == 0;
+                             !place_.decay && place_.order != RowOrder::turned_matrices &&
+                             run_at(0).count % values_ == 0;
     return as_they_are ? dtype_ : std::nullopt;
   }
 
@@ -82,7 +85,8 @@ class GgufWeight : public WeightTensor {
   }
 
   void release(int64_t first, int64_t count) const override {
-    if (place_.order == RowOrder::transposed || place_.heads.key_heads > 1) {
+    if (place_.order == RowOrder::transposed || place_.order == RowOrder::turned_matrices ||
+        place_.heads.key_heads > 1) {
       // Every row was touched, or rows from anywhere; those that are read next come from all of them again.
       if (first + count == elements()) place_.file->release(place_.tensor->bytes);
       return;
@@ -141,6 +145,20 @@ class GgufWeight : public WeightTensor {
       for (int64_t column = begin_column; column < end_column; ++column)
         if (const int64_t at = column * outs + row; at >= first && at < end)
           out[static_cast<size_t>(at - first)] = part[static_cast<size_t>(column - begin_column)];
+    }
+  }
+
+  /// Of matrices [n, columns_], which this tensor has as [columns_, n].
+  void read_turned_matrices(int64_t first, std::span<float> out) const {
+    const int64_t n = shape().back(), size = n * columns_, end = first + std::ssize(out);
+    std::vector<float> matrix(static_cast<size_t>(size));
+    for (int64_t at = first; at < end;) {
+      const int64_t i = at / size, stop = std::min(end, (i + 1) * size);
+      for (int64_t row = 0; row < n; ++row)
+        read_part(i * n + row, 0, columns_,
+                  std::span(matrix).subspan(static_cast<size_t>(row * columns_), static_cast<size_t>(columns_)));
+      for (; at < stop; ++at)
+        out[static_cast<size_t>(at - first)] = matrix[static_cast<size_t>(at % n * columns_ + at % size / n)];
     }
   }
 
@@ -246,6 +264,10 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
     if (row.order == RowOrder::one_row) {
       place.order = RowOrder::same;
       if (shape.size() == 1) shape.insert(shape.begin(), 1);
+    }
+    if (row.order == RowOrder::turned_matrices) {
+      check(shape.size() == 3, "{} has {} dimensions, not 3", where(), shape.size());
+      std::swap(shape[1], shape[2]);
     }
     if (row.order == RowOrder::transposed) {
       check(shape.size() <= 2, "{} has {} dimensions, not 2", where(), shape.size());

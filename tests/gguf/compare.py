@@ -89,9 +89,9 @@ def compare_logits(outputs):
     for ours in sorted(outputs.glob("*.ours.safetensors")):
         name = ours.name.removesuffix(".ours.safetensors")
         logits = load_file(ours)["logits"].astype(np.float64).reshape(-1) * scales.get(name.split(".")[0], 1)
-        typed = np.fromfile(outputs / f"{name}.theirs", np.float32).astype(np.float64)
-        decoded = outputs / f"{name}.decoded.theirs"
-        theirs = np.fromfile(decoded, np.float32).astype(np.float64) if decoded.exists() else typed
+        typed, decoded = (outputs / f"{name}{kind}.theirs" for kind in ("", ".decoded"))
+        typed, theirs = (np.fromfile(a if a.exists() else b, np.float32).astype(np.float64)
+                         for a, b in ((typed, decoded), (decoded, typed)))
         if logits.size != theirs.size:
             sys.exit(f"{name}: {logits.size} logits here, {theirs.size} there")
         largest = np.abs(theirs).max()
@@ -144,7 +144,7 @@ def compare_folders(before, after):
     bad = []
     for folder in sorted(before.iterdir()):
         a, b = (apart(load_file(side / folder.name / "model.safetensors")) for side in (before, after))
-        rounded = 2.0**-23 if folder.name.startswith(("gemma", "qwen3_5")) else 0
+        rounded = 2.0**-23 if folder.name.startswith(("gemma", "qwen3_5", "qwen3_next")) else 0
         unlike = [name for name in a if name not in b or a[name].shape != b[name].shape or not
                   (np.array_equal(a[name], b[name]) or
                    name.endswith("norm.weight") and np.allclose(a[name], b[name], rtol=0, atol=rounded) or

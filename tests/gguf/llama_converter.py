@@ -44,7 +44,7 @@ for folder in sorted(pathlib.Path(models).iterdir()):
     if file.exists():
         continue
     sys.argv = [converter, str(folder), "--outtype", "f32", "--outfile", str(file)]
-    if folder.name.startswith(("qwen3_5", "glm4_moe")):  # without layers that predict further tokens
+    if folder.name.startswith(("qwen3_5", "qwen3_next", "glm4_moe")):  # without layers that predict further tokens
         sys.argv.append("--no-mtp")
     try:
         runpy.run_path(converter, run_name="__main__")

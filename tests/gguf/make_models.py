@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes small models with random weights and a tokenizer of the fixtures, as Hugging Face folders.
 
-    make_models.py FIXTURES OUT
+    make_models.py FIXTURES OUT [KIND...]     all of them, or those of these kinds
 
 Rows are whole blocks of 256 values, or where the name ends in "narrow", of 32 only. Needs transformers and torch.
 """
@@ -16,6 +16,7 @@ import transformers as t
 from sentencepiece import sentencepiece_model_pb2
 
 fixtures, out = map(pathlib.Path, sys.argv[1:3])
+kinds = sys.argv[3:]
 sizes = {"wide": (256, 512, 4, 2), "narrow": (96, 192, 3, 1)}  # width, inner, heads, heads of keys
 
 # What a tokenizer's special tokens are.
@@ -59,6 +60,8 @@ def sentence_pieces(tokenizer):
 
 
 def save(name, model, tokenizer, special):
+    if kinds and name.rsplit("-", 1)[0] not in kinds:
+        return
     # Larger than usual, so that attention looks at something and errors show.
     torch.manual_seed(len(name))
     with torch.no_grad():
@@ -132,6 +135,8 @@ def save_decoders(size, width, inner, heads, kv):
     make("qwen3_5", t.Qwen3_5ForCausalLM, t.Qwen3_5TextConfig, **nets, tie_word_embeddings=narrow)
     make("qwen3_5_moe", t.Qwen3_5MoeForCausalLM, t.Qwen3_5MoeTextConfig, **nets, tie_word_embeddings=False,
          moe_intermediate_size=width, shared_expert_intermediate_size=inner, num_experts=6, num_experts_per_tok=3)
+    make("qwen3_next", t.Qwen3NextForCausalLM, t.Qwen3NextConfig, **nets, tie_word_embeddings=False,
+         moe_intermediate_size=width, shared_expert_intermediate_size=inner, num_experts=6, num_experts_per_tok=3)
     make("smollm3", t.SmolLM3ForCausalLM, t.SmolLM3Config, tie_word_embeddings=True)
     make("olmo2", t.Olmo2ForCausalLM, t.Olmo2Config, tie_word_embeddings=False)
     # Named otherwise: llama.cpp expects tokens of Phi-3 that these tokenizers lack where it reads "phi3".
@@ -151,6 +156,21 @@ def save_decoders(size, width, inner, heads, kv):
     make("glm4_moe", t.Glm4MoeForCausalLM, t.Glm4MoeConfig, **head, n_routed_experts=6, num_experts_per_tok=3,
          moe_intermediate_size=width, n_shared_experts=2 if narrow else 1, routed_scaling_factor=1.5 if narrow else 1.0,
          first_k_dense_replace=1, use_qk_norm=narrow, attention_bias=True, tie_word_embeddings=False)
+    # Latent attention. llama.cpp means yarn's two factors to be the same.
+    latent = dict(num_key_value_heads=heads, qk_nope_head_dim=32, qk_rope_head_dim=16 if narrow else 32,
+                  v_head_dim=64 if narrow else 32, n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=width,
+                  tie_word_embeddings=False)
+    make("deepseek_v2", t.DeepseekV2ForCausalLM, t.DeepseekV2Config, **latent, q_lora_rank=None,
+         kv_lora_rank=64 if narrow else 256, n_shared_experts=2, first_k_dense_replace=1,
+         num_hidden_layers=27)  # by which llama.cpp knows that queries are one matrix
+    growing = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=64, mscale=0.8,
+                   mscale_all_dim=0.8)
+    make("deepseek_v3", t.DeepseekV3ForCausalLM, t.DeepseekV3Config, **latent, q_lora_rank=96 if narrow else 256,
+         kv_lora_rank=64 if narrow else 256, n_shared_experts=1, first_k_dense_replace=2, n_group=1, topk_group=1,
+         rope_parameters=growing, scoring_func="sigmoid")
+    make("glm4_moe_lite", t.Glm4MoeLiteForCausalLM, t.Glm4MoeLiteConfig, **latent, q_lora_rank=96 if narrow else 256,
+         kv_lora_rank=64 if narrow else 512, n_shared_experts=1, first_k_dense_replace=1,
+         scoring_func="sigmoid", rms_norm_eps=1e-6)  # which is that of all norms in GGUF files
     gemma4 = dict(**head, **windows, global_head_dim=64, hidden_size_per_layer_input=0, final_logit_softcapping=30.0,
                   layer_types=[local, whole, local, whole])
     make("gemma4", t.Gemma4ForCausalLM, t.Gemma4TextConfig, sentences, **gemma4, attention_k_eq_v=True,
